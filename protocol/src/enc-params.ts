@@ -1,0 +1,30 @@
+import { RuleError } from './names.ts';
+
+/** "base64 text of the JSON serialization of the file's enc_params"; safe in Node and in browsers. */
+export function encodeEncParams(params: object): { json: string; base64: string } {
+  let json: string;
+  try {
+    json = JSON.stringify(params);
+  } catch (cause) {
+    throw new RuleError('enc_params is nested too deeply', { cause });
+  }
+  return { json, base64: toBase64(json) };
+}
+
+export function toBase64(text: string): string {
+  return new TextEncoder().encode(text).toBase64();
+}
+
+/** The value of X-Enc-Params as an object; throws a RuleError for anything else. */
+export function decodeEncParams(header: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.fromBase64(header)));
+  } catch (cause) {
+    throw new RuleError('X-Enc-Params is not base64 of JSON', { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new RuleError('X-Enc-Params is not a JSON object');
+  }
+  return value as Record<string, unknown>;
+}

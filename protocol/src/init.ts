@@ -1,0 +1,57 @@
+import { encodeEncParams } from './enc-params.ts';
+import { limits } from './limits.ts';
+import { cleanFileName, RuleError } from './names.ts';
+import type { InitBody } from './resources.ts';
+
+export interface Volume {
+  idx: number;
+  size: number;
+  sha256: string;
+}
+
+/** An init body that obeys every rule, in the form in which it is stored. */
+export interface NewTransfer {
+  fileName: string;
+  fileSize: number;
+  storedSize: number;
+  totalSha256: string;
+  dirId: number | null;
+  /** The JSON text that will travel, base64-encoded, in X-Enc-Params. */
+  encParams: string;
+  /** In ascending order, numbered 1 to their count. */
+  volumes: Volume[];
+}
+
+/** The rules of init that a schema cannot say. */
+export function checkInit(body: InitBody, maxVolumeBytes: number): NewTransfer {
+  const count = body.chunk_count;
+  if (body.chunks.length !== count) {
+    throw new RuleError(`chunk_count is ${count}, but chunks has ${body.chunks.length} entries`);
+  }
+  const volumes = new Array<Volume>(count);
+  let storedSize = 0;
+  for (const [position, chunk] of body.chunks.entries()) {
+    const idx = chunk.idx ?? position + 1;
+    if (idx < 1 || idx > count) throw new RuleError(`chunks: number ${idx} is not in 1..${count}`);
+    if (volumes[idx - 1]) throw new RuleError(`chunks: number ${idx} stands twice`);
+    if (chunk.size > maxVolumeBytes) {
+      throw new RuleError(`chunks: volume ${idx} is larger than ${maxVolumeBytes} bytes`);
+    }
+    volumes[idx - 1] = { idx, size: chunk.size + 0, sha256: chunk.sha256.toLowerCase() };
+    storedSize += chunk.size;
+  }
+  if (!Number.isSafeInteger(storedSize)) throw new RuleError('chunks: the sum of the sizes is too large');
+  const { json, base64 } = encodeEncParams(body.enc_params);
+  if (base64.length > limits.encParamsBase64Bytes) {
+    throw new RuleError(`enc_params: over ${limits.encParamsBase64Bytes} bytes of base64`);
+  }
+  return {
+    fileName: cleanFileName(body.file_name),
+    fileSize: body.file_size + 0,
+    storedSize,
+    totalSha256: body.total_sha256.toLowerCase(),
+    dirId: body.dir_id || null,
+    encParams: json,
+    volumes,
+  };
+}

@@ -1,0 +1,25 @@
+/** Every number of the interface, written once. */
+export const limits = {
+  initBodyBytes: 1_048_576,
+  /** Other JSON bodies carry a name or a few numbers. */
+  jsonBodyBytes: 65_536,
+  volumesPerFile: 10_000,
+  fileNameChars: 255,
+  dirNameChars: 64,
+  usernameChars: { min: 3, max: 32 },
+  passwordChars: { min: 6, max: 128 },
+  /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
+  encParamsBase64Bytes: 12 * 1024,
+  pullSeconds: 3600,
+  pullDownloads: 8,
+  pullConnections: 4,
+  listPage: 1000,
+} as const;
+
+/** The built-in identity behind the system token; not a registered user. */
+export const ADMIN = 'admin';
+
+export const headers = {
+  encParams: 'X-Enc-Params',
+  chunkCount: 'X-Chunk-Count',
+} as const;

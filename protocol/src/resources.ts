@@ -1,0 +1,117 @@
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+
+const Count = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+const DirId = Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
+  description: 'containing directory; null or 0 is the root',
+});
+const Sha256 = (description: string) => Type.String({ pattern: '^[0-9A-Fa-f]{64}$', description });
+
+export const ErrorBody = Type.Object({ error: Type.String() }, { $id: 'Error' });
+export const DetailBody = Type.Object({ detail: Type.String() }, { $id: 'Detail' });
+
+export const Credentials = Type.Object(
+  { username: Type.String(), password: Type.String() },
+  { $id: 'Credentials' },
+);
+export type Credentials = Static<typeof Credentials>;
+
+export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
+export type Session = Static<typeof Session>;
+
+export const Quota = Type.Object(
+  {
+    used_bytes: Type.Integer({ description: "sum of the sizes of the caller's files" }),
+    quota_bytes: Type.Integer(),
+    remain_bytes: Type.Integer({ description: 'quota minus used, never below 0' }),
+    percent: Type.Number({ description: 'used*100/quota, one decimal; 0 when the quota is 0' }),
+  },
+  { $id: 'Quota' },
+);
+export type Quota = Static<typeof Quota>;
+
+export const Directory = Type.Object(
+  {
+    dir_id: Type.Integer(),
+    name: Type.String(),
+    owner: Type.String(),
+    created_at: Type.String({ description: 'ISO 8601, UTC' }),
+    file_count: Type.Integer(),
+    size: Type.Integer({ description: 'sum of the sizes of its files' }),
+  },
+  { $id: 'Directory' },
+);
+export type Directory = Static<typeof Directory>;
+
+export const FileRecord = Type.Object(
+  {
+    file_id: Type.String(),
+    file_name: Type.String(),
+    size: Type.Integer(),
+    sha256: Type.String(),
+    user_id: Type.Union([Type.String(), Type.Null()], { description: 'owner; null for old ownerless files' }),
+    dir_id: Type.Union([Type.Integer(), Type.Null()]),
+    dir_name: Type.String({ description: 'empty in the root' }),
+    chunk_count: Type.Integer(),
+    created_at: Type.String({ description: 'ISO 8601, UTC' }),
+  },
+  { $id: 'File' },
+);
+export type FileRecord = Static<typeof FileRecord>;
+
+export const VolumeSpec = Type.Object(
+  {
+    idx: Type.Optional(Type.Integer({ description: 'volume number; by position when absent' })),
+    size: Count('bytes of the volume'),
+    sha256: Sha256('digest of the volume'),
+  },
+  { $id: 'VolumeSpec' },
+);
+export type VolumeSpec = Static<typeof VolumeSpec>;
+
+export const InitBody = Type.Object(
+  {
+    file_name: Type.String({ description: 'path separators are removed, cut to 255 characters' }),
+    file_size: Count('size recorded on the file and counted toward the quota'),
+    total_sha256: Sha256('whole-file digest recorded on the file'),
+    chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
+    chunks: Type.Array(VolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile }),
+    enc_params: Type.Object({}, { description: 'any JSON object; returned in X-Enc-Params' }),
+    dir_id: Type.Optional(DirId),
+  },
+  { $id: 'Init' },
+);
+export type InitBody = Static<typeof InitBody>;
+
+export const DirTarget = Type.Object({ dir_id: Type.Optional(DirId) }, { $id: 'DirTarget' });
+export type DirTarget = Static<typeof DirTarget>;
+
+export const PullBody = Type.Object(
+  {
+    base_url: Type.String({
+      description: "address of the client's temporary server, without a trailing slash",
+    }),
+    token: Type.String({ description: 'one-time token of that server' }),
+  },
+  { $id: 'Pull' },
+);
+export type PullBody = Static<typeof PullBody>;
+
+export const PullProgress = Type.Object(
+  { pulled: Type.Integer(), total: Type.Integer() },
+  { $id: 'PullProgress' },
+);
+export type PullProgress = Static<typeof PullProgress>;
+
+export const Received = Type.Object({ received: Type.Array(Type.Integer()) }, { $id: 'Received' });
+export const Done = Type.Object({ status: Type.Literal('done'), file_id: Type.String() }, { $id: 'Done' });
+export const NotDone = Type.Object(
+  {
+    status: Type.Union([Type.Literal('incomplete'), Type.Literal('failed')]),
+    error: Type.String(),
+    received: Type.Optional(Type.Array(Type.Integer(), { description: 'with status incomplete' })),
+  },
+  { $id: 'NotDone' },
+);
+export type NotDone = Static<typeof NotDone>;

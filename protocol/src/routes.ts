@@ -1,0 +1,297 @@
+import Type, { type TSchema } from 'typebox';
+import {
+  Credentials,
+  DetailBody,
+  Directory,
+  DirTarget,
+  Done,
+  ErrorBody,
+  FileRecord,
+  InitBody,
+  NotDone,
+  PullBody,
+  PullProgress,
+  Quota,
+  Received,
+  Session,
+} from './resources.ts';
+
+/**
+ * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI
+ * document shows. Paths use `{name}` for their parameters.
+ */
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  summary: string;
+  tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Service';
+  /** Works without a bearer token. */
+  open?: true;
+  body?: TSchema;
+  /** The body may be left out. */
+  optionalBody?: true;
+  /** The body is raw bytes. */
+  rawBody?: true;
+  query?: TSchema;
+  /** JSON bodies by status; a string describes a response that is not JSON. */
+  responses: Record<number, TSchema | string>;
+}
+
+const ok = Type.Literal(true);
+
+const table = {
+  register: {
+    method: 'POST',
+    path: '/api/auth/register',
+    summary: 'Create an account and log in',
+    tag: 'Accounts',
+    open: true,
+    body: Credentials,
+    responses: { 200: Session, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody },
+  },
+  login: {
+    method: 'POST',
+    path: '/api/auth/login',
+    summary: 'Log in; other tokens of the account stay valid',
+    tag: 'Accounts',
+    open: true,
+    body: Credentials,
+    responses: { 200: Session, 400: ErrorBody, 401: ErrorBody, 429: ErrorBody },
+  },
+  me: {
+    method: 'GET',
+    path: '/api/auth/me',
+    summary: 'Who the token belongs to',
+    tag: 'Accounts',
+    responses: { 200: Type.Object({ username: Type.String() }) },
+  },
+  logout: {
+    method: 'POST',
+    path: '/api/auth/logout',
+    summary: 'End the token the request was sent with',
+    tag: 'Accounts',
+    responses: { 200: Type.Object({ ok }) },
+  },
+  quota: {
+    method: 'GET',
+    path: '/api/quota',
+    summary: 'Space used and left',
+    tag: 'Quota',
+    responses: { 200: Quota },
+  },
+  createDir: {
+    method: 'POST',
+    path: '/api/dirs',
+    summary: 'Create a directory',
+    tag: 'Directories',
+    body: Type.Object({ name: Type.String() }),
+    responses: {
+      200: Type.Object({ ok, dir_id: Type.Integer(), name: Type.String() }),
+      400: ErrorBody,
+      409: ErrorBody,
+    },
+  },
+  listDirs: {
+    method: 'GET',
+    path: '/api/dirs',
+    summary: "The caller's directories",
+    tag: 'Directories',
+    responses: { 200: Type.Object({ dirs: Type.Array(Directory) }) },
+  },
+  deleteDir: {
+    method: 'DELETE',
+    path: '/api/dirs/{dir_id}',
+    summary: 'Delete a directory; its files move to the root',
+    tag: 'Directories',
+    responses: { 200: Type.Object({ ok, dir_id: Type.Integer() }), 404: ErrorBody },
+  },
+  listFiles: {
+    method: 'GET',
+    path: '/api/files',
+    summary: "The caller's files, newest first; whole, or in pages with limit and cursor",
+    tag: 'Files',
+    query: Type.Object({
+      limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: 'files a page' })),
+      cursor: Type.Optional(
+        Type.String({ pattern: '^[0-9]{1,16}$', description: 'next_cursor of the page before' }),
+      ),
+      dir_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0 is the root' })),
+    }),
+    responses: {
+      200: Type.Object({
+        files: Type.Array(FileRecord),
+        next_cursor: Type.Optional(Type.String({ description: 'with limit, when there is more' })),
+      }),
+      400: ErrorBody,
+    },
+  },
+  deleteFile: {
+    method: 'DELETE',
+    path: '/api/files/{file_id}',
+    summary: 'Delete a file and its volumes',
+    tag: 'Files',
+    responses: {
+      200: Type.Object({ ok, file_id: Type.String() }),
+      403: DetailBody,
+      404: ErrorBody,
+      409: ErrorBody,
+    },
+  },
+  moveFile: {
+    method: 'PUT',
+    path: '/api/files/{file_id}/move',
+    summary: 'Move a file to another directory',
+    tag: 'Files',
+    body: DirTarget,
+    optionalBody: true,
+    responses: {
+      200: Type.Object({
+        ok,
+        file_id: Type.String(),
+        dir_id: Type.Union([Type.Integer(), Type.Null()]),
+      }),
+      400: ErrorBody,
+      403: Type.Union([DetailBody, ErrorBody]),
+      404: ErrorBody,
+    },
+  },
+  cloneFile: {
+    method: 'POST',
+    path: '/api/files/{file_id}/clone',
+    summary: 'Copy a file, volumes and all, to a directory',
+    tag: 'Files',
+    body: DirTarget,
+    optionalBody: true,
+    responses: {
+      200: Type.Object({ ok, file_id: Type.String() }),
+      400: ErrorBody,
+      403: Type.Union([DetailBody, ErrorBody]),
+      404: ErrorBody,
+      409: ErrorBody,
+      507: ErrorBody,
+    },
+  },
+  readVolume: {
+    method: 'GET',
+    path: '/api/files/{file_id}/chunk/{idx}',
+    summary: 'One volume; HEAD, Range and If-None-Match work too',
+    tag: 'Files',
+    responses: {
+      200: 'raw bytes of the volume, with X-Enc-Params, X-Chunk-Count and an ETag made from its digest',
+      206: 'the range asked for',
+      304: 'the ETag still holds',
+      403: DetailBody,
+      404: ErrorBody,
+      416: ErrorBody,
+    },
+  },
+  init: {
+    method: 'POST',
+    path: '/api/transfer/init',
+    summary: 'Begin an upload',
+    tag: 'Transfers',
+    body: InitBody,
+    responses: {
+      200: Type.Object({ transfer_id: Type.String() }),
+      400: ErrorBody,
+      403: ErrorBody,
+      413: ErrorBody,
+      507: ErrorBody,
+    },
+  },
+  received: {
+    method: 'GET',
+    path: '/api/transfer/{transfer_id}/chunks',
+    summary: 'Volumes accepted so far, ascending',
+    tag: 'Transfers',
+    responses: { 200: Received, 404: ErrorBody },
+  },
+  writeVolume: {
+    method: 'PUT',
+    path: '/api/transfer/{transfer_id}/chunk/{idx}',
+    summary: 'Send one volume; 200 once it is verified and durable',
+    tag: 'Transfers',
+    rawBody: true,
+    responses: { 200: Type.Object({ ok }), 404: ErrorBody, 409: ErrorBody, 507: ErrorBody },
+  },
+  pull: {
+    method: 'POST',
+    path: '/api/transfer/{transfer_id}/pull',
+    summary: "Have the service fetch the volumes from the client's temporary server",
+    tag: 'Transfers',
+    body: PullBody,
+    responses: {
+      200: Type.Object({ ok, pulled: Type.Integer(), total: Type.Integer() }),
+      400: ErrorBody,
+      404: ErrorBody,
+      409: ErrorBody,
+      500: ErrorBody,
+      507: ErrorBody,
+    },
+  },
+  pullStatus: {
+    method: 'GET',
+    path: '/api/transfer/{transfer_id}/pull-status',
+    summary: 'Volumes that are wholly here',
+    tag: 'Transfers',
+    responses: { 200: PullProgress, 404: ErrorBody },
+  },
+  complete: {
+    method: 'POST',
+    path: '/api/transfer/{transfer_id}/complete',
+    summary: 'File the volumes; repeating it returns the same file_id',
+    tag: 'Transfers',
+    responses: { 200: Done, 404: ErrorBody, 409: NotDone },
+  },
+  cancel: {
+    method: 'DELETE',
+    path: '/api/transfer/{transfer_id}',
+    summary: 'Give an upload up; only its creator may',
+    tag: 'Transfers',
+    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
+  },
+  healthz: {
+    method: 'GET',
+    path: '/healthz',
+    summary: 'The process is up',
+    tag: 'Service',
+    open: true,
+    responses: { 200: Type.Object({ ok }) },
+  },
+  readyz: {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'The stores answer',
+    tag: 'Service',
+    open: true,
+    responses: { 200: Type.Object({ ok }), 503: ErrorBody },
+  },
+  openapi: {
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This interface as an OpenAPI document',
+    tag: 'Service',
+    open: true,
+    responses: { 200: 'the OpenAPI document' },
+  },
+  docs: {
+    method: 'GET',
+    path: '/docs',
+    summary: 'This interface as a page to read',
+    tag: 'Service',
+    open: true,
+    responses: { 200: 'an HTML page' },
+  },
+} satisfies Record<string, Route>;
+
+export type RouteName = keyof typeof table;
+export const routes: { readonly [name in RouteName]: (typeof table)[name] } = table;
+
+/** The path of a route with its parameters filled in, each percent-encoded. */
+export function pathOf(name: RouteName, params: Record<string, string | number> = {}): string {
+  return routes[name].path.replace(/\{(\w+)\}/g, (_, key: string) => {
+    const value = params[key];
+    if (value === undefined) throw new TypeError(`route ${name} needs ${key}`);
+    return encodeURIComponent(value);
+  });
+}

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from './machine.ts';
+
+export class DaemonError extends Error {
+  override name = 'DaemonError';
+}
+
+const KEPT_OUTPUT = 4096;
+
+/** A server under test, as a child process that does not outlive the bench. */
+export class Daemon {
+  readonly name: string;
+  readonly #child: ChildProcess;
+  #output = '';
+
+  constructor(name: string, command: string, args: string[], env: NodeJS.ProcessEnv = process.env) {
+    this.name = name;
+    const setpriv = findProgram('setpriv');
+    const [file, argv] = setpriv
+      ? [setpriv, ['--pdeathsig', 'KILL', command, ...args]]
+      : [command, args];
+    this.#child = spawn(file, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-KEPT_OUTPUT);
+      });
+    }
+    this.#child.on('error', (error) => {
+      this.#output += error.message;
+    });
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new DaemonError(`${this.name} did not start: ${this.#output}`);
+    return this.#child.pid;
+  }
+
+  /** The first match in what the daemon prints. */
+  async printed(pattern: RegExp, seconds = 20): Promise<RegExpExecArray> {
+    for (let waited = 0; waited < seconds * 1000; waited += 20) {
+      const match = pattern.exec(this.#output);
+      if (match) return match;
+      this.#checkRunning();
+      await sleep(20);
+    }
+    throw new DaemonError(`${this.name} was not ready after ${seconds} s: ${this.#output}`);
+  }
+
+  async listening(port: number, seconds = 20): Promise<void> {
+    for (let waited = 0; waited < seconds * 1000; waited += 20) {
+      this.#checkRunning();
+      if (await accepts(port)) return;
+      await sleep(20);
+    }
+    throw new DaemonError(`${this.name} does not listen after ${seconds} s: ${this.#output}`);
+  }
+
+  /** SIGTERM, and SIGKILL when that takes too long. */
+  async stop(seconds = 5): Promise<void> {
+    if (this.#ended()) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), seconds * 1000);
+    await exit;
+    clearTimeout(timer);
+  }
+
+  #ended(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  #checkRunning(): void {
+    if (this.#ended() || this.#child.pid === undefined) {
+      throw new DaemonError(`${this.name} ended before it was ready: ${this.#output}`);
+    }
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** A port that was free a moment ago, for servers that cannot choose one themselves. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new DaemonError('no free port');
+  return address.port;
+}

@@ -1,0 +1,44 @@
+import { LoadError } from './error.ts';
+
+/** Takes the framing off a body sent with `Transfer-Encoding: chunked`; trailers are not expected of anyone here. */
+export class ChunkedBody {
+  done = false;
+  #line = '';
+  #left = 0;
+  #state: 'size' | 'data' | 'data-end' | 'last' = 'size';
+
+  /** The pieces of the body in `data`, in order; an error when something follows the end. */
+  feed(data: Buffer): Buffer[] {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < data.length; ) {
+      if (this.done) throw new LoadError('bytes after the last chunk');
+      if (this.#state === 'data') {
+        const piece = data.subarray(at, at + this.#left);
+        pieces.push(piece);
+        at += piece.length;
+        this.#left -= piece.length;
+        if (this.#left === 0) this.#state = 'data-end';
+        continue;
+      }
+      const newline = data.indexOf(0x0a, at);
+      this.#line += data.latin1Slice(at, newline < 0 ? data.length : newline);
+      if (newline < 0) break;
+      at = newline + 1;
+      this.#endLine(this.#line.trimEnd());
+      this.#line = '';
+    }
+    return pieces;
+  }
+
+  #endLine(line: string): void {
+    if (this.#state === 'size') {
+      if (!/^[0-9a-fA-F]+$/.test(line)) throw new LoadError(`the chunk size "${line}"`);
+      this.#left = Number.parseInt(line, 16);
+      this.#state = this.#left === 0 ? 'last' : 'data';
+    } else {
+      if (line !== '') throw new LoadError('a chunk that is longer than its size');
+      if (this.#state === 'last') this.done = true;
+      this.#state = 'size';
+    }
+  }
+}

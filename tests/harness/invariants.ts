@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Directory, pathOf } from '@szafa/protocol';
+import type { Service } from './service.ts';
+import { volumesInFolder } from './stores.ts';
+import { listFiles, readVolume, sha256 } from './upload.ts';
+import { User } from './user.ts';
+
+/**
+ * What must hold for an account at any time: every listed file is readable volume by volume with the digests
+ * that were announced, the quota is the sum of the sizes, no record stands twice, directories count their own
+ * files. Holds for files made by `makeFile` with its own size and digest.
+ */
+export async function checkInvariants(service: Service, token: string): Promise<void> {
+  const user = new User(service, '', '', token);
+  const files = await listFiles(user);
+  assert.equal(new Set(files.map((file) => file.file_id)).size, files.length, 'a record stands twice');
+  for (const file of files) {
+    const volumes: Buffer[] = [];
+    for (let idx = 1; idx <= file.chunk_count; idx++) {
+      const answer = await readVolume(user, file.file_id, idx);
+      assert.equal(answer.status, 200, `volume ${idx} of ${file.file_id}: ${answer.text.slice(0, 300)}`);
+      assert.equal(answer.headers.etag, `"${sha256(answer.body)}"`, `volume ${idx} of ${file.file_id}`);
+      volumes.push(answer.body);
+    }
+    assert.equal(sha256(...volumes), file.sha256, `bytes of ${file.file_id}`);
+  }
+  const quota = await user.get(pathOf('quota'));
+  const used = files.reduce((sum, file) => sum + file.size, 0);
+  assert.equal(quota.json['used_bytes'], used, 'the quota is not the sum of the sizes');
+  const dirs = (await user.get(pathOf('listDirs'))).json['dirs'] as Directory[];
+  for (const dir of dirs) {
+    const inside = files.filter((file) => file.dir_id === dir.dir_id);
+    assert.equal(dir.file_count, inside.length, `file_count of ${dir.name}`);
+    assert.equal(
+      dir.size,
+      inside.reduce((sum, file) => sum + file.size, 0),
+      `size of ${dir.name}`,
+    );
+  }
+}
+
+/** Polls until the check passes; after the time it fails with the check's own message. */
+export async function eventually(check: () => Promise<void>, timeoutMs = 10_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() >= end) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** Sizes of all files below a folder, by path. */
+export async function filesBelow(folder: string): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  let entries: string[] = [];
+  try {
+    entries = await readdir(folder, { recursive: true });
+  } catch (error) {
+    // A folder that was never needed holds nothing.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  for (const entry of entries) {
+    try {
+      const facts = await stat(join(folder, entry));
+      if (facts.isFile()) found.set(entry, facts.size);
+    } catch (error) {
+      // Removed between the listing and the look.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return found;
+}
+
+/** Unfinished bodies leave nothing behind: the temp area gets empty. */
+export async function assertNoLeftovers(service: Service): Promise<void> {
+  if (!volumesInFolder()) return;
+  await eventually(async () => {
+    assert.deepEqual([...(await filesBelow(join(service.data, 'tmp'))).keys()], [], 'left in the temp area');
+  });
+}
+
+/** How many files of exactly this size the data folder holds; a test chooses a size nobody else has. */
+export async function storedOfSize(service: Service, size: number): Promise<number> {
+  return [...(await filesBelow(service.data)).values()].filter((found) => found === size).length;
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { type FileRecord, type InitBody, pathOf } from '@szafa/protocol';
+import type { Answer } from './http.ts';
+import { freshName, type User } from './user.ts';
+
+/** A file of known bytes and the init body that announces it. */
+export interface MadeFile {
+  volumes: Buffer[];
+  init: InitBody;
+}
+
+export function sha256(...parts: Uint8Array[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+}
+
+/** Volumes of the given sizes; any key of the init body can be replaced. */
+export function makeFile(sizes: number[] = [1000], init: Partial<InitBody> = {}): MadeFile {
+  const volumes = sizes.map((size) => randomBytes(size));
+  return {
+    volumes,
+    init: {
+      file_name: `f ${freshName()}`,
+      file_size: sizes.reduce((sum, size) => sum + size, 0),
+      total_sha256: sha256(...volumes),
+      chunk_count: sizes.length,
+      chunks: volumes.map((bytes) => ({ size: bytes.length, sha256: sha256(bytes) })),
+      enc_params: { made: 'by a test' },
+      ...init,
+    },
+  };
+}
+
+export async function begin(user: User, file: MadeFile): Promise<string> {
+  const answer = await user.post(pathOf('init'), file.init);
+  assert.equal(answer.status, 200, answer.text);
+  return String(answer.json['transfer_id']);
+}
+
+export function putVolume(
+  user: User,
+  transferId: string,
+  idx: number | string,
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  headers: Record<string, string> = { 'content-type': 'application/octet-stream' },
+): Promise<Answer> {
+  return user.call('PUT', pathOf('writeVolume', { transfer_id: transferId, idx }), { body, headers });
+}
+
+export async function putAll(user: User, transferId: string, file: MadeFile): Promise<void> {
+  for (const [position, bytes] of file.volumes.entries()) {
+    const answer = await putVolume(user, transferId, position + 1, bytes);
+    assert.equal(answer.status, 200, answer.text);
+  }
+}
+
+export function complete(user: User, transferId: string): Promise<Answer> {
+  return user.call('POST', pathOf('complete', { transfer_id: transferId }));
+}
+
+export interface Uploaded {
+  fileId: string;
+  transferId: string;
+  file: MadeFile;
+}
+
+/** The whole way: init, every volume, complete. */
+export async function upload(user: User, file: MadeFile = makeFile()): Promise<Uploaded> {
+  const transferId = await begin(user, file);
+  await putAll(user, transferId, file);
+  const answer = await complete(user, transferId);
+  assert.equal(answer.status, 200, answer.text);
+  return { fileId: String(answer.json['file_id']), transferId, file };
+}
+
+export async function received(user: User, transferId: string): Promise<unknown> {
+  const answer = await user.get(pathOf('received', { transfer_id: transferId }));
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json['received'];
+}
+
+export function readVolume(
+  user: User,
+  fileId: string,
+  idx: number | string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return user.get(pathOf('readVolume', { file_id: fileId, idx }), { headers });
+}
+
+/** The file is there, byte for byte. */
+export async function assertReadable(user: User, fileId: string, file: MadeFile): Promise<void> {
+  for (const [position, bytes] of file.volumes.entries()) {
+    const answer = await readVolume(user, fileId, position + 1);
+    assert.equal(answer.status, 200, answer.text.slice(0, 300));
+    assert.ok(answer.body.equals(bytes), `volume ${position + 1} of ${fileId} has other bytes`);
+  }
+}
+
+export async function listFiles(user: User, query = ''): Promise<FileRecord[]> {
+  const answer = await user.get(`${pathOf('listFiles')}${query}`);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json['files'] as FileRecord[];
+}

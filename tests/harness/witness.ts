@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { headers as names, type Route, routes } from '@szafa/protocol';
+import type { TSchema } from 'typebox';
+import Value from 'typebox/value';
+import type { Answer, Call } from './http.ts';
+
+interface OpenApiOperation {
+  responses?: Record<string, unknown>;
+}
+export interface OpenApi {
+  openapi: string;
+  paths: Record<string, Record<string, OpenApiOperation>>;
+}
+
+const matchers = Object.values(routes).map((route: Route) => ({
+  route,
+  pattern: new RegExp(`^${route.path.replace(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+export function routeOf(method: string, path: string): Route | undefined {
+  const bare = path.split('?')[0] ?? '';
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  return matchers.find(({ route, pattern }) => route.method === wanted && pattern.test(bare))?.route;
+}
+
+/**
+ * Sees every exchange of a service. Holds each answer against the published schema and the error rules,
+ * and remembers what must not stand in a log and what the OpenAPI document must list.
+ */
+export class Witness {
+  readonly #secrets = new Set<string>();
+  readonly #pairs = new Map<string, { route: Route; status: number }>();
+
+  keepSecret(value: unknown): void {
+    // Shorter texts stand in a log by accident.
+    if (typeof value === 'string' && value.length >= 12) this.#secrets.add(value);
+  }
+
+  note(call: Call, answer: Answer): void {
+    const method = call.method ?? 'GET';
+    const route = routeOf(method, call.path);
+    this.#noteSecrets(call, answer);
+    const what = `${method} ${call.path.slice(0, 200)} answered ${answer.status} ${answer.text.slice(0, 300)}`;
+    if (route)
+      this.#pairs.set(`${route.method} ${route.path} ${answer.status}`, { route, status: answer.status });
+    if (method === 'HEAD') {
+      assert.equal(answer.body.length, 0, what);
+    } else if (answer.status >= 400) {
+      checkErrorShape(route, answer, what);
+    }
+    const schema: TSchema | string | undefined = route?.responses[answer.status];
+    if (method !== 'HEAD' && schema !== undefined && typeof schema !== 'string') {
+      assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
+      assert.ok(Value.Check(schema, answer.json), `${what}: not the published schema`);
+    }
+  }
+
+  #noteSecrets(call: Call, answer: Answer): void {
+    this.keepSecret(call.token);
+    if (typeof call.json === 'object' && call.json !== null) {
+      const sent = call.json as Record<string, unknown>;
+      for (const key of ['token', 'password', 'base_url']) this.keepSecret(sent[key]);
+    }
+    if (answer.status === 200 && String(answer.headers['content-type']).startsWith('application/json')) {
+      this.keepSecret(answer.json['token']);
+      this.keepSecret(answer.json['transfer_id']);
+    }
+  }
+
+  /** "without tokens, pull addresses or whole transfer ids"; nor passwords. */
+  checkLogs(log: string): void {
+    for (const secret of this.#secrets) {
+      const at = log.indexOf(secret);
+      assert.equal(at, -1, `the log tells a secret: …${log.slice(Math.max(0, at - 200), at + 120)}…`);
+    }
+  }
+
+  /** Every status that was ever seen must stand in the document. */
+  checkOpenApi(document: OpenApi): void {
+    const missing: string[] = [];
+    for (const { route, status } of this.#pairs.values()) {
+      const listed = document.paths[route.path]?.[route.method.toLowerCase()]?.responses;
+      if (!listed?.[status]) missing.push(`${route.method} ${route.path} ${status}`);
+    }
+    assert.deepEqual(missing.sort(), [], 'answers that openapi.json does not list');
+  }
+}
+
+/** "Most errors are {error}"; the authentication check and the file ownership check use {detail}. */
+function checkErrorShape(route: Route | undefined, answer: Answer, what: string): void {
+  assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
+  assert.equal(answer.headers[names.encParams.toLowerCase()], undefined, what);
+  const body = answer.json;
+  const key = 'detail' in body ? 'detail' : 'error';
+  assert.equal(typeof body[key], 'string', what);
+  assert.notEqual(body[key], '', what);
+  const extra = Object.keys(body).filter((name) => name !== key);
+  if (!(route === routes.complete && answer.status === 409)) assert.deepEqual(extra, [], what);
+  const ofFile = route?.path.startsWith('/api/files/') ?? false;
+  if (answer.status === 401) assert.equal(key, route === routes.login ? 'error' : 'detail', what);
+  else if (answer.status !== 403 || !ofFile) assert.equal(key, 'error', what);
+}

@@ -1,0 +1,47 @@
+import { BlockList, isIP, SocketAddress } from 'node:net';
+import { RuleError } from '@szafa/protocol';
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/;
+const MAPPED_BITS = 96;
+
+/**
+ * One spelling for one address, so that two can be compared: no brackets, no zone, IPv6 in its short form,
+ * IPv4 even where the system writes it as IPv6 (`::ffff:10.0.0.1`). Null for what is not an address.
+ */
+export function plainAddress(text: string): string | null {
+  const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
+  const family = isIP(bare);
+  if (family === 0) return null;
+  if (family === 4) return bare;
+  const { address } = new SocketAddress({ address: bare, family: 'ipv6' });
+  return MAPPED.exec(address)?.[1] ?? address;
+}
+
+/** A list of networks, as in SZ_PULL_ALLOW and SZ_TRUST_PROXY. */
+export class Cidrs {
+  readonly #list = new BlockList();
+
+  add(entry: string): void {
+    const [, network, bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const address = network === undefined || network.includes('%') ? null : plainAddress(network);
+    if (network === undefined || address === null) throw new RuleError(`"${entry}" is not a network address`);
+    const type = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+    const most = type === 'ipv4' ? 32 : 128;
+    const mapped = type === 'ipv4' && network.includes(':');
+    const prefix = bits === undefined ? most : Number(bits) - (mapped ? MAPPED_BITS : 0);
+    if (prefix < 0 || prefix > most) throw new RuleError(`"${entry}" has an impossible prefix length`);
+    this.#list.addSubnet(address, prefix, type);
+  }
+
+  contains(address: string): boolean {
+    const plain = plainAddress(address);
+    return plain !== null && this.#list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6');
+  }
+}
+
+/** Networks (or single addresses) separated by commas or blanks; an empty text is an empty list. */
+export function parseCidrs(text: string): Cidrs {
+  const cidrs = new Cidrs();
+  for (const entry of text.split(/[\s,]+/)) if (entry !== '') cidrs.add(entry);
+  return cidrs;
+}

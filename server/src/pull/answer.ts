@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
+
+/** Bytes of a volume, both ends included. */
+export interface ByteRange {
+  first: number;
+  last: number;
+}
+
+/** What of an answer may reach the tool. */
+export interface Fit {
+  status: 200 | 206;
+  headers: Record<string, string | number>;
+  /** No more bytes than this, whatever was announced. */
+  most: number;
+}
+
+/** More bytes than the volume's spec, or the range asked for, allows. */
+export class OverlongError extends Error {
+  override name = 'OverlongError';
+}
+
+/** The one form of Range that the tool sends; null for any other or one outside the volume. */
+export function parseRange(header: string, size: number): ByteRange | null {
+  const [, from, to] = /^bytes=(\d{1,16})-(\d{0,16})$/.exec(header) ?? [];
+  if (from === undefined) return null;
+  const first = Number(from);
+  const last = to ? Math.min(Number(to), size - 1) : size - 1;
+  return first <= last ? { first, last } : null;
+}
+
+/**
+ * Holds a 200 or 206 against the size in the volume's spec. 'unfit' is an answer that cannot become this volume,
+ * known before a byte of it is read: another length, another range, another total.
+ */
+export function judge(answer: IncomingMessage, asked: ByteRange | undefined, size: number): Fit | 'unfit' {
+  const { headers } = answer;
+  const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  const kept: Record<string, string | number> = {};
+  for (const name of ['accept-ranges', 'etag', 'last-modified']) {
+    const value = headers[name];
+    if (typeof value === 'string') kept[name] = value;
+  }
+  if (answer.statusCode === 200) {
+    if (announced === undefined) return { status: 200, headers: kept, most: size };
+    return announced === size
+      ? { status: 200, headers: { ...kept, 'content-length': size }, most: size }
+      : 'unfit';
+  }
+  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
+  const length = Number(last) - Number(first) + 1;
+  const fits =
+    asked !== undefined &&
+    Number(first) === asked.first &&
+    Number(last) >= asked.first &&
+    Number(last) <= asked.last &&
+    (total === '*' || Number(total) === size) &&
+    (announced === undefined || announced === length);
+  if (!fits) return 'unfit';
+  const range = `bytes ${first}-${last}/${size}`;
+  return {
+    status: 206,
+    headers: { ...kept, 'content-range': range, 'content-length': length },
+    most: length,
+  };
+}
+
+/** Passes bytes on, but never more than allowed. */
+export function capped(most: number): Transform {
+  let left = most;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      left -= chunk.length;
+      if (left < 0) done(new OverlongError('more bytes than the volume has'));
+      else done(null, chunk);
+    },
+  });
+}

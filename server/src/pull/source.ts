@@ -1,0 +1,83 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { RuleError } from '@szafa/protocol';
+
+const MAX_BYTES = 2048;
+
+/** Where a client serves its volumes: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
+export class PullSource {
+  readonly #base: string;
+  readonly #token: string;
+
+  constructor(base: string, token: string) {
+    this.#base = base;
+    this.#token = token;
+  }
+
+  /** The addresses of one transfer. */
+  of(transferId: string): VolumeAddresses {
+    return new VolumeAddresses(
+      `${this.#base}/pull/${percent(transferId)}/`,
+      `?token=${percent(this.#token)}`,
+    );
+  }
+}
+
+export class VolumeAddresses {
+  readonly #before: string;
+  readonly #after: string;
+
+  constructor(before: string, after: string) {
+    this.#before = before;
+    this.#after = after;
+  }
+
+  real(idx: number): URL {
+    return new URL(`${this.#before}${idx}${this.#after}`);
+  }
+
+  /**
+   * What the tool is told. The scheme is always http, because the tool speaks to our proxy and the proxy speaks
+   * TLS: an opaque tunnel would hide redirects and sizes from it.
+   */
+  listed(idx: number): string {
+    return `${this.#before.replace(/^https:/, 'http:')}${idx}${this.#after}`;
+  }
+
+  /** The number of the volume that the tool asked the proxy for, if it is one of this list. */
+  volumeOf(listed: string): number | undefined {
+    const digits = /\/([1-9]\d{0,8})\?token=[^/?]*$/.exec(listed)?.[1];
+    if (digits === undefined) return undefined;
+    const idx = Number(digits);
+    return timingSafeEqual(digest(listed), digest(this.listed(idx))) ? idx : undefined;
+  }
+}
+
+/** Checks what a client sent; a RuleError says what is wrong with it. */
+export function checkPullAddress(baseUrl: string, token: string): PullSource {
+  for (const [name, text] of Object.entries({ base_url: baseUrl, token })) {
+    if (text === '') throw new RuleError(`${name} is empty`);
+    if (Buffer.byteLength(text) > MAX_BYTES) throw new RuleError(`${name} is longer than ${MAX_BYTES} bytes`);
+    if (/[\s\p{Cc}]/u.test(text))
+      throw new RuleError(`${name} must not contain blanks or control characters`);
+    if (!text.isWellFormed()) throw new RuleError(`${name} is not well-formed text`);
+  }
+  if (!/^https?:\/\//i.test(baseUrl)) throw new RuleError('base_url must begin with http:// or https://');
+  if (/[?#\\]/.test(baseUrl))
+    throw new RuleError('base_url must not contain a query, a fragment or a backslash');
+  if (/^[^/]*\/\/[^/]*@/.test(baseUrl)) throw new RuleError('base_url must not contain user information');
+  const url = URL.parse(baseUrl);
+  if (url === null) throw new RuleError('base_url is not an address');
+  return new PullSource(`${url.origin}${url.pathname.replace(/\/+$/, '')}`, token);
+}
+
+/** Leaves only characters that no parser on the way can take for anything else. */
+function percent(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

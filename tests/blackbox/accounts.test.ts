@@ -34,7 +34,10 @@ test('whitespace around a username is removed at register and at login', async (
   const answer = await signUp({ username: ` \t${username}\n `, password: 'secret-word' });
   assertOk(answer);
   assert.equal(answer.json['username'], username);
-  assert.equal((await logIn({ username: `  ${username} `, password: 'secret-word' })).json['username'], username);
+  assert.equal(
+    (await logIn({ username: `  ${username} `, password: 'secret-word' })).json['username'],
+    username,
+  );
 });
 
 for (const [what, body] of [

@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { limits } from '@szafa/protocol';
 import { type ByteRange, capped, judge, OverlongError, parseRange } from './answer.ts';
 import { PullError } from './error.ts';
 import type { VolumeAddresses } from './source.ts';
 import { SILENCE_MS } from './tool.ts';
+import { Turnstile } from './turnstile.ts';
 import { RefusedError, Upstream, UpstreamError } from './upstream.ts';
 
 /** So many requests in a row without any answer mean that the client's server is gone. */
@@ -33,6 +35,7 @@ export class PullProxy {
   readonly #options: ProxyOptions;
   readonly #upstream: Upstream;
   readonly #server: Server;
+  readonly #turnstile = new Turnstile(limits.pullDownloads, limits.pullConnections);
   #silences = 0;
 
   private constructor(options: ProxyOptions) {
@@ -82,12 +85,17 @@ export class PullProxy {
     }
     const gone = new AbortController();
     response.on('close', () => gone.abort());
-    const answer = await this.#upstream.get(addresses.real(idx), headers, gone.signal);
-    this.#silences = 0;
+    const leave = await this.#turnstile.enter(idx, gone.signal);
     try {
-      await this.#pass(answer, response, idx, size, asked);
+      const answer = await this.#upstream.get(addresses.real(idx), headers, gone.signal);
+      this.#silences = 0;
+      try {
+        await this.#pass(answer, response, idx, size, asked);
+      } finally {
+        await drop(answer);
+      }
     } finally {
-      answer.destroy();
+      leave();
     }
   }
 
@@ -146,6 +154,14 @@ export class PullProxy {
 function end(response: ServerResponse, status: number): void {
   if (response.headersSent) response.destroy();
   else response.writeHead(status, { 'content-length': 0 }).end();
+}
+
+/** Returns when the connection of an answer that was not read to its end is closed. */
+async function drop(answer: IncomingMessage): Promise<void> {
+  if (answer.complete || answer.socket.closed) return;
+  const closed = once(answer.socket, 'close');
+  answer.socket.destroy();
+  await closed;
 }
 
 function codeOf(error: unknown): string {

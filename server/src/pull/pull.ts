@@ -21,8 +21,8 @@ export interface PullJob {
   allow: (address: string) => boolean;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Number of volume files that are wholly here, those of an earlier attempt included. */
-  onLanded?: (count: number) => void;
+  /** Numbers of the volume files that are wholly here, those of an earlier attempt included. */
+  onLanded?: (landed: ReadonlySet<number>) => void;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function runPull(job: PullJob): Promise<{ landed: number[] }> {
     stop.signal.throwIfAborted();
     const landing = await Landing.open(job.landing, sizes);
     try {
-      job.onLanded?.(landing.landed.size);
+      job.onLanded?.(landing.landed);
       if (landing.landed.size < sizes.size) await download(job, addresses, sizes, landing, stop);
       return { landed: [...landing.landed].sort((a, b) => a - b) };
     } finally {
@@ -77,7 +77,7 @@ async function download(
     stop.signal.throwIfAborted();
     if (isShellFailure(end)) throw new PullError('cannot-start', 'the download tool could not be started');
     await landing.settleAll(proxy.unfit);
-    job.onLanded?.(landing.landed.size);
+    job.onLanded?.(landing.landed);
     if (end.code === 0) return;
     // The tool also ends with an error when all that failed are volumes that do not fit their spec.
     const excused =
@@ -103,6 +103,6 @@ async function watch(
   for await (const line of tool.lines()) {
     const idx = Number(/Download complete: (?:.*\/)?([1-9]\d*)$/.exec(line)?.[1]);
     if (!idx || proxy.unfit.has(idx)) continue;
-    if (await landing.settle(idx)) onLanded?.(landing.landed.size);
+    if (await landing.settle(idx)) onLanded?.(landing.landed);
   }
 }

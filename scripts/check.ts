@@ -1,0 +1,44 @@
+/** Everything that can be said of the code without running it: formatter, linter, types, and who imports whom. */
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+
+const bin = (name: string) => `node_modules/.bin/${name}`;
+
+/** The import rule: what each package may import of ours. `bench` and `tests` may import everything. */
+const MAY_IMPORT: Record<string, string[]> = {
+  protocol: [],
+  server: ['@szafa/protocol'],
+  client: ['@szafa/protocol'],
+  cli: ['@szafa/client', '@szafa/client/node', '@szafa/protocol'],
+  web: ['@szafa/client', '@szafa/protocol'],
+};
+/** Folders that must also run in a browser: no Node module there. */
+const BROWSER_SAFE = [/^protocol\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];
+
+function importFaults(): string[] {
+  const faults: string[] = [];
+  for (const file of globSync('{protocol,server,client,cli,web}/src/**/*.{ts,tsx}')) {
+    const [name = ''] = file.split('/');
+    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+      const ours = from.startsWith('@szafa/') || from === 'szafa';
+      if (ours && !MAY_IMPORT[name]?.includes(from)) faults.push(`${file}: ${name} must not import ${from}`);
+      if (from.startsWith('.') && new URL(from, `file:///${file}`).pathname.split('/')[1] !== name) {
+        faults.push(`${file}: ${from} leaves the package; import it by its name`);
+      }
+      const node = from.startsWith('node:') || builtinModules.includes(from);
+      if (node && BROWSER_SAFE.some((folder) => folder.test(file))) {
+        faults.push(`${file}: ${from} does not exist in a browser`);
+      }
+    }
+  }
+  return faults;
+}
+
+const faults = importFaults();
+for (const fault of faults) console.error(fault);
+const results = [
+  spawnSync(bin('biome'), ['check', '--error-on-warnings', '.'], { stdio: 'inherit' }),
+  spawnSync(bin('tsc'), ['-p', '.'], { stdio: 'inherit' }),
+];
+process.exitCode = faults.length === 0 && results.every((result) => result.status === 0) ? 0 : 1;

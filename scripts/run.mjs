@@ -1,0 +1,116 @@
+// Runs on any Node from 20 on, before anything is installed: sets the workspace up where that is needed, then
+// runs the command with the pinned Node. Silent when there is nothing to do.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const [command = '', ...rest] = process.argv.slice(2);
+const pinnedNode = join(root, 'node_modules', '.bin', 'node');
+const PINNED_MAJOR = 26;
+
+const commands = {
+  start: { packages: ['libatomic1', 'aria2'], all: false, args: ['server/src/main.ts'] },
+  check: { packages: ['libatomic1'], all: true, args: ['scripts/check.ts'] },
+  test: { packages: ['libatomic1', 'aria2'], all: true, args: ['scripts/test.ts'] },
+  bench: {
+    packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone'],
+    all: true,
+    args: ['bench/src/main.ts'],
+  },
+};
+
+/** The program, or shared library, by which the presence of a Debian package is seen. */
+const presence = {
+  libatomic1: () => library('libatomic.so.1'),
+  aria2: () => program('aria2c'),
+  'nginx-light': () => program('nginx'),
+  rclone: () => program('rclone'),
+};
+
+function program(name) {
+  const places = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+  return places.some((place) => place !== '' && existsSync(join(place, name)));
+}
+
+function library(name) {
+  if (process.platform !== 'linux') return true;
+  const listed = spawnSync('ldconfig', ['-p'], {
+    encoding: 'utf8',
+    env: { PATH: `${process.env.PATH}:/sbin:/usr/sbin` },
+  });
+  return listed.error ? true : listed.stdout.includes(name);
+}
+
+function say(text) {
+  process.stderr.write(`szafa: ${text}\n`);
+}
+
+/** Debian packages that are missing: installed by apt where that is possible, named where it is not. */
+function installPackages(names) {
+  const missing = names.filter((name) => !presence[name]());
+  if (missing.length === 0) return;
+  if (process.getuid?.() === 0 && program('apt-get')) {
+    say(`installing ${missing.join(', ')} with apt-get`);
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const install = () =>
+      spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...missing], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env,
+      });
+    if (install().status !== 0) {
+      spawnSync('apt-get', ['update'], { stdio: ['ignore', 'ignore', 'inherit'], env });
+      install();
+    }
+  }
+  for (const name of missing.filter((one) => !presence[one]())) {
+    const why =
+      name === 'aria2'
+        ? 'without it the service answers pulls with 409, and the tests of pulls fail'
+        : `${command} needs it`;
+    say(`the Debian package ${name} is missing (${why}). Install it: apt-get install ${name}`);
+  }
+}
+
+/** The locked dependencies, when they are not the ones that are installed. */
+function installDependencies(all) {
+  const mark = join(root, 'node_modules', '.szafa-setup');
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  const installed = existsSync(mark) ? readFileSync(mark, 'utf8') : '';
+  if (installed === `${lock} all` || (!all && installed === `${lock} run`)) return;
+  say('installing the locked dependencies');
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(all ? [] : ['--omit=dev'])];
+  const result = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (result.status !== 0) {
+    say('npm could not install the dependencies; see above');
+    process.exit(1);
+  }
+  writeFileSync(mark, `${lock} ${all ? 'all' : 'run'}`);
+}
+
+function nodeToUse() {
+  if (existsSync(pinnedNode)) return pinnedNode;
+  if (Number(process.versions.node.split('.')[0]) >= PINNED_MAJOR) return process.execPath;
+  say(
+    `no packaged Node for ${process.platform} ${process.arch}: run this with Node ${PINNED_MAJOR} or later`,
+  );
+  process.exit(1);
+}
+
+const chosen = commands[command];
+if (!chosen) {
+  say(`unknown command "${command}"; there are ${Object.keys(commands).join(', ')}`);
+  process.exit(2);
+}
+installPackages(chosen.packages);
+installDependencies(chosen.all);
+const child = spawn(nodeToUse(), [...chosen.args, ...rest], { cwd: root, stdio: 'inherit' });
+// A terminal sends Ctrl-C to the child as well; what comes from elsewhere is passed on.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code, signal) => {
+  process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1);
+});

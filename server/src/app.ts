@@ -1,0 +1,248 @@
+import swagger from '@fastify/swagger';
+import {
+  type Credentials,
+  cleanDirName,
+  type DirTarget,
+  type InitBody,
+  type PullBody,
+  type Route,
+  type RouteName,
+  routes,
+} from '@szafa/protocol';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Config } from './config.ts';
+import type { Accounts } from './domain/accounts.ts';
+import type { Files } from './domain/files.ts';
+import type { Pulls } from './domain/pulls.ts';
+import { quotaOf } from './domain/quota.ts';
+import type { Transfers } from './domain/transfers.ts';
+import { ServiceError } from './errors.ts';
+import { parseJson } from './http/bodies.ts';
+import { guardConnections, wantBody } from './http/connection.ts';
+import { docsPage, openapiInfo } from './http/docs.ts';
+import { refuseConnection, sendError } from './http/errors.ts';
+import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
+import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
+import { sendVolume } from './http/volume-reply.ts';
+import { type Log, shortened } from './log.ts';
+import type { Metadata } from './metadata/metadata.ts';
+import type { VolumeStore } from './volumes/store.ts';
+
+export interface Services {
+  config: Config;
+  log: Log;
+  metadata: Metadata;
+  volumes: VolumeStore;
+  accounts: Accounts;
+  files: Files;
+  transfers: Transfers;
+  pulls: Pulls;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: { username: string; token: string };
+  }
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+type Params = { transfer_id: string; file_id: string; dir_id: string; idx: string };
+
+/** Every route on one screen. */
+function handlers({
+  config,
+  metadata,
+  volumes,
+  accounts,
+  files,
+  transfers,
+  pulls,
+}: Services): Record<RouteName, Handler> {
+  const user = (request: FastifyRequest) => request.caller.username;
+  const params = (request: FastifyRequest) => request.params as Params;
+  const target = (request: FastifyRequest) => (request.body as DirTarget).dir_id || 0;
+  return {
+    register: (request) => accounts.register(request.body as Credentials),
+    login: (request) => accounts.login(request.body as Credentials, request.ip),
+    me: async (request) => ({ username: user(request) }),
+    logout: async (request) => {
+      await accounts.logout(request.caller);
+      return { ok: true };
+    },
+    quota: async (request) => quotaOf((await metadata.usage(user(request))).bytes, config.quotaBytes),
+    createDir: async (request) => {
+      const name = cleanDirName((request.body as { name: string }).name);
+      const dirId = await metadata.dirs.create(user(request), name, Date.now());
+      if (dirId === undefined) throw new ServiceError(409, 'you have a directory of that name');
+      return { ok: true, dir_id: dirId, name };
+    },
+    listDirs: async (request) => {
+      const rows = await metadata.dirs.list(user(request));
+      return {
+        dirs: rows.map((row) => ({
+          ...row,
+          created_at: new Date(row.created_at).toISOString(),
+          size: BigInt(row.size),
+        })),
+      };
+    },
+    deleteDir: async (request) => {
+      const { dir_id } = params(request);
+      const dirId = /^[1-9][0-9]{0,15}$/.test(dir_id) ? Number(dir_id) : 0;
+      const removed = Number.isSafeInteger(dirId) && (await metadata.dirs.remove(user(request), dirId));
+      if (!removed) throw new ServiceError(404, 'no such directory of yours');
+      return { ok: true, dir_id: dirId };
+    },
+    listFiles: async (request, reply) => {
+      const query = request.query as FilesQuery;
+      const { limit } = query;
+      if (limit !== undefined) return filePage(metadata.files, user(request), { ...query, limit });
+      return reply
+        .type('application/json; charset=utf-8')
+        .send(wholeList(metadata.files, user(request), query));
+    },
+    deleteFile: async (request) => {
+      const { file_id } = params(request);
+      await files.remove(file_id, user(request));
+      return { ok: true, file_id };
+    },
+    moveFile: async (request) => {
+      const { file_id } = params(request);
+      await files.move(file_id, user(request), target(request));
+      return { ok: true, file_id, dir_id: target(request) || null };
+    },
+    cloneFile: async (request) => ({
+      ok: true,
+      file_id: await files.clone(params(request).file_id, user(request), target(request)),
+    }),
+    readVolume: async (request, reply) => {
+      const { file_id, idx } = params(request);
+      await sendVolume(request, reply, await files.openVolume(file_id, volumeNumber(idx), user(request)));
+      return reply;
+    },
+    init: async (request) => ({ transfer_id: await transfers.init(request.body as InitBody, user(request)) }),
+    received: async (request) => ({ received: await transfers.received(params(request).transfer_id) }),
+    writeVolume: async (request, reply) => {
+      const { transfer_id, idx } = params(request);
+      const { raw } = request;
+      const length = raw.headers['content-length'];
+      const announced = length === undefined ? undefined : Number(length);
+      await transfers.receive(transfer_id, volumeNumber(idx), raw, announced, () => wantBody(raw, reply.raw));
+      return { ok: true };
+    },
+    pull: async (request) => {
+      const { transfer_id } = params(request);
+      return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, request.ip)) };
+    },
+    pullStatus: (request) => pulls.status(params(request).transfer_id),
+    complete: async (request) => ({
+      status: 'done',
+      file_id: await transfers.complete(params(request).transfer_id, user(request)),
+    }),
+    cancel: async (request) => {
+      await transfers.cancel(params(request).transfer_id, user(request));
+      return { ok: true };
+    },
+    healthz: async () => ({ ok: true }),
+    readyz: async () => {
+      try {
+        await Promise.all([metadata.ping(), volumes.ping()]);
+      } catch (cause) {
+        throw new ServiceError(503, 'a store does not answer', { cause });
+      }
+      return { ok: true };
+    },
+    openapi: async (request) => request.server.swagger(),
+    docs: async (request, reply) => {
+      const { html, policy } = docsPage(request.server.swagger());
+      return reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(html);
+    },
+  };
+}
+
+/** NaN for what is not a volume number in decimal. */
+function volumeNumber(text: string): number {
+  return /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** Builds the application; the caller listens. */
+export async function createApp(services: Services): Promise<FastifyInstance> {
+  const { config, log, accounts } = services;
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: (address) => config.trustProxy.contains(address),
+    bodyLimit: bodyLimitOf(routes.me),
+    requestTimeout: 0,
+    connectionTimeout: config.idleMs,
+    keepAliveTimeout: config.idleMs,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: sendError,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+  });
+  guardConnections(app);
+  app.decorateRequest('caller');
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler(async () => {
+    throw new ServiceError(404, 'no such route');
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
+  app.addHook('onResponse', async (request, reply) => logRequest(request, reply));
+  for (const schema of namedSchemas()) app.addSchema(schema);
+  await app.register(swagger, openapiInfo);
+
+  const authenticate = async (request: FastifyRequest) => {
+    request.caller = await accounts.identify(request.headers.authorization);
+  };
+  const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
+  const orEmpty = async (request: FastifyRequest) => {
+    request.body ??= {};
+  };
+  const all = handlers(services);
+  const add = (to: FastifyInstance, name: RouteName) => {
+    const route: Route = routes[name];
+    to.route({
+      method: name === 'readVolume' ? ['GET', 'HEAD'] : route.method,
+      url: urlOf(route),
+      schema: schemaOf(route),
+      bodyLimit: bodyLimitOf(route),
+      config: { hasBody: route.body !== undefined },
+      onRequest: [...(route.open ? [] : [authenticate]), ...(route.rawBody ? [] : [askForBody])],
+      ...(route.optionalBody ? { preValidation: orEmpty } : {}),
+      handler: all[name],
+    });
+  };
+  await app.register(async (scope) => {
+    for (const name of Object.keys(routes) as RouteName[]) if (name !== 'writeVolume') add(scope, name);
+  });
+  // Volumes are not parsed: the receiver reads the stream itself.
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    add(scope, 'writeVolume');
+  });
+  return app;
+}
+
+function logRequest(request: FastifyRequest, reply: FastifyReply): void {
+  const { transfer_id, file_id, idx } = (request.params ?? {}) as Partial<Params>;
+  request.log.info({
+    method: request.method,
+    route: request.routeOptions.url ?? 'unknown',
+    status: reply.raw.statusCode,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
+    ...(request.caller ? { user: request.caller.username } : {}),
+    ...(transfer_id ? { transfer: shortened(transfer_id) } : {}),
+    ...(file_id ? { file: shortened(file_id) } : {}),
+    ...(idx ? { volume: idx.slice(0, 16) } : {}),
+    ip: request.ip,
+  });
+}

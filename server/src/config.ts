@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { type Cidrs, parseCidrs } from './pull/addresses.ts';
+
+/** A setting that cannot be used; the service refuses to start with this message. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+interface Setting<T> {
+  /** What stands in the documentation's table. */
+  about: string;
+  /** The default as a person reads it. */
+  shown: string;
+  /** The value may also be given as the content of the file named by `<NAME>_FILE`. */
+  secret?: true;
+  read: (text: string | undefined) => T;
+}
+
+function setting<T>(about: string, fallback: string, read: (text: string) => T): Setting<T> {
+  return { about, shown: fallback, read: (text) => read(text ?? fallback) };
+}
+
+function whole(text: string, min = 0, max = Number.MAX_SAFE_INTEGER): number {
+  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw new ConfigError(`must be a whole number from ${min} to ${max}`);
+  return value;
+}
+
+function oneOf<const T extends string>(text: string, ...choices: T[]): T {
+  const choice = choices.find((candidate) => candidate === text);
+  if (choice === undefined) throw new ConfigError(`must be one of ${choices.join(', ')}`);
+  return choice;
+}
+
+/** Every setting: its documentation, its default and the check that refuses a wrong value. */
+export const settings = {
+  SZ_HOST: setting('Address to listen on', '127.0.0.1', (text) => text),
+  SZ_PORT: setting('Port to listen on; 0 takes a free one', '8080', (text) => whole(text, 0, 65535)),
+  SZ_DATA: setting('Folder for database, volumes and the system token', './data', (text) => resolve(text)),
+  SZ_WORKERS: {
+    about: 'Worker processes that share the port',
+    shown: 'one for each core',
+    read: (text) => (text === undefined ? availableParallelism() : whole(text, 1, 256)),
+  } as Setting<number>,
+  SZ_SYSTEM_TOKEN: {
+    about: 'Bearer token of `admin`; made at the first start and kept in the data folder when unset',
+    shown: 'made',
+    secret: true,
+    read: (text) => {
+      if (text !== undefined && !/^[\x21-\x7e]{16,}$/.test(text)) {
+        throw new ConfigError('must have at least 16 visible ASCII characters');
+      }
+      return text;
+    },
+  } as Setting<string | undefined>,
+  SZ_QUOTA: setting('Space of an account in bytes', String(10 * 1024 ** 3), (text) => whole(text)),
+  SZ_QUOTA_ENFORCE: setting(
+    '1 refuses an init that would pass the quota (507)',
+    '0',
+    (text) => oneOf(text, '0', '1') === '1',
+  ),
+  SZ_MAX_VOLUME: setting('Largest volume in bytes', String(5 * 1024 ** 3), (text) => whole(text)),
+  SZ_MIN_FREE: setting(
+    'Free disk space in bytes below which uploads are refused (507)',
+    String(1024 ** 3),
+    (text) => whole(text),
+  ),
+  SZ_REGISTRATION: setting('`closed` refuses new accounts (403)', 'open', (text) =>
+    oneOf(text, 'open', 'closed'),
+  ),
+  SZ_SESSION_TTL: setting('Seconds a token lives after its last use', String(30 * 86400), (text) =>
+    whole(text, 1),
+  ),
+  SZ_TRANSFER_TTL: setting(
+    'Seconds an upload is kept after the last request to it',
+    String(7 * 86400),
+    (text) => whole(text, 1),
+  ),
+  SZ_SWEEP_INTERVAL: setting('Seconds between two rounds of cleaning up', '5', (text) =>
+    whole(text, 1, 3600),
+  ),
+  SZ_LOGIN_ATTEMPTS: setting(
+    'Failed logins in a row, for one username and address, before 429',
+    '10',
+    (text) => whole(text, 1),
+  ),
+  SZ_LOGIN_WAIT: setting('Seconds to wait after that', '60', (text) => whole(text, 1)),
+  SZ_PULL_ALLOW: setting("Addresses, besides the caller's own, a pull may reach (CIDR list)", '', parseCidrs),
+  SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is believed (CIDR list)', '', parseCidrs),
+  SZ_IDLE_TIMEOUT: setting('Seconds without a byte after which a connection is closed', '60', (text) =>
+    whole(text, 1, 86400),
+  ),
+  SZ_SHUTDOWN_GRACE: setting('Seconds that requests under way get to finish at SIGTERM', '30', (text) =>
+    whole(text, 0, 3600),
+  ),
+  SZ_LOG: setting('Least level of the log: debug, info, warn, error or silent', 'info', (text) =>
+    oneOf(text, 'debug', 'info', 'warn', 'error', 'silent'),
+  ),
+} satisfies Record<string, Setting<unknown>>;
+
+export interface Config {
+  host: string;
+  port: number;
+  dataFolder: string;
+  workers: number;
+  systemToken: string | undefined;
+  quotaBytes: number;
+  quotaEnforced: boolean;
+  maxVolumeBytes: number;
+  minFreeBytes: number;
+  registrationOpen: boolean;
+  sessionTtlMs: number;
+  transferTtlMs: number;
+  sweepMs: number;
+  loginAttempts: number;
+  loginWaitMs: number;
+  pullAllow: Cidrs;
+  trustProxy: Cidrs;
+  idleMs: number;
+  shutdownMs: number;
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+}
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const get = <N extends keyof typeof settings>(name: N): ReturnType<(typeof settings)[N]['read']> => {
+    const found: Setting<unknown> = settings[name];
+    try {
+      return found.read(textOf(name, found, env)) as ReturnType<(typeof settings)[N]['read']>;
+    } catch (cause) {
+      throw new ConfigError(`${name} ${cause instanceof Error ? cause.message : cause}`, { cause });
+    }
+  };
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('SZ_') && !isKnown(name)) {
+      throw new ConfigError(`${name} is not a setting of this service; see README.md for their list`);
+    }
+  }
+  return {
+    host: get('SZ_HOST'),
+    port: get('SZ_PORT'),
+    dataFolder: get('SZ_DATA'),
+    workers: get('SZ_WORKERS'),
+    systemToken: get('SZ_SYSTEM_TOKEN'),
+    quotaBytes: get('SZ_QUOTA'),
+    quotaEnforced: get('SZ_QUOTA_ENFORCE'),
+    maxVolumeBytes: get('SZ_MAX_VOLUME'),
+    minFreeBytes: get('SZ_MIN_FREE'),
+    registrationOpen: get('SZ_REGISTRATION') === 'open',
+    sessionTtlMs: get('SZ_SESSION_TTL') * 1000,
+    transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,
+    sweepMs: get('SZ_SWEEP_INTERVAL') * 1000,
+    loginAttempts: get('SZ_LOGIN_ATTEMPTS'),
+    loginWaitMs: get('SZ_LOGIN_WAIT') * 1000,
+    pullAllow: get('SZ_PULL_ALLOW'),
+    trustProxy: get('SZ_TRUST_PROXY'),
+    idleMs: get('SZ_IDLE_TIMEOUT') * 1000,
+    shutdownMs: get('SZ_SHUTDOWN_GRACE') * 1000,
+    logLevel: get('SZ_LOG'),
+  };
+}
+
+/** Settings of the client that may stand in the same shell are none of the service's business. */
+const CLIENT_SETTINGS = new Set([
+  'SZ_SERVER',
+  'SZ_USER',
+  'SZ_PASSWORD',
+  'SZ_PASSWORD_FILE',
+  'SZ_TOKEN',
+  'SZ_CONFIG',
+]);
+
+function isKnown(name: string): boolean {
+  if (name in settings || CLIENT_SETTINGS.has(name) || name.startsWith('SZ_TEST_')) return true;
+  const base: Setting<unknown> | undefined = settings[name.replace(/_FILE$/, '') as keyof typeof settings];
+  return base?.secret === true;
+}
+
+function textOf(name: string, found: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
+  const file = found.secret ? env[`${name}_FILE`] : undefined;
+  if (file === undefined || file === '') return env[name] === '' ? undefined : env[name];
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    throw new ConfigError(`_FILE: ${(cause as NodeJS.ErrnoException).code} at ${file}`, { cause });
+  }
+}

@@ -1,0 +1,96 @@
+import {
+  ADMIN,
+  type Credentials,
+  checkPassword,
+  cleanUsername,
+  isReservedUsername,
+  type Session,
+} from '@szafa/protocol';
+import type { Config } from '../config.ts';
+import { DetailError, ServiceError } from '../errors.ts';
+import type { Metadata } from '../metadata/metadata.ts';
+import { hashToken, newToken, sameText } from './ids.ts';
+import { lastUse } from './last-use.ts';
+import { Passwords } from './passwords.ts';
+
+type Settings = Pick<Config, 'sessionTtlMs' | 'registrationOpen' | 'loginAttempts' | 'loginWaitMs'>;
+
+/** Too many failed logins in a row: 429. */
+export class TooManyAttempts extends ServiceError {
+  override name = 'TooManyAttempts';
+  readonly retryAfterSeconds: number;
+
+  constructor(waitMs: number) {
+    const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+    super(429, `too many failed logins; try again in ${seconds} s`);
+    this.retryAfterSeconds = seconds;
+  }
+}
+
+export class Accounts {
+  readonly #metadata: Metadata;
+  readonly #settings: Settings;
+  readonly #systemToken: string;
+  readonly #now: () => number;
+  readonly #passwords = new Passwords();
+
+  constructor(metadata: Metadata, settings: Settings, systemToken: string, now = Date.now) {
+    this.#metadata = metadata;
+    this.#settings = settings;
+    this.#systemToken = systemToken;
+    this.#now = now;
+  }
+
+  async register(raw: Credentials): Promise<Session> {
+    if (!this.#settings.registrationOpen) throw new ServiceError(403, 'registration is closed');
+    const username = cleanUsername(raw.username);
+    const hash = await this.#passwords.hash(checkPassword(raw.password));
+    const taken =
+      isReservedUsername(username) || !(await this.#metadata.accounts.create(username, hash, this.#now()));
+    if (taken) throw new ServiceError(409, 'that username exists');
+    return this.#open(username);
+  }
+
+  async login(raw: Credentials, address: string): Promise<Session> {
+    const username = raw.username.trim();
+    return this.#passwords.inTurn(async () => {
+      const { accounts } = this.#metadata;
+      const { failures, failed_at } = await accounts.failures(username, address);
+      const wait = failed_at + this.#settings.loginWaitMs - this.#now();
+      if (failures >= this.#settings.loginAttempts && wait > 0) throw new TooManyAttempts(wait);
+      const right = await this.#passwords.verify(raw.password, await accounts.passwordHash(username));
+      if (!right) {
+        await accounts.countFailure(username, address, this.#now());
+        throw new ServiceError(401, 'wrong username or password');
+      }
+      if (failures > 0) await accounts.clearFailures(username, address);
+      return this.#open(username);
+    });
+  }
+
+  /** The caller behind an Authorization header. */
+  async identify(header: string | undefined): Promise<{ username: string; token: string }> {
+    if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');
+    if (!header.startsWith('Bearer '))
+      throw new DetailError(401, 'the Authorization header must start with "Bearer "');
+    const token = header.slice('Bearer '.length);
+    if (sameText(token, this.#systemToken)) return { username: ADMIN, token };
+    const tokenHash = hashToken(token);
+    const session = await this.#metadata.accounts.session(tokenHash);
+    const use = session && lastUse(session.used_at, this.#now(), this.#settings.sessionTtlMs);
+    if (!session || use === 'expired')
+      throw new DetailError(401, 'the token is unknown or has expired; log in again');
+    if (use === 'stale') await this.#metadata.accounts.touchSession(tokenHash, this.#now());
+    return { username: session.username, token };
+  }
+
+  async logout(caller: { username: string; token: string }): Promise<void> {
+    if (caller.username !== ADMIN) await this.#metadata.accounts.closeSession(hashToken(caller.token));
+  }
+
+  async #open(username: string): Promise<Session> {
+    const token = newToken();
+    await this.#metadata.accounts.openSession(hashToken(token), username, this.#now());
+    return { username, token };
+  }
+}

@@ -1,0 +1,135 @@
+import { ADMIN } from '@szafa/protocol';
+import type { Config } from '../config.ts';
+import { badDirectory, DetailError, ServiceError, unknownFile, unknownVolume } from '../errors.ts';
+import type { FileRow } from '../metadata/files.ts';
+import type { Metadata } from '../metadata/metadata.ts';
+import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
+import { newFileId } from './ids.ts';
+import { manifestOf } from './manifest.ts';
+import { requireSpace } from './space.ts';
+
+/** How long a removal or a copy may stay silent before the sweeper takes it over. */
+const LEASE_MS = 30_000;
+
+export class Files {
+  readonly #metadata: Metadata;
+  readonly #volumes: VolumeStore;
+  readonly #config: Pick<Config, 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced'>;
+  readonly #now: () => number;
+
+  constructor(
+    metadata: Metadata,
+    volumes: VolumeStore,
+    config: Pick<Config, 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced'>,
+    now = Date.now,
+  ) {
+    this.#metadata = metadata;
+    this.#volumes = volumes;
+    this.#config = config;
+    this.#now = now;
+  }
+
+  /** "On a file, the owner must equal the caller. For `admin`, the owner must be `admin` or absent. Otherwise 403." */
+  async owned(fileId: string, caller: string): Promise<FileRow> {
+    const file = await this.#metadata.files.get(fileId);
+    if (!file) throw unknownFile();
+    if (file.owner !== caller && !(caller === ADMIN && file.owner === '')) {
+      throw new DetailError(403, 'the file belongs to another account');
+    }
+    return file;
+  }
+
+  /** The record goes first, so that nothing listed lacks its volumes; it comes back when they cannot be moved. */
+  async remove(fileId: string, caller: string): Promise<void> {
+    await this.owned(fileId, caller);
+    const file = await this.#metadata.files.remove(fileId, this.#now() + LEASE_MS);
+    if (!file) throw unknownFile();
+    try {
+      await this.#volumes.remove(fileId);
+    } catch (cause) {
+      await this.#metadata.files.restore(file);
+      throw new ServiceError(409, 'the volumes could not be removed; the file is unchanged', { cause });
+    }
+    await this.#metadata.garbage.forget(fileId);
+  }
+
+  async move(fileId: string, caller: string, dirId: number): Promise<void> {
+    const file = await this.owned(fileId, caller);
+    const result = await this.#metadata.files.move(fileId, caller, dirId);
+    if (result === 'no file') throw unknownFile();
+    if (result === 'no directory') throw badDirectory();
+    // The manifest's directory only serves a rescue; the move itself is done.
+    await this.#volumes.file(manifestOf({ ...file, dir_id: dirId })).catch(() => undefined);
+  }
+
+  async clone(fileId: string, caller: string, dirId: number): Promise<string> {
+    const source = await this.owned(fileId, caller);
+    await requireSpace(this.#volumes, this.#config, source.stored_size);
+    if (this.#config.quotaEnforced) await this.#requireQuota(caller, source);
+    const target = { fileId: newFileId(), owner: caller, dirId };
+    const begun = await this.#metadata.files.beginClone(source, {
+      ...target,
+      leaseUntil: this.#now() + LEASE_MS,
+    });
+    if (begun === 'no directory') throw badDirectory();
+    if (begun === 'exists') throw new ServiceError(409, 'that directory has a clone of this file already');
+    const lease = setInterval(() => {
+      // A lost renewal shows at the end as a lost lease.
+      this.#metadata.garbage.hold(target.fileId, this.#now() + LEASE_MS).catch(() => undefined);
+    }, LEASE_MS / 6);
+    try {
+      return await this.#copy(source, target);
+    } catch (error) {
+      await this.#volumes.remove(target.fileId);
+      await this.#metadata.garbage.forget(target.fileId);
+      throw error;
+    } finally {
+      clearInterval(lease);
+    }
+  }
+
+  async #copy(source: FileRow, target: { fileId: string; owner: string; dirId: number }): Promise<string> {
+    const now = this.#now();
+    try {
+      await this.#volumes.copy(source.file_id, target.fileId);
+      const copied = await this.#volumes.received(target.fileId);
+      if (copied.length !== source.chunk_count) throw new Error('a volume of the source is missing');
+      await this.#volumes.file(
+        manifestOf({
+          ...source,
+          file_id: target.fileId,
+          owner: target.owner,
+          dir_id: target.dirId,
+          created_at: now,
+        }),
+      );
+    } catch (cause) {
+      if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();
+      throw new ServiceError(409, 'the volumes could not be copied', { cause });
+    }
+    const finished = await this.#metadata.files.finishClone(source.file_id, { ...target, now });
+    if (finished === 'source vanished') throw unknownFile();
+    if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was given up');
+    return target.fileId;
+  }
+
+  async #requireQuota(caller: string, source: FileRow): Promise<void> {
+    const { counted } = await this.#metadata.usage(caller);
+    if (counted + BigInt(Math.max(source.size, source.stored_size)) > BigInt(this.#config.quotaBytes)) {
+      throw new ServiceError(507, 'the copy would pass your quota');
+    }
+  }
+
+  /** The volume and what travels in its headers. */
+  async openVolume(
+    fileId: string,
+    idx: number,
+    caller: string,
+  ): Promise<{ file: FileRow; sha256: string; volume: OpenVolume }> {
+    const file = await this.owned(fileId, caller);
+    const spec = await this.#metadata.files.volume(fileId, idx);
+    const volume = spec && (await this.#volumes.open(fileId, idx));
+    if (!spec || !volume) throw unknownVolume();
+    return { file, sha256: spec.sha256, volume };
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * When something was used last is written down at most every sixteenth of its lifetime, so that a request does not
+ * cost a commit; what is written may be that much too old, and expiry allows for it.
+ */
+const STEPS = 16;
+
+export function lastUse(writtenAt: number, now: number, ttl: number): 'fresh' | 'stale' | 'expired' {
+  if (writtenAt < expiredBefore(now, ttl)) return 'expired';
+  return now - writtenAt > ttl / STEPS ? 'stale' : 'fresh';
+}
+
+export function expiredBefore(now: number, ttl: number): number {
+  return now - ttl - ttl / STEPS;
+}

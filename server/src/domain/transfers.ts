@@ -1,0 +1,137 @@
+import type { Readable } from 'node:stream';
+import { checkInit, type InitBody } from '@szafa/protocol';
+import type { Config } from '../config.ts';
+import { badDirectory, isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../errors.ts';
+import type { Metadata } from '../metadata/metadata.ts';
+import type { TransferRow } from '../metadata/transfers.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+import { newFileId, newTransferId } from './ids.ts';
+import { lastUse } from './last-use.ts';
+import { manifestOf } from './manifest.ts';
+import { requireSpace } from './space.ts';
+
+type Settings = Pick<
+  Config,
+  'maxVolumeBytes' | 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced' | 'transferTtlMs'
+>;
+
+export class Transfers {
+  readonly #metadata: Metadata;
+  readonly #volumes: VolumeStore;
+  readonly #settings: Settings;
+  readonly #now: () => number;
+
+  constructor(metadata: Metadata, volumes: VolumeStore, settings: Settings, now = Date.now) {
+    this.#metadata = metadata;
+    this.#volumes = volumes;
+    this.#settings = settings;
+    this.#now = now;
+  }
+
+  async init(body: InitBody, caller: string): Promise<string> {
+    const init = checkInit(body, this.#settings.maxVolumeBytes);
+    await requireSpace(this.#volumes, this.#settings, init.storedSize);
+    const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
+    // The group comes before the record that names it: a crash in between leaves a group that nobody knows,
+    // which the sweeper removes, never a transfer without a place for its volumes.
+    await this.#volumes.create(ids.fileId, init.volumes);
+    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
+    const result = await this.#metadata.transfers.create(init, ids, quota);
+    if (result === 'created') return ids.transferId;
+    await this.#volumes.remove(ids.fileId);
+    if (result === 'no directory') throw badDirectory();
+    throw new ServiceError(507, 'the file would pass your quota');
+  }
+
+  /** The transfer; every request to it goes through here and so keeps it from being swept. */
+  async find(transferId: string): Promise<TransferRow> {
+    const transfer = await this.#metadata.transfers.get(transferId);
+    if (!transfer) throw unknownTransfer();
+    const now = this.#now();
+    if (lastUse(transfer.touched_at, now, this.#settings.transferTtlMs) !== 'fresh') {
+      await this.#metadata.transfers.touch(transferId, now);
+    }
+    return transfer;
+  }
+
+  async received(transferId: string): Promise<number[]> {
+    const transfer = await this.find(transferId);
+    if (transfer.status === 'done') return Array.from({ length: transfer.chunk_count }, (_, at) => at + 1);
+    return this.#volumes.received(transfer.file_id);
+  }
+
+  /** `announced` is the Content-Length, where there is one; `begin` asks the client for its body. */
+  async receive(
+    transferId: string,
+    idx: number,
+    body: Readable,
+    announced: number | undefined,
+    begin: () => void,
+  ): Promise<void> {
+    const transfer = await this.find(transferId);
+    if (transfer.status === 'storing' || transfer.status === 'done') {
+      throw new VolumeRejected('the transfer is complete');
+    }
+    const inRange = Number.isInteger(idx) && idx >= 1 && idx <= transfer.chunk_count;
+    const volume = inRange ? await this.#metadata.files.volume(transfer.file_id, idx) : undefined;
+    if (!volume) throw new VolumeRejected(`volume number is not in 1..${transfer.chunk_count}`);
+    if (announced !== undefined && announced !== volume.size) {
+      throw new VolumeRejected(`volume has ${announced} bytes instead of ${volume.size}`);
+    }
+    await requireSpace(this.#volumes, this.#settings, volume.size);
+    begin();
+    await this.#volumes.put(transfer.file_id, volume, body);
+  }
+
+  async complete(transferId: string, caller: string): Promise<string> {
+    const transfer = await this.find(transferId);
+    if (transfer.status === 'done') return transfer.file_id;
+    if (transfer.status !== 'storing') await this.#requireAll(transfer);
+    const storing = await this.#metadata.transfers.beginStoring(transferId, caller);
+    if (!storing) throw unknownTransfer();
+    await this.store(storing);
+    return storing.file_id;
+  }
+
+  /** Finishes a transfer in `storing`; several may do so at once, the file appears once. */
+  async store(transfer: TransferRow): Promise<void> {
+    const now = this.#now();
+    try {
+      if (transfer.status === 'storing') {
+        await this.#volumes.file(
+          manifestOf({
+            ...transfer,
+            owner: transfer.owner!,
+            size: transfer.file_size,
+            sha256: transfer.total_sha256,
+            created_at: now,
+          }),
+        );
+        await this.#metadata.transfers.finishStoring(transfer.transfer_id, now);
+      }
+    } catch (cause) {
+      if (!isOsError(cause)) throw cause;
+      await this.#metadata.transfers.failStoring(transfer.transfer_id);
+      throw new ServiceError(409, 'the volumes could not be filed; complete may be tried again', {
+        cause,
+        extra: { status: 'failed' },
+      });
+    }
+  }
+
+  /** Beyond the specification: the creator gives the upload up. */
+  async cancel(transferId: string, caller: string): Promise<void> {
+    const transfer = await this.find(transferId);
+    if (transfer.creator !== caller) throw new ServiceError(403, 'only its creator may cancel a transfer');
+    if (!(await this.#metadata.transfers.remove(transferId, ['uploading', 'failed'], this.#now()))) {
+      throw new ServiceError(409, 'the transfer is complete; delete the file instead');
+    }
+  }
+
+  async #requireAll(transfer: TransferRow): Promise<void> {
+    const received = await this.#volumes.received(transfer.file_id);
+    if (received.length === transfer.chunk_count) return;
+    const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
+    throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
+  }
+}

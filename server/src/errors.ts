@@ -1,0 +1,47 @@
+/** An error with a place in the interface: one handler turns it into the response. */
+export class ServiceError extends Error {
+  override name = 'ServiceError';
+  readonly status: number;
+  /** Fields beside `error` in the body. */
+  readonly extra: Record<string, unknown>;
+
+  constructor(
+    status: number,
+    message: string,
+    options: { cause?: unknown; extra?: Record<string, unknown> } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.status = status;
+    this.extra = options.extra ?? {};
+  }
+}
+
+/** "Errors from the authentication check (401) and from the file ownership check (403) use {detail}." */
+export class DetailError extends ServiceError {
+  override name = 'DetailError';
+}
+
+/** The receiver does not take the volume: 409. */
+export class VolumeRejected extends ServiceError {
+  override name = 'VolumeRejected';
+
+  constructor(message: string) {
+    super(409, message);
+  }
+}
+
+export const unknownFile = () => new ServiceError(404, 'no such file');
+export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
+export const badDirectory = () => new ServiceError(403, 'no such directory of yours');
+export const unknownVolume = () => new ServiceError(404, 'no such volume');
+
+/** Errors of the operating system that mean: no space left. */
+const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+export function isOsError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
+}
+
+export function isNoSpace(error: unknown): boolean {
+  return isOsError(error) && NO_SPACE.has(error.code ?? '');
+}

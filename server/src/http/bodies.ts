@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../errors.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route reads a JSON body; others ignore what is sent. */
+    hasBody?: boolean;
+  }
+}
+
+/** JSON whatever the content type says; nothing for an empty body. */
+export async function parseJson(request: FastifyRequest, body: Buffer): Promise<unknown> {
+  if (body.length === 0 || !request.routeOptions.config.hasBody) return undefined;
+  try {
+    return JSON.parse(utf8.decode(body));
+  } catch (cause) {
+    // The cause would quote what was sent, so only its kind is told.
+    throw new ServiceError(400, `the body is not JSON in UTF-8 (${(cause as Error).name})`);
+  }
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/** An unread body is read and thrown away up to here, so that the client gets to see the answer. */
+const DRAIN_BYTES = 64 * 1024 * 1024;
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/**
+ * What happens on a connection around the routes: silence ends it, unless it is the service that is at work;
+ * a body nobody wanted is drained; `Expect: 100-continue` is answered only once the body is wanted.
+ */
+export function guardConnections(app: FastifyInstance): void {
+  const server = app.server as Server;
+  const current = new WeakMap<Socket, Exchange>();
+
+  server.on('timeout', (socket: Socket) => {
+    const exchange = current.get(socket);
+    const working = exchange?.request.complete && !exchange.response.headersSent;
+    if (!working) socket.destroy();
+  });
+
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    awaitsContinue.add(request);
+    app.routing(request, response);
+  });
+
+  app.addHook('onRequest', async (request, reply) => {
+    current.set(request.raw.socket, { request: request.raw, response: reply.raw });
+    reply.raw.once('finish', () => drain(request.raw));
+  });
+}
+
+const awaitsContinue = new WeakSet<IncomingMessage>();
+
+/** Tells a client that asked first to send its body. */
+export function wantBody(request: IncomingMessage, response: ServerResponse): void {
+  if (awaitsContinue.delete(request)) response.writeContinue();
+}
+
+function drain(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  if (awaitsContinue.has(request)) {
+    // It never sent the body and may or may not do so now: only a new connection is clear.
+    request.socket.destroySoon();
+    return;
+  }
+  let drained = 0;
+  request.on('data', (chunk: Buffer) => {
+    drained += chunk.length;
+    if (drained > DRAIN_BYTES) request.socket.destroy();
+  });
+  request.on('error', () => request.socket.destroy());
+  request.resume();
+}

@@ -1,0 +1,55 @@
+import type { Socket } from 'node:net';
+import { RuleError } from '@szafa/protocol';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { TooManyAttempts } from '../domain/accounts.ts';
+import { DetailError, isNoSpace, ServiceError } from '../errors.ts';
+
+/** The one place where an error becomes a response: `{detail}` from the two checks, `{error}` from all else. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, body } = describe(error);
+  if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfterSeconds);
+  if (status >= 500 || (error instanceof ServiceError && error.cause)) {
+    request.log.error({ err: error }, 'request failed');
+  }
+  if (request.raw.destroyed && !request.raw.complete) {
+    // The client is gone; there is nobody to answer.
+    reply.hijack();
+    return;
+  }
+  // Fastify wants to close after a refused body; the rest of it is drained instead, so that the answer arrives.
+  reply.removeHeader('connection').code(status).type('application/json; charset=utf-8').send(body);
+}
+
+function describe(error: unknown): { status: number; body: Record<string, unknown> } {
+  if (error instanceof DetailError) return { status: error.status, body: { detail: error.message } };
+  if (error instanceof ServiceError)
+    return { status: error.status, body: { ...error.extra, error: error.message } };
+  if (error instanceof RuleError) return { status: 400, body: { error: error.message } };
+  if (isNoSpace(error)) return { status: 507, body: { error: 'the store is full' } };
+  const { validation, statusCode, message } = error as FastifyError;
+  if (validation) return { status: 400, body: { error: message } };
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return { status: statusCode, body: { error: message } };
+  }
+  return { status: 500, body: { error: 'the service failed; its log says why' } };
+}
+
+const CLIENT_ERRORS: Record<string, [number, string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
+
+/** What is not HTTP never reaches a route. */
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request'];
+  const body = JSON.stringify({ error: `not a request this service understands: ${text}` });
+  socket.end(
+    `HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    () => socket.destroySoon(),
+  );
+}

@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import { type FileRecord, limits } from '@szafa/protocol';
+import type { Files, ListedFile } from '../metadata/files.ts';
+
+function record(file: ListedFile): FileRecord {
+  return {
+    file_id: file.file_id,
+    file_name: file.file_name,
+    size: file.size,
+    sha256: file.sha256,
+    user_id: file.owner === '' ? null : file.owner,
+    dir_id: file.dir_id === 0 ? null : file.dir_id,
+    dir_name: file.dir_name,
+    chunk_count: file.chunk_count,
+    created_at: new Date(file.created_at).toISOString(),
+  };
+}
+
+export interface FilesQuery {
+  limit?: string;
+  cursor?: string;
+  dir_id?: string;
+}
+
+export async function filePage(files: Files, caller: string, query: FilesQuery & { limit: string }) {
+  const limit = Number(query.limit);
+  const rows = await files.list(caller, { ...selection(query), limit: limit + 1 });
+  const more = rows.length > limit;
+  const page = more ? rows.slice(0, limit) : rows;
+  return { files: page.map(record), ...(more ? { next_cursor: String(page.at(-1)!.seq) } : {}) };
+}
+
+/** The whole list as JSON text, read and sent page by page: memory does not grow with the number of files. */
+export function wholeList(files: Files, caller: string, query: FilesQuery): Readable {
+  return Readable.from(pages(files, caller, query), { objectMode: false });
+}
+
+async function* pages(files: Files, caller: string, query: FilesQuery): AsyncGenerator<string> {
+  yield '{"files":[';
+  const select = selection(query);
+  for (let first = true; ; first = false) {
+    const rows = await files.list(caller, { ...select, limit: limits.listPage });
+    if (rows.length > 0) {
+      const text = JSON.stringify(rows.map(record));
+      yield (first ? '' : ',') + text.slice(1, -1);
+    }
+    if (rows.length < limits.listPage) break;
+    select.before = rows.at(-1)!.seq;
+  }
+  yield ']}';
+}
+
+function selection(query: FilesQuery): { dirId?: number; before?: number } {
+  return {
+    ...(query.dir_id === undefined ? {} : { dirId: Number(query.dir_id) }),
+    ...(query.cursor === undefined ? {} : { before: Number(query.cursor) }),
+  };
+}

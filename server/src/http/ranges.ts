@@ -1,0 +1,30 @@
+export interface Range {
+  start: number;
+  /** Not included. */
+  end: number;
+}
+
+/**
+ * One byte range (RFC 9110). Undefined for none, several or a malformed one, which may be answered with the
+ * whole; 'unsatisfiable' is 416.
+ */
+export function parseRange(header: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
+  const match = header === undefined ? null : /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header);
+  if (!match) return undefined;
+  const [, from = '', to = ''] = match;
+  if (from === '') {
+    if (to === '') return undefined;
+    const length = Number(to);
+    return length === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - length), end: size };
+  }
+  const start = Number(from);
+  if (to !== '' && Number(to) < start) return undefined;
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: to === '' ? size : Math.min(size, Number(to) + 1) };
+}
+
+/** Whether one of the tags in an If-None-Match header is this one, compared weakly. */
+export function matchesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === tag);
+}

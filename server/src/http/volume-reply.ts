@@ -1,0 +1,60 @@
+import { headers, toBase64 } from '@szafa/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FileRow } from '../metadata/files.ts';
+import type { OpenVolume } from '../volumes/store.ts';
+import { matchesTag, parseRange } from './ranges.ts';
+
+/** Sends one volume, or the part of it that was asked for, straight from the store to the socket. */
+export async function sendVolume(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: { file: FileRow; sha256: string; volume: OpenVolume },
+): Promise<void> {
+  const { file, sha256, volume } = found;
+  const tag = `"${sha256}"`;
+  const common = {
+    etag: tag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+    [headers.encParams]: toBase64(file.enc_params),
+    [headers.chunkCount]: String(file.chunk_count),
+  };
+  try {
+    if (matchesTag(request.headers['if-none-match'], tag)) {
+      reply.hijack();
+      reply.raw.writeHead(304, common).end();
+      return;
+    }
+    const condition = request.headers['if-range'];
+    const wanted = condition === undefined || condition === tag ? request.headers.range : undefined;
+    const range = parseRange(wanted, volume.size);
+    if (range === 'unsatisfiable') {
+      reply.headers({ ...common, 'content-range': `bytes */${volume.size}` });
+      reply.code(416).send({ error: `the volume has ${volume.size} bytes` });
+      return;
+    }
+    const { start, end } = range ?? { start: 0, end: volume.size };
+    reply.hijack();
+    const response = reply.raw;
+    response.writeHead(range ? 206 : 200, {
+      ...common,
+      'content-type': 'application/octet-stream',
+      'content-length': end - start,
+      ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${volume.size}` } : {}),
+    });
+    if (request.method !== 'HEAD' && end > start) {
+      try {
+        await volume.send(response, start, end);
+      } catch (error) {
+        // The length is announced already: a broken connection is the only way left to say that bytes are missing.
+        request.log.warn({ err: error }, 'volume was not sent whole');
+        response.destroy();
+        return;
+      }
+    }
+    response.end();
+  } finally {
+    await volume.close();
+  }
+}

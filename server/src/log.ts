@@ -1,0 +1,27 @@
+import type { FastifyBaseLogger } from 'fastify';
+import pino from 'pino';
+import type { Config } from './config.ts';
+
+export type Log = FastifyBaseLogger;
+
+/** JSON lines, or plain lines where a person is watching. */
+export function createLog(level: Config['logLevel'], terminal = process.stdout.isTTY): Log {
+  const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return terminal ? pino(options, { write: (line) => process.stdout.write(plain(line)) }) : pino(options);
+}
+
+const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };
+
+function plain(line: string): string {
+  const { level, time, msg, err, method, route, status, ms, user, ...rest } = JSON.parse(line);
+  const clock = String(time).slice(11, 19);
+  const request = method ? `${status} ${method} ${route} ${ms} ms${user ? ` ${user}` : ''}` : '';
+  const details = Object.entries(rest)
+    .map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('');
+  const stack = err?.stack ? `\n${err.stack}` : '';
+  return `${clock} ${LEVELS[level] ?? ''}${request || (msg ?? '')}${details}${stack}\n`;
+}
+
+/** Enough of an id to follow it through a log, too little to use it. */
+export const shortened = (id: string) => (id.length > 8 ? `${id.slice(0, 6)}…` : id);

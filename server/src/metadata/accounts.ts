@@ -1,0 +1,88 @@
+import type { Sql } from './sql.ts';
+
+export class Accounts {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** False when the name is taken. */
+  async create(username: string, passwordHash: string, now: number): Promise<boolean> {
+    const rows = await this.#sql.execute(
+      `INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)
+       ON CONFLICT (username) DO NOTHING RETURNING username`,
+      username,
+      passwordHash,
+      now,
+    );
+    return rows.length === 1;
+  }
+
+  async passwordHash(username: string): Promise<string | undefined> {
+    const [row] = await this.#sql.query<{ password_hash: string }>(
+      'SELECT password_hash FROM users WHERE username = ?',
+      username,
+    );
+    return row?.password_hash;
+  }
+
+  async openSession(tokenHash: string, username: string, now: number): Promise<void> {
+    await this.#sql.execute(
+      'INSERT INTO sessions (token_hash, username, used_at) VALUES (?, ?, ?)',
+      tokenHash,
+      username,
+      now,
+    );
+  }
+
+  async session(tokenHash: string): Promise<{ username: string; used_at: number } | undefined> {
+    const [row] = await this.#sql.query<{ username: string; used_at: number }>(
+      'SELECT username, used_at FROM sessions WHERE token_hash = ?',
+      tokenHash,
+    );
+    return row;
+  }
+
+  async touchSession(tokenHash: string, now: number): Promise<void> {
+    await this.#sql.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', now, tokenHash);
+  }
+
+  async closeSession(tokenHash: string): Promise<void> {
+    await this.#sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+  }
+
+  /** Consecutive failed logins, and when the last one was. */
+  async failures(username: string, address: string): Promise<{ failures: number; failed_at: number }> {
+    const [row] = await this.#sql.query<{ failures: number; failed_at: number }>(
+      'SELECT failures, failed_at FROM login_failures WHERE username = ? AND address = ?',
+      username,
+      address,
+    );
+    return row ?? { failures: 0, failed_at: 0 };
+  }
+
+  async countFailure(username: string, address: string, now: number): Promise<void> {
+    await this.#sql.execute(
+      `INSERT INTO login_failures (username, address, failures, failed_at) VALUES (?, ?, 1, ?)
+       ON CONFLICT (username, address) DO UPDATE
+       SET failures = login_failures.failures + 1, failed_at = excluded.failed_at`,
+      username,
+      address,
+      now,
+    );
+  }
+
+  async clearFailures(username: string, address: string): Promise<void> {
+    await this.#sql.execute(
+      'DELETE FROM login_failures WHERE username = ? AND address = ?',
+      username,
+      address,
+    );
+  }
+
+  async expire(sessionsBefore: number, failuresBefore: number): Promise<void> {
+    await this.#sql.execute('DELETE FROM sessions WHERE used_at < ?', sessionsBefore);
+    await this.#sql.execute('DELETE FROM login_failures WHERE failed_at < ?', failuresBefore);
+  }
+}

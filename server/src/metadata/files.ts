@@ -1,0 +1,219 @@
+import { ADMIN, type Volume } from '@szafa/protocol';
+import { holdDir } from './dirs.ts';
+import type { Sql, Value } from './sql.ts';
+import { addUsage } from './usage.ts';
+
+export interface FileRow {
+  seq: number;
+  file_id: string;
+  owner: string;
+  dir_id: number;
+  file_name: string;
+  size: number;
+  stored_size: number;
+  sha256: string;
+  chunk_count: number;
+  created_at: number;
+  cloned_from: string | null;
+  enc_params: string;
+}
+
+export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from'> & { dir_name: string };
+
+export interface ListOptions {
+  dirId?: number;
+  /** Only files older than the one with this number. */
+  before?: number;
+  limit: number;
+}
+
+const COLUMNS = `seq, file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at,
+  cloned_from, enc_params`;
+
+/** A row and its place in the sums, in one transaction. */
+export async function insertFile(tx: Sql, file: Omit<FileRow, 'seq'> & { seq?: number }): Promise<void> {
+  const values: Value[] = [
+    file.file_id,
+    file.owner,
+    file.dir_id,
+    file.file_name,
+    file.size,
+    file.stored_size,
+    file.sha256,
+    file.chunk_count,
+    file.created_at,
+    file.cloned_from,
+    file.enc_params,
+  ];
+  if (file.seq === undefined) {
+    await tx.execute(
+      `INSERT INTO files (${COLUMNS.replace('seq, ', '')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...values,
+    );
+  } else {
+    await tx.execute(
+      `INSERT INTO files (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      file.seq,
+      ...values,
+    );
+  }
+  await count(tx, file, file.dir_id, 1);
+}
+
+function count(tx: Sql, file: Omit<FileRow, 'seq'>, dirId: number, sign: 1 | -1): Promise<void> {
+  return addUsage(tx, {
+    owner: file.owner,
+    dirId,
+    files: sign,
+    bytes: sign * file.size,
+    counted: sign * Math.max(file.size, file.stored_size),
+  });
+}
+
+export class Files {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async get(fileId: string): Promise<FileRow | undefined> {
+    const [row] = await this.#sql.query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
+    return row;
+  }
+
+  async volume(fileId: string, idx: number): Promise<Volume | undefined> {
+    const [row] = await this.#sql.query<Volume>(
+      'SELECT idx, size, sha256 FROM volumes WHERE file_id = ? AND idx = ?',
+      fileId,
+      idx,
+    );
+    return row;
+  }
+
+  volumes(fileId: string): Promise<Volume[]> {
+    return this.#sql.query<Volume>(
+      'SELECT idx, size, sha256 FROM volumes WHERE file_id = ? ORDER BY idx',
+      fileId,
+    );
+  }
+
+  /** One page, newest first. */
+  list(
+    caller: string,
+    { dirId, before = Number.MAX_SAFE_INTEGER, limit }: ListOptions,
+  ): Promise<ListedFile[]> {
+    const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
+    const params: Value[] = caller === ADMIN ? [before] : [caller, before];
+    if (dirId !== undefined) params.push(dirId);
+    return this.#sql.query<ListedFile>(
+      `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count, f.created_at,
+         COALESCE(d.name, '') AS dir_name
+       FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = f.owner
+       WHERE ${owner} AND f.seq < ? ${dirId === undefined ? '' : 'AND f.dir_id = ?'}
+       ORDER BY f.seq DESC LIMIT ?`,
+      ...params,
+      limit,
+    );
+  }
+
+  move(fileId: string, owner: string, dirId: number): Promise<'moved' | 'no file' | 'no directory'> {
+    return this.#sql.transaction(async (tx) => {
+      if (!(await holdDir(tx, owner, dirId))) return 'no directory';
+      const file = await lockFile(tx, fileId);
+      if (!file) return 'no file';
+      await tx.execute('UPDATE files SET dir_id = ? WHERE file_id = ?', dirId, fileId);
+      await count(tx, file, file.dir_id, -1);
+      await count(tx, file, dirId, 1);
+      return 'moved';
+    });
+  }
+
+  /** Takes the record away and leaves its volumes to the sweeper from `notBefore` on. */
+  remove(fileId: string, notBefore: number): Promise<FileRow | undefined> {
+    return this.#sql.transaction(async (tx) => {
+      const [file] = await tx.execute<FileRow>(
+        `DELETE FROM files WHERE file_id = ? RETURNING ${COLUMNS}`,
+        fileId,
+      );
+      if (!file) return undefined;
+      await count(tx, file, file.dir_id, -1);
+      await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', fileId, notBefore);
+      return file;
+    });
+  }
+
+  /** Puts a record back whose volumes could not be removed. */
+  restore(file: FileRow): Promise<void> {
+    return this.#sql.transaction(async (tx) => {
+      const held = await tx.execute('DELETE FROM garbage WHERE file_id = ? RETURNING file_id', file.file_id);
+      if (held.length === 0) return;
+      const dirId = (await holdDir(tx, file.owner, file.dir_id)) ? file.dir_id : 0;
+      await insertFile(tx, { ...file, dir_id: dirId });
+    });
+  }
+
+  /** Reserves the copy target of (file, directory); it is garbage until `finishClone`. */
+  beginClone(
+    source: FileRow,
+    target: { fileId: string; owner: string; dirId: number; leaseUntil: number },
+  ): Promise<'begun' | 'exists' | 'no directory'> {
+    return this.#sql.transaction(async (tx) => {
+      if (!(await holdDir(tx, target.owner, target.dirId))) return 'no directory';
+      const copies = await tx.query(
+        'SELECT file_id FROM files WHERE cloned_from = ? AND owner = ? AND dir_id = ?',
+        source.file_id,
+        target.owner,
+        target.dirId,
+      );
+      if (copies.length > 0) return 'exists';
+      const claimed = await tx.execute(
+        'INSERT INTO garbage (file_id, not_before, claim) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING file_id',
+        target.fileId,
+        target.leaseUntil,
+        `clone ${source.file_id} ${target.owner} ${target.dirId}`,
+      );
+      return claimed.length === 1 ? 'begun' : 'exists';
+    });
+  }
+
+  finishClone(
+    sourceId: string,
+    target: { fileId: string; owner: string; dirId: number; now: number },
+  ): Promise<'done' | 'source vanished' | 'lease lost'> {
+    return this.#sql.transaction(async (tx) => {
+      const source = await lockFile(tx, sourceId);
+      if (!source) return 'source vanished';
+      const held = await tx.execute('DELETE FROM garbage WHERE file_id = ? RETURNING file_id', target.fileId);
+      if (held.length === 0) return 'lease lost';
+      const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
+      await tx.execute(
+        'INSERT INTO volumes (file_id, idx, size, sha256) SELECT ?, idx, size, sha256 FROM volumes WHERE file_id = ?',
+        target.fileId,
+        sourceId,
+      );
+      await insertFile(tx, {
+        file_id: target.fileId,
+        owner: target.owner,
+        dir_id: dirId,
+        file_name: source.file_name,
+        size: source.size,
+        stored_size: source.stored_size,
+        sha256: source.sha256,
+        chunk_count: source.chunk_count,
+        created_at: target.now,
+        cloned_from: sourceId,
+        enc_params: source.enc_params,
+      });
+      return 'done';
+    });
+  }
+}
+
+async function lockFile(tx: Sql, fileId: string): Promise<FileRow | undefined> {
+  const [file] = await tx.query<FileRow>(
+    `SELECT ${COLUMNS} FROM files WHERE file_id = ? ${tx.dialect.forUpdate}`,
+    fileId,
+  );
+  return file;
+}

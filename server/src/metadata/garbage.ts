@@ -1,0 +1,59 @@
+import type { Sql } from './sql.ts';
+
+/** Volume groups that must go. A row's time is a lease: whoever works on the group moves it ahead. */
+export class Garbage {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** Takes up to `limit` groups that are due and holds them until `leaseUntil`. */
+  async take(now: number, leaseUntil: number, limit: number): Promise<string[]> {
+    const due = await this.#sql.query<{ file_id: string; not_before: number }>(
+      'SELECT file_id, not_before FROM garbage WHERE not_before <= ? ORDER BY not_before LIMIT ?',
+      now,
+      limit,
+    );
+    const taken: string[] = [];
+    for (const { file_id, not_before } of due) {
+      const won = await this.#sql.execute(
+        'UPDATE garbage SET not_before = ? WHERE file_id = ? AND not_before = ? RETURNING file_id',
+        leaseUntil,
+        file_id,
+        not_before,
+      );
+      if (won.length === 1) taken.push(file_id);
+    }
+    return taken;
+  }
+
+  async hold(fileId: string, leaseUntil: number): Promise<void> {
+    await this.#sql.execute('UPDATE garbage SET not_before = ? WHERE file_id = ?', leaseUntil, fileId);
+  }
+
+  /** The bytes are gone: forget the group. */
+  forget(fileId: string): Promise<void> {
+    return this.#sql.transaction(async (tx) => {
+      await tx.execute('DELETE FROM volumes WHERE file_id = ?', fileId);
+      await tx.execute('DELETE FROM garbage WHERE file_id = ?', fileId);
+    });
+  }
+
+  /** After a start nobody works on any group: all are due. */
+  async release(): Promise<void> {
+    await this.#sql.execute('UPDATE garbage SET not_before = 0');
+  }
+
+  /** Whether the group belongs to a file, to a transfer, or is waiting here. */
+  async isKnown(fileId: string): Promise<boolean> {
+    const rows = await this.#sql.query(
+      `SELECT 1 FROM files WHERE file_id = ? UNION ALL SELECT 1 FROM transfers WHERE file_id = ?
+       UNION ALL SELECT 1 FROM garbage WHERE file_id = ?`,
+      fileId,
+      fileId,
+      fileId,
+    );
+    return rows.length > 0;
+  }
+}

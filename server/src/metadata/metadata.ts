@@ -1,0 +1,41 @@
+import { Accounts } from './accounts.ts';
+import { Dirs } from './dirs.ts';
+import { Files } from './files.ts';
+import { Garbage } from './garbage.ts';
+import { Pulls } from './pulls.ts';
+import type { SqlStore } from './sql.ts';
+import { Transfers } from './transfers.ts';
+import { usageOf } from './usage.ts';
+
+/** The metadata store: everything the service knows, except the bytes of volumes. */
+export class Metadata {
+  readonly accounts: Accounts;
+  readonly dirs: Dirs;
+  readonly files: Files;
+  readonly garbage: Garbage;
+  readonly pulls: Pulls;
+  readonly transfers: Transfers;
+  readonly #sql: SqlStore;
+
+  constructor(sql: SqlStore) {
+    this.#sql = sql;
+    this.accounts = new Accounts(sql);
+    this.dirs = new Dirs(sql);
+    this.files = new Files(sql);
+    this.garbage = new Garbage(sql);
+    this.pulls = new Pulls(sql);
+    this.transfers = new Transfers(sql);
+  }
+
+  usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
+    return usageOf(this.#sql, caller);
+  }
+
+  async ping(): Promise<void> {
+    await this.#sql.query('SELECT 1');
+  }
+
+  close(): Promise<void> {
+    return this.#sql.close();
+  }
+}

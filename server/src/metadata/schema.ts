@@ -1,0 +1,67 @@
+import type { Dialect, Sql } from './sql.ts';
+
+/**
+ * Migrations, applied in order, each in one transaction together with its number. Directory 0 is the root;
+ * owner '' stands for "no owner". Times are milliseconds since 1970.
+ */
+const migrations: ((dialect: Dialect) => string[])[] = [
+  ({ serial, clustered }) => [
+    `CREATE TABLE users (
+      username TEXT PRIMARY KEY, password_hash TEXT NOT NULL, created_at BIGINT NOT NULL)`,
+    `CREATE TABLE sessions (
+      token_hash TEXT PRIMARY KEY, username TEXT NOT NULL, used_at BIGINT NOT NULL) ${clustered}`,
+    'CREATE INDEX sessions_used ON sessions (used_at)',
+    `CREATE TABLE login_failures (
+      username TEXT NOT NULL, address TEXT NOT NULL, failures INTEGER NOT NULL, failed_at BIGINT NOT NULL,
+      PRIMARY KEY (username, address))`,
+    `CREATE TABLE dirs (
+      dir_id ${serial}, owner TEXT NOT NULL, name TEXT NOT NULL, created_at BIGINT NOT NULL,
+      UNIQUE (owner, name))`,
+    `CREATE TABLE files (
+      seq ${serial}, file_id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, dir_id BIGINT NOT NULL,
+      file_name TEXT NOT NULL, size BIGINT NOT NULL, stored_size BIGINT NOT NULL, sha256 TEXT NOT NULL,
+      chunk_count INTEGER NOT NULL, created_at BIGINT NOT NULL, cloned_from TEXT, enc_params TEXT NOT NULL)`,
+    'CREATE INDEX files_owner ON files (owner, seq)',
+    'CREATE INDEX files_dir ON files (dir_id, owner, seq)',
+    'CREATE INDEX files_clones ON files (cloned_from) WHERE cloned_from IS NOT NULL',
+    `CREATE TABLE volumes (
+      file_id TEXT NOT NULL, idx INTEGER NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL,
+      PRIMARY KEY (file_id, idx)) ${clustered}`,
+    // Sums by owner and directory, kept in the transactions that change files: quota never scans.
+    `CREATE TABLE usage (
+      owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes NUMERIC(40) NOT NULL,
+      counted NUMERIC(40) NOT NULL, PRIMARY KEY (owner, dir_id))`,
+    `CREATE TABLE transfers (
+      transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, owner TEXT,
+      dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
+      stored_size BIGINT NOT NULL, total_sha256 TEXT NOT NULL, chunk_count INTEGER NOT NULL,
+      created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL)`,
+    'CREATE INDEX transfers_touched ON transfers (touched_at)',
+    'CREATE INDEX transfers_creator ON transfers (creator, status)',
+    'CREATE INDEX transfers_dir ON transfers (dir_id)',
+    "CREATE INDEX transfers_storing ON transfers (status) WHERE status = 'storing'",
+    // Volume groups whose bytes must go once not_before has passed; a clone stands here until it is filed.
+    `CREATE TABLE garbage (
+      file_id TEXT PRIMARY KEY, not_before BIGINT NOT NULL, claim TEXT UNIQUE)`,
+    `CREATE TABLE pulls (
+      transfer_id TEXT PRIMARY KEY, runner TEXT NOT NULL, lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
+  ],
+];
+
+export async function migrate(sql: Sql): Promise<void> {
+  await sql.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
+  await sql.transaction(async (tx) => {
+    const [row] = await tx.query<{ version: number }>('SELECT version FROM schema_version');
+    const version = row?.version ?? 0;
+    if (version > migrations.length) {
+      throw new Error(
+        `the database has version ${version}, this service knows ${migrations.length}: upgrade it`,
+      );
+    }
+    for (const migration of migrations.slice(version)) {
+      for (const statement of migration(tx.dialect)) await tx.execute(statement);
+    }
+    await tx.execute('DELETE FROM schema_version');
+    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', migrations.length);
+  });
+}

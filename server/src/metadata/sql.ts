@@ -1,0 +1,27 @@
+/** What differs between the SQL engines, as fragments that the shared statements are written with. */
+export interface Dialect {
+  /** Column that numbers rows by itself and is the primary key. */
+  serial: string;
+  /** Ending of a table that is stored in the order of its key. */
+  clustered: string;
+  /** Ending of a SELECT that locks the rows it reads until the transaction ends. */
+  forUpdate: string;
+}
+
+export type Value = string | number | null;
+
+/**
+ * A thin layer over one SQL engine. Statements use `?` for parameters and are prepared once for each text,
+ * so texts are constants. `query` only reads; `execute` may write and returns what RETURNING names.
+ */
+export interface Sql {
+  readonly dialect: Dialect;
+  query<Row>(text: string, ...params: Value[]): Promise<Row[]>;
+  execute<Row>(text: string, ...params: Value[]): Promise<Row[]>;
+  /** All or nothing; `work` uses only the `Sql` it is given. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
+export interface SqlStore extends Sql {
+  close(): Promise<void>;
+}

@@ -1,0 +1,200 @@
+import type { NewTransfer, Volume } from '@szafa/protocol';
+import { holdDir } from './dirs.ts';
+import { insertFile } from './files.ts';
+import type { Sql, Value } from './sql.ts';
+import { usageOf } from './usage.ts';
+
+export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
+
+export interface TransferRow {
+  transfer_id: string;
+  /** Names the volume group from init on; becomes the file's id at complete. */
+  file_id: string;
+  creator: string;
+  /** Who called complete. */
+  owner: string | null;
+  dir_id: number;
+  status: TransferStatus;
+  file_name: string;
+  file_size: number;
+  stored_size: number;
+  total_sha256: string;
+  chunk_count: number;
+  created_at: number;
+  touched_at: number;
+  enc_params: string;
+}
+
+const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name, file_size, stored_size,
+  total_sha256, chunk_count, created_at, touched_at, enc_params`;
+
+export class Transfers {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** `quota`: refuse when the files, the transfers under way and this one would pass it. */
+  create(
+    init: NewTransfer,
+    ids: { transferId: string; fileId: string; creator: string; now: number },
+    quota?: number,
+  ): Promise<'created' | 'no directory' | 'over quota'> {
+    return this.#sql
+      .transaction(async (tx) => {
+        if (!(await holdDir(tx, ids.creator, init.dirId ?? 0))) return 'no directory';
+        await tx.execute(
+          `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, NULL, ?, 'uploading', ?, ?, ?, ?, ?, ?, ?, ?)`,
+          ids.transferId,
+          ids.fileId,
+          ids.creator,
+          init.dirId ?? 0,
+          init.fileName,
+          init.fileSize,
+          init.storedSize,
+          init.totalSha256,
+          init.volumes.length,
+          ids.now,
+          ids.now,
+          init.encParams,
+        );
+        await insertVolumes(tx, ids.fileId, init.volumes);
+        if (quota !== undefined && (await spaceClaimed(tx, ids.creator)) > BigInt(quota)) {
+          throw new OverQuota();
+        }
+        return 'created' as const;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof OverQuota) return 'over quota';
+        throw error;
+      });
+  }
+
+  async get(transferId: string): Promise<TransferRow | undefined> {
+    const [row] = await this.#sql.query<TransferRow>(
+      `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ?`,
+      transferId,
+    );
+    return row;
+  }
+
+  async touch(transferId: string, now: number): Promise<void> {
+    await this.#sql.execute('UPDATE transfers SET touched_at = ? WHERE transfer_id = ?', now, transferId);
+  }
+
+  /** `uploading` or `failed` -> `storing` for that owner; one caller wins, the others see its row. */
+  async beginStoring(transferId: string, owner: string): Promise<TransferRow | undefined> {
+    const [row] = await this.#sql.execute<TransferRow>(
+      `UPDATE transfers SET status = 'storing', owner = ?
+       WHERE transfer_id = ? AND status IN ('uploading', 'failed') RETURNING ${COLUMNS}`,
+      owner,
+      transferId,
+    );
+    return row ?? this.get(transferId);
+  }
+
+  /** The file's record and `done`, together. Repeating it changes nothing. */
+  finishStoring(transferId: string, now: number): Promise<void> {
+    return this.#sql.transaction(async (tx) => {
+      const [row] = await tx.execute<TransferRow>(
+        `UPDATE transfers SET status = 'done' WHERE transfer_id = ? AND status = 'storing' RETURNING ${COLUMNS}`,
+        transferId,
+      );
+      if (!row) return;
+      await insertFile(tx, {
+        file_id: row.file_id,
+        owner: row.owner!,
+        dir_id: row.dir_id,
+        file_name: row.file_name,
+        size: row.file_size,
+        stored_size: row.stored_size,
+        sha256: row.total_sha256,
+        chunk_count: row.chunk_count,
+        created_at: now,
+        cloned_from: null,
+        enc_params: row.enc_params,
+      });
+    });
+  }
+
+  async failStoring(transferId: string): Promise<void> {
+    await this.#sql.execute(
+      "UPDATE transfers SET status = 'failed' WHERE transfer_id = ? AND status = 'storing'",
+      transferId,
+    );
+  }
+
+  storing(): Promise<TransferRow[]> {
+    return this.#sql.query<TransferRow>(`SELECT ${COLUMNS} FROM transfers WHERE status = 'storing'`);
+  }
+
+  /** Whether volumes of this group may still come in. */
+  async isOpen(fileId: string): Promise<boolean> {
+    const rows = await this.#sql.query(
+      "SELECT transfer_id FROM transfers WHERE file_id = ? AND status IN ('uploading', 'failed')",
+      fileId,
+    );
+    return rows.length > 0;
+  }
+
+  /** Forgets the transfer; its volumes become garbage unless they are a file by now. */
+  remove(transferId: string, allowed: TransferStatus[], now: number): Promise<boolean> {
+    return this.#sql.transaction(async (tx) => {
+      const [row] = await tx.query<TransferRow>(
+        `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
+        transferId,
+      );
+      if (!row || !allowed.includes(row.status)) return false;
+      await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
+      await tx.execute('DELETE FROM pulls WHERE transfer_id = ?', transferId);
+      if (row.status !== 'done') {
+        await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
+      }
+      return true;
+    });
+  }
+
+  async untouchedSince(time: number, limit: number): Promise<string[]> {
+    const rows = await this.#sql.query<{ transfer_id: string }>(
+      "SELECT transfer_id FROM transfers WHERE touched_at < ? AND status <> 'storing' ORDER BY touched_at LIMIT ?",
+      time,
+      limit,
+    );
+    return rows.map((row) => row.transfer_id);
+  }
+}
+
+class OverQuota extends Error {}
+
+/** Bytes of the files and of the transfers under way, by the larger of declared and stored. */
+async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {
+  const { counted } = await usageOf(tx, owner);
+  const [row] = await tx.query<{ pending: string }>(
+    `SELECT CAST(COALESCE(SUM(CASE WHEN file_size > stored_size THEN file_size ELSE stored_size END), 0) AS TEXT)
+       AS pending FROM transfers WHERE creator = ? AND status IN ('uploading', 'storing', 'failed')`,
+    owner,
+  );
+  return counted + BigInt(row!.pending);
+}
+
+const ROWS_AT_ONCE = 500;
+const INSERT_MANY = insertVolumesText(ROWS_AT_ONCE);
+
+function insertVolumesText(rows: number): string {
+  return `INSERT INTO volumes (file_id, idx, size, sha256) VALUES ${Array(rows).fill('(?, ?, ?, ?)').join(', ')}`;
+}
+
+/** Few statements for many rows, of few different texts, so that each stays prepared. */
+export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
+  let next = 0;
+  for (; next + ROWS_AT_ONCE <= volumes.length; next += ROWS_AT_ONCE) {
+    const params: Value[] = [];
+    for (const { idx, size, sha256 } of volumes.slice(next, next + ROWS_AT_ONCE)) {
+      params.push(fileId, idx, size, sha256);
+    }
+    await tx.execute(INSERT_MANY, ...params);
+  }
+  const one = insertVolumesText(1);
+  for (const { idx, size, sha256 } of volumes.slice(next)) await tx.execute(one, fileId, idx, size, sha256);
+}

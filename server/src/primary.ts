@@ -1,0 +1,157 @@
+import cluster, { type Address, type Worker } from 'node:cluster';
+import { mkdir, open } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, ConfigError } from './config.ts';
+import { newToken } from './domain/ids.ts';
+import { Sweeper } from './domain/sweeper.ts';
+import type { Log } from './log.ts';
+import { migrate } from './metadata/schema.ts';
+import { SqliteStore } from './metadata/sqlite.ts';
+import { newProcessName, openServices, places } from './stores.ts';
+import { FolderStore } from './volumes/folder.ts';
+
+const RESPAWN_MS = 1000;
+
+/** Sets the data folder up, finishes what a crash left, keeps the workers alive and sweeps. */
+export async function runPrimary(config: Config): Promise<void> {
+  await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
+  const unlock = lockDataFolder(config);
+  const tokenPlace = await ensureSystemToken(config);
+  await FolderStore.prepare(config.dataFolder);
+  await FolderStore.discardUnfinished(config.dataFolder);
+  const database = new SqliteStore(places.database(config));
+  await migrate(database);
+  await database.close();
+
+  const services = await openServices(config, newProcessName());
+  const { log } = services;
+  const sweeper = new Sweeper(services);
+  await sweeper.recover();
+
+  const workers = new Workers(config, log, async (processName) => {
+    await FolderStore.discardUnfinished(config.dataFolder, processName);
+    await services.metadata.pulls.abandon(processName);
+    await sweeper.finishStoring();
+  });
+  const url = await workers.start();
+  log.info(`szafa listens on ${url}`);
+  log.info(`data folder: ${config.dataFolder}`);
+  log.info(`system token: ${tokenPlace}`);
+
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (!stop.signal.aborted) log.info('stopping: requests under way may finish');
+      stop.abort();
+    });
+  }
+  const sweeping = sweepUntil(stop.signal, sweeper, config, log);
+  await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
+  await Promise.all([workers.stop(), sweeping]);
+  await services.metadata.close();
+  unlock();
+  log.info('stopped');
+  process.exit(0);
+}
+
+/** Two services on one folder would undo each other's recovery. The lock goes with the process, however it ends. */
+function lockDataFolder(config: Config): () => void {
+  const lock = new DatabaseSync(places.lock(config), { timeout: 0 });
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  } catch (cause) {
+    throw new ConfigError(`SZ_DATA: ${config.dataFolder} is in use by another szafa`, { cause });
+  }
+  return () => lock.close();
+}
+
+/** Where the system token can be read; made at the first start when none is configured. */
+async function ensureSystemToken(config: Config): Promise<string> {
+  if (config.systemToken !== undefined) return 'as configured (SZ_SYSTEM_TOKEN)';
+  const place = places.systemToken(config);
+  try {
+    const file = await open(place, 'wx', 0o600);
+    await file.writeFile(`${newToken()}\n`);
+    await file.sync();
+    await file.close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return `in ${place}`;
+}
+
+async function sweepUntil(stop: AbortSignal, sweeper: Sweeper, config: Config, log: Log): Promise<void> {
+  while (!stop.aborted) {
+    await sweeper.sweep().catch((err: unknown) => log.error({ err }, 'sweeping failed; it is tried again'));
+    await sleep(config.sweepMs, undefined, { signal: stop }).catch(() => undefined /* stopped */);
+  }
+}
+
+/** The worker processes on one port; one that dies is replaced. */
+class Workers {
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #onDeath: (processName: string) => Promise<void>;
+  #stopping = false;
+
+  constructor(config: Config, log: Log, onDeath: (processName: string) => Promise<void>) {
+    this.#config = config;
+    this.#log = log;
+    this.#onDeath = onDeath;
+  }
+
+  /** Resolves to the address once every worker listens. */
+  async start(): Promise<string> {
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+    const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
+    const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host;
+    return `http://${host}:${first!.port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const workers = Object.values(cluster.workers ?? {}) as Worker[];
+    await Promise.all(
+      workers.map(
+        (worker) =>
+          new Promise<void>((resolve) => {
+            worker.once('exit', () => resolve());
+            if (worker.isConnected()) worker.send('stop');
+          }),
+      ),
+    );
+  }
+
+  #spawn(): Promise<Address> {
+    const processName = newProcessName();
+    const startedAt = Date.now();
+    // More threads for file operations than Node's four: each durable write waits for the disk in one.
+    const worker = cluster.fork({ UV_THREADPOOL_SIZE: '16', ...process.env, SZAFA_PROCESS: processName });
+    return new Promise((resolve, reject) => {
+      let address: Address | undefined;
+      worker.once('listening', (found) => {
+        address = found;
+      });
+      worker.once('message', () => resolve(address!));
+      worker.once('exit', (code, signal) => {
+        if (this.#stopping) return;
+        if (!address) {
+          reject(new ConfigError('a worker could not start; see above'));
+          return;
+        }
+        this.#log.error({ code, signal }, 'a worker died and is replaced');
+        this.#replace(processName, startedAt).catch((err: unknown) => {
+          this.#log.error({ err }, 'a worker could not be replaced');
+          process.exit(1);
+        });
+      });
+    });
+  }
+
+  async #replace(processName: string, startedAt: number): Promise<void> {
+    const next =
+      Date.now() - startedAt < RESPAWN_MS ? sleep(RESPAWN_MS).then(() => this.#spawn()) : this.#spawn();
+    await Promise.all([next, this.#onDeath(processName)]);
+  }
+}

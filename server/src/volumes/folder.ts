@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { close as closeCallback, constants, fstat as fstatCallback, open as openCallback } from 'node:fs';
+import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { limits, type Volume } from '@szafa/protocol';
+import { unknownTransfer } from '../errors.ts';
+import { receive } from './receiver.ts';
+import { SegmentPool } from './segments.ts';
+import { send } from './sender.ts';
+import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
+
+const openFd = promisify(openCallback);
+const closeFd = promisify(closeCallback);
+const fstat = promisify(fstatCallback);
+
+const ID = /^[0-9a-f]{32}$/;
+const POOL_SEGMENTS = 64;
+const COPIES_AT_ONCE = 8;
+
+/**
+ * Volumes in a folder:
+ *
+ *     volumes/ab/<id>/1, 2, ...       one group, from init to deletion
+ *     volumes/ab/<id>/volumes.json    sizes and digests, written at init
+ *     volumes/ab/<id>/manifest.json   the file's record, written at complete
+ *     tmp/<process>/                  bodies on their way in
+ *     trash/                          groups on their way out
+ *
+ * All on one filesystem, so that every change is a rename.
+ */
+export class FolderStore implements VolumeStore {
+  readonly #root: string;
+  readonly #tmp: string;
+  #tmpReady: Promise<unknown> | undefined;
+  readonly #pool = new SegmentPool(POOL_SEGMENTS);
+
+  /** `process` names this process among those that share the folder. */
+  constructor(root: string, process: string) {
+    this.#root = root;
+    this.#tmp = join(root, 'tmp', process);
+  }
+
+  /** Makes the layout; needed once before any process opens the store. */
+  static async prepare(root: string): Promise<void> {
+    await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
+    await mkdir(join(root, 'trash'), { recursive: true, mode: 0o700 });
+    await Promise.all(
+      Array.from({ length: 256 }, (_, byte) =>
+        mkdir(join(root, 'volumes', byte.toString(16).padStart(2, '0')), { recursive: true, mode: 0o700 }),
+      ),
+    );
+    for (const folder of [join(root, 'volumes'), root, dirname(root)]) await syncFolder(folder);
+  }
+
+  /** Unfinished bodies of a process that is no more; without a name: of all. */
+  static async discardUnfinished(root: string, process = ''): Promise<void> {
+    await rm(join(root, 'tmp', process), { recursive: true, force: true });
+    await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
+  }
+
+  async create(id: string, volumes: Volume[]): Promise<void> {
+    const folder = this.#group(id);
+    await mkdir(folder, { mode: 0o700 });
+    await this.#writeDocument(folder, 'volumes.json', { volumes });
+    await syncFolder(dirname(folder));
+  }
+
+  async put(id: string, volume: Volume, body: Readable): Promise<void> {
+    const folder = this.#group(id);
+    const unfinished = await this.#newTemp();
+    try {
+      await receive(unfinished, volume, body, this.#pool);
+      await rename(unfinished, join(folder, String(volume.idx)));
+      await syncFolder(folder);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      // The group went away while the body came in: the transfer was cancelled or ran out.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw unknownTransfer();
+      throw error;
+    }
+  }
+
+  async received(id: string): Promise<number[]> {
+    const names = await readdir(this.#group(id)).catch(ifMissing([]));
+    const numbers: number[] = [];
+    for (const name of names) if (/^[1-9][0-9]*$/.test(name)) numbers.push(Number(name));
+    return numbers.sort((a, b) => a - b);
+  }
+
+  async file(manifest: Manifest): Promise<void> {
+    await this.#writeDocument(this.#group(manifest.file_id), 'manifest.json', manifest);
+  }
+
+  async open(id: string, idx: number): Promise<OpenVolume | undefined> {
+    if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
+    const fd = await openFd(join(this.#group(id), String(idx)), constants.O_RDONLY).catch(
+      ifMissing(undefined),
+    );
+    if (fd === undefined) return undefined;
+    try {
+      const { size } = await fstat(fd);
+      return {
+        size,
+        send: (sink: Writable, start: number, end: number) => send(fd, sink, start, end, this.#pool),
+        close: () => closeFd(fd),
+      };
+    } catch (error) {
+      await closeFd(fd);
+      throw error;
+    }
+  }
+
+  async copy(from: string, to: string): Promise<void> {
+    const source = this.#group(from);
+    const target = this.#group(to);
+    await mkdir(target, { mode: 0o700 });
+    const names = ['volumes.json', ...(await this.received(from)).map(String)];
+    await Promise.all(
+      Array.from({ length: COPIES_AT_ONCE }, async () => {
+        for (let name = names.pop(); name !== undefined; name = names.pop()) {
+          await copyFile(join(source, name), join(target, name), constants.COPYFILE_EXCL);
+          await syncFolder(join(target, name));
+        }
+      }),
+    );
+    await syncFolder(target);
+    await syncFolder(dirname(target));
+  }
+
+  async remove(id: string): Promise<void> {
+    const folder = this.#group(id);
+    const aside = join(this.#root, 'trash', `${id}-${randomBytes(6).toString('hex')}`);
+    const moved = await rename(folder, aside).then(() => true, ifMissing(false));
+    if (moved) await syncFolder(dirname(folder));
+  }
+
+  async reclaim(): Promise<void> {
+    const trash = join(this.#root, 'trash');
+    for (const name of await readdir(trash)) await rm(join(trash, name), { recursive: true, force: true });
+  }
+
+  async *groups(): AsyncIterable<{ id: string; changedAt: number }> {
+    const top = join(this.#root, 'volumes');
+    for (const prefix of await readdir(top)) {
+      for (const id of await readdir(join(top, prefix))) {
+        if (!ID.test(id)) continue;
+        const found = await stat(join(top, prefix, id)).catch(ifMissing(undefined));
+        if (found) yield { id, changedAt: found.mtimeMs };
+      }
+    }
+  }
+
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.#root);
+    return bavail * bsize;
+  }
+
+  async ping(): Promise<void> {
+    await stat(join(this.#root, 'volumes'));
+  }
+
+  #group(id: string): string {
+    if (!ID.test(id)) throw new TypeError('not the id of a volume group');
+    return join(this.#root, 'volumes', id.slice(0, 2), id);
+  }
+
+  async #newTemp(): Promise<string> {
+    this.#tmpReady ??= mkdir(this.#tmp, { recursive: true, mode: 0o700 });
+    await this.#tmpReady;
+    return join(this.#tmp, randomBytes(12).toString('hex'));
+  }
+
+  async #writeDocument(folder: string, name: string, content: unknown): Promise<void> {
+    const unfinished = await this.#newTemp();
+    try {
+      await writeFile(unfinished, JSON.stringify(content), { flush: true, mode: 0o600 });
+      await rename(unfinished, join(folder, name));
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+    await syncFolder(folder);
+  }
+}
+
+function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT') return value;
+    throw error;
+  };
+}
+
+/** A rename is durable once its folder is. Works for files as well. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

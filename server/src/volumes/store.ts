@@ -1,0 +1,52 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Volume } from '@szafa/protocol';
+
+/** The file's record as it lies beside its volumes, so that the metadata can be rebuilt from them. */
+export interface Manifest {
+  file_id: string;
+  file_name: string;
+  size: number;
+  sha256: string;
+  owner: string;
+  dir_id: number;
+  chunk_count: number;
+  created_at: string;
+  enc_params: unknown;
+}
+
+/** One volume, open for reading. `close` it whatever happens. */
+export interface OpenVolume {
+  readonly size: number;
+  /** Sends the bytes from `start` up to, not including, `end`; resolves when the sink has taken them. */
+  send(sink: Writable, start: number, end: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps volumes in groups, one group for each file, from init to deletion under the same id. A volume is
+ * received when its verified bytes stand under their final name: the store is the truth, there is no list
+ * beside it. Ids come from the service, never from a request.
+ */
+export interface VolumeStore {
+  /** Makes room for a group and keeps its specification beside it. */
+  create(id: string, volumes: Volume[]): Promise<void>;
+  /** Takes one volume. Once it resolves, the verified bytes are durable; a VolumeRejected leaves no trace. */
+  put(id: string, volume: Volume, body: Readable): Promise<void>;
+  /** Numbers of the volumes that are here, ascending. */
+  received(id: string): Promise<number[]>;
+  /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */
+  file(manifest: Manifest): Promise<void>;
+  /** Undefined when the volume is not here. */
+  open(id: string, idx: number): Promise<OpenVolume | undefined>;
+  /** Copies every volume of a filed group to a new group, durably, without its manifest. */
+  copy(from: string, to: string): Promise<void>;
+  /** After this nothing of the group can be read. May be repeated. */
+  remove(id: string): Promise<void>;
+  /** Frees the space of what was removed or never finished. */
+  reclaim(): Promise<void>;
+  /** Ids of all groups, in no order. */
+  groups(): AsyncIterable<{ id: string; changedAt: number }>;
+  /** Undefined where the store has no such limit. */
+  freeBytes(): Promise<number | undefined>;
+  ping(): Promise<void>;
+}

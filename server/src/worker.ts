@@ -1,0 +1,27 @@
+import { createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { openServices } from './stores.ts';
+
+/** Serves requests until the primary says `stop`; in-flight requests finish. */
+export async function runWorker(config: Config): Promise<void> {
+  const services = await openServices(config, process.env['SZAFA_PROCESS']!);
+  const app = await createApp(services);
+  // Ctrl-C reaches every process of the terminal; only the primary acts on it.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGTERM', () => undefined);
+  process.on('disconnect', () => process.exit(1));
+
+  let stopping = false;
+  process.on('message', async (message) => {
+    if (message !== 'stop' || stopping) return;
+    stopping = true;
+    services.pulls.stop();
+    const deadline = setTimeout(() => process.exit(1), config.shutdownMs);
+    await app.close();
+    await services.metadata.close();
+    clearTimeout(deadline);
+    process.exit(0);
+  });
+  await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'a worker is ready' });
+  process.send!('ready');
+}

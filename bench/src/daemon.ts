@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram } from './machine.ts';
@@ -8,45 +9,54 @@ export class DaemonError extends Error {
   override name = 'DaemonError';
 }
 
-const KEPT_OUTPUT = 4096;
+const SHOWN_OUTPUT = 2000;
 
 /** A server under test, as a child process that does not outlive the bench. */
 export class Daemon {
+  static readonly #running = new Set<Daemon>();
   readonly name: string;
   readonly #child: ChildProcess;
-  #output = '';
+  readonly #outputFile: string;
+  #startError = '';
 
-  constructor(name: string, command: string, args: string[], env: NodeJS.ProcessEnv = process.env) {
+  /** What it prints goes to a file, so that reading it costs nothing while something is measured. */
+  constructor(name: string, command: string[], outputFile: string, env: NodeJS.ProcessEnv = process.env) {
     this.name = name;
+    this.#outputFile = outputFile;
     const setpriv = findProgram('setpriv');
-    const [file, argv] = setpriv
-      ? [setpriv, ['--pdeathsig', 'KILL', command, ...args]]
-      : [command, args];
-    this.#child = spawn(file, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.#output = (this.#output + text).slice(-KEPT_OUTPUT);
-      });
-    }
+    const [file = '', ...args] = setpriv ? [setpriv, '--pdeathsig', 'KILL', ...command] : command;
+    const output = openSync(outputFile, 'a');
+    this.#child = spawn(file, args, { env, stdio: ['ignore', output, output] });
+    closeSync(output);
+    Daemon.#running.add(this);
+    this.#child.on('exit', () => Daemon.#running.delete(this));
     this.#child.on('error', (error) => {
-      this.#output += error.message;
+      this.#startError = error.message;
     });
   }
 
+  /** At once, for a bench that is interrupted. */
+  static async killAll(): Promise<void> {
+    await Promise.all(Array.from(Daemon.#running, (daemon) => daemon.stop(0)));
+  }
+
   get pid(): number {
-    if (this.#child.pid === undefined) throw new DaemonError(`${this.name} did not start: ${this.#output}`);
+    if (this.#child.pid === undefined)
+      throw new DaemonError(`${this.name} did not start: ${this.#startError}`);
     return this.#child.pid;
   }
 
   /** The first match in what the daemon prints. */
   async printed(pattern: RegExp, seconds = 20): Promise<RegExpExecArray> {
     for (let waited = 0; waited < seconds * 1000; waited += 20) {
-      const match = pattern.exec(this.#output);
+      const match = pattern.exec(this.#output());
       if (match) return match;
       this.#checkRunning();
       await sleep(20);
     }
-    throw new DaemonError(`${this.name} was not ready after ${seconds} s: ${this.#output}`);
+    throw new DaemonError(
+      `${this.name} was not ready after ${seconds} s: ${this.#output().slice(-SHOWN_OUTPUT)}`,
+    );
   }
 
   async listening(port: number, seconds = 20): Promise<void> {
@@ -55,7 +65,9 @@ export class Daemon {
       if (await accepts(port)) return;
       await sleep(20);
     }
-    throw new DaemonError(`${this.name} does not listen after ${seconds} s: ${this.#output}`);
+    throw new DaemonError(
+      `${this.name} does not listen after ${seconds} s: ${this.#output().slice(-SHOWN_OUTPUT)}`,
+    );
   }
 
   /** SIGTERM, and SIGKILL when that takes too long. */
@@ -68,13 +80,17 @@ export class Daemon {
     clearTimeout(timer);
   }
 
+  #output(): string {
+    return this.#startError || readFileSync(this.#outputFile, 'utf8');
+  }
+
   #ended(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   #checkRunning(): void {
     if (this.#ended() || this.#child.pid === undefined) {
-      throw new DaemonError(`${this.name} ended before it was ready: ${this.#output}`);
+      throw new DaemonError(`${this.name} ended before it was ready: ${this.#output().slice(-SHOWN_OUTPUT)}`);
     }
   }
 }

@@ -32,11 +32,11 @@ export async function syncFilesystem(path: string): Promise<number> {
 }
 
 const filesystems: Record<number, string> = {
-  0xef53: 'ext4',
-  0x01021994: 'tmpfs',
-  0x58465342: 'xfs',
-  0x9123683e: 'btrfs',
-  0x794c7630: 'overlay',
+  61267: 'ext4',
+  16914836: 'tmpfs',
+  1481003842: 'xfs',
+  2435016766: 'btrfs',
+  2035054128: 'overlay',
 };
 
 export interface Machine {

@@ -21,7 +21,7 @@ export class ChunkedBody {
         continue;
       }
       const newline = data.indexOf(0x0a, at);
-      this.#line += data.latin1Slice(at, newline < 0 ? data.length : newline);
+      this.#line += data.toString('latin1', at, newline < 0 ? data.length : newline);
       if (newline < 0) break;
       at = newline + 1;
       this.#endLine(this.#line.trimEnd());

@@ -53,7 +53,12 @@ export class Connection {
       }
       return true;
     };
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: readBuffer, callback } });
+    this.#socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: readBuffer, callback },
+    });
     this.#socket.once('connect', ready);
     this.#socket.on('error', (error) => {
       failed(error);
@@ -107,9 +112,12 @@ export class Connection {
   #read(data: Buffer): void {
     this.progress++;
     if (!this.#exchange) throw new LoadError('the server sent bytes that answer no request');
-    if (this.#response) return this.#readBody(this.#exchange, this.#response, data);
+    if (this.#response) {
+      this.#readBody(this.#exchange, this.#response, data);
+      return;
+    }
     const before = this.#head.length;
-    this.#head += data.latin1Slice(0, Math.min(data.length, MAX_HEAD));
+    this.#head += data.toString('latin1', 0, Math.min(data.length, MAX_HEAD));
     const end = this.#head.indexOf('\r\n\r\n');
     if (end < 0) {
       if (this.#head.length > MAX_HEAD) throw new LoadError('a response head without an end');
@@ -140,12 +148,13 @@ export class Connection {
   }
 
   #readBody(exchange: Exchange, response: LoadResponse, data: Buffer): void {
-    if (!this.#chunked && data.length > this.#left) throw new LoadError('more bytes than Content-Length says');
+    if (!this.#chunked && data.length > this.#left)
+      throw new LoadError('more bytes than Content-Length says');
     this.#left -= data.length;
     for (const piece of this.#chunked ? this.#chunked.feed(data) : [data]) {
       response.bytes += piece.length;
       exchange.digest?.update(piece);
-      if (exchange.keepText || response.status >= 300) response.text += piece.utf8Slice(0, piece.length);
+      if (exchange.keepText || response.status >= 300) response.text += piece.toString();
     }
     if (this.#chunked ? this.#chunked.done : this.#left === 0) this.#end(exchange, response);
   }

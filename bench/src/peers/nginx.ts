@@ -42,7 +42,11 @@ export async function startNginx(program: string, folder: string): Promise<Peer>
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
   await writeFile(file, configuration(folder, port));
-  const daemon = new Daemon('nginx', program, ['-p', folder, '-e', 'stderr', '-c', file]);
+  const daemon = new Daemon(
+    'nginx',
+    [program, '-p', folder, '-e', 'stderr', '-c', file],
+    join(folder, 'output'),
+  );
   await daemon.listening(port);
   let batches = 0;
   return {

@@ -10,8 +10,8 @@ export async function startRclone(program: string, folder: string): Promise<Peer
   const data = join(folder, 'data');
   await mkdir(data, { recursive: true });
   const port = await freePort();
-  const args = ['serve', 'restic', '--addr', `127.0.0.1:${port}`, data];
-  const daemon = new Daemon('rclone', program, args, {
+  const command = [program, 'serve', 'restic', '--addr', `127.0.0.1:${port}`, data];
+  const daemon = new Daemon('rclone', command, join(folder, 'output'), {
     ...process.env,
     // Nothing of the host's own configuration takes part.
     RCLONE_CONFIG: join(folder, 'rclone.conf'),

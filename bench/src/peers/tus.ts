@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Daemon, DaemonError } from '../daemon.ts';
 import { Connection } from '../load/connection.ts';
@@ -9,8 +10,9 @@ const script = fileURLToPath(new URL('tus-server.ts', import.meta.url));
 const version = { 'Tus-Resumable': '1.0.0' };
 
 export async function startTus(folder: string): Promise<Peer> {
-  await mkdir(folder, { recursive: true });
-  const daemon = new Daemon('tus', process.execPath, [script, folder]);
+  const data = join(folder, 'data');
+  await mkdir(data, { recursive: true });
+  const daemon = new Daemon('tus', [process.execPath, script, data], join(folder, 'output'));
   const port = Number((await daemon.printed(/listening on (\d+)/))[1]);
   return {
     name: 'tus',
@@ -20,7 +22,11 @@ export async function startTus(folder: string): Promise<Peer> {
       const connection = await Connection.open(port);
       const paths: string[] = [];
       for (let i = 0; i < count; i++) {
-        const create = request({ method: 'POST', path: '/files', headers: { ...version, 'Upload-Length': bytes } });
+        const create = request({
+          method: 'POST',
+          path: '/files',
+          headers: { ...version, 'Upload-Length': bytes },
+        });
         const { headers } = await connection.exchange(create);
         const location = headers.get('location');
         if (location === undefined) throw new DaemonError('tus gave no Location');

@@ -1,0 +1,14 @@
+import type { LoadPool } from './load/pool.ts';
+import type { Fleet } from './peers/fleet.ts';
+
+/** What every cell works with. */
+export interface Bench {
+  fleet: Fleet;
+  pool: LoadPool;
+  /** On the filesystem that is measured; cells make their own folders in it. */
+  folder: string;
+  rounds: number;
+  /** Small amounts, only to see that everything runs. */
+  quick: boolean;
+  log: (line: string) => void;
+}

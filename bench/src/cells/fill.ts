@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { readConfig } from '../../../server/src/config.ts';
+import { insertFile } from '../../../server/src/metadata/files.ts';
+import { SqliteStore } from '../../../server/src/metadata/sqlite.ts';
+import { places } from '../../../server/src/stores.ts';
+import { patternSha256 } from '../load/pattern.ts';
+import type { LoadPool } from '../load/pool.ts';
+import type { Szafa } from '../peers/szafa.ts';
+
+const VOLUME_BYTES = 1;
+const AT_ONCE = 8;
+
+/** Files of one tiny volume each, uploaded as any client would. */
+export async function fillByApi(pool: LoadPool, szafa: Szafa, files: number): Promise<void> {
+  let left = files;
+  const transfers: string[] = [];
+  const begin = async () => {
+    while (left-- > 0) transfers.push(await szafa.init(1, VOLUME_BYTES));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, begin));
+  const puts = transfers.map((id) => szafa.put(id, 1, VOLUME_BYTES));
+  const completes = transfers.map((id) => szafa.request('complete', { transfer_id: id }));
+  await pool.run(szafa.port, AT_ONCE, puts);
+  await pool.run(szafa.port, AT_ONCE, completes);
+}
+
+/** The records alone, written by the server's own code into the database of a running server. */
+export async function fillDatabase(data: string, owner: string, files: number): Promise<void> {
+  const store = new SqliteStore(places.database(readConfig({ SZ_DATA: data })));
+  const sha256 = patternSha256(VOLUME_BYTES);
+  await store.transaction(async (tx) => {
+    for (let i = 0; i < files; i++) {
+      const file_id = randomBytes(16).toString('hex');
+      await tx.execute(
+        'INSERT INTO volumes (file_id, idx, size, sha256) VALUES (?, 1, ?, ?)',
+        file_id,
+        VOLUME_BYTES,
+        sha256,
+      );
+      await insertFile(tx, {
+        file_id,
+        owner,
+        dir_id: 0,
+        file_name: `file ${i}`,
+        size: VOLUME_BYTES,
+        stored_size: VOLUME_BYTES,
+        sha256,
+        chunk_count: 1,
+        created_at: Date.now(),
+        cloned_from: null,
+        enc_params: '{}',
+      });
+    }
+  });
+  await store.close();
+}

@@ -1,0 +1,109 @@
+/** `npm run bench`: what the service costs, beside servers that do less. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Bench } from './bench.ts';
+import { measureChunks } from './cells/chunks.ts';
+import { measureGrowth } from './cells/growth.ts';
+import { measureSmall } from './cells/small.ts';
+import { measureTransfers } from './cells/transfers.ts';
+import { measureVolumes, quickVolumeCells, volumeCells, warmUp } from './cells/volumes.ts';
+import { Daemon } from './daemon.ts';
+import { judge } from './goals.ts';
+import { LoadPool } from './load/pool.ts';
+import { describeMachine } from './machine.ts';
+import { type Options, readOptions, UsageError, usage } from './options.ts';
+import { Fleet, missingPackages } from './peers/fleet.ts';
+import { report } from './report.ts';
+import type { Results } from './results.ts';
+
+/** The largest cell keeps 4 GiB, and what was deleted before it may still be there. */
+const NEEDED_GIB = 10;
+
+interface Cell {
+  name: string;
+  run: (bench: Bench, results: Results) => Promise<void>;
+}
+
+function cellsOf({ quick, only }: Options): Cell[] {
+  const cells: Cell[] = [
+    ...(quick ? quickVolumeCells : volumeCells).map((cell) => ({
+      name: cell.name,
+      run: async (bench: Bench, results: Results) => {
+        results.volumes.push(await measureVolumes(bench, cell));
+      },
+    })),
+    { name: 'small', run: async (bench, results) => void results.small.push(...(await measureSmall(bench))) },
+    {
+      name: 'transfers',
+      run: async (bench, results) => void results.transfers.push(...(await measureTransfers(bench))),
+    },
+    {
+      name: 'chunks',
+      run: async (bench, results) => void results.chunks.push(...(await measureChunks(bench))),
+    },
+    {
+      name: 'growth',
+      run: async (bench, results) => void results.growth.push(...(await measureGrowth(bench))),
+    },
+  ];
+  const chosen = cells.filter(
+    ({ name }) => only.length === 0 || only.some((prefix) => name.startsWith(prefix)),
+  );
+  if (chosen.length === 0) throw new UsageError(`no cell's name begins with ${only.join(' or ')}`);
+  return chosen;
+}
+
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(args);
+  const cells = cellsOf(options);
+  if (options.list) {
+    console.log(cells.map(({ name }) => name).join('\n'));
+    return 0;
+  }
+  const missing = missingPackages(options.peers);
+  if (missing.length > 0) {
+    throw new UsageError(
+      `the servers to compare with are not installed; on Debian: apt-get install -y ${missing.join(' ')}\n` +
+        'or choose others with --peers, for example --peers szafa,tus',
+    );
+  }
+  const log = (line: string) => void process.stderr.write(`${line}\n`);
+  const machine = await describeMachine(options.folder);
+  if (machine.filesystem === 'tmpfs')
+    log('this folder is in memory, so nothing is durable here: choose one with --dir');
+  if (!options.quick && machine.freeGiB < NEEDED_GIB) {
+    throw new UsageError(
+      `${options.folder} has ${machine.freeGiB} GiB free; ${NEEDED_GIB} are needed (see --dir)`,
+    );
+  }
+  const folder = await mkdtemp(join(options.folder, 'szafa-bench-'));
+  const pool = new LoadPool();
+  const fleet = new Fleet(folder, options.peers, (peer) => warmUp(pool, peer));
+  const { rounds, quick } = options;
+  const results: Results = { machine, rounds, volumes: [], small: [], transfers: [], growth: [], chunks: [] };
+  const interrupted = async () => {
+    await Daemon.killAll();
+    await rm(folder, { recursive: true, force: true });
+    process.exit(1);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);
+  try {
+    const bench: Bench = { fleet, pool, folder, rounds, quick, log };
+    for (const cell of cells) await cell.run(bench, results);
+  } finally {
+    pool.close();
+    await fleet.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+  const goals = judge(results);
+  console.log(options.json ? JSON.stringify({ ...results, goals }, null, 2) : report(results, goals));
+  return goals.some(({ verdict }) => verdict === 'FAIL') ? 1 : 0;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n\n${usage}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,135 @@
+import { type PeerName, peerNames } from './peers/peer.ts';
+import { failures, medianOf, medianRate, type Rate, ratio } from './ratios.ts';
+import type { Goal, Results, VolumeResult } from './results.ts';
+
+const titles: Record<PeerName, string> = {
+  szafa: 'szafa',
+  nginx: 'nginx',
+  tus: '@tus/server',
+  rclone: 'rclone restic',
+};
+
+/** The results as Markdown that reads well on a terminal too. */
+export function report(results: Results, goals: Goal[]): string {
+  const { machine, rounds } = results;
+  const size = `${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.filesystem}`;
+  return [
+    `${machine.cpu}, ${size}, Linux ${machine.kernel}, Node ${machine.node}; ${rounds} rounds`,
+    ...volumeSections(results.volumes),
+    ...otherSections(results),
+    section(
+      'Must reach',
+      ['', 'line', 'figure'],
+      goals.map(({ verdict, text, detail }) => [verdict, text, detail]),
+    ),
+  ].join('\n\n');
+}
+
+function volumeSections(volumes: VolumeResult[]): string[] {
+  if (volumes.length === 0) return [];
+  const present = peerNames.filter((name) => volumes.some((result) => result.peers[name]));
+  const peers = present.filter((name) => name !== 'szafa');
+  const rates = (title: string, rate: Rate) =>
+    section(
+      title,
+      ['cell', ...peers.map((name) => `/ ${titles[name]}`), ...present.map((name) => `${titles[name]} MB/s`)],
+      volumes.map((result) => [
+        label(result),
+        ...peers.map((name) => shown(ratio(result, rate, name), 2)),
+        ...present.map((name) => shown(medianRate(result, rate, name), 0)),
+      ]),
+    );
+  const per = (title: string, value: Parameters<typeof medianOf>[2], digits: number) =>
+    section(
+      title,
+      ['cell', ...present.map((name) => titles[name])],
+      volumes.map((result) => [
+        label(result),
+        ...present.map((name) => shown(medianOf(result, name, value), digits)),
+      ]),
+    );
+  const failed = volumes.flatMap((result) =>
+    present.flatMap((name) => failures(result, name).map((why) => [label(result), titles[name], why])),
+  );
+  return [
+    rates('PUT until the bytes are on disk: szafa (verified) / peer (unchecked)', 'durable'),
+    rates('PUT until the last answer: szafa (verified and durable) / peer (neither)', 'answered'),
+    rates('GET from the page cache: szafa / peer', 'get'),
+    per('CPU seconds a GB, PUT', ({ put }) => put.cpuPerGb, 2),
+    per('CPU seconds a GB, GET', ({ get }) => get.cpuPerGb, 2),
+    per('Peak memory of the largest process in MB, PUT', ({ put }) => (put.peakBytes[0] ?? 0) / 1e6, 0),
+    per('Peak memory of the largest process in MB, GET', ({ get }) => (get.peakBytes[0] ?? 0) / 1e6, 0),
+    ...(failed.length > 0 ? [section('Failures', ['cell', 'server', 'why'], failed)] : []),
+  ];
+}
+
+function otherSections({ small, transfers, growth, chunks }: Results): string[] {
+  const sections: string[] = [];
+  if (small.length > 0) {
+    sections.push(
+      section(
+        `Small requests, ${small[0]!.connections} connections`,
+        ['request', 'a second', 'p50 ms', 'p99 ms'],
+        small.map((row) => [row.request, shown(row.perSecond, 0), shown(row.p50Ms, 2), shown(row.p99Ms, 2)]),
+      ),
+    );
+  }
+  if (transfers.length > 0) {
+    sections.push(
+      section(
+        'Transfers',
+        ['volumes', 'init ms', 'complete ms', 'of it, directory read ms'],
+        transfers.map((row) => [
+          row.volumes.toLocaleString('en'),
+          ...[row.initMs, row.completeMs, row.readdirMs].map((ms) => shown(ms, 1)),
+        ]),
+      ),
+    );
+  }
+  if (chunks.length > 0) {
+    sections.push(
+      section(
+        'PUT of one volume of 4 KiB, by the number of volumes of its transfer',
+        ['chunk_count', 'PUT ms'],
+        chunks.map((row) => [row.chunkCount.toLocaleString('en'), shown(row.putMs, 2)]),
+      ),
+    );
+  }
+  if (growth.length > 0) {
+    sections.push(
+      section(
+        'By the number of files',
+        ['files', 'whole list ms', 'list MB', 'page of 100 ms', 'quota ms', 'auth/me ms'],
+        growth.map((row) => [
+          row.files.toLocaleString('en'),
+          shown(row.listMs, 1),
+          shown(row.listBytes / 1e6, 2),
+          ...[row.pageMs, row.quotaMs, row.meMs].map((ms) => shown(ms, 2)),
+        ]),
+      ),
+    );
+  }
+  return sections;
+}
+
+function label({ volumeBytes, connections }: VolumeResult): string {
+  return `${volumeBytes / 2 ** 20} MiB x ${connections}`;
+}
+
+function shown(value: number | undefined, digits: number): string {
+  return value === undefined ? '-' : value.toFixed(digits);
+}
+
+function section(title: string, header: string[], rows: string[][]): string {
+  const widths = header.map((cell, at) =>
+    Math.max(cell.length, 3, ...rows.map((row) => row[at]?.length ?? 0)),
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`;
+  return [
+    `### ${title}`,
+    '',
+    line(header),
+    line(widths.map((width) => '-'.repeat(width))),
+    ...rows.map(line),
+  ].join('\n');
+}

@@ -1,0 +1,76 @@
+import type { Machine } from './machine.ts';
+import type { PeerName } from './peers/peer.ts';
+
+export interface Flow {
+  /** 10^6 bytes a second until the last answer. */
+  mbps: number;
+  /** CPU seconds of the server's processes for 10^9 bytes. */
+  cpuPerGb: number;
+  /** The same of the load processes. */
+  clientCpuPerGb: number;
+  /** Peak resident set of each process of the server, the largest first, in bytes. */
+  peakBytes: number[];
+}
+
+export interface PutFlow extends Flow {
+  /** Until the last answer and then until the filesystem is synced. */
+  durableMbps: number;
+}
+
+/** What one peer did in one round. */
+export type PeerRound = { put: PutFlow; get: Flow } | { failure: string };
+
+export interface VolumeResult {
+  cell: string;
+  volumeBytes: number;
+  connections: number;
+  volumes: number;
+  /** By round, so that ratios can be taken within a round. */
+  peers: Partial<Record<PeerName, PeerRound[]>>;
+}
+
+export interface SmallResult {
+  request: string;
+  connections: number;
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export interface TransferResult {
+  volumes: number;
+  initMs: number;
+  completeMs: number;
+  /** Of reading the names in a folder with that many files, by itself. */
+  readdirMs: number;
+}
+
+export interface GrowthResult {
+  files: number;
+  listMs: number;
+  listBytes: number;
+  pageMs: number;
+  quotaMs: number;
+  meMs: number;
+}
+
+export interface ChunksResult {
+  chunkCount: number;
+  putMs: number;
+}
+
+export interface Goal {
+  text: string;
+  verdict: 'pass' | 'FAIL' | 'not measured';
+  detail: string;
+}
+
+export interface Results {
+  machine: Machine;
+  rounds: number;
+  volumes: VolumeResult[];
+  small: SmallResult[];
+  transfers: TransferResult[];
+  growth: GrowthResult[];
+  chunks: ChunksResult[];
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import Value from 'typebox/value';
+import { checkInit, InitBody, limits, type NewTransfer, RuleError } from '../src/index.ts';
+
+const MAX = 5 * 1024 ** 3;
+const digest = fc.stringMatching(/^[0-9a-fA-F]{64}$/);
+
+/** What the service does with a body: the schema first, then the rules. */
+function accept(body: unknown): NewTransfer | undefined {
+  if (!Value.Check(InitBody, body)) return undefined;
+  try {
+    return checkInit(body, MAX);
+  } catch (error) {
+    assert.ok(error instanceof RuleError, String(error));
+    return undefined;
+  }
+}
+
+const goodBody = fc
+  .array(fc.record({ size: fc.nat({ max: 2 ** 31 - 1 }), sha256: digest }), { minLength: 1, maxLength: 30 })
+  .chain((chunks) =>
+    fc.record({
+      file_name: fc.stringMatching(/^[a-z]{1,20}$/),
+      file_size: fc.maxSafeNat(),
+      total_sha256: digest,
+      chunk_count: fc.constant(chunks.length),
+      chunks: fc.constant(chunks),
+      enc_params: fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+      dir_id: fc.option(fc.nat({ max: 1000 })),
+    }),
+  );
+
+test('a good body is kept as it was sent: order, sizes, digests in lower case', () => {
+  fc.assert(
+    fc.property(goodBody, (body) => {
+      const kept = accept(body);
+      assert.ok(kept);
+      assert.deepEqual(
+        kept.volumes,
+        body.chunks.map((chunk, at) => ({
+          idx: at + 1,
+          size: chunk.size,
+          sha256: chunk.sha256.toLowerCase(),
+        })),
+      );
+      assert.equal(
+        kept.storedSize,
+        body.chunks.reduce((sum, chunk) => sum + chunk.size, 0),
+      );
+      assert.equal(kept.fileSize, body.file_size);
+      assert.equal(kept.totalSha256, body.total_sha256.toLowerCase());
+      assert.equal(kept.dirId, body.dir_id === 0 ? null : body.dir_id);
+      assert.equal(kept.encParams, JSON.stringify(body.enc_params));
+    }),
+  );
+});
+
+test('numbered entries mean the same in any order', () => {
+  fc.assert(
+    fc.property(goodBody, fc.infiniteStream(fc.nat()), (body, random) => {
+      const numbered = body.chunks.map((chunk, at) => ({
+        ...chunk,
+        idx: at + 1,
+        order: random.next().value,
+      }));
+      const shuffled = numbered.sort((a, b) => a.order - b.order).map(({ order: _, ...chunk }) => chunk);
+      assert.deepEqual(accept({ ...body, chunks: shuffled }), accept(body));
+    }),
+  );
+});
+
+test('numbers that are not exactly 1..chunk_count are refused', () => {
+  fc.assert(
+    fc.property(goodBody, fc.nat(), fc.integer({ min: -5, max: 40 }), (body, at, idx) => {
+      const spot = at % body.chunks.length;
+      const chunks = body.chunks.map((chunk, place) => ({ ...chunk, idx: place === spot ? idx : place + 1 }));
+      assert.equal(accept({ ...body, chunks }) !== undefined, idx === spot + 1);
+    }),
+  );
+});
+
+test('a chunk_count that is not the number of entries is refused', () => {
+  fc.assert(
+    fc.property(goodBody, fc.integer({ min: -2, max: limits.volumesPerFile + 1 }), (body, count) => {
+      assert.equal(accept({ ...body, chunk_count: count }) !== undefined, count === body.chunks.length);
+    }),
+  );
+});
+
+test('one key missing, or of another type, is refused', () => {
+  const other = fc.oneof(
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noInteger: true }),
+    fc.constant([]),
+    fc.constant('x'),
+  );
+  const required = ['file_name', 'file_size', 'total_sha256', 'chunk_count', 'chunks', 'enc_params'] as const;
+  fc.assert(
+    fc.property(goodBody, fc.constantFrom(...required), other, (body, key, value) => {
+      const { [key]: _, ...rest } = body;
+      assert.equal(accept(rest), undefined);
+      if (key === 'file_name' && value === 'x') return;
+      assert.equal(accept({ ...body, [key]: value }), undefined);
+    }),
+  );
+});
+
+test('any JSON at all is taken or refused, and never breaks the check', () => {
+  fc.assert(fc.property(fc.jsonValue(), (body) => void accept(body)));
+  // Bodies that pass the schema's first look: a good one with any value in any place.
+  const keys = [
+    'file_name',
+    'file_size',
+    'total_sha256',
+    'chunk_count',
+    'chunks',
+    'enc_params',
+    'dir_id',
+  ] as const;
+  fc.assert(
+    fc.property(goodBody, fc.constantFrom(...keys), fc.jsonValue(), (body, key, value) => {
+      accept({ ...body, [key]: value });
+    }),
+  );
+});
+
+test('enc_params too deep to be written again are refused by rule', () => {
+  let deep: object = {};
+  for (let i = 0; i < 200_000; i++) deep = { a: deep };
+  const body = {
+    file_name: 'x',
+    file_size: 0,
+    total_sha256: '0'.repeat(64),
+    chunk_count: 1,
+    chunks: [{ size: 0, sha256: '0'.repeat(64) }],
+    enc_params: deep,
+  };
+  assert.throws(() => checkInit(body, MAX), RuleError);
+});
+
+test('a volume over the limit, and a sum that is no safe integer, are refused', () => {
+  const chunk = (size: number) => ({ size, sha256: '0'.repeat(64) });
+  const body = (chunks: { size: number; sha256: string }[]) => ({
+    file_name: 'x',
+    file_size: 0,
+    total_sha256: '0'.repeat(64),
+    chunk_count: chunks.length,
+    chunks,
+    enc_params: {},
+  });
+  assert.ok(accept(body([chunk(MAX)])));
+  assert.equal(accept(body([chunk(MAX + 1)])), undefined);
+  const half = Math.ceil(Number.MAX_SAFE_INTEGER / 2);
+  assert.throws(() => checkInit(body([chunk(half), chunk(half + 1)]), Number.MAX_SAFE_INTEGER), RuleError);
+});

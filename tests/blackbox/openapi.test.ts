@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Route, routes } from '@szafa/protocol';
+import { assertDetail, assertError, assertOk, register, useService } from '../harness/index.ts';
+
+const service = useService();
+
+interface Operation {
+  operationId?: string;
+  security?: unknown[];
+  parameters?: { name: string; in: string; required?: boolean; schema?: unknown }[];
+  requestBody?: { content: Record<string, { schema?: unknown }> };
+  responses: Record<string, { description?: unknown; content?: Record<string, { schema?: unknown }> }>;
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+}
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+async function document(): Promise<Document> {
+  const answer = await service.call({ path: '/openapi.json' });
+  assertOk(answer);
+  assert.match(String(answer.headers['content-type']), /^application\/(json|vnd\.oai\.openapi\+json)/);
+  return answer.json as unknown as Document;
+}
+
+function operations(found: Document): [string, Operation][] {
+  return Object.entries(found.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => METHODS.includes(method))
+      .map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation]),
+  );
+}
+
+test('healthz and readyz answer without a token', async () => {
+  assertOk(await service.call({ path: '/healthz' }), { ok: true });
+  assertOk(await service.call({ path: '/readyz' }), { ok: true });
+});
+
+test('docs is a page that names every path', async () => {
+  const answer = await service.call({ path: '/docs' });
+  assert.equal(answer.status, 200);
+  assert.match(String(answer.headers['content-type']), /^text\/html\b/);
+  for (const route of Object.values(routes)) assert.ok(answer.text.includes(route.path), route.path);
+});
+
+test('openapi.json is OpenAPI 3: version, info, responses, parameters', async () => {
+  const found = await document();
+  assert.match(found.openapi, /^3\.[01]\.\d+$/);
+  assert.ok(found.info.title && found.info.version);
+  for (const [what, operation] of operations(found)) {
+    assert.ok(Object.keys(operation.responses).length > 0, what);
+    for (const [status, response] of Object.entries(operation.responses)) {
+      assert.match(status, /^([1-5]\d\d|[1-5]XX|default)$/, what);
+      assert.equal(typeof response.description, 'string', `${what} ${status}`);
+    }
+    const inPath = [...what.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+    assert.deepEqual(declared.map((parameter) => parameter.name).sort(), inPath.sort(), what);
+    assert.ok(
+      declared.every((parameter) => parameter.required === true && parameter.schema !== undefined),
+      what,
+    );
+  }
+  const ids = operations(found)
+    .map(([, operation]) => operation.operationId)
+    .filter(Boolean);
+  assert.equal(new Set(ids).size, ids.length, 'operationIds are unique');
+});
+
+test('every reference in openapi.json leads somewhere', async () => {
+  const found = await document();
+  const references: string[] = [];
+  JSON.stringify(found, (key, value: unknown) => {
+    if (key === '$ref') references.push(String(value));
+    return value;
+  });
+  for (const reference of references) {
+    assert.match(reference, /^#\//);
+    const end = reference
+      .slice(2)
+      .split('/')
+      .reduce<unknown>(
+        (at, key) =>
+          (at as Record<string, unknown> | undefined)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')],
+        found,
+      );
+    assert.equal(typeof end, 'object', reference);
+  }
+});
+
+test('openapi.json lists every route with its statuses, body and token', async () => {
+  const found = await document();
+  for (const route of Object.values(routes) as Route[]) {
+    const what = `${route.method} ${route.path}`;
+    const operation = found.paths[route.path]?.[route.method.toLowerCase()];
+    assert.ok(operation, what);
+    for (const status of Object.keys(route.responses))
+      assert.ok(operation.responses[status], `${what} ${status}`);
+    assert.equal(
+      operation.responses['401'] !== undefined,
+      !route.open || route === routes.login,
+      `401 of ${what}`,
+    );
+    assert.equal(
+      operation.requestBody !== undefined,
+      Boolean(route.body || route.rawBody),
+      `body of ${what}`,
+    );
+    if (route.open) assert.ok((operation.security?.length ?? 0) === 0, `${what} needs no token`);
+  }
+});
+
+test('openapi.json shows no route that is not in the protocol', async () => {
+  const known = Object.values(routes).map((route) => `${route.method} ${route.path}`);
+  const shown = operations(await document()).map(([what]) => what);
+  assert.deepEqual(
+    shown.filter((what) => !known.includes(what) && !what.startsWith('HEAD ')),
+    [],
+  );
+});
+
+for (const [name, route] of Object.entries(routes) as [string, Route][]) {
+  const path = route.path.replace(/\{\w+\}/g, '1');
+  if (!route.open) {
+    test(`${name} without a token is 401 {detail}, whatever else is wrong`, async () => {
+      assertDetail(await service.call({ method: route.method, path }), 401);
+      const headers = { 'content-type': 'application/json' };
+      assertDetail(await service.call({ method: route.method, path, body: '{', headers }), 401);
+      assertDetail(await service.call({ method: route.method, path, token: 'nosuchtoken01234567' }), 401);
+    });
+  }
+  test(`${route.path} by another method is 4xx {error}`, async () => {
+    const { token } = await register(service);
+    const others = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'].filter((method) => {
+      const known = (Object.values(routes) as Route[]).some(
+        (other) => other.method === method && other.path === route.path,
+      );
+      // A path like /api/transfer/init is also one of another route with a parameter.
+      const taken = (Object.values(routes) as Route[]).some(
+        (other) =>
+          other.method === method && new RegExp(`^${other.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
+      );
+      return !known && !taken;
+    });
+    for (const method of others) assertError(await service.call({ method, path, token }), 404, 405);
+  });
+}
+
+for (const path of [
+  '/',
+  '/api',
+  '/api/',
+  '/api/nothing',
+  '/api/files/',
+  '/api/files/x/y/z',
+  '/api/auth/me/more',
+  '/API/AUTH/ME',
+  '/api/transfer',
+  '/index.html',
+  '/.env',
+  '/healthz/x',
+]) {
+  test(`${path} is 404 {error}, with a token or without`, async () => {
+    const { token } = await register(service);
+    assertError(await service.call({ path, token }), 404);
+    assertError(await service.call({ path }), 404);
+    assertError(await service.call({ method: 'POST', path, token, json: {} }), 404);
+  });
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathOf } from '@szafa/protocol';
+import {
+  assertDetail,
+  assertError,
+  assertOk,
+  assertReadable,
+  begin,
+  complete,
+  freshName,
+  makeDir,
+  makeFile,
+  putVolume,
+  readVolume,
+  received,
+  register,
+  Service,
+  type ServiceOptions,
+  sha256,
+  storedOfSize,
+  upload,
+  volumesInFolder,
+} from '../harness/index.ts';
+
+async function withService(options: ServiceOptions, run: (service: Service) => Promise<void>): Promise<void> {
+  const service = await new Service(options).start();
+  try {
+    await run(service);
+  } catch (error) {
+    console.error(`log of the service:\n${service.tail()}`);
+    throw error;
+  } finally {
+    await service.stop();
+  }
+}
+
+// Each test has a service of its own, and most of them wait for a clock.
+describe('settings', { concurrency: 3 }, () => {
+  test('everything acknowledged is there after a restart, and after a kill', async () => {
+    await withService({}, async (service) => {
+      const user = await register(service);
+      const dirId = await makeDir(user);
+      const done = await upload(user, makeFile([500, 600], { dir_id: dirId }));
+      const pending = makeFile([10, 20]);
+      const transferId = await begin(user, pending);
+      await putVolume(user, transferId, 2, pending.volumes[1] as Buffer);
+      for (const end of ['gracefully', 'by kill']) {
+        if (end === 'by kill') await service.kill9();
+        await service.restart();
+        assertOk(await user.get(pathOf('me')), { username: user.username });
+        await assertReadable(user, done.fileId, done.file);
+        assert.deepEqual(await received(user, transferId), [2]);
+        assertOk(await complete(user, done.transferId), { status: 'done', file_id: done.fileId });
+      }
+      await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
+      assertOk(await complete(user, transferId));
+    });
+  });
+
+  test('SZ_REGISTRATION=closed: register is 403 {error}, login works', async () => {
+    await withService({}, async (service) => {
+      const { username, password } = await register(service);
+      await service.restart({ env: { SZ_REGISTRATION: 'closed' } });
+      const post = (path: string, json: unknown) => service.call({ method: 'POST', path, json });
+      assertError(await post(pathOf('register'), { username: freshName(), password }), 403);
+      assertOk(await post(pathOf('login'), { username, password }));
+    });
+  });
+
+  test('SZ_SESSION_TTL: a token lives on while it is used, and ends when it is not', async () => {
+    await withService({ env: { SZ_SESSION_TTL: '3' } }, async (service) => {
+      const user = await register(service);
+      for (let i = 0; i < 5; i++) {
+        await sleep(1000);
+        assertOk(await user.get(pathOf('me')));
+      }
+      await sleep(4500);
+      assertDetail(await user.get(pathOf('me')), 401);
+      const { username, password } = user;
+      const again = await service.call({
+        method: 'POST',
+        path: pathOf('login'),
+        json: { username, password },
+      });
+      assertOk(again);
+      // The system token has no lifetime.
+      assertOk(await service.call({ path: pathOf('me'), token: service.systemToken }));
+    });
+  });
+
+  test('SZ_LOGIN_ATTEMPTS and SZ_LOGIN_WAIT: the limit ends by itself', async () => {
+    await withService({ env: { SZ_LOGIN_ATTEMPTS: '2', SZ_LOGIN_WAIT: '2' } }, async (service) => {
+      const { username, password } = await register(service);
+      const login = (word: string) =>
+        service.call({ method: 'POST', path: pathOf('login'), json: { username, password: word } });
+      assertError(await login('wrong-word'), 401);
+      assertError(await login('wrong-word'), 401);
+      const limited = await login(password);
+      assertError(limited, 429);
+      assert.ok(Number(limited.headers['retry-after']) <= 2, 'Retry-After tells the truth');
+      await sleep(2500);
+      assertOk(await login(password));
+    });
+  });
+
+  test('SZ_TRANSFER_TTL: an abandoned transfer goes with its volumes, one in use stays', async () => {
+    const env = { SZ_TRANSFER_TTL: '3', SZ_SWEEP_INTERVAL: '1' };
+    await withService({ env }, async (service) => {
+      const user = await register(service);
+      const size = 765_432;
+      const file = makeFile([size, 1]);
+      const [left, used] = [await begin(user, file), await begin(user, makeFile([10]))];
+      const done = await upload(user, makeFile([20]));
+      await putVolume(user, left, 1, file.volumes[0] as Buffer);
+      for (let i = 0; i < 8; i++) {
+        await sleep(1000);
+        assert.deepEqual(await received(user, used), []);
+      }
+      assertError(await user.get(pathOf('received', { transfer_id: left })), 404);
+      if (volumesInFolder()) assert.equal(await storedOfSize(service, size), 0);
+      await assertReadable(user, done.fileId, done.file);
+    });
+  });
+
+  test('SZ_MIN_FREE: a nearly full disk refuses init, volumes and clones with 507, and still reads', async () => {
+    await withService({}, async (service) => {
+      const user = await register(service);
+      const { fileId, file } = await upload(user, makeFile([100]));
+      const pending = makeFile([10, 20]);
+      const transferId = await begin(user, pending);
+      await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
+      await service.restart({ env: { SZ_MIN_FREE: String(Number.MAX_SAFE_INTEGER) } });
+      assertError(await user.post(pathOf('init'), makeFile([1]).init), 507);
+      assertError(await putVolume(user, transferId, 2, pending.volumes[1] as Buffer), 507);
+      assertError(await user.post(pathOf('cloneFile', { file_id: fileId }), {}), 507);
+      assert.deepEqual(await received(user, transferId), [1]);
+      await assertReadable(user, fileId, file);
+      assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+    });
+  });
+
+  test('without SZ_SYSTEM_TOKEN one is made, kept for its owner only, and its place is logged', async () => {
+    await withService({ unset: ['SZ_SYSTEM_TOKEN'] }, async (service) => {
+      const place = (await readdir(service.data)).find((name) => name.includes('token'));
+      assert.ok(place, 'a file in the data folder');
+      const path = join(service.data, place);
+      assert.equal((await stat(path)).mode & 0o777, 0o600);
+      const token = (await readFile(path, 'utf8')).trim();
+      assert.ok(token.length >= 22);
+      service.witness.keepSecret(token);
+      assert.ok(service.log.includes(place), 'the place stands in the log');
+      assertOk(await service.call({ path: pathOf('me'), token }), { username: 'admin' });
+      await service.restart();
+      assert.equal((await readFile(path, 'utf8')).trim(), token, 'the next start keeps it');
+      assertOk(await service.call({ path: pathOf('me'), token }), { username: 'admin' });
+    });
+  });
+
+  test('SZ_SYSTEM_TOKEN_FILE names a file with the token', async () => {
+    await withService({}, async (service) => {
+      const token = 'a-token-from-a-file-0123456789';
+      const path = join(service.home, 'secret');
+      await writeFile(path, `${token}\n`);
+      await service.restart({ env: { SZ_SYSTEM_TOKEN_FILE: path }, unset: ['SZ_SYSTEM_TOKEN'] });
+      assertOk(await service.call({ path: pathOf('me'), token }), { username: 'admin' });
+      assertDetail(await service.call({ path: pathOf('me'), token: service.systemToken }), 401);
+    });
+  });
+
+  test('tokens and passwords are kept only as hashes', async () => {
+    await withService({}, async (service) => {
+      const user = await register(service);
+      await upload(user);
+      await service.terminate();
+      const names = await readdir(service.data, { recursive: true });
+      for (const name of names) {
+        const path = join(service.data, name);
+        if (!(await stat(path)).isFile()) continue;
+        const text = await readFile(path, 'latin1');
+        assert.ok(!text.includes(user.token), `the token stands in ${name}`);
+        assert.ok(!text.includes(user.password), `the password stands in ${name}`);
+        assert.ok(!text.includes(sha256(Buffer.from(user.password))), `a plain digest stands in ${name}`);
+      }
+    });
+  });
+
+  test('SZ_TRUST_PROXY: only then an X-Forwarded-For is another address', async () => {
+    const env = { SZ_TRUST_PROXY: '127.0.0.0/8', SZ_LOGIN_ATTEMPTS: '1' };
+    await withService({ env }, async (service) => {
+      const { username } = await register(service);
+      const login = (from: string) =>
+        service.call({
+          method: 'POST',
+          path: pathOf('login'),
+          json: { username, password: 'wrong-word' },
+          headers: { 'x-forwarded-for': from },
+        });
+      assertError(await login('192.0.2.1'), 401);
+      assertError(await login('192.0.2.1'), 429);
+      assertError(await login('192.0.2.2'), 401);
+      // What stands left of the proxy's own entry was written by the client.
+      assertError(await login('198.51.100.9, 192.0.2.1'), 429);
+    });
+  });
+
+  test('a deleted volume of a file is 404, its neighbours are read', async () => {
+    if (!volumesInFolder()) return;
+    await withService({}, async (service) => {
+      const user = await register(service);
+      const { fileId } = await upload(user, makeFile([543_210, 10]));
+      const { rm } = await import('node:fs/promises');
+      for (const name of await readdir(service.data, { recursive: true })) {
+        const path = join(service.data, name);
+        const facts = await stat(path);
+        if (facts.isFile() && facts.size === 543_210) await rm(path);
+      }
+      assertError(await readVolume(user, fileId, 1), 404);
+      assert.equal((await readVolume(user, fileId, 2)).status, 200);
+    });
+  });
+
+  for (const [name, value] of [
+    ['SZ_PORT', 'abc'],
+    ['SZ_PORT', '70000'],
+    ['SZ_WORKERS', '0'],
+    ['SZ_QUOTA', '-1'],
+    ['SZ_QUOTA', '10GB'],
+    ['SZ_QUOTA_ENFORCE', 'maybe'],
+    ['SZ_MAX_VOLUME', '1.5'],
+    ['SZ_MIN_FREE', 'x'],
+    ['SZ_REGISTRATION', 'ajar'],
+    ['SZ_SESSION_TTL', '0'],
+    ['SZ_TRANSFER_TTL', 'week'],
+    ['SZ_LOGIN_ATTEMPTS', '0'],
+    ['SZ_LOGIN_WAIT', '-5'],
+    ['SZ_IDLE_TIMEOUT', 'never'],
+    ['SZ_PULL_ALLOW', '10.0.0.0/99'],
+    ['SZ_TRUST_PROXY', 'everyone'],
+    ['SZ_DATABASE', 'mysql://x'],
+    ['SZ_VOLUMES', 'ftp://x'],
+    ['SZ_SYSTEM_TOKEN', 'short'],
+    ['SZ_SYSTEM_TOKEN_FILE', '/no/such/file'],
+  ] as const) {
+    test(`${name}=${value} is refused at the start, by name`, async () => {
+      const service = new Service({ env: { [name]: value } });
+      try {
+        assert.notEqual(await service.startAndFail(), 0);
+        assert.match(service.log, new RegExp(`${name}\\b`));
+        assert.ok(!service.log.includes('listens on'), service.log);
+      } finally {
+        await service.stop();
+      }
+    });
+  }
+});

@@ -1,0 +1,301 @@
+import {
+  type Credentials,
+  type Directory,
+  decodeEncParams,
+  type FileRecord,
+  headers as headerNames,
+  type InitBody,
+  limits,
+  type PullBody,
+  type PullProgress,
+  pathOf,
+  type Quota,
+  type RouteName,
+  RuleError,
+  routes,
+  type Session,
+} from '@szafa/protocol';
+import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
+import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
+import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
+import {
+  fetchTransport,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts';
+
+export interface ApiOptions {
+  /** Address of the service, without a trailing slash. */
+  server: string;
+  token?: string | undefined;
+  transport?: Transport | undefined;
+  retry?: Partial<RetryPolicy> | undefined;
+  onRetry?: ((error: Error, waitMs: number) => void) | undefined;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface VolumeOptions extends CallOptions {
+  onBytes?: ((bytes: number) => void) | undefined;
+  into?: ((length: number) => Uint8Array) | undefined;
+}
+
+/** A volume as it came, or only what its headers say. */
+export interface VolumeAnswer {
+  encParams: Record<string, unknown>;
+  chunkCount: number;
+  body: Uint8Array;
+}
+
+interface Call extends VolumeOptions {
+  params?: Record<string, string | number>;
+  query?: Record<string, string | number | undefined>;
+  json?: object;
+  bytes?: Uint8Array;
+  method?: 'HEAD';
+  maxBytes?: number;
+  timeoutMs?: number;
+}
+
+/**
+ * What may be sent twice. Everything that reads may; so may what ends in the same state. A second init leaves
+ * at most a transfer without volumes behind, which the service clears away, and losing an upload to one lost
+ * answer is worse. Register, a new directory, a clone and a pull would report their own success as a conflict.
+ */
+const repeatable: Partial<Record<RouteName, Repeatable>> = {
+  register: 'unsent',
+  createDir: 'unsent',
+  cloneFile: 'unsent',
+  pull: 'unsent',
+  logout: 'unsent',
+};
+/** When an attempt got no answer, "not found" on the next one means that it had worked. */
+const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel']);
+
+const JSON_BYTES = 64 * 1024 * 1024;
+const QUIET_MS = 60_000;
+/** The slowest line a volume is still waited for. */
+const SLOW_BYTES_PER_MS = 16;
+
+/** One method for each endpoint, with the service's own names in what they take and give. */
+export class Api {
+  readonly server: string;
+  token: string | undefined;
+  readonly #transport: Transport;
+  readonly #policy: RetryPolicy;
+  readonly #onRetry: ApiOptions['onRetry'];
+
+  constructor(options: ApiOptions) {
+    this.server = checkServer(options.server);
+    this.token = options.token;
+    this.#transport = options.transport ?? fetchTransport;
+    this.#policy = { ...defaultRetry, ...options.retry };
+    this.#onRetry = options.onRetry;
+  }
+
+  register(credentials: Credentials, options?: CallOptions): Promise<Session> {
+    return this.#json('register', { json: credentials, ...options });
+  }
+
+  login(credentials: Credentials, options?: CallOptions): Promise<Session> {
+    return this.#json('login', { json: credentials, ...options });
+  }
+
+  me(options?: CallOptions): Promise<{ username: string }> {
+    return this.#json('me', { ...options });
+  }
+
+  logout(options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('logout', { ...options });
+  }
+
+  quota(options?: CallOptions): Promise<Quota> {
+    return this.#json('quota', { ...options });
+  }
+
+  createDir(name: string, options?: CallOptions): Promise<{ ok: true; dir_id: number; name: string }> {
+    return this.#json('createDir', { json: { name }, ...options });
+  }
+
+  async listDirs(options?: CallOptions): Promise<Directory[]> {
+    return (await this.#json<{ dirs: Directory[] }>('listDirs', { ...options })).dirs;
+  }
+
+  deleteDir(dirId: number, options?: CallOptions): Promise<{ ok: true; dir_id: number }> {
+    return this.#json('deleteDir', { params: { dir_id: dirId }, ...options });
+  }
+
+  /** All files, or those of one directory (0 is the root), newest first, fetched page by page. */
+  async *files(options: CallOptions & { dirId?: number | undefined } = {}): AsyncGenerator<FileRecord> {
+    let cursor: string | undefined;
+    do {
+      const query = { limit: limits.listPage, cursor, dir_id: options.dirId };
+      const page: { files: FileRecord[]; next_cursor?: string } = await this.#json('listFiles', {
+        query,
+        signal: options.signal,
+      });
+      yield* page.files;
+      cursor = page.next_cursor === cursor ? undefined : page.next_cursor;
+    } while (cursor !== undefined);
+  }
+
+  deleteFile(fileId: string, options?: CallOptions): Promise<{ ok: true; file_id: string }> {
+    return this.#json('deleteFile', { params: { file_id: fileId }, ...options });
+  }
+
+  moveFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('moveFile', { params: { file_id: fileId }, json: { dir_id: dirId }, ...options });
+  }
+
+  cloneFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ file_id: string }> {
+    const timeoutMs = 10 * QUIET_MS;
+    return this.#json('cloneFile', {
+      params: { file_id: fileId },
+      json: { dir_id: dirId },
+      timeoutMs,
+      ...options,
+    });
+  }
+
+  /** One volume, at most `maxBytes` long. */
+  async readVolume(
+    fileId: string,
+    idx: number,
+    maxBytes: number,
+    options?: VolumeOptions,
+  ): Promise<VolumeAnswer> {
+    const timeoutMs = QUIET_MS + maxBytes / SLOW_BYTES_PER_MS;
+    const call = { params: { file_id: fileId, idx }, maxBytes, timeoutMs, ...options };
+    return this.#volume(await this.#call('readVolume', call));
+  }
+
+  /** What the headers of a volume say, without its bytes. */
+  async headVolume(fileId: string, idx: number, options?: CallOptions): Promise<VolumeAnswer> {
+    const call = { params: { file_id: fileId, idx }, method: 'HEAD' as const, ...options };
+    return this.#volume(await this.#call('readVolume', call));
+  }
+
+  init(body: InitBody, options?: CallOptions): Promise<{ transfer_id: string }> {
+    return this.#json('init', { json: body, ...options });
+  }
+
+  async received(transferId: string, options?: CallOptions): Promise<number[]> {
+    const params = { transfer_id: transferId };
+    return (await this.#json<{ received: number[] }>('received', { params, ...options })).received;
+  }
+
+  writeVolume(
+    transferId: string,
+    idx: number,
+    bytes: Uint8Array,
+    options?: VolumeOptions,
+  ): Promise<{ ok: true }> {
+    const timeoutMs = QUIET_MS + bytes.length / SLOW_BYTES_PER_MS;
+    return this.#json('writeVolume', {
+      params: { transfer_id: transferId, idx },
+      bytes,
+      timeoutMs,
+      ...options,
+    });
+  }
+
+  pull(
+    transferId: string,
+    body: PullBody,
+    options?: CallOptions,
+  ): Promise<{ ok: true; pulled: number; total: number }> {
+    const timeoutMs = limits.pullSeconds * 1000 + QUIET_MS;
+    return this.#json('pull', { params: { transfer_id: transferId }, json: body, timeoutMs, ...options });
+  }
+
+  pullStatus(transferId: string, options?: CallOptions): Promise<PullProgress> {
+    return this.#json('pullStatus', { params: { transfer_id: transferId }, ...options });
+  }
+
+  /** Answers with the volumes that are there when some are missing. */
+  async complete(
+    transferId: string,
+    options?: CallOptions,
+  ): Promise<{ file_id: string } | { received: number[] }> {
+    try {
+      const call = { params: { transfer_id: transferId }, timeoutMs: 10 * QUIET_MS, ...options };
+      return await this.#json<{ file_id: string }>('complete', call);
+    } catch (error) {
+      const incomplete =
+        error instanceof ApiError && error.status === 409 && error.body['status'] === 'incomplete';
+      if (!incomplete) throw error;
+      const received = error.body['received'];
+      return { received: Array.isArray(received) ? (received as number[]) : [] };
+    }
+  }
+
+  cancel(transferId: string, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('cancel', { params: { transfer_id: transferId }, ...options });
+  }
+
+  async #json<T>(name: RouteName, call: Call): Promise<T> {
+    const response = await this.#call(name, call);
+    return parseJson(response, this.server) as T;
+  }
+
+  #volume(response: TransportResponse): VolumeAnswer {
+    const params = response.header(headerNames.encParams);
+    const count = response.header(headerNames.chunkCount);
+    if (params === undefined || count === undefined) {
+      throw new NotTheServiceError(this.server, response.status, 'a volume without its headers');
+    }
+    try {
+      return { encParams: decodeEncParams(params), chunkCount: Number(count), body: response.body };
+    } catch (cause) {
+      if (!(cause instanceof RuleError)) throw cause;
+      throw new TamperedError('params', cause.message, { cause });
+    }
+  }
+
+  #call(name: RouteName, call: Call): Promise<TransportResponse> {
+    const route = routes[name];
+    const repeat = repeatable[name] ?? 'always';
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(call.query ?? {})) {
+      if (value !== undefined) query.set(key, String(value));
+    }
+    const headers: Record<string, string> = { accept: 'application/json, application/octet-stream' };
+    if (!('open' in route) && this.token !== undefined) headers['authorization'] = `Bearer ${this.token}`;
+    if (call.json) headers['content-type'] = 'application/json';
+    if (call.bytes) headers['content-type'] = 'application/octet-stream';
+    let unanswered = false;
+    const retry = { policy: this.#policy, repeatable: repeat, signal: call.signal, onRetry: this.#onRetry };
+    return withRetry(retry, async () => {
+      let counted = 0;
+      const request: TransportRequest = {
+        method: call.method ?? route.method,
+        url: `${this.server}${pathOf(name, call.params)}${query.size > 0 ? `?${query}` : ''}`,
+        headers,
+        body: call.bytes ?? (call.json && JSON.stringify(call.json)),
+        signal: call.signal,
+        maxBytes: call.maxBytes ?? JSON_BYTES,
+        timeoutMs: call.timeoutMs ?? QUIET_MS,
+        quietMs: 'rawBody' in route || name === 'readVolume' ? QUIET_MS : (call.timeoutMs ?? QUIET_MS),
+        fresh: repeat === 'unsent',
+        into: call.into,
+        onBytes: (bytes) => {
+          counted += bytes;
+          call.onBytes?.(bytes);
+        },
+      };
+      try {
+        const response = await this.#transport(request);
+        if (response.status >= 200 && response.status < 300) return response;
+        if (response.status === 404 && unanswered && removing.has(name)) return GONE;
+        throw errorOf(response, this.server);
+      } catch (error) {
+        unanswered ||= error instanceof NetworkError;
+        if (counted > 0) call.onBytes?.(-counted);
+        throw error;
+      }
+    });
+  }
+}

@@ -1,0 +1,74 @@
+import { ApiError, NetworkError } from '../errors.ts';
+
+export interface RetryPolicy {
+  /** How long trouble may last, from the first failure of a call. */
+  forMs: number;
+  /** Wait before the second attempt; doubled for each further one. */
+  baseMs: number;
+  capMs: number;
+}
+
+export const defaultRetry: RetryPolicy = { forMs: 120_000, baseMs: 250, capMs: 8_000 };
+
+/** `always`: repeating does no harm. `unsent`: only when the service cannot have acted on it. */
+export type Repeatable = 'always' | 'unsent';
+
+const PASSING = new Set([408, 429, 500, 502, 503, 504]);
+/** "Come back later" is said before anything was done. */
+const UNTOUCHED = new Set([429, 503]);
+/** An inner error that does not pass is reported rather than waited for. */
+const MOST_500 = 3;
+
+function mayRepeat(error: unknown, repeatable: Repeatable, attempt: number): boolean {
+  if (error instanceof NetworkError) return !error.certificate && (repeatable === 'always' || !error.sent);
+  if (!(error instanceof ApiError)) return false;
+  if (error.status === 500 && attempt >= MOST_500) return false;
+  return repeatable === 'always' ? PASSING.has(error.status) : UNTOUCHED.has(error.status);
+}
+
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+export interface RetryOptions {
+  policy: RetryPolicy;
+  repeatable: Repeatable;
+  signal?: AbortSignal | undefined;
+  /** Called before each wait. */
+  onRetry?: ((error: Error, waitMs: number) => void) | undefined;
+}
+
+/** Exponential backoff with full jitter; Retry-After counts where the service gives it. */
+export async function withRetry<T>(
+  options: RetryOptions,
+  attempt: (number: number) => Promise<T>,
+): Promise<T> {
+  const { policy, repeatable, signal, onRetry } = options;
+  let since = 0;
+  for (let number = 1; ; number++) {
+    try {
+      return await attempt(number);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!mayRepeat(error, repeatable, number)) throw error;
+      since ||= Date.now();
+      const most = Math.min(policy.capMs, policy.baseMs * 2 ** (number - 1));
+      const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0;
+      const wait = Math.max(asked, most * (0.5 + Math.random() / 2));
+      if (Date.now() + wait - since > policy.forMs) throw error;
+      onRetry?.(error as Error, wait);
+      await sleep(wait, signal);
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
+
+/** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. */
+export interface TransportRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body?: Uint8Array | string | undefined;
+  signal?: AbortSignal | undefined;
+  /** A response body longer than this is cut off with a TooLongError. */
+  maxBytes: number;
+  /** Time for the whole exchange. */
+  timeoutMs: number;
+  /** Time in which at least something must move, for transports that can see it. */
+  quietMs: number;
+  /** Not on a kept-alive connection, which the other side may be closing: for calls that must not be repeated. */
+  fresh?: boolean | undefined;
+  /** Memory for a successful body of known length, instead of new memory. */
+  into?: ((length: number) => Uint8Array) | undefined;
+  /** Body bytes as they leave or arrive; negative when an attempt is taken back. */
+  onBytes?: ((bytes: number) => void) | undefined;
+}
+
+export interface TransportResponse {
+  status: number;
+  header(name: string): string | undefined;
+  body: Uint8Array;
+}
+
+/** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+async function readBody(response: Response, request: TransportRequest): Promise<Uint8Array> {
+  if (!response.body) return new Uint8Array(0);
+  const declared = Number(response.headers.get('content-length') ?? Number.NaN);
+  const encoded = response.headers.has('content-encoding');
+  if (declared > request.maxBytes) throw new TooLongError();
+  const known = Number.isSafeInteger(declared) && !encoded && request.method !== 'HEAD';
+  const whole = known && response.ok ? (request.into?.(declared) ?? new Uint8Array(declared)) : undefined;
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body) {
+    if (length + part.length > (whole?.length ?? request.maxBytes)) {
+      throw new TooLongError();
+    }
+    if (whole) whole.set(part, length);
+    else parts.push(part);
+    length += part.length;
+    request.onBytes?.(part.length);
+  }
+  if (whole) {
+    if (length !== whole.length) throw new NetworkError('the answer ended too early');
+    return whole;
+  }
+  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+}
+
+/** The transport of browsers. */
+export const fetchTransport: Transport = async (request) => {
+  const timeout = AbortSignal.timeout(request.timeoutMs);
+  const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+  try {
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: request.headers,
+      body: (request.body as Uint8Array<ArrayBuffer> | string | undefined) ?? null,
+      signal,
+      // The bearer token goes to the service and nowhere else.
+      redirect: 'error',
+      credentials: 'omit',
+      cache: 'no-store',
+    });
+    const body = await readBody(response, request);
+    if (typeof request.body === 'object') request.onBytes?.(request.body.length);
+    return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
+  } catch (cause) {
+    request.signal?.throwIfAborted();
+    if (cause instanceof SzafaError) throw cause;
+    if (timeout.aborted) throw new NetworkError('the service did not answer in time', { cause });
+    throw new NetworkError('the service cannot be reached', { cause });
+  }
+};

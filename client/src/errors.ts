@@ -1,0 +1,165 @@
+/** Everything this package throws on purpose; `code` is stable, the message is for people. */
+export class SzafaError extends Error {
+  override name = 'SzafaError';
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Where the opening of a file stopped; the vectors name the same stages. */
+export type Stage =
+  | 'params'
+  | 'version'
+  | 'header'
+  | 'kdf'
+  | 'ring'
+  | 'file-key'
+  | 'mac'
+  | 'metadata'
+  | 'record'
+  | 'volume'
+  | 'digest'
+  | 'name'
+  | 'journal';
+
+/** What the service returned is not what the owner of the keys put there. */
+export class TamperedError extends SzafaError {
+  override name = 'TamperedError';
+  readonly stage: Stage;
+
+  constructor(stage: Stage, message: string, options?: ErrorOptions) {
+    super('tampered', message, options);
+    this.stage = stage;
+  }
+}
+
+/** The file is of a format, or a version of it, that this client does not read. */
+export class UnsupportedError extends SzafaError {
+  override name = 'UnsupportedError';
+  readonly stage: Stage;
+
+  constructor(stage: Stage, message: string) {
+    super('unsupported', message);
+    this.stage = stage;
+  }
+}
+
+/** The key ring does not open: another password, or a ring that was exchanged. */
+export class WrongPasswordError extends SzafaError {
+  override name = 'WrongPasswordError';
+  readonly stage: Stage = 'ring';
+
+  constructor(message = 'the password does not open the key ring', options?: ErrorOptions) {
+    super('wrong-password', message, options);
+  }
+}
+
+/** The call needs keys, and the session was opened without a password or passphrase. */
+export class LockedError extends SzafaError {
+  override name = 'LockedError';
+
+  constructor(message = 'this session holds no keys: a password or a passphrase is needed') {
+    super('locked', message);
+  }
+}
+
+/** The source is not what it was when its volumes were declared; the key of that upload is never used again. */
+export class FileChangedError extends SzafaError {
+  override name = 'FileChangedError';
+
+  constructor(message = 'the file changed while it was being uploaded') {
+    super('file-changed', message);
+  }
+}
+
+/** A name that does not fit the format. */
+export class NameError extends SzafaError {
+  override name = 'NameError';
+
+  constructor(message: string) {
+    super('name', message);
+  }
+}
+
+export type ApiErrorKind =
+  | 'bad-request'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  | 'conflict'
+  | 'too-large'
+  | 'rate-limited'
+  | 'no-space'
+  | 'server'
+  | 'unexpected';
+
+const kinds: Record<number, ApiErrorKind> = {
+  400: 'bad-request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not-found',
+  409: 'conflict',
+  413: 'too-large',
+  429: 'rate-limited',
+  507: 'no-space',
+};
+
+/** The service answered, and the answer is no. */
+export class ApiError extends SzafaError {
+  override name = 'ApiError';
+  readonly status: number;
+  readonly kind: ApiErrorKind;
+  readonly body: Record<string, unknown>;
+  /** Seconds, from Retry-After. */
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, body: Record<string, unknown>, retryAfter?: number) {
+    const said = body['error'] ?? body['detail'];
+    super('api', typeof said === 'string' && said !== '' ? said : `the service answered ${status}`);
+    this.status = status;
+    this.kind = kinds[status] ?? (status >= 500 ? 'server' : 'unexpected');
+    this.body = body;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** Something answered, but not this service: a proxy's page, a login portal, another program. */
+export class NotTheServiceError extends SzafaError {
+  override name = 'NotTheServiceError';
+  readonly status: number;
+
+  constructor(url: string, status: number, what: string, options?: ErrorOptions) {
+    super(
+      'not-the-service',
+      `${url} answered ${status} with ${what}: is this the address of the service?`,
+      options,
+    );
+    this.status = status;
+  }
+}
+
+/** An answer longer than what was asked for can be: cut off, and not asked for again. */
+export class TooLongError extends SzafaError {
+  override name = 'TooLongError';
+
+  constructor() {
+    super('too-long', 'the answer is longer than it may be');
+  }
+}
+
+/** No answer. `sent` is false only where it is certain that the service saw nothing of the request. */
+export class NetworkError extends SzafaError {
+  override name = 'NetworkError';
+  readonly sent: boolean;
+  /** A certificate that is not accepted does not get better by trying again. */
+  readonly certificate: boolean;
+
+  constructor(message: string, options: ErrorOptions & { sent?: boolean; certificate?: boolean } = {}) {
+    super('network', message, options);
+    this.sent = options.sent ?? true;
+    this.certificate = options.certificate ?? false;
+  }
+}

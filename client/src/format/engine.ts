@@ -1,0 +1,84 @@
+import type { Source } from '../source.ts';
+import type { Bytes } from './bytes.ts';
+
+export interface KdfParams {
+  /** Memory in KiB. */
+  m: number;
+  /** Passes. */
+  t: number;
+  /** Lanes. */
+  p: number;
+}
+
+type Soon<T> = T | Promise<T>;
+
+/** Ciphertext that may stand in borrowed memory: call `release` when it is no longer needed. */
+export interface SealedVolume {
+  bytes: Uint8Array;
+  /** SHA-256 of `bytes`. */
+  digest: Bytes;
+  /** SHA-256 of the plaintext, where it was asked for. */
+  plainDigest?: Bytes | undefined;
+  release(): void;
+}
+
+/** Plaintext that may stand in borrowed memory, with the SHA-256 of the ciphertext it came from. */
+export interface OpenedVolume {
+  bytes: Uint8Array;
+  digest: Bytes;
+  release(): void;
+}
+
+/** The key and the additional data of one volume. */
+export interface VolumeKey {
+  key: Bytes;
+  aad: Bytes;
+}
+
+/**
+ * The primitives under the format. There are two sets: Web Crypto, which runs everywhere, and Node's own,
+ * which gives the same bytes faster. The format itself is written once, above this interface.
+ */
+export interface Engine {
+  random(length: number): Bytes;
+  sha256(data: Uint8Array): Soon<Bytes>;
+  hmac(key: Bytes, data: Bytes): Soon<Bytes>;
+  hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Soon<Bytes>;
+  /** AES-256-GCM with a nonce of twelve zero bytes: every key is used once. */
+  gcmSeal(key: Bytes, aad: Bytes, data: Bytes): Soon<Bytes>;
+  /** Undefined when the tag does not fit. */
+  gcmOpen(key: Bytes, aad: Bytes, data: Bytes): Soon<Bytes | undefined>;
+  /** AES-256-CTR with a counter of 128 bits. */
+  ctr(key: Bytes, counter: Bytes, data: Bytes): Soon<Bytes>;
+  argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
+  /** Reads a part of the source and seals it; `plainDigest` also hashes what was read. */
+  sealVolume(
+    keys: VolumeKey,
+    source: Source,
+    part: { offset: number; length: number },
+    plainDigest?: boolean,
+  ): Promise<SealedVolume>;
+  /** Undefined when the tag does not fit. The ciphertext may be overwritten. */
+  openVolume(keys: VolumeKey, sealed: Uint8Array): Promise<OpenedVolume | undefined>;
+  /** Memory for a volume that is about to arrive. */
+  borrow(length: number): { bytes: Uint8Array; release(): void };
+  /** How many volumes are worth working on at once. */
+  readonly parallel: number;
+}
+
+/** Every label of the format: what a derived key is for. */
+export const labels = {
+  salt: 'szafa/v1/salt',
+  auth: 'szafa/v1/auth',
+  kek: 'szafa/v1/kek',
+  master: 'szafa/v1/master',
+  fileKey: 'szafa/v1/file-key',
+  metadata: 'szafa/v1/metadata',
+  mac: 'szafa/v1/mac',
+  volume: 'szafa/v1/volume',
+  fileName: 'szafa/v1/file-name',
+  dirName: 'szafa/v1/dir-name',
+  journal: 'szafa/v1/journal',
+} as const;
+
+export const EMPTY: Bytes = new Uint8Array(0);

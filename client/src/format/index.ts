@@ -1,0 +1,41 @@
+export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
+export type { Engine, KdfParams, OpenedVolume, SealedVolume, VolumeKey } from './engine.ts';
+export {
+  type EncParams,
+  type FileSecrets,
+  isSzafa,
+  newSecrets,
+  type OpenedHeader,
+  openHeader,
+  type ParsedHeader,
+  parseHeader,
+  sealHeader,
+} from './header.ts';
+export { type AccountKeys, accountSalt, checkKdf, deriveAccountKeys, deriveKek, KDF } from './keys.ts';
+export type { Metadata } from './metadata.ts';
+export {
+  DIR_NAME_BYTES,
+  FILE_NAME_BYTES,
+  looksSealed,
+  type NameBinding,
+  type OpenedName,
+  openDirName,
+  openFileName,
+  sealDirName,
+  sealFileName,
+} from './names.ts';
+export { makeRing, openRing, type Ring, type RingJson, ringFromJson, ringToJson } from './ring.ts';
+export { seal, unseal } from './seal.ts';
+export {
+  DEFAULT_VOLUME_SIZE,
+  extentOf,
+  type Layout,
+  layoutOf,
+  MAX_VOLUME_SIZE,
+  storedSize,
+  TAG_BYTES,
+  totalSha256,
+  VERSION,
+  volumeKeys,
+} from './volume.ts';
+export { type Argon2id, wasmArgon2id, webEngine } from './web-engine.ts';

@@ -1,0 +1,26 @@
+export { Api, type ApiOptions, type CallOptions, type VolumeAnswer } from './api/api.ts';
+export { defaultRetry, type RetryPolicy } from './api/retry.ts';
+export {
+  fetchTransport,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from './api/transport.ts';
+export * from './errors.ts';
+export * from './format/index.ts';
+export { type Journal, memoryJournal } from './journal.ts';
+export { Keyring, type KnownRing, type RingCache } from './keyring.ts';
+export type { DirEntry, Entry } from './listing.ts';
+export { type DownloadProgress, type ReadOptions, RemoteFile, type StreamOptions } from './remote-file.ts';
+export { blobSource, bytesSource, type Source } from './source.ts';
+export { VolumeSupply } from './supply.ts';
+export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
+export { displayName, safeSegments } from './text.ts';
+export {
+  DEFAULT_BUDGET,
+  type PullHost,
+  type PullOffer,
+  type UploadOptions,
+  type UploadProgress,
+  type UploadResult,
+} from './upload.ts';

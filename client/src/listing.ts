@@ -1,0 +1,119 @@
+import type { Directory, FileRecord } from '@szafa/protocol';
+import { SzafaError, TamperedError } from './errors.ts';
+import { looksSealed, openDirName, openFileName } from './format/names.ts';
+import { TAG_BYTES } from './format/volume.ts';
+import { forEach } from './pool.ts';
+import { type OpenContext, openFile } from './remote-file.ts';
+
+/** A file as its owner sees it. */
+export interface Entry {
+  fileId: string;
+  /** As it was given at the upload: clean it with `displayName` or `safeSegments` before use. */
+  name: string;
+  /** The name is authentic. Plain names, and names whose keys are not here, are not. */
+  verified: boolean;
+  /** Bytes of the file; of its stored form where the name is not verified. */
+  size: number;
+  dirId: number | null;
+  createdAt: string;
+  /** The name and the record do not belong together. */
+  problem?: SzafaError;
+  record: FileRecord;
+}
+
+export interface DirEntry {
+  dirId: number;
+  name: string;
+  verified: boolean;
+  fileCount: number;
+  size: number;
+  createdAt: string;
+}
+
+const PARALLEL = 8;
+
+function bindingOf(record: FileRecord) {
+  return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+}
+
+function entryOf(record: FileRecord, name: string, verified: boolean): Entry {
+  const size = verified ? record.size - record.chunk_count * TAG_BYTES : record.size;
+  const { file_id: fileId, dir_id: dirId, created_at: createdAt } = record;
+  return { fileId, name, verified, size, dirId, createdAt, record };
+}
+
+/** The name under the keys known so far: sealed and whole, or not to be told yet. */
+async function nameOf({ engine, keyring }: OpenContext, record: FileRecord): Promise<Entry | undefined> {
+  for (const master of await keyring.masters()) {
+    const opened = await openFileName(engine, master, record.file_name, bindingOf(record));
+    if (opened?.whole) return entryOf(record, opened.name, true);
+    if (opened) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Names are opened with the keys at hand. Only a name that none of them opens, or that was too long for the
+ * record, costs a request: the file's header tells the ring and the whole name.
+ */
+export async function listEntries(
+  context: OpenContext,
+  records: Iterable<FileRecord>,
+  signal?: AbortSignal,
+): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  const open: { at: number; record: FileRecord }[] = [];
+  for (const record of records) {
+    const sealed = context.keyring.unlocked && looksSealed(record.file_name);
+    const entry = sealed ? await nameOf(context, record) : undefined;
+    if (sealed && !entry) open.push({ at: entries.length, record });
+    entries.push(entry ?? entryOf(record, record.file_name, false));
+  }
+  await forEach(open, PARALLEL, async ({ at, record }) => {
+    entries[at] = (await nameOf(context, record)) ?? (await nameFromHeader(context, record, signal));
+  });
+  return entries;
+}
+
+async function nameFromHeader(
+  context: OpenContext,
+  record: FileRecord,
+  signal?: AbortSignal,
+): Promise<Entry> {
+  try {
+    const { header } = await openFile(context, record.file_id, { record, signal });
+    const master = await context.keyring.unlock(header.ring, record.created_at);
+    const opened = await openFileName(context.engine, master, record.file_name, bindingOf(record));
+    const entry = entryOf(record, header.metadata.name, opened !== undefined);
+    if (opened) return entry;
+    // A plain name may look like this by chance; a sealed one of another record must not pass for it.
+    if (record.file_name === header.metadata.name) return entry;
+    return {
+      ...entry,
+      problem: new TamperedError('name', 'the name in the list is not the name of this file'),
+    };
+  } catch (error) {
+    if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+    const entry = entryOf(record, record.file_name, false);
+    return error.code === 'unsupported' ? entry : { ...entry, problem: error };
+  }
+}
+
+export async function listDirEntries(
+  { engine, keyring }: OpenContext,
+  dirs: Iterable<Directory>,
+): Promise<DirEntry[]> {
+  const entries: DirEntry[] = [];
+  for (const dir of dirs) {
+    const name = keyring.unlocked ? await openDirName(engine, keyring.kek, dir.name) : undefined;
+    entries.push({
+      dirId: dir.dir_id,
+      name: name ?? dir.name,
+      verified: name !== undefined,
+      fileCount: dir.file_count,
+      size: dir.size,
+      createdAt: dir.created_at,
+    });
+  }
+  return entries;
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { type Bytes, concat, equal } from '../format/bytes.ts';
+import { extentOf, volumeKeys } from '../format/volume.ts';
+import type { Journal } from '../journal.ts';
+import { forEach, lanesFor } from '../pool.ts';
+import type { RemoteFile } from '../remote-file.ts';
+import { FileSource } from './file-source.ts';
+
+const DIGEST = 32;
+const NONE = new Uint8Array(DIGEST);
+/** Losing the last second of a download to a power cut is cheap; a journal written for every volume is not. */
+const EVERY_MS = 1000;
+
+/**
+ * Which volumes of a download are on disk: the digest of each one's ciphertext, no secret. It is not believed
+ * when the download goes on: each volume is sealed again from what the file holds, and must give that digest.
+ */
+export class DownloadRecord {
+  readonly #remote: RemoteFile;
+  readonly #part: string;
+  readonly #journal: Journal | undefined;
+  readonly #key: string;
+  #digests: (Bytes | undefined)[];
+  #written = Date.now();
+
+  constructor(remote: RemoteFile, part: string, journal: Journal | undefined) {
+    this.#remote = remote;
+    this.#part = part;
+    this.#journal = remote.layout.count > 1 ? journal : undefined;
+    this.#key = createHash('sha256').update(`download\0${part}\0${remote.header.totalSha256}`).digest('hex');
+    this.#digests = new Array(remote.layout.count).fill(undefined);
+  }
+
+  /** The digests of the volumes that need not be fetched. */
+  async verified(): Promise<(Bytes | undefined)[]> {
+    const { layout, header } = this.#remote;
+    const entry = await this.#journal?.load(this.#key);
+    if (!entry || entry.length !== layout.count * DIGEST) return this.#digests;
+    const { engine } = this.#remote;
+    const keys = volumeKeys(engine, header.fileKey, header.fileId, layout.count);
+    const source = await FileSource.open(this.#part);
+    try {
+      await forEach(this.#digests.keys(), lanesFor(layout.volumeSize, engine.parallel), async (i) => {
+        const noted = new Uint8Array(entry.slice(i * DIGEST, (i + 1) * DIGEST));
+        const extent = extentOf(layout, i + 1);
+        if (equal(noted, NONE) || extent.offset + extent.length > source.size) return;
+        const sealed = await engine.sealVolume(await keys(i + 1), source, extent);
+        if (equal(sealed.digest, noted)) this.#digests[i] = noted;
+        sealed.release();
+      });
+    } finally {
+      await source.close();
+    }
+    return this.#digests;
+  }
+
+  async note(digests: (Bytes | undefined)[]): Promise<void> {
+    this.#digests = digests;
+    if (Date.now() - this.#written < EVERY_MS) return;
+    this.#written = Date.now();
+    await this.save();
+  }
+
+  async save(): Promise<void> {
+    await this.#journal?.store(this.#key, concat(...this.#digests.map((digest) => digest ?? NONE)));
+  }
+
+  async remove(): Promise<void> {
+    await this.#journal?.remove(this.#key);
+  }
+}

@@ -1,0 +1,126 @@
+import { argon2, createCipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { promisify } from 'node:util';
+import { FileChangedError } from '../errors.ts';
+import { type Bytes, concat } from '../format/bytes.ts';
+import type { Engine } from '../format/engine.ts';
+import { TAG_BYTES } from '../format/volume.ts';
+import { FileSource } from './file-source.ts';
+import { Slots } from './slots.ts';
+import { openInPlace, sealInPlace } from './volume-cipher.ts';
+import { Workers } from './workers.ts';
+
+export interface NodeEngineOptions {
+  threads?: number | undefined;
+  /** The worker's script, for programs packed into one file. */
+  worker?: URL | undefined;
+  /** Memory kept for reuse, in bytes. */
+  mostFree?: number | undefined;
+}
+
+export interface NodeEngine extends Engine {
+  /** Ends the worker threads. */
+  close(): Promise<void>;
+}
+
+const NONCE = new Uint8Array(12);
+/** Below this a volume is done before a worker would have woken up. */
+const INLINE = 256 * 1024;
+const MOST_FREE = 320 * 1024 * 1024;
+const argon2Async = promisify(argon2);
+
+/** A view of the same memory, as the plain type that travels. */
+function plain(buffer: Uint8Array): Bytes {
+  return new Uint8Array(buffer);
+}
+
+/** The format's primitives on Node's own crypto, with volumes in worker threads over shared memory. */
+export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
+  const threads = options.threads ?? Math.min(8, availableParallelism());
+  const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
+  const slots = new Slots(options.mostFree ?? MOST_FREE);
+  const nothing = () => {};
+
+  const engine: NodeEngine = {
+    parallel: threads,
+    close: () => workers.close(),
+    random: (length) => plain(randomBytes(length)),
+    sha256: (data) => plain(createHash('sha256').update(data).digest()),
+    hmac: (key, data) => plain(createHmac('sha256', key).update(data).digest()),
+    hkdf: (key, salt, info, length) => new Uint8Array(hkdfSync('sha256', key, salt, info, length)),
+
+    gcmSeal(key, aad, data) {
+      const cipher = createCipheriv('aes-256-gcm', key, NONCE);
+      cipher.setAAD(aad);
+      return concat(cipher.update(data), cipher.final(), cipher.getAuthTag());
+    },
+
+    gcmOpen(key, aad, data) {
+      if (data.length < TAG_BYTES) return undefined;
+      const own = data.slice();
+      return openInPlace({ key, aad }, own) && own.subarray(0, data.length - TAG_BYTES).slice();
+    },
+
+    ctr(key, counter, data) {
+      const cipher = createCipheriv('aes-256-ctr', key, counter);
+      return concat(cipher.update(data), cipher.final());
+    },
+
+    async argon2id(secret, salt, { m, t, p }) {
+      const parameters = {
+        message: secret,
+        nonce: salt,
+        parallelism: p,
+        tagLength: 32,
+        memory: m,
+        passes: t,
+      };
+      return plain(await argon2Async('argon2id', parameters));
+    },
+
+    async sealVolume(keys, source, { offset, length }, plainDigest) {
+      if (length <= INLINE) {
+        const bytes = new Uint8Array(length + TAG_BYTES);
+        bytes.set(await source.read(offset, length));
+        return { bytes, ...sealInPlace(keys, bytes, length, { plainDigest })!, release: nothing };
+      }
+      const { memory, release } = slots.take(length + TAG_BYTES);
+      const bytes = new Uint8Array(memory, 0, length + TAG_BYTES);
+      try {
+        const file = source instanceof FileSource ? { fd: source.fd, offset } : undefined;
+        if (!file) bytes.set(await source.read(offset, length));
+        const digests = await workers.run({ kind: 'seal', ...keys, memory, length, file, plainDigest });
+        if (!digests) throw new FileChangedError('the file became shorter while it was being uploaded');
+        return { bytes, ...digests, release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+
+    async openVolume(keys, sealed) {
+      const length = sealed.length;
+      if (length < TAG_BYTES) return undefined;
+      const shared = sealed.buffer instanceof SharedArrayBuffer && sealed.byteOffset === 0;
+      if (length - TAG_BYTES <= INLINE && !shared) {
+        const digests = openInPlace(keys, sealed);
+        return digests && { bytes: sealed.subarray(0, -TAG_BYTES), ...digests, release: nothing };
+      }
+      const slot = shared
+        ? { memory: sealed.buffer as SharedArrayBuffer, release: nothing }
+        : slots.take(length);
+      if (!shared) new Uint8Array(slot.memory).set(sealed);
+      const digests = await workers.run({ kind: 'open', ...keys, memory: slot.memory, length });
+      if (!digests) slot.release();
+      const bytes = new Uint8Array(slot.memory, 0, length - TAG_BYTES);
+      return digests && { bytes, ...digests, release: slot.release };
+    },
+
+    borrow(length) {
+      if (length <= INLINE) return { bytes: new Uint8Array(length), release: nothing };
+      const { memory, release } = slots.take(length);
+      return { bytes: new Uint8Array(memory, 0, length), release };
+    },
+  };
+  return engine;
+}

@@ -1,0 +1,67 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Journal } from '../journal.ts';
+import type { KnownRing, RingCache } from '../keyring.ts';
+
+/** Whole or not at all, also after a power cut. */
+async function writeWhole(path: string, data: Uint8Array | string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(data);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** One file for each unfinished transfer, in a folder of its own. */
+export function fileJournal(folder: string): Journal {
+  const pathOf = (key: string) => join(folder, `${key}.journal`);
+  return {
+    load: (key) => readIfThere(pathOf(key)),
+    store: (key, entry) => writeWhole(pathOf(key), entry),
+    remove: (key) => rm(pathOf(key), { force: true }),
+  };
+}
+
+/** The rings of the accounts of one service, for `ConnectOptions.rings`. */
+export function fileRings(folder: string, server: string): (username: string) => RingCache {
+  return (username) => {
+    const id = createHash('sha256')
+      .update(JSON.stringify([server, username]))
+      .digest('hex')
+      .slice(0, 32);
+    const path = join(folder, `rings-${id}.json`);
+    return {
+      async load() {
+        const bytes = await readIfThere(path);
+        if (!bytes) return [];
+        try {
+          const rings: unknown = JSON.parse(Buffer.from(bytes).toString());
+          return Array.isArray(rings) ? (rings as KnownRing[]) : [];
+        } catch {
+          return []; // a damaged cache: the files themselves carry their rings
+        }
+      },
+      save: (rings) => writeWhole(path, JSON.stringify(rings)),
+    };
+  };
+}

@@ -1,0 +1,140 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { SzafaError } from '../errors.ts';
+import type { VolumeSupply } from '../supply.ts';
+import type { PullHost, PullOffer } from '../upload.ts';
+import { VolumeShelf } from './volume-shelf.ts';
+
+export interface PullHostOptions {
+  /** The service that will fetch: without `host` the server listens on the address this machine has towards it. */
+  server: string;
+  host?: string | undefined;
+  port?: number | undefined;
+  /** What the service is told, when it sees this machine under another address. */
+  address?: string | undefined;
+}
+
+/** Serves the volumes of one transfer to whoever has its token, for as long as the pull runs. */
+export function pullHost(options: PullHostOptions): PullHost {
+  return { serve: (transferId, supply) => serve(options, transferId, supply) };
+}
+
+async function serve(options: PullHostOptions, transferId: string, supply: VolumeSupply): Promise<PullOffer> {
+  const token = randomBytes(24).toString('base64url');
+  const shelf = new VolumeShelf(supply);
+  const server = createServer((request, response) => {
+    answer(request, response, transferId, token, shelf).catch((error: Error) => {
+      // The volume cannot be given; the service sees a broken answer, the uploader the reason.
+      response.destroy(error);
+    });
+  });
+  // A tool opens many connections and may let them wait.
+  server.keepAliveTimeout = 30_000;
+  const host = options.host ?? (await localAddress(options.server));
+  await listen(server, options.port ?? 0, host);
+  const { address, port, family } = server.address() as AddressInfo;
+  const own = family === 'IPv6' ? `[${address}]` : address;
+  return {
+    baseUrl: (options.address ?? `http://${own}:${port}`).replace(/\/+$/, ''),
+    token,
+    failure: () => shelf.failure,
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await shelf.clear();
+    },
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(new SzafaError('pull-address', `cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+/** The address of this machine that a connection to the service would come from. */
+function localAddress(server: string): Promise<string> {
+  const url = new URL(server);
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ''), port, timeout: 10_000 }, () => {
+      resolve(socket.localAddress ?? '127.0.0.1');
+      socket.destroy();
+    });
+    socket.on('timeout', () => socket.destroy(new Error('timed out')));
+    socket.on('error', (cause) => {
+      reject(new SzafaError('pull-address', `the service cannot be reached: ${cause.message}`, { cause }));
+    });
+  });
+}
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  transferId: string,
+  token: string,
+  shelf: VolumeShelf,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://localhost');
+  const [, , id = '', number = ''] = /^\/(pull)\/([^/]+)\/([1-9][0-9]{0,4})$/.exec(url.pathname) ?? [];
+  const idx = Number(number);
+  const known = sameText(id, transferId) && sameText(url.searchParams.get('token') ?? '', token);
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  if (!known || !reads || idx < 1 || idx > shelf.count) {
+    response.writeHead(404).end();
+    return;
+  }
+  const size = shelf.sizeOf(idx);
+  const range = rangeOf(request.headers.range, size);
+  if (range === 'unsatisfiable') {
+    response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+    return;
+  }
+  const { start, end } = range ?? { start: 0, end: size };
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'content-length': end - start,
+    'accept-ranges': 'bytes',
+    'cache-control': 'no-store',
+    ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
+  };
+  if (request.method === 'HEAD') {
+    response.writeHead(range ? 206 : 200, headers).end();
+    return;
+  }
+  await shelf.use(idx, async (bytes) => {
+    if (response.closed) return; // hung up while the volume was being sealed
+    response.writeHead(range ? 206 : 200, headers);
+    await new Promise<void>((resolve) => {
+      response.once('close', resolve);
+      response.end(bytes.subarray(start, end));
+    });
+  });
+}
+
+/** One range, as download tools ask for it; anything else is answered with the whole. */
+function rangeOf(
+  header: string | undefined,
+  size: number,
+): { start: number; end: number } | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return undefined;
+  const last = match[2] === '' ? size - 1 : Number(match[2]);
+  if (match[1] === '') {
+    return last === 0 ? 'unsatisfiable' : { start: Math.max(0, size - last), end: size };
+  }
+  const start = Number(match[1]);
+  if (start >= size || start > last) return 'unsatisfiable';
+  return { start, end: Math.min(last + 1, size) };
+}

@@ -1,0 +1,164 @@
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Transport, TransportRequest, TransportResponse } from '../api/transport.ts';
+import { NetworkError, NotTheServiceError, TooLongError } from '../errors.ts';
+
+export interface NodeTransportOptions {
+  /** Connections kept to the service. */
+  connections?: number | undefined;
+  /** Awaited for every piece of a volume, either way: see `rateLimit`. */
+  throttle?: ((bytes: number) => Promise<void>) | undefined;
+}
+
+export interface NodeTransport extends Transport {
+  /** Ends the kept connections. */
+  close(): void;
+}
+
+const PIECE = 1024 * 1024;
+const THROTTLED_PIECE = 64 * 1024;
+const CONNECT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+]);
+const CERTIFICATE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
+const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
+
+/** Keep-alive over node:http: volumes leave and arrive without a copy in between. */
+export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
+  const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
+  const plain = new HttpAgent(settings);
+  const secure = new HttpsAgent(settings);
+  const transport: Transport = async (request) => {
+    const url = new URL(request.url);
+    const https = url.protocol === 'https:';
+    const agent = request.fresh ? false : https ? secure : plain;
+    try {
+      return await exchange(https ? httpsRequest : httpRequest, agent, url, request, options.throttle);
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      throw translate(error as NodeJS.ErrnoException, url);
+    }
+  };
+  const close = () => {
+    plain.destroy();
+    secure.destroy();
+  };
+  return Object.assign(transport, { close });
+}
+
+type Throttle = NodeTransportOptions['throttle'];
+
+function exchange(
+  start: typeof httpRequest,
+  agent: HttpAgent | false,
+  url: URL,
+  request: TransportRequest,
+  throttle: Throttle,
+): Promise<TransportResponse> {
+  const { method, body, signal, quietMs } = request;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const headers = bytes ? { ...request.headers, 'content-length': bytes.length } : request.headers;
+  return new Promise((resolve, reject) => {
+    const outgoing = start(url, { method, headers, agent, ...(signal && { signal }) });
+    outgoing.setTimeout(quietMs, () =>
+      outgoing.destroy(new NetworkError('the service did not answer in time')),
+    );
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      receive(response, request, throttle).then(resolve, (error: Error) => {
+        outgoing.destroy();
+        reject(error);
+      });
+    });
+    if (!bytes) outgoing.end();
+    else send(outgoing, bytes, request, throttle).catch((error: Error) => outgoing.destroy(error));
+  });
+}
+
+async function send(
+  outgoing: ClientRequest,
+  bytes: Uint8Array,
+  { onBytes }: TransportRequest,
+  throttle: Throttle,
+): Promise<void> {
+  const size = throttle ? THROTTLED_PIECE : PIECE;
+  for (let at = 0; at < bytes.length; at += size) {
+    const piece = bytes.subarray(at, at + size);
+    await throttle?.(piece.length);
+    if (outgoing.destroyed) return;
+    outgoing.write(piece, (error) => {
+      if (!error) onBytes?.(piece.length);
+    });
+  }
+  outgoing.end();
+}
+
+async function receive(
+  response: IncomingMessage,
+  request: TransportRequest,
+  throttle: Throttle,
+): Promise<TransportResponse> {
+  const status = response.statusCode ?? 0;
+  const header = (name: string) => {
+    const value = response.headers[name.toLowerCase()];
+    return Array.isArray(value) ? value.join(', ') : value;
+  };
+  const wanted = status >= 200 && status < 300 ? request.onBytes : undefined;
+  const download = request.body === undefined;
+  const declared = request.method === 'HEAD' ? 0 : Number(header('content-length') ?? Number.NaN);
+  if (declared > request.maxBytes) throw new TooLongError();
+  const known = Number.isSafeInteger(declared);
+  const into = known && wanted !== undefined && request.method === 'GET' ? request.into : undefined;
+  const whole = known ? (into?.(declared) ?? new Uint8Array(declared)) : undefined;
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response as AsyncIterable<Uint8Array>) {
+    if (length + part.length > request.maxBytes) throw new TooLongError();
+    if (whole) whole.set(part, length);
+    else parts.push(part);
+    length += part.length;
+    if (download) {
+      wanted?.(part.length);
+      await throttle?.(part.length);
+    }
+  }
+  if (!response.complete) throw new NetworkError('the answer ended too early');
+  return { status, header, body: whole ?? Buffer.concat(parts) };
+}
+
+function translate(error: NodeJS.ErrnoException, url: URL): Error {
+  if (error.name === 'TamperedError' || error instanceof TooLongError || error instanceof NetworkError)
+    return error;
+  const code = error.code ?? '';
+  const where = url.host;
+  if (CERTIFICATE.test(code)) {
+    const message = `the certificate of ${where} is not accepted: ${error.message}`;
+    return new NetworkError(message, { cause: error, certificate: true, sent: false });
+  }
+  if (NOT_HTTP.test(code))
+    return new NotTheServiceError(url.origin, 0, `something that is not HTTP (${code})`, { cause: error });
+  if (CONNECT.has(code))
+    return new NetworkError(`${where} cannot be reached (${code})`, { cause: error, sent: false });
+  return new NetworkError(`the connection to ${where} was lost (${code || error.message})`, { cause: error });
+}
+
+/** So many bytes a second over all connections. */
+export function rateLimit(bytesPerSecond: number): (bytes: number) => Promise<void> {
+  let free = Date.now();
+  return async (bytes) => {
+    const start = Math.max(free, Date.now());
+    free = start + (bytes / bytesPerSecond) * 1000;
+    const wait = start - Date.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+  };
+}

@@ -1,0 +1,50 @@
+import { FileChangedError } from './errors.ts';
+
+/** Bytes of known length that can be read at any place, as often as needed, and always the same. */
+export interface Source {
+  readonly size: number;
+  /**
+   * Names the content without reading it (for a file: device, inode, size, times). An upload is resumed
+   * only for an equal identity; without one it cannot be resumed.
+   */
+  readonly identity?: string | undefined;
+  /** Where it is from (a path, a file's name): with the name and the directory it finds an unfinished upload. */
+  readonly place?: string | undefined;
+  /** Exactly `length` bytes at `offset`; a FileChangedError when they are not there any more. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Throws a FileChangedError when the source is no longer what it was when it was opened. */
+  check(): Promise<void>;
+  close?(): Promise<void>;
+}
+
+export function bytesSource(bytes: Uint8Array): Source {
+  return {
+    size: bytes.length,
+    read: async (offset, length) => bytes.slice(offset, offset + length),
+    check: async () => {},
+  };
+}
+
+/** A Blob, or a File of a browser: its name, size and time tell whether an upload may go on. */
+export function blobSource(blob: Blob): Source {
+  const file = blob as Partial<File>;
+  const identity =
+    file.name === undefined ? undefined : `file:${file.name}:${blob.size}:${file.lastModified ?? 0}`;
+  return {
+    size: blob.size,
+    identity,
+    place: file.name,
+    async read(offset, length) {
+      let bytes: Uint8Array;
+      try {
+        bytes = new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer());
+      } catch (cause) {
+        // Browsers refuse to read a File whose contents changed on disk.
+        throw Object.assign(new FileChangedError(), { cause });
+      }
+      if (bytes.length !== length) throw new FileChangedError();
+      return bytes;
+    },
+    check: async () => {},
+  };
+}

@@ -1,0 +1,114 @@
+import { FileChangedError } from './errors.ts';
+import { type Bytes, equal } from './format/bytes.ts';
+import type { Engine, SealedVolume } from './format/engine.ts';
+import type { FileSecrets } from './format/header.ts';
+import { extentOf, type Layout, TAG_BYTES, type VolumeKeys, volumeKeys } from './format/volume.ts';
+import { forEach, lanesFor, range } from './pool.ts';
+import type { Source } from './source.ts';
+
+export interface SupplyOptions {
+  engine: Engine;
+  source: Source;
+  layout: Layout;
+  secrets: FileSecrets;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The volumes of one upload. Pass 1 seals all of them to learn their digests and keeps as many as the memory
+ * budget takes; the others are sealed a second time when they are needed. The one rule of the format is held
+ * here and nowhere else: what `take` gives has the digest that pass 1 declared, or it is not given.
+ */
+export class VolumeSupply {
+  readonly layout: Layout;
+  readonly secrets: FileSecrets;
+  readonly digests: Bytes[];
+  /** SHA-256 of the plaintext, of a file of one volume. */
+  plainDigest: Bytes | undefined;
+  readonly #engine: Engine;
+  readonly #source: Source;
+  readonly #keys: VolumeKeys;
+  readonly #kept = new Map<number, SealedVolume>();
+  #burnt = false;
+
+  private constructor(options: SupplyOptions, digests: Bytes[]) {
+    const { engine, layout, secrets, source } = options;
+    this.layout = layout;
+    this.secrets = secrets;
+    this.digests = digests;
+    this.#engine = engine;
+    this.#source = source;
+    this.#keys = volumeKeys(engine, secrets.fileKey, secrets.fileId, layout.count);
+  }
+
+  /** For an upload whose digests were declared before. */
+  static resume(options: SupplyOptions, digests: Bytes[]): VolumeSupply {
+    return new VolumeSupply(options, digests);
+  }
+
+  /** Pass 1. */
+  static async prepare(
+    options: SupplyOptions,
+    budget: number,
+    onSealed?: (bytes: number) => void,
+  ): Promise<VolumeSupply> {
+    const { layout, engine, signal } = options;
+    const supply = new VolumeSupply(options, new Array<Bytes>(layout.count));
+    let room = budget;
+    const lanes = lanesFor(layout.volumeSize, engine.parallel * 2);
+    try {
+      await forEach(range(1, layout.count), lanes, async (idx) => {
+        signal?.throwIfAborted();
+        const sealed = await supply.#seal(idx, layout.count === 1);
+        supply.digests[idx - 1] = sealed.digest;
+        supply.plainDigest = sealed.plainDigest;
+        if (sealed.bytes.length <= room) {
+          room -= sealed.bytes.length;
+          supply.#kept.set(idx, sealed);
+        } else {
+          sealed.release();
+        }
+        onSealed?.(sealed.bytes.length - TAG_BYTES);
+      });
+      return supply;
+    } catch (error) {
+      supply.burn();
+      throw error;
+    }
+  }
+
+  /** A volume to be sent. It is the caller's to release. */
+  async take(idx: number): Promise<SealedVolume> {
+    const kept = this.#kept.get(idx);
+    if (kept) {
+      this.#kept.delete(idx);
+      return kept;
+    }
+    const sealed = await this.#seal(idx);
+    if (equal(sealed.digest, this.digests[idx - 1]!)) return sealed;
+    sealed.release();
+    this.burn();
+    throw new FileChangedError(`the file changed during the upload (volume ${idx})`);
+  }
+
+  /** Ends this upload's key: after a change, nothing more may be sealed under it. */
+  burn(): void {
+    this.#burnt = true;
+    this.secrets.fileKey.fill(0);
+    this.release();
+  }
+
+  release(): void {
+    for (const sealed of this.#kept.values()) sealed.release();
+    this.#kept.clear();
+  }
+
+  async #seal(idx: number, plainDigest = false): Promise<SealedVolume> {
+    if (this.#burnt) throw new FileChangedError();
+    const part = extentOf(this.layout, idx);
+    const keys = await this.#keys(idx);
+    // The key could have been zeroed while this one was being derived from it.
+    if (this.#burnt) throw new FileChangedError();
+    return this.#engine.sealVolume(keys, this.#source, part, plainDigest);
+  }
+}

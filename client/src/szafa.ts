@@ -1,0 +1,176 @@
+import { cleanUsername, type FileRecord, type Quota } from '@szafa/protocol';
+import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
+import { SzafaError } from './errors.ts';
+import type { Bytes } from './format/bytes.ts';
+import type { Engine } from './format/engine.ts';
+import { deriveAccountKeys } from './format/keys.ts';
+import { sealDirName } from './format/names.ts';
+import { webEngine } from './format/web-engine.ts';
+import { Keyring, type RingCache } from './keyring.ts';
+import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
+import { type OpenContext, openFile, type RemoteFile } from './remote-file.ts';
+import type { Source } from './source.ts';
+import { type UploadOptions, type UploadResult, upload } from './upload.ts';
+
+export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
+  /** Web Crypto unless told otherwise; `client/node` has a faster one. */
+  engine?: Engine | undefined;
+  /** Where the account's rings are kept between sessions. */
+  rings?: ((username: string) => RingCache) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Secrets {
+  username: string;
+  password: string;
+  /** Files under another passphrase than the account's password. */
+  passphrase?: string | undefined;
+  /**
+   * Send the password as it is, for accounts made by other clients. The service then knows it, so it opens
+   * no files: those need a passphrase.
+   */
+  raw?: boolean | undefined;
+}
+
+/** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. */
+export interface Kept {
+  username: string;
+  token: string;
+  kek?: Bytes | undefined;
+  /** The password, unless the files are under a passphrase: then that. */
+  secret?: string | undefined;
+}
+
+/** One account on one service: keys, names, uploads and downloads. */
+export class Szafa {
+  readonly api: Api;
+  readonly engine: Engine;
+  readonly username: string;
+  readonly keyring: Keyring;
+  readonly #context: OpenContext & { username: string };
+
+  private constructor(api: Api, engine: Engine, keyring: Keyring, username: string) {
+    this.api = api;
+    this.engine = engine;
+    this.keyring = keyring;
+    this.username = username;
+    this.#context = { api, engine, keyring, username };
+  }
+
+  /** Makes the account and logs in. */
+  static register(options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
+    return Szafa.#enter('register', options, secrets);
+  }
+
+  static login(options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
+    return Szafa.#enter('login', options, secrets);
+  }
+
+  /** Goes on with a token; no request is made. Without a KEK or a secret only what needs no keys works. */
+  static async open(options: ConnectOptions, kept: Kept): Promise<Szafa> {
+    const { username, token, secret } = kept;
+    const engine = options.engine ?? webEngine();
+    const api = new Api({ ...options, token });
+    const derive = kept.kek === undefined && secret !== undefined;
+    const kek = derive ? (await deriveAccountKeys(engine, username, secret)).kek : kept.kek;
+    return Szafa.#with(options, api, engine, username, kek, secret);
+  }
+
+  static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
+    const { password, passphrase, raw } = secrets;
+    const username = cleanUsername(secrets.username);
+    const engine = options.engine ?? webEngine();
+    const api = new Api(options);
+    const account = raw ? undefined : await deriveAccountKeys(engine, username, password);
+    const files = passphrase === undefined ? account : await deriveAccountKeys(engine, username, passphrase);
+    const credentials = { username, password: account?.authSecret ?? password };
+    const session = await api[how](credentials, { signal: options.signal });
+    api.token = session.token;
+    const secret = passphrase ?? (raw ? undefined : password);
+    return Szafa.#with(options, api, engine, username, files?.kek, secret);
+  }
+
+  static #with(
+    { rings }: ConnectOptions,
+    api: Api,
+    engine: Engine,
+    username: string,
+    kek: Bytes | undefined,
+    secret: string | undefined,
+  ): Szafa {
+    const cache = rings?.(username);
+    return new Szafa(api, engine, new Keyring({ engine, api, username, kek, secret, cache }), username);
+  }
+
+  get token(): string | undefined {
+    return this.api.token;
+  }
+
+  quota(options?: CallOptions): Promise<Quota> {
+    return this.api.quota(options);
+  }
+
+  async logout(options?: CallOptions): Promise<void> {
+    await this.api.logout(options);
+    this.api.token = undefined;
+  }
+
+  /** All files, or those of one directory (0 is the root), newest first. */
+  async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
+    return listEntries(this.#context, await Array.fromAsync(this.api.files(options)), options.signal);
+  }
+
+  async dirs(options?: CallOptions): Promise<DirEntry[]> {
+    return listDirEntries(this.#context, await this.api.listDirs(options));
+  }
+
+  /** The directory of this name; of a sealed and a plain one with the same name, the sealed one. */
+  async findDir(name: string, options?: CallOptions): Promise<DirEntry | undefined> {
+    const found = (await this.dirs(options)).filter((dir) => dir.name === name);
+    return found.find((dir) => dir.verified) ?? found[0];
+  }
+
+  /** A new directory under a sealed name; `plain` shows the name to the service. */
+  async makeDir(name: string, options: CallOptions & { plain?: boolean } = {}): Promise<number> {
+    const text = options.plain ? name : await sealDirName(this.engine, this.keyring.kek, name);
+    return (await this.api.createDir(text, { signal: options.signal })).dir_id;
+  }
+
+  /** The directory of this name, made when it is not there; another device may win the race. */
+  async ensureDir(name: string, options: CallOptions & { plain?: boolean } = {}): Promise<number> {
+    const found = await this.findDir(name, options);
+    if (found) return found.dirId;
+    try {
+      return await this.makeDir(name, options);
+    } catch (error) {
+      const now =
+        error instanceof SzafaError && error.code === 'api' ? await this.findDir(name, options) : undefined;
+      if (!now) throw error;
+      return now.dirId;
+    }
+  }
+
+  upload(source: Source, options: UploadOptions): Promise<UploadResult> {
+    return upload(this.#context, source, options);
+  }
+
+  /** Opens and verifies a file's header; its volumes are read from the result. */
+  openFile(
+    fileId: string,
+    options: CallOptions & { record?: FileRecord | undefined } = {},
+  ): Promise<RemoteFile> {
+    return openFile(this.#context, fileId, options);
+  }
+
+  async move(fileId: string, dirId: number | null, options?: CallOptions): Promise<void> {
+    await this.api.moveFile(fileId, dirId, options);
+  }
+
+  async copy(fileId: string, dirId: number | null, options?: CallOptions): Promise<string> {
+    return (await this.api.cloneFile(fileId, dirId, options)).file_id;
+  }
+
+  async remove(fileId: string, options?: CallOptions): Promise<void> {
+    await this.api.deleteFile(fileId, options);
+  }
+}

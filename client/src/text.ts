@@ -1,0 +1,31 @@
+/** Control characters, and those that turn or hide text: a name must not speak to a terminal or lie to a reader. */
+const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
+const SEGMENT_BYTES = 255;
+
+/** A name as it may be shown. In a page it still has to be set as text, not as HTML. */
+export function displayName(name: string): string {
+  return name.toWellFormed().replace(UNSHOWABLE, '\ufffd');
+}
+
+/**
+ * A name as a relative path below some folder: never empty, never outside, no segment that a file system or a
+ * terminal would take as something else.
+ */
+export function safeSegments(name: string): string[] {
+  const segments = name
+    .split('/')
+    .map((segment) => displayName(segment).replaceAll('\\', '_'))
+    .filter((segment) => segment.trim() !== '' && !/^\.+$/.test(segment))
+    .map(shorten);
+  return segments.length > 0 ? segments : ['unnamed'];
+}
+
+/** Keeps the extension, which says what the file is. */
+function shorten(segment: string): string {
+  const bytes = (text: string) => new TextEncoder().encode(text).length;
+  if (bytes(segment) <= SEGMENT_BYTES) return segment;
+  const extension = /\.[A-Za-z0-9]{1,10}$/.exec(segment)?.[0] ?? '';
+  const stem = Array.from(segment.slice(0, segment.length - extension.length));
+  while (bytes(stem.join('')) + extension.length > SEGMENT_BYTES) stem.pop();
+  return stem.join('') + extension;
+}

@@ -1,0 +1,351 @@
+import type { InitBody } from '@szafa/protocol';
+import type { Api } from './api/api.ts';
+import { ApiError, FileChangedError, SzafaError } from './errors.ts';
+import type { Engine } from './format/engine.ts';
+import { newSecrets, sealHeader } from './format/header.ts';
+import type { Metadata } from './format/metadata.ts';
+import { sealFileName } from './format/names.ts';
+import { type Layout, layoutOf, storedSize, TAG_BYTES, totalSha256 } from './format/volume.ts';
+import { type Journal, journalKey, openState, sealState } from './journal.ts';
+import type { Keyring, OpenRing } from './keyring.ts';
+import { forEach, lanesFor } from './pool.ts';
+import type { Source } from './source.ts';
+import { VolumeSupply } from './supply.ts';
+
+export interface UploadProgress {
+  /** `prepare`: volumes are being sealed and hashed; `send`: they are on their way. */
+  phase: 'prepare' | 'send';
+  /** Bytes of the file, of `total`, that this phase has behind it. */
+  done: number;
+  total: number;
+}
+
+/** Offers volumes to the service, which fetches them itself; `client/node` has one. */
+export interface PullHost {
+  serve(transferId: string, supply: VolumeSupply): Promise<PullOffer>;
+}
+
+export interface PullOffer {
+  baseUrl: string;
+  token: string;
+  /** Why a volume could not be given, if one could not. */
+  failure(): Error | undefined;
+  close(): Promise<void>;
+}
+
+export interface UploadOptions {
+  /** The whole name; may be a relative path with `/`. */
+  name: string;
+  dirId?: number | null | undefined;
+  /** Milliseconds since 1970. */
+  mtime?: number | undefined;
+  /** Media type. */
+  type?: string | undefined;
+  volumeSize?: number | undefined;
+  /** Show this name to the service, unsealed and unverified. */
+  plainName?: boolean | undefined;
+  /** Bytes of sealed volumes kept between the two passes. */
+  memoryBudget?: number | undefined;
+  /** Volumes on their way at once. */
+  parallel?: number | undefined;
+  /** Resumes what an earlier call with the same journal, name and directory left unfinished. */
+  journal?: Journal | undefined;
+  /** Have the service fetch the volumes. */
+  pull?: PullHost | undefined;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+export interface UploadResult {
+  fileId: string;
+  /** Lower-case hex, as in the record. */
+  totalSha256: string;
+  storedSize: number;
+  volumes: number;
+  /** Volumes that the service had from an earlier attempt. */
+  resumed: number;
+}
+
+export interface UploadContext {
+  api: Api;
+  engine: Engine;
+  keyring: Keyring;
+  username: string;
+}
+
+export const DEFAULT_BUDGET = 256 * 1024 * 1024;
+const PARALLEL = 4;
+/** How often a service may say that volumes it had taken are missing. */
+const ROUNDS = 3;
+
+interface Begun {
+  transferId: string;
+  supply: VolumeSupply;
+  received: number[];
+  resumed: boolean;
+}
+
+/** Seals and uploads a source of known length. */
+export async function upload(
+  context: UploadContext,
+  source: Source,
+  options: UploadOptions,
+): Promise<UploadResult> {
+  return new Upload(context, source, options).run();
+}
+
+class Upload {
+  readonly #context: UploadContext;
+  readonly #source: Source;
+  readonly #options: UploadOptions;
+  readonly #journal: Journal | undefined;
+  #journalKey = '';
+  #done = 0;
+
+  constructor(context: UploadContext, source: Source, options: UploadOptions) {
+    this.#context = context;
+    this.#source = source;
+    this.#options = options;
+    // One volume is sent again sooner than its journal would be on disk.
+    const resumable = source.identity !== undefined && layoutOf(source.size, options.volumeSize).count > 1;
+    this.#journal = resumable ? options.journal : undefined;
+  }
+
+  async run(): Promise<UploadResult> {
+    const { keyring, engine, api, username } = this.#context;
+    const { name, dirId, signal } = this.#options;
+    const ring = await keyring.forUpload(signal);
+    if (this.#journal) {
+      const about = ['upload', api.server, username, this.#source.place ?? '', name, dirId || null];
+      this.#journalKey = await journalKey(engine, about);
+    }
+    const resumed = await this.#resume(ring);
+    if (resumed) {
+      try {
+        return await this.#finish(resumed);
+      } catch (error) {
+        // Changed without a trace in its identity. Under a new key it can be uploaded as it is now.
+        if (!(error instanceof FileChangedError)) throw error;
+      }
+    }
+    return this.#finish(await this.#begin(ring));
+  }
+
+  async #resume(ring: OpenRing): Promise<Begun | undefined> {
+    const { api, engine } = this.#context;
+    const { signal } = this.#options;
+    const entry = await this.#journal?.load(this.#journalKey);
+    if (!entry) return undefined;
+    const state = await openState(engine, ring.master, entry.slice());
+    try {
+      if (state && state.identity === this.#source.identity && state.layout.size === this.#source.size) {
+        const received = await api.received(state.transferId, { signal });
+        const supplied = { engine, source: this.#source, layout: state.layout, secrets: state, signal };
+        const supply = VolumeSupply.resume(supplied, state.digests);
+        return { transferId: state.transferId, supply, received, resumed: true };
+      }
+      if (state) await api.cancel(state.transferId, { signal });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) throw error; // 404: cleared away meanwhile
+    }
+    await this.#journal?.remove(this.#journalKey);
+    return undefined;
+  }
+
+  async #begin(ring: OpenRing): Promise<Begun> {
+    const { api, engine } = this.#context;
+    const { signal, onProgress } = this.#options;
+    const source = this.#source;
+    const layout = layoutOf(source.size, this.#options.volumeSize);
+    const secrets = newSecrets(engine);
+    const budget = this.#options.memoryBudget ?? DEFAULT_BUDGET;
+    let sealed = 0;
+    const supply = await VolumeSupply.prepare(
+      { engine, source, layout, secrets, signal },
+      budget,
+      (bytes) => {
+        sealed += bytes;
+        onProgress?.({ phase: 'prepare', done: sealed, total: layout.size });
+      },
+    );
+    try {
+      await source.check();
+      const body = await this.#initBody(ring, supply, layout);
+      const { transfer_id: transferId } = await api.init(body, { signal });
+      if (this.#journal) {
+        const state = { transferId, ...secrets, identity: source.identity!, layout, digests: supply.digests };
+        await this.#journal.store(this.#journalKey, await sealState(engine, ring.master, state));
+      }
+      return { transferId, supply, received: [], resumed: false };
+    } catch (error) {
+      supply.burn();
+      throw error;
+    }
+  }
+
+  async #initBody(ring: OpenRing, supply: VolumeSupply, layout: Layout): Promise<InitBody> {
+    const { engine } = this.#context;
+    const { name, mtime, type, plainName, dirId } = this.#options;
+    const total = (await totalSha256(engine, supply.digests)).toHex();
+    const metadata: Metadata = {
+      name: name.toWellFormed(),
+      size: layout.size,
+      ...(mtime !== undefined && { mtime: Math.round(mtime) }),
+      ...(type !== undefined && { type }),
+      ...(supply.plainDigest && { sha256: supply.plainDigest.toHex() }),
+    };
+    const parts = {
+      ...supply.secrets,
+      layout,
+      totalSha256: total,
+      ring: ring.ring,
+      master: ring.master,
+      metadata,
+    };
+    const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+    return {
+      file_name: plainName ? metadata.name : await sealFileName(engine, ring.master, metadata.name, binding),
+      file_size: binding.storedSize,
+      total_sha256: total,
+      chunk_count: layout.count,
+      chunks: supply.digests.map((digest, i) => ({
+        size: Math.min(layout.volumeSize, layout.size - i * layout.volumeSize) + TAG_BYTES,
+        sha256: digest.toHex(),
+      })),
+      enc_params: await sealHeader(engine, parts),
+      dir_id: dirId ?? null,
+    };
+  }
+
+  async #finish({ transferId, supply, received, resumed }: Begun): Promise<UploadResult> {
+    const { api, engine } = this.#context;
+    const { signal, pull } = this.#options;
+    const { layout } = supply;
+    try {
+      let here = received;
+      if (pull && here.length < layout.count) {
+        await this.#pull(pull, transferId, supply);
+        here = await api.received(transferId, { signal });
+      }
+      for (let round = 1; ; round++) {
+        await this.#push(transferId, supply, here);
+        await this.#source.check();
+        const answer = await api.complete(transferId, { signal });
+        if ('file_id' in answer) {
+          await this.#journal?.remove(this.#journalKey);
+          return {
+            fileId: answer.file_id,
+            totalSha256: (await totalSha256(engine, supply.digests)).toHex(),
+            storedSize: storedSize(layout),
+            volumes: layout.count,
+            resumed: resumed ? received.length : 0,
+          };
+        }
+        if (round === ROUNDS)
+          throw new SzafaError('incomplete', 'the service keeps losing volumes it had taken');
+        here = answer.received;
+      }
+    } catch (error) {
+      const lost = error instanceof ApiError && error.status === 404;
+      if (error instanceof FileChangedError) supply.burn();
+      if (error instanceof FileChangedError || lost || !this.#journal) await this.#giveUp(transferId);
+      throw error;
+    } finally {
+      supply.release();
+    }
+  }
+
+  async #push(transferId: string, supply: VolumeSupply, received: number[]): Promise<void> {
+    const { api, engine } = this.#context;
+    const { signal, parallel = PARALLEL } = this.#options;
+    const { layout } = supply;
+    const here = new Set(received);
+    const missing: number[] = [];
+    this.#done = 0;
+    for (let idx = 1; idx <= layout.count; idx++) {
+      if (!here.has(idx)) missing.push(idx);
+      else this.#count(layout, Math.min(layout.volumeSize, layout.size - (idx - 1) * layout.volumeSize));
+    }
+    // Some lanes seal while others send.
+    const lanes = lanesFor(layout.volumeSize, parallel + engine.parallel);
+    const turns = new Turns(parallel);
+    await forEach(missing, lanes, async (idx) => {
+      signal?.throwIfAborted();
+      const sealed = await supply.take(idx);
+      try {
+        await turns.run(() =>
+          api.writeVolume(transferId, idx, sealed.bytes, {
+            signal,
+            onBytes: (bytes) => this.#count(layout, bytes),
+          }),
+        );
+      } finally {
+        sealed.release();
+      }
+    });
+  }
+
+  async #pull(host: PullHost, transferId: string, supply: VolumeSupply): Promise<void> {
+    const { api } = this.#context;
+    const { signal } = this.#options;
+    const { layout } = supply;
+    const offer = await host.serve(transferId, supply);
+    const poll = setInterval(() => {
+      api.pullStatus(transferId, { signal }).then(
+        ({ pulled }) => {
+          this.#done = 0;
+          this.#count(layout, Math.min(pulled * layout.volumeSize, layout.size));
+        },
+        () => {}, // only the progress display misses a step
+      );
+    }, 500);
+    try {
+      await api.pull(transferId, { base_url: offer.baseUrl, token: offer.token }, { signal });
+    } catch (error) {
+      throw offer.failure() ?? error;
+    } finally {
+      clearInterval(poll);
+      await offer.close();
+    }
+    const failure = offer.failure();
+    if (failure) throw failure;
+  }
+
+  #count(layout: Layout, bytes: number): void {
+    this.#done += bytes;
+    const done = Math.max(0, Math.min(this.#done, layout.size));
+    this.#options.onProgress?.({ phase: 'send', done, total: layout.size });
+  }
+
+  /** Frees what the service holds. The reason for giving up is what the caller has to hear. */
+  async #giveUp(transferId: string): Promise<void> {
+    await this.#journal?.remove(this.#journalKey);
+    try {
+      await this.#context.api.cancel(transferId, { signal: AbortSignal.timeout(5_000) });
+    } catch {
+      // The service clears abandoned transfers away by itself.
+    }
+  }
+}
+
+/** At most `count` at a time, in the order of asking. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = Math.max(1, count);
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}

@@ -37,6 +37,12 @@ export function medianRate(result: VolumeResult, rate: Rate, peer: PeerName): nu
   return medianOf(result, peer, (round) => rateOf(round, rate));
 }
 
+/** Of the largest process, of the second largest and so on. */
+export function medianPeaks(result: VolumeResult, peer: PeerName, flow: 'put' | 'get'): number[] {
+  const rounds = goodRounds(result, peer).map((round) => round[flow].peakBytes);
+  return (rounds[0] ?? []).map((_, rank) => median(rounds.map((peaks) => peaks[rank] ?? 0)));
+}
+
 /**
  * szafa / peer: the median of the ratios within each round. Both ran one after the other there, so what else
  * slowed the machine down slowed both. Undefined when there is no round in which both worked.

@@ -1,5 +1,5 @@
 import { type PeerName, peerNames } from './peers/peer.ts';
-import { failures, medianOf, medianRate, type Rate, ratio } from './ratios.ts';
+import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
 import type { Goal, Results, VolumeResult } from './results.ts';
 
 const titles: Record<PeerName, string> = {
@@ -17,12 +17,13 @@ export function report(results: Results, goals: Goal[]): string {
     `${machine.cpu}, ${size}, Linux ${machine.kernel}, Node ${machine.node}; ${rounds} rounds`,
     ...volumeSections(results.volumes),
     ...otherSections(results),
-    section(
-      'Must reach',
-      ['', 'line', 'figure'],
-      goals.map(({ verdict, text, detail }) => [verdict, text, detail]),
-    ),
+    ...(goals.length > 0 ? [goalSection(goals)] : []),
   ].join('\n\n');
+}
+
+function goalSection(goals: Goal[]): string {
+  const rows = goals.map(({ verdict, text, detail }) => [verdict, text, detail]);
+  return section('Must reach', ['', 'line', 'figure'], rows);
 }
 
 function volumeSections(volumes: VolumeResult[]): string[] {
@@ -48,6 +49,19 @@ function volumeSections(volumes: VolumeResult[]): string[] {
         ...present.map((name) => shown(medianOf(result, name, value), digits)),
       ]),
     );
+  const memory = (title: string, flow: 'put' | 'get') =>
+    section(
+      title,
+      ['cell', ...present.map((name) => titles[name])],
+      volumes.map((result) => [
+        label(result),
+        ...present.map((name) =>
+          medianPeaks(result, name, flow)
+            .map((peak) => (peak / 1e6).toFixed(0))
+            .join(' '),
+        ),
+      ]),
+    );
   const failed = volumes.flatMap((result) =>
     present.flatMap((name) => failures(result, name).map((why) => [label(result), titles[name], why])),
   );
@@ -57,8 +71,8 @@ function volumeSections(volumes: VolumeResult[]): string[] {
     rates('GET from the page cache: szafa / peer', 'get'),
     per('CPU seconds a GB, PUT', ({ put }) => put.cpuPerGb, 2),
     per('CPU seconds a GB, GET', ({ get }) => get.cpuPerGb, 2),
-    per('Peak memory of the largest process in MB, PUT', ({ put }) => (put.peakBytes[0] ?? 0) / 1e6, 0),
-    per('Peak memory of the largest process in MB, GET', ({ get }) => (get.peakBytes[0] ?? 0) / 1e6, 0),
+    memory('Peak memory in MB of each process, PUT', 'put'),
+    memory('Peak memory in MB of each process, GET', 'get'),
     ...(failed.length > 0 ? [section('Failures', ['cell', 'server', 'why'], failed)] : []),
   ];
 }
@@ -78,7 +92,7 @@ function otherSections({ small, transfers, growth, chunks }: Results): string[] 
     sections.push(
       section(
         'Transfers',
-        ['volumes', 'init ms', 'complete ms', 'of it, directory read ms'],
+        ['volumes', 'init ms', 'complete ms', 'directory read alone, ms'],
         transfers.map((row) => [
           row.volumes.toLocaleString('en'),
           ...[row.initMs, row.completeMs, row.readdirMs].map((ms) => shown(ms, 1)),

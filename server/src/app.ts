@@ -31,6 +31,7 @@ import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { sendVolume } from './http/volume-reply.ts';
 import { type Log, shortened } from './log.ts';
 import type { Metadata } from './metadata/metadata.ts';
+import { StreamBody } from './volumes/body.ts';
 import type { VolumeStore } from './volumes/store.ts';
 
 export interface Services {
@@ -132,7 +133,9 @@ function handlers({
       const { raw } = request;
       const length = raw.headers['content-length'];
       const announced = length === undefined ? undefined : Number(length);
-      await transfers.receive(transfer_id, volumeNumber(idx), raw, announced, () => wantBody(raw, reply.raw));
+      await transfers.receive(transfer_id, volumeNumber(idx), new StreamBody(raw), announced, () =>
+        wantBody(raw, reply.raw),
+      );
       return { ok: true };
     },
     pull: async (request) => {
@@ -183,6 +186,8 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     keepAliveTimeout: config.idleMs,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
+    // An id of any length is an unknown id; the limit on headers bounds it.
+    routerOptions: { maxParamLength: 65_536 },
     clientErrorHandler: refuseConnection,
     frameworkErrors: sendError,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
@@ -192,6 +197,10 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.setErrorHandler(sendError);
   app.setNotFoundHandler(async () => {
     throw new ServiceError(404, 'no such route');
+  });
+  // A body is JSON or a volume by its route, whatever its content type says; Fastify would refuse an odd one.
+  app.addHook('onRequest', async (request) => {
+    delete request.raw.headers['content-type'];
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
@@ -204,7 +213,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   };
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
-    request.body ??= {};
+    if (request.body === undefined) request.body = {};
   };
   const all = handlers(services);
   const add = (to: FastifyInstance, name: RouteName) => {

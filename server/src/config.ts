@@ -183,6 +183,11 @@ function textOf(name: string, found: Setting<unknown>, env: NodeJS.ProcessEnv): 
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
-    throw new ConfigError(`_FILE: ${(cause as NodeJS.ErrnoException).code} at ${file}`, { cause });
+    throw new ConfigError(
+      `cannot be read from ${name}_FILE: ${(cause as NodeJS.ErrnoException).code} at ${file}`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -11,6 +11,7 @@ import {
   assertReadable,
   begin,
   complete,
+  eventually,
   freshName,
   makeDir,
   makeFile,
@@ -152,7 +153,7 @@ describe('settings', { concurrency: 3 }, () => {
       const token = (await readFile(path, 'utf8')).trim();
       assert.ok(token.length >= 22);
       service.witness.keepSecret(token);
-      assert.ok(service.log.includes(place), 'the place stands in the log');
+      await eventually(async () => assert.ok(service.log.includes(place), 'the place stands in the log'));
       assertOk(await service.call({ path: pathOf('me'), token }), { username: 'admin' });
       await service.restart();
       assert.equal((await readFile(path, 'utf8')).trim(), token, 'the next start keeps it');

@@ -20,9 +20,12 @@ export class RawConnection {
     socket.on('data', (part: string) => {
       this.#received += part;
     });
-    socket.on('close', () => {
-      this.#closed = true;
-    });
+    // Our side stays open until the test ends it, so the end of theirs is what counts.
+    for (const event of ['end', 'close']) {
+      socket.on(event, () => {
+        this.#closed = true;
+      });
+    }
     // A reset is one of the ways in which a service may refuse; it shows as `closed`.
     socket.on('error', () => {
       this.#closed = true;

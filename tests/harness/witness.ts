@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { headers as names, type Route, routes } from '@szafa/protocol';
+import { type Route, routes } from '@szafa/protocol';
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
 import type { Answer, Call } from './http.ts';
@@ -89,7 +89,6 @@ export class Witness {
 /** "Most errors are {error}"; the authentication check and the file ownership check use {detail}. */
 function checkErrorShape(route: Route | undefined, answer: Answer, what: string): void {
   assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
-  assert.equal(answer.headers[names.encParams.toLowerCase()], undefined, what);
   const body = answer.json;
   const key = 'detail' in body ? 'detail' : 'error';
   assert.equal(typeof body[key], 'string', what);

@@ -8,6 +8,7 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { plainAddress } from '../pull/addresses.ts';
 import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
+import { StreamBody } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
 import { requireSpace } from './space.ts';
@@ -64,6 +65,8 @@ export class Pulls {
         signal: this.#stop.signal,
         onLanded: (numbers) => reporter.landed(numbers),
       });
+      // It may have been cancelled meanwhile, and then there is nothing to record for.
+      await transfers.find(transferId);
       const pulled = await this.#record(transfer, landed);
       reporter.landed(new Set());
       await rm(landing, { recursive: true, force: true });
@@ -119,7 +122,7 @@ export class Pulls {
             await volumes.put(
               transfer.file_id,
               volume!,
-              createReadStream(path, { highWaterMark: 1024 * 1024 }),
+              new StreamBody(createReadStream(path, { highWaterMark: 1024 * 1024 })),
             );
             recorded++;
           } catch (error) {

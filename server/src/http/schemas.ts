@@ -42,7 +42,11 @@ export function schemaOf(route: Route): FastifySchema {
   };
   if (route.body) schema['body'] = refer(route.body);
   if (route.query) schema['querystring'] = refer(route.query);
-  if (route.rawBody) schema['consumes'] = ['application/octet-stream'];
+  if (route.rawBody) {
+    schema['consumes'] = ['application/octet-stream'];
+    // Accepts anything: the receiver checks the bytes.
+    schema['body'] = { description: 'raw bytes of the volume' };
+  }
   return schema as FastifySchema;
 }
 

@@ -1,9 +1,9 @@
-import type { Readable } from 'node:stream';
 import { checkInit, type InitBody } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { badDirectory, isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
+import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
@@ -64,7 +64,7 @@ export class Transfers {
   async receive(
     transferId: string,
     idx: number,
-    body: Readable,
+    body: Body,
     announced: number | undefined,
     begin: () => void,
   ): Promise<void> {

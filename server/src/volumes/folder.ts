@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { close as closeCallback, constants, fstat as fstatCallback, open as openCallback } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
+import type { Body } from './body.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { send } from './sender.ts';
@@ -67,7 +68,7 @@ export class FolderStore implements VolumeStore {
     await syncFolder(dirname(folder));
   }
 
-  async put(id: string, volume: Volume, body: Readable): Promise<void> {
+  async put(id: string, volume: Volume, body: Body): Promise<void> {
     const folder = this.#group(id);
     const unfinished = await this.#newTemp();
     try {

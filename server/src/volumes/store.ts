@@ -1,5 +1,6 @@
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
+import type { Body } from './body.ts';
 
 /** The file's record as it lies beside its volumes, so that the metadata can be rebuilt from them. */
 export interface Manifest {
@@ -31,7 +32,7 @@ export interface VolumeStore {
   /** Makes room for a group and keeps its specification beside it. */
   create(id: string, volumes: Volume[]): Promise<void>;
   /** Takes one volume. Once it resolves, the verified bytes are durable; a VolumeRejected leaves no trace. */
-  put(id: string, volume: Volume, body: Readable): Promise<void>;
+  put(id: string, volume: Volume, body: Body): Promise<void>;
   /** Numbers of the volumes that are here, ascending. */
   received(id: string): Promise<number[]>;
   /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */

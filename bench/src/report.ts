@@ -14,7 +14,7 @@ export function report(results: Results, goals: Goal[]): string {
   const { machine, rounds } = results;
   const size = `${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.filesystem}`;
   return [
-    `${machine.cpu}, ${size}, Linux ${machine.kernel}, Node ${machine.node}; ${rounds} rounds`,
+    `${machine.cpu}, ${size}, Linux ${machine.kernel}, Node ${machine.node}; rounds: ${rounds}`,
     ...volumeSections(results.volumes),
     ...otherSections(results),
     ...(goals.length > 0 ? [goalSection(goals)] : []),

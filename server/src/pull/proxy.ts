@@ -156,12 +156,12 @@ function end(response: ServerResponse, status: number): void {
   else response.writeHead(status, { 'content-length': 0 }).end();
 }
 
-/** Returns when the connection of an answer that was not read to its end is closed. */
+/** Leaves an answer: its connection is free for the next request, or closed where bytes are still to come. */
 async function drop(answer: IncomingMessage): Promise<void> {
-  if (answer.complete || answer.socket.closed) return;
-  const closed = once(answer.socket, 'close');
-  answer.socket.destroy();
-  await closed;
+  if (answer.complete) answer.resume();
+  else if (!answer.socket.closed) {
+    await new Promise((resolve) => answer.socket.once('close', resolve).destroy());
+  }
 }
 
 function codeOf(error: unknown): string {

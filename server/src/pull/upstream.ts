@@ -33,6 +33,7 @@ export class Upstream {
     this.#allow = allow;
   }
 
+  /** The signal cancels until the answer is here; then the answer is the caller's to read or destroy. */
   async get(first: URL, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -53,6 +54,7 @@ export class Upstream {
   async #request(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const addresses = await this.#resolve(host);
+    signal.throwIfAborted();
     const secure = url.protocol === 'https:';
     return new Promise((resolve, reject) => {
       const request = (secure ? httpsRequest : httpRequest)({
@@ -61,14 +63,22 @@ export class Upstream {
         port: url.port || (secure ? 443 : 80),
         path: `${url.pathname}${url.search}`,
         headers: { ...headers, host: url.host, 'accept-encoding': 'identity' },
-        signal,
         // Not asked for literal addresses, which #resolve has checked as they are.
         lookup: (_host, options, done) => {
           if (options.all) done(null, addresses);
           else done(null, addresses[0]!.address, addresses[0]!.family);
         },
       });
-      request.on('response', resolve);
+      // Only while there is no answer: later the connection may already carry another request.
+      const cancel = () => request.destroy(signal.reason);
+      signal.addEventListener('abort', cancel);
+      request.on('close', () => signal.removeEventListener('abort', cancel));
+      request.on('response', (answer) => {
+        signal.removeEventListener('abort', cancel);
+        // An answer that is dropped fails too, and without a listener that would end the process.
+        answer.on('error', () => {});
+        resolve(answer);
+      });
       request.on('error', reject);
       request.end();
     });

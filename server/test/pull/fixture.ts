@@ -31,7 +31,7 @@ export async function serve(
   const requests: string[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     const { range } = request.headers;
-    const idx = Number(/^\/pull\/[^/]+\/(\d+)\?token=/.exec(request.url ?? '')?.[1]);
+    const idx = Number(/\/pull\/[^/]+\/(\d+)\?token=/.exec(request.url ?? '')?.[1]);
     requests.push(range === undefined ? String(idx) : `${idx} ${range}`);
     handler(request, response, idx);
   };

@@ -15,7 +15,7 @@ for (const ranges of [true, false]) {
     const counts: number[] = [];
     const pulled = await runPull({
       ...job(client.url, landing, volumes),
-      onLanded: (count) => counts.push(count),
+      onLanded: (landed) => counts.push(landed.size),
     });
     assert.deepEqual(pulled, { landed: [1, 2, 3, 4, 5] });
     assert.deepEqual(await contents(landing), digests(volumes));
@@ -92,7 +92,7 @@ test('the next pull goes on from what landed', async (t) => {
   const counts: number[] = [];
   const pulled = await runPull({
     ...job(good.url, landing, volumes),
-    onLanded: (count) => counts.push(count),
+    onLanded: (landed) => counts.push(landed.size),
   });
   assert.deepEqual(pulled, { landed: [1, 2, 3, 4] });
   assert.deepEqual(good.asked(), [3]);

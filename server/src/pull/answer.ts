@@ -11,13 +11,13 @@ export interface ByteRange {
 export interface Fit {
   status: 200 | 206;
   headers: Record<string, string | number>;
-  /** No more bytes than this, whatever was announced. */
-  most: number;
+  /** Bytes that the body must have, whatever was announced. */
+  length: number;
 }
 
-/** More bytes than the volume's spec, or the range asked for, allows. */
-export class OverlongError extends Error {
-  override name = 'OverlongError';
+/** A body with more or fewer bytes than it must have. */
+export class MisfitError extends Error {
+  override name = 'MisfitError';
 }
 
 /** The one form of Range that the tool sends; null for any other or one outside the volume. */
@@ -42,9 +42,9 @@ export function judge(answer: IncomingMessage, asked: ByteRange | undefined, siz
     if (typeof value === 'string') kept[name] = value;
   }
   if (answer.statusCode === 200) {
-    if (announced === undefined) return { status: 200, headers: kept, most: size };
+    if (announced === undefined) return { status: 200, headers: kept, length: size };
     return announced === size
-      ? { status: 200, headers: { ...kept, 'content-length': size }, most: size }
+      ? { status: 200, headers: { ...kept, 'content-length': size }, length: size }
       : 'unfit';
   }
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
@@ -61,18 +61,21 @@ export function judge(answer: IncomingMessage, asked: ByteRange | undefined, siz
   return {
     status: 206,
     headers: { ...kept, 'content-range': range, 'content-length': length },
-    most: length,
+    length,
   };
 }
 
-/** Passes bytes on, but never more than allowed. */
-export function capped(most: number): Transform {
-  let left = most;
+/** Passes exactly so many bytes on, or fails: with the first byte too many, or at an end that comes too early. */
+export function measured(length: number): Transform {
+  let left = length;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length;
-      if (left < 0) done(new OverlongError('more bytes than the volume has'));
+      if (left < 0) done(new MisfitError('more bytes than the volume has'));
       else done(null, chunk);
+    },
+    flush(done) {
+      done(left > 0 ? new MisfitError('fewer bytes than the volume has') : null);
     },
   });
 }

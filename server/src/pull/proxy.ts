@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '@szafa/protocol';
-import { type ByteRange, capped, judge, OverlongError, parseRange } from './answer.ts';
+import { type ByteRange, judge, MisfitError, measured, parseRange } from './answer.ts';
 import { PullError } from './error.ts';
 import type { VolumeAddresses } from './source.ts';
 import { SILENCE_MS } from './tool.ts';
@@ -36,6 +36,7 @@ export class PullProxy {
   readonly #upstream: Upstream;
   readonly #server: Server;
   readonly #turnstile = new Turnstile(limits.pullDownloads, limits.pullConnections);
+  readonly #live = new Map<ServerResponse, number>();
   #silences = 0;
 
   private constructor(options: ProxyOptions) {
@@ -84,7 +85,11 @@ export class PullProxy {
       if (typeof ifRange === 'string') headers['if-range'] = ifRange;
     }
     const gone = new AbortController();
-    response.on('close', () => gone.abort());
+    response.on('close', () => {
+      this.#live.delete(response);
+      gone.abort();
+    });
+    this.#live.set(response, idx);
     const leave = await this.#turnstile.enter(idx, gone.signal);
     try {
       const answer = await this.#upstream.get(addresses.real(idx), headers, gone.signal);
@@ -113,7 +118,8 @@ export class PullProxy {
     }
     const fit = judge(answer, asked, size);
     if (fit === 'unfit') {
-      this.unfit.add(idx);
+      this.#live.delete(response);
+      this.#leaveOut(idx);
       return end(response, 410);
     }
     response.writeHead(fit.status, fit.headers);
@@ -124,13 +130,19 @@ export class PullProxy {
       return;
     }
     try {
-      await pipeline(answer, capped(fit.most), response);
+      await pipeline(answer, measured(fit.length), response);
     } catch (error) {
-      if (error instanceof OverlongError) this.unfit.add(idx);
-      else if (!response.closed) this.fault = `the client's server ${words(error)}`;
       // The tool sees a broken connection and asks again, for what is missing.
-      response.destroy();
+      if (error instanceof MisfitError) this.#leaveOut(idx);
+      else if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE')
+        this.fault = `the client's server ${words(error)}`;
     }
+  }
+
+  /** Ends the other connections of a volume too; the tool hears 410 when it tries again. */
+  #leaveOut(idx: number): void {
+    this.unfit.add(idx);
+    for (const [response, number] of this.#live) if (number === idx) response.destroy();
   }
 
   #fail(error: unknown, response: ServerResponse, began: number): void {

@@ -6,9 +6,10 @@ import { PullError, runPull } from '../../src/pull/pull.ts';
 import { contents, digests, folder, honest, job, randomVolumes, serve, TRANSFER } from './fixture.ts';
 
 const MIB = 1024 * 1024;
+const limit = { timeout: 60_000 };
 
 for (const ranges of [true, false]) {
-  test(`volumes of every size land, ${ranges ? 'with' : 'without'} ranges`, async (t) => {
+  test(`volumes of every size land, ${ranges ? 'with' : 'without'} ranges`, limit, async (t) => {
     const volumes = randomVolumes(0, 1, MIB, 8 * MIB, 2 * MIB + 1);
     const landing = await folder(t);
     const client = await serve(t, honest(volumes, { ranges }));
@@ -23,7 +24,7 @@ for (const ranges of [true, false]) {
   });
 }
 
-test('bodies of unknown length land', async (t) => {
+test('bodies of unknown length land', limit, async (t) => {
   const volumes = randomVolumes(0, 1, 3 * MIB);
   const landing = await folder(t);
   const client = await serve(t, (_request, response, idx) => {
@@ -34,7 +35,7 @@ test('bodies of unknown length land', async (t) => {
   assert.deepEqual(await contents(landing), digests(volumes));
 });
 
-test('the client is asked for exactly the specified address', async (t) => {
+test('the client is asked for exactly the specified address', limit, async (t) => {
   const volumes = randomVolumes(10);
   const seen: string[] = [];
   const client = await serve(t, (request, response, idx) => {
@@ -47,34 +48,40 @@ test('the client is asked for exactly the specified address', async (t) => {
   assert.deepEqual(seen, [`GET ${new URL(client.url).host} ${path}`]);
 });
 
-test('100 volumes: at most 8 at a time with at most 4 connections, and that many are used', async (t) => {
-  const volumes = randomVolumes(...Array.from({ length: 100 }, (_, i) => (i % 4 === 0 ? 4 * MIB : 1000 + i)));
-  const open = new Map<number, number>();
-  let downloads = 0;
-  let connections = 0;
-  const client = await serve(t, (request, response, idx) => {
-    open.set(idx, (open.get(idx) ?? 0) + 1);
-    response.on('close', () => {
-      const left = open.get(idx)! - 1;
-      if (left === 0) open.delete(idx);
-      else open.set(idx, left);
+test(
+  '100 volumes: at most 8 at a time with at most 4 connections, and that many are used',
+  limit,
+  async (t) => {
+    const volumes = randomVolumes(
+      ...Array.from({ length: 100 }, (_, i) => (i % 4 === 0 ? 4 * MIB : 1000 + i)),
+    );
+    const open = new Map<number, number>();
+    let downloads = 0;
+    let connections = 0;
+    const client = await serve(t, (request, response, idx) => {
+      open.set(idx, (open.get(idx) ?? 0) + 1);
+      response.on('close', () => {
+        const left = open.get(idx)! - 1;
+        if (left === 0) open.delete(idx);
+        else open.set(idx, left);
+      });
+      // Long enough for the end of a dropped connection to be noticed here too.
+      setTimeout(() => {
+        downloads = Math.max(downloads, open.size);
+        connections = Math.max(connections, ...open.values());
+        honest(volumes)(request, response, idx);
+      }, 40);
     });
-    // Long enough for the end of a dropped connection to be noticed here too.
-    setTimeout(() => {
-      downloads = Math.max(downloads, open.size);
-      connections = Math.max(connections, ...open.values());
-      honest(volumes)(request, response, idx);
-    }, 40);
-  });
-  const landing = await folder(t);
-  const { landed } = await runPull(job(client.url, landing, volumes));
-  assert.equal(landed.length, 100);
-  assert.deepEqual(await contents(landing), digests(volumes));
-  assert.equal(downloads, 8);
-  assert.ok(connections > 1 && connections <= 4, `${connections} connections`);
-});
+    const landing = await folder(t);
+    const { landed } = await runPull(job(client.url, landing, volumes));
+    assert.equal(landed.length, 100);
+    assert.deepEqual(await contents(landing), digests(volumes));
+    assert.equal(downloads, 8);
+    assert.ok(connections > 1 && connections <= 4, `${connections} connections`);
+  },
+);
 
-test('the next pull goes on from what landed', async (t) => {
+test('the next pull goes on from what landed', limit, async (t) => {
   const volumes = randomVolumes(1000, 2 * MIB, 3000, 4000);
   const landing = await folder(t);
   const broken = await serve(t, (request, response, idx) => {
@@ -104,7 +111,7 @@ test('the next pull goes on from what landed', async (t) => {
   assert.deepEqual(idle.requests, []);
 });
 
-test('what a crash left half-done is fetched again', async (t) => {
+test('what a crash left half-done is fetched again', limit, async (t) => {
   const volumes = randomVolumes(1000, 2000);
   const landing = await folder(t);
   await writeFile(join(landing, '1'), volumes.get(1)!.subarray(0, 500));
@@ -116,7 +123,7 @@ test('what a crash left half-done is fetched again', async (t) => {
   assert.deepEqual(await contents(landing), digests(volumes));
 });
 
-test('a connection that breaks is taken up where it broke', async (t) => {
+test('a connection that breaks is taken up where it broke', limit, async (t) => {
   const volumes = randomVolumes(MIB);
   const landing = await folder(t);
   let broken = false;
@@ -131,7 +138,7 @@ test('a connection that breaks is taken up where it broke', async (t) => {
   assert.deepEqual(client.requests, ['1', `1 bytes=${MIB / 2}-${MIB - 1}`]);
 });
 
-test('IPv6 and names', async (t) => {
+test('IPv6 and names', limit, async (t) => {
   const volumes = randomVolumes(100);
   const six = await serve(t, honest(volumes), { host: '::1' });
   const allow = (address: string) => address === '::1' || address === '127.0.0.1';

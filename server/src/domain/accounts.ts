@@ -7,7 +7,7 @@ import {
   type Session,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { DetailError, ServiceError } from '../errors.ts';
+import { DetailError, isOsError, ServiceError } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken, newToken, sameText } from './ids.ts';
 import { lastUse } from './last-use.ts';
@@ -80,7 +80,12 @@ export class Accounts {
     const use = session && lastUse(session.used_at, this.#now(), this.#settings.sessionTtlMs);
     if (!session || use === 'expired')
       throw new DetailError(401, 'the token is unknown or has expired; log in again');
-    if (use === 'stale') await this.#metadata.accounts.touchSession(tokenHash, this.#now());
+    if (use === 'stale') {
+      await this.#metadata.accounts.touchSession(tokenHash, this.#now()).catch((error: unknown) => {
+        // On a full disk files can still be read and deleted; the token only ends earlier.
+        if (!isOsError(error)) throw error;
+      });
+    }
     return { username: session.username, token };
   }
 

@@ -1,6 +1,6 @@
 import { ADMIN } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { badDirectory, DetailError, ServiceError, unknownFile, unknownVolume } from '../errors.ts';
+import { badDirectory, DetailError, isOsError, ServiceError, unknownFile, unknownVolume } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
@@ -42,12 +42,13 @@ export class Files {
   /** The record goes first, so that nothing listed lacks its volumes; it comes back when they cannot be moved. */
   async remove(fileId: string, caller: string): Promise<void> {
     await this.owned(fileId, caller);
-    const file = await this.#metadata.files.remove(fileId, this.#now() + LEASE_MS);
+    const leaseUntil = this.#now() + LEASE_MS;
+    const file = await this.#metadata.files.remove(fileId, leaseUntil);
     if (!file) throw unknownFile();
     try {
       await this.#volumes.remove(fileId);
     } catch (cause) {
-      await this.#metadata.files.restore(file);
+      await this.#metadata.files.restore(file, leaseUntil);
       throw new ServiceError(409, 'the volumes could not be removed; the file is unchanged', { cause });
     }
     await this.#metadata.garbage.forget(fileId);
@@ -80,11 +81,20 @@ export class Files {
     try {
       return await this.#copy(source, target);
     } catch (error) {
-      await this.#volumes.remove(target.fileId);
-      await this.#metadata.garbage.forget(target.fileId);
+      await this.#discard(target.fileId);
       throw error;
     } finally {
       clearInterval(lease);
+    }
+  }
+
+  /** What cannot be removed now stays garbage for the sweeper. */
+  async #discard(fileId: string): Promise<void> {
+    try {
+      await this.#volumes.remove(fileId);
+      await this.#metadata.garbage.forget(fileId);
+    } catch (error) {
+      if (!isOsError(error)) throw error;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { expiredBefore } from './last-use.ts';
@@ -39,22 +40,18 @@ export class Sweeper {
   }
 
   async finishStoring(): Promise<void> {
-    for (const transfer of await this.#deps.metadata.transfers.storing())
-      await this.#deps.transfers.store(transfer);
+    for (const transfer of await this.#deps.metadata.transfers.storing()) {
+      await this.#deps.transfers.store(transfer).catch((error: unknown) => {
+        // It is `failed` now, or was cancelled: the client's next complete goes on. Others must not wait for it.
+        if (!(error instanceof ServiceError)) throw error;
+      });
+    }
   }
 
   async sweep(): Promise<void> {
     const now = this.#now();
-    for (const id of await this.#deps.metadata.transfers.untouchedSince(
-      expiredBefore(now, this.#deps.config.transferTtlMs),
-      BATCH,
-    )) {
-      await this.#deps.metadata.transfers.remove(id, ['uploading', 'failed', 'done'], now);
-    }
-    for (const id of await this.#deps.metadata.garbage.take(now, now + LEASE_MS, BATCH)) {
-      await this.#deps.volumes.remove(id);
-      await this.#deps.metadata.garbage.forget(id);
-    }
+    await this.#removeAbandoned(now);
+    const faults = await this.#removeGarbage(now);
     await this.#deps.metadata.accounts.expire(
       expiredBefore(now, this.#deps.config.sessionTtlMs),
       now - this.#deps.config.loginWaitMs * 10,
@@ -65,6 +62,35 @@ export class Sweeper {
     }
     await this.#deps.pulls.reclaim();
     await this.#deps.volumes.reclaim();
+    if (faults.length > 0) throw new AggregateError(faults, `${faults.length} groups could not be removed`);
+  }
+
+  async #removeAbandoned(now: number): Promise<void> {
+    const { transfers } = this.#deps.metadata;
+    const before = expiredBefore(now, this.#deps.config.transferTtlMs);
+    for (let ids = [''], gone = 1; ids.length > 0 && gone > 0; ) {
+      ids = await transfers.untouchedSince(before, BATCH);
+      gone = 0;
+      for (const id of ids) if (await transfers.remove(id, ['uploading', 'failed', 'done'], now)) gone++;
+    }
+  }
+
+  /** All that is due; a group that cannot be removed keeps no other one waiting. */
+  async #removeGarbage(now: number): Promise<unknown[]> {
+    const { metadata, volumes } = this.#deps;
+    const faults: unknown[] = [];
+    const take = () => metadata.garbage.take(now, now + LEASE_MS, BATCH);
+    for (let ids = await take(); ids.length > 0; ids = await take()) {
+      for (const id of ids) {
+        try {
+          await volumes.remove(id);
+          await metadata.garbage.forget(id);
+        } catch (error) {
+          faults.push(error);
+        }
+      }
+    }
+    return faults;
   }
 
   async #removeOrphans(before: number): Promise<void> {

@@ -34,13 +34,18 @@ export class Transfers {
     const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
     // The group comes before the record that names it: a crash in between leaves a group that nobody knows,
     // which the sweeper removes, never a transfer without a place for its volumes.
-    await this.#volumes.create(ids.fileId, init.volumes);
-    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
-    const result = await this.#metadata.transfers.create(init, ids, quota);
-    if (result === 'created') return ids.transferId;
-    await this.#volumes.remove(ids.fileId);
-    if (result === 'no directory') throw badDirectory();
-    throw new ServiceError(507, 'the file would pass your quota');
+    try {
+      await this.#volumes.create(ids.fileId, init.volumes);
+      const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
+      const result = await this.#metadata.transfers.create(init, ids, quota);
+      if (result === 'no directory') throw badDirectory();
+      if (result === 'over quota') throw new ServiceError(507, 'the file would pass your quota');
+      return ids.transferId;
+    } catch (error) {
+      // Should this fail as well, the sweeper finds a group that nobody knows.
+      await this.#volumes.remove(ids.fileId).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** The transfer; every request to it goes through here and so keeps it from being swept. */
@@ -49,7 +54,8 @@ export class Transfers {
     if (!transfer) throw unknownTransfer();
     const now = this.#now();
     if (lastUse(transfer.touched_at, now, this.#settings.transferTtlMs) !== 'fresh') {
-      await this.#metadata.transfers.touch(transferId, now);
+      // A full disk must not refuse what needs no room: an upload that is not touched only ends earlier.
+      await this.#metadata.transfers.touch(transferId, now).catch(unlessOsError);
     }
     return transfer;
   }
@@ -87,7 +93,7 @@ export class Transfers {
     const transfer = await this.find(transferId);
     if (transfer.status === 'done') return transfer.file_id;
     if (transfer.status !== 'storing') await this.#requireAll(transfer);
-    const storing = await this.#metadata.transfers.beginStoring(transferId, caller);
+    const storing = await this.#metadata.transfers.beginStoring(transferId, caller).catch(notFiled);
     if (!storing) throw unknownTransfer();
     await this.store(storing);
     return storing.file_id;
@@ -95,27 +101,24 @@ export class Transfers {
 
   /** Finishes a transfer in `storing`; several may do so at once, the file appears once. */
   async store(transfer: TransferRow): Promise<void> {
+    if (transfer.status === 'done') return;
     const now = this.#now();
     try {
-      if (transfer.status === 'storing') {
-        await this.#volumes.file(
-          manifestOf({
-            ...transfer,
-            owner: transfer.owner!,
-            size: transfer.file_size,
-            sha256: transfer.total_sha256,
-            created_at: now,
-          }),
-        );
-        await this.#metadata.transfers.finishStoring(transfer.transfer_id, now);
-      }
-    } catch (cause) {
-      if (!isOsError(cause)) throw cause;
-      await this.#metadata.transfers.failStoring(transfer.transfer_id);
-      throw new ServiceError(409, 'the volumes could not be filed; complete may be tried again', {
-        cause,
-        extra: { status: 'failed' },
-      });
+      await this.#volumes.file(
+        manifestOf({
+          ...transfer,
+          owner: transfer.owner!,
+          size: transfer.file_size,
+          sha256: transfer.total_sha256,
+          created_at: now,
+        }),
+      );
+      if (!(await this.#metadata.transfers.finishStoring(transfer.transfer_id, now))) throw unknownTransfer();
+    } catch (error) {
+      // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.
+      if (isOsError(error))
+        await this.#metadata.transfers.failStoring(transfer.transfer_id).catch(unlessOsError);
+      notFiled(error);
     }
   }
 
@@ -134,4 +137,17 @@ export class Transfers {
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
     throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
   }
+}
+
+function unlessOsError(error: unknown): void {
+  if (!isOsError(error)) throw error;
+}
+
+/** "409 {error, status: failed} on an OS failure" */
+function notFiled(cause: unknown): never {
+  if (!isOsError(cause)) throw cause;
+  throw new ServiceError(409, 'the volumes could not be filed; complete may be tried again', {
+    cause,
+    extra: { status: 'failed' },
+  });
 }

@@ -1,5 +1,5 @@
 import type { Sql } from './sql.ts';
-import { moveUsageToRoot } from './usage.ts';
+import { joined, moveUsageToRoot } from './usage.ts';
 
 export interface DirRow {
   dir_id: number;
@@ -7,7 +7,7 @@ export interface DirRow {
   owner: string;
   created_at: number;
   file_count: number;
-  size: string;
+  size: bigint;
 }
 
 /** Whether the directory may be used by that owner; holds it until the transaction ends. */
@@ -40,14 +40,15 @@ export class Dirs {
     return row?.dir_id;
   }
 
-  list(owner: string): Promise<DirRow[]> {
-    return this.#sql.query<DirRow>(
+  async list(owner: string): Promise<DirRow[]> {
+    const rows = await this.#sql.query<Omit<DirRow, 'size'> & { high: string; low: string }>(
       `SELECT d.dir_id, d.name, d.owner, d.created_at, COALESCE(u.files, 0) AS file_count,
-         CAST(COALESCE(u.bytes, 0) AS TEXT) AS size
+         CAST(COALESCE(u.bytes_high, 0) AS TEXT) AS high, CAST(COALESCE(u.bytes_low, 0) AS TEXT) AS low
        FROM dirs d LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id
        WHERE d.owner = ? ORDER BY d.dir_id`,
       owner,
     );
+    return rows.map(({ high, low, ...row }) => ({ ...row, size: joined(high, low) }));
   }
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */

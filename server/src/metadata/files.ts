@@ -143,10 +143,14 @@ export class Files {
     });
   }
 
-  /** Puts a record back whose volumes could not be removed. */
-  restore(file: FileRow): Promise<void> {
+  /** Puts a record back whose volumes could not be removed, unless the lease of `remove` is over and lost. */
+  restore(file: FileRow, notBefore: number): Promise<void> {
     return this.#sql.transaction(async (tx) => {
-      const held = await tx.execute('DELETE FROM garbage WHERE file_id = ? RETURNING file_id', file.file_id);
+      const held = await tx.execute(
+        'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id',
+        file.file_id,
+        notBefore,
+      );
       if (held.length === 0) return;
       const dirId = (await holdDir(tx, file.owner, file.dir_id)) ? file.dir_id : 0;
       await insertFile(tx, { ...file, dir_id: dirId });
@@ -184,7 +188,10 @@ export class Files {
     return this.#sql.transaction(async (tx) => {
       const source = await lockFile(tx, sourceId);
       if (!source) return 'source vanished';
-      const held = await tx.execute('DELETE FROM garbage WHERE file_id = ? RETURNING file_id', target.fileId);
+      const held = await tx.execute(
+        'DELETE FROM garbage WHERE file_id = ? AND claim IS NOT NULL RETURNING file_id',
+        target.fileId,
+      );
       if (held.length === 0) return 'lease lost';
       const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
       await tx.execute(

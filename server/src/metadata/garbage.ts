@@ -8,7 +8,7 @@ export class Garbage {
     this.#sql = sql;
   }
 
-  /** Takes up to `limit` groups that are due and holds them until `leaseUntil`. */
+  /** Takes up to `limit` groups that are due and holds them until `leaseUntil`; a clone loses its claim. */
   async take(now: number, leaseUntil: number, limit: number): Promise<string[]> {
     const due = await this.#sql.query<{ file_id: string; not_before: number }>(
       'SELECT file_id, not_before FROM garbage WHERE not_before <= ? ORDER BY not_before LIMIT ?',
@@ -18,7 +18,7 @@ export class Garbage {
     const taken: string[] = [];
     for (const { file_id, not_before } of due) {
       const won = await this.#sql.execute(
-        'UPDATE garbage SET not_before = ? WHERE file_id = ? AND not_before = ? RETURNING file_id',
+        'UPDATE garbage SET not_before = ?, claim = NULL WHERE file_id = ? AND not_before = ? RETURNING file_id',
         leaseUntil,
         file_id,
         not_before,

@@ -29,8 +29,9 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       PRIMARY KEY (file_id, idx)) ${clustered}`,
     // Sums by owner and directory, kept in the transactions that change files: quota never scans.
     `CREATE TABLE usage (
-      owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes NUMERIC(40) NOT NULL,
-      counted NUMERIC(40) NOT NULL, PRIMARY KEY (owner, dir_id))`,
+      owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes_high BIGINT NOT NULL,
+      bytes_low BIGINT NOT NULL, counted_high BIGINT NOT NULL, counted_low BIGINT NOT NULL,
+      PRIMARY KEY (owner, dir_id))`,
     `CREATE TABLE transfers (
       transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,

@@ -22,6 +22,18 @@ export interface Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
+/** The engine could not read or write its files. Has the shape of an error of the operating system, which it is. */
+export class StorageFault extends Error {
+  override name = 'StorageFault';
+  readonly code: string;
+  readonly syscall = 'database';
+
+  constructor(code: string, cause: Error) {
+    super(`${code}: ${cause.message}`, { cause });
+    this.code = code;
+  }
+}
+
 export interface SqlStore extends Sql {
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Dialect, Sql, SqlStore, Value } from './sql.ts';
+import { type Dialect, type Sql, type SqlStore, StorageFault, type Value } from './sql.ts';
 
 const dialect: Dialect = {
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
@@ -9,6 +9,15 @@ const dialect: Dialect = {
 
 /** Other processes hold the write lock for milliseconds; this is only the bound. */
 const BUSY_MS = 20_000;
+
+/** Results of SQLite behind which the disk stands: read-only, I/O error, full, cannot open. */
+const FAULTS: Record<number, string> = { 8: 'EROFS', 10: 'EIO', 13: 'ENOSPC', 14: 'EIO' };
+
+function translate(error: unknown): unknown {
+  // The low byte is the result; the rest tells its variety.
+  const code = FAULTS[(error as { errcode?: number }).errcode! & 0xff];
+  return code === undefined ? error : new StorageFault(code, error as Error);
+}
 
 class Connection {
   readonly #database: DatabaseSync;
@@ -22,17 +31,29 @@ class Connection {
     this.exec('PRAGMA cache_size = -16384');
   }
 
+  get inTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
   exec(text: string): void {
-    this.#database.exec(text);
+    try {
+      this.#database.exec(text);
+    } catch (error) {
+      throw translate(error);
+    }
   }
 
   all<Row>(text: string, params: Value[]): Row[] {
-    let statement = this.#statements.get(text);
-    if (!statement) {
-      statement = this.#database.prepare(text);
-      this.#statements.set(text, statement);
+    try {
+      let statement = this.#statements.get(text);
+      if (!statement) {
+        statement = this.#database.prepare(text);
+        this.#statements.set(text, statement);
+      }
+      return statement.all(...params) as Row[];
+    } catch (error) {
+      throw translate(error);
     }
-    return statement.all(...params) as Row[];
   }
 
   close(): void {
@@ -73,7 +94,8 @@ export class SqliteStore implements SqlStore {
         this.#writer.exec('COMMIT');
         return result;
       } catch (error) {
-        this.#writer.exec('ROLLBACK');
+        // A full or failing disk has rolled back by itself.
+        if (this.#writer.inTransaction) this.#writer.exec('ROLLBACK');
         throw error;
       }
     });

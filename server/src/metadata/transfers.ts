@@ -94,14 +94,21 @@ export class Transfers {
     return row ?? this.get(transferId);
   }
 
-  /** The file's record and `done`, together. Repeating it changes nothing. */
-  finishStoring(transferId: string, now: number): Promise<void> {
+  /**
+   * The file's record and `done`, together. Repeating it changes nothing. Also out of `failed`, where another
+   * complete of the same transfer met a fault meanwhile. False when there is no such transfer in storing.
+   */
+  finishStoring(transferId: string, now: number): Promise<boolean> {
     return this.#sql.transaction(async (tx) => {
       const [row] = await tx.execute<TransferRow>(
-        `UPDATE transfers SET status = 'done' WHERE transfer_id = ? AND status = 'storing' RETURNING ${COLUMNS}`,
+        `UPDATE transfers SET status = 'done'
+         WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`,
         transferId,
       );
-      if (!row) return;
+      if (!row) {
+        const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
+        return (await tx.query(done, transferId)).length === 1;
+      }
       await insertFile(tx, {
         file_id: row.file_id,
         owner: row.owner!,
@@ -115,6 +122,7 @@ export class Transfers {
         cloned_from: null,
         enc_params: row.enc_params,
       });
+      return true;
     });
   }
 

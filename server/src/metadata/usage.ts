@@ -9,40 +9,63 @@ export interface UsageChange {
   counted: number;
 }
 
+/** Bytes are summed in two halves: one 64-bit sum overflows with a thousand files of the largest size. */
+const HALF = 2 ** 32;
+
+function halves(value: number): [high: number, low: number] {
+  const high = Math.trunc(value / HALF);
+  return [high, value - high * HALF];
+}
+
+/** Halves can pass what a JavaScript number holds exactly, so they travel as text. */
+export const joined = (high: string, low: string) => BigInt(high) * BigInt(HALF) + BigInt(low);
+
+const COLUMNS = 'owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low';
 const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET files = usage.files + excluded.files,
-  bytes = usage.bytes + excluded.bytes, counted = usage.counted + excluded.counted`;
+  bytes_high = usage.bytes_high + excluded.bytes_high, bytes_low = usage.bytes_low + excluded.bytes_low,
+  counted_high = usage.counted_high + excluded.counted_high,
+  counted_low = usage.counted_low + excluded.counted_low`;
 
 /** Adds to the sums; part of the transaction that changes the files themselves. */
 export async function addUsage(tx: Sql, change: UsageChange): Promise<void> {
   await tx.execute(
-    `INSERT INTO usage (owner, dir_id, files, bytes, counted) VALUES (?, ?, ?, ?, ?) ${ADD}`,
+    `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
     change.owner,
     change.dirId,
     change.files,
-    change.bytes,
-    change.counted,
+    ...halves(change.bytes),
+    ...halves(change.counted),
   );
 }
 
 /** The sums of a directory that is no more go to the root. */
 export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
   await tx.execute(
-    `INSERT INTO usage (owner, dir_id, files, bytes, counted)
-     SELECT owner, 0, files, bytes, counted FROM usage WHERE dir_id = ? ${ADD}`,
+    `INSERT INTO usage (${COLUMNS})
+     SELECT owner, 0, files, bytes_high, bytes_low, counted_high, counted_low FROM usage WHERE dir_id = ? ${ADD}`,
     dirId,
   );
   await tx.execute('DELETE FROM usage WHERE dir_id = ?', dirId);
 }
 
-/** Sums can pass what a JavaScript number holds exactly, so they travel as text. */
-const SUMS = `SELECT CAST(COALESCE(SUM(bytes), 0) AS TEXT) AS bytes,
-  CAST(COALESCE(SUM(counted), 0) AS TEXT) AS counted FROM usage`;
+const sum = (column: string) => `CAST(COALESCE(SUM(${column}), 0) AS TEXT) AS ${column}`;
+const SUMS = `SELECT ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(sum).join(', ')} FROM usage`;
+
+interface SumsRow {
+  bytes_high: string;
+  bytes_low: string;
+  counted_high: string;
+  counted_low: string;
+}
 
 /** "The system administrator identity sees only files that belong to the administrator or that have no owner." */
 export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint; counted: bigint }> {
   const [row] =
     caller === ADMIN
-      ? await sql.query<{ bytes: string; counted: string }>(`${SUMS} WHERE owner IN ('${ADMIN}', '')`)
-      : await sql.query<{ bytes: string; counted: string }>(`${SUMS} WHERE owner = ?`, caller);
-  return { bytes: BigInt(row!.bytes), counted: BigInt(row!.counted) };
+      ? await sql.query<SumsRow>(`${SUMS} WHERE owner IN ('${ADMIN}', '')`)
+      : await sql.query<SumsRow>(`${SUMS} WHERE owner = ?`, caller);
+  return {
+    bytes: joined(row!.bytes_high, row!.bytes_low),
+    counted: joined(row!.counted_high, row!.counted_low),
+  };
 }

@@ -141,17 +141,25 @@ class Workers {
           return;
         }
         this.#log.error({ code, signal }, 'a worker died and is replaced');
-        this.#replace(processName, startedAt).catch((err: unknown) => {
-          this.#log.error({ err }, 'a worker could not be replaced');
-          process.exit(1);
+        void this.#replace(startedAt);
+        this.#onDeath(processName).catch((err: unknown) => {
+          this.#log.error({ err }, 'what the worker left is cleared at the next start');
         });
       });
     });
   }
 
-  async #replace(processName: string, startedAt: number): Promise<void> {
-    const next =
-      Date.now() - startedAt < RESPAWN_MS ? sleep(RESPAWN_MS).then(() => this.#spawn()) : this.#spawn();
-    await Promise.all([next, this.#onDeath(processName)]);
+  /** Never gives up: the other workers serve meanwhile. */
+  async #replace(startedAt: number): Promise<void> {
+    for (let early = Date.now() - startedAt < RESPAWN_MS; ; early = true) {
+      if (early) await sleep(RESPAWN_MS);
+      if (this.#stopping) return;
+      try {
+        await this.#spawn();
+        return;
+      } catch (err) {
+        this.#log.error({ err }, 'a worker died at its start; another one is started');
+      }
+    }
   }
 }

@@ -134,7 +134,8 @@ export class FolderStore implements VolumeStore {
     const folder = this.#group(id);
     const aside = join(this.#root, 'trash', `${id}-${randomBytes(6).toString('hex')}`);
     const moved = await rename(folder, aside).then(() => true, ifMissing(false));
-    if (moved) await syncFolder(dirname(folder));
+    // Not synced, it may come back after a power cut: as a group that nobody knows, which the sweeper removes.
+    if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
   }
 
   async reclaim(): Promise<void> {
@@ -169,7 +170,13 @@ export class FolderStore implements VolumeStore {
 
   async #newTemp(): Promise<string> {
     this.#tmpReady ??= mkdir(this.#tmp, { recursive: true, mode: 0o700 });
-    await this.#tmpReady;
+    try {
+      await this.#tmpReady;
+    } catch (error) {
+      // On a full disk, say: the next one tries again.
+      this.#tmpReady = undefined;
+      throw error;
+    }
     return join(this.#tmp, randomBytes(12).toString('hex'));
   }
 

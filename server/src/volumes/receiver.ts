@@ -106,6 +106,8 @@ class Reception implements Sink {
       throw new VolumeRejected(`volume has ${this.#received} bytes instead of ${this.#volume.size}`);
     }
     if (this.#filled > 0) this.#flush();
+    // All have ended before the descriptor is closed, also when one has failed.
+    await this.settled();
     await Promise.all(this.#writes);
     if (this.#hash.digest('hex') !== this.#volume.sha256) {
       throw new VolumeRejected('SHA-256 of the volume differs from its specification');

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ADMIN } from '@szafa/protocol';
+import { Metadata } from '../src/metadata/metadata.ts';
+import { migrate } from '../src/metadata/schema.ts';
+import type { SqlStore } from '../src/metadata/sql.ts';
+import { filesContract } from './metadata.files.ts';
+import { type Database, DIGEST, fresh } from './metadata.fixture.ts';
+import { usageModel } from './metadata.model.ts';
+import { transfersContract } from './metadata.transfers.ts';
+
+/** Two stores on one database, as two processes have them; a third one to look with. */
+export interface Stores {
+  one: Metadata;
+  two: Metadata;
+  sql: SqlStore;
+}
+
+/** What every metadata store must do, whatever engine is behind it. */
+export function metadataContract(engine: string, create: () => Promise<Database>): void {
+  describe(`metadata store on ${engine}`, () => {
+    let database: Database;
+    const stores = {} as Stores;
+
+    before(async () => {
+      database = await create();
+      stores.sql = await database.open();
+      await migrate(stores.sql);
+      stores.one = new Metadata(await database.open());
+      stores.two = new Metadata(await database.open());
+    });
+    after(async () => {
+      await Promise.all([stores.one.close(), stores.two.close(), stores.sql.close()]);
+      await database.destroy();
+    });
+
+    schemaContract(() => database);
+    transactionContract(stores, () => database);
+    accountsContract(stores);
+    dirsContract(stores);
+    pullsContract(stores);
+    transfersContract(stores);
+    filesContract(stores);
+    usageModel(stores);
+
+    test('answers a ping', () => stores.one.ping());
+  });
+}
+
+function schemaContract(database: () => Database): void {
+  test('migrating again changes nothing, and processes may do it at once', async () => {
+    const open = await Promise.all([database().open(), database().open(), database().open()]);
+    await Promise.all(open.map((sql) => migrate(sql)));
+    const rows = await open[0]!.query<{ version: number }>('SELECT version FROM schema_version');
+    assert.equal(rows.length, 1);
+    await Promise.all(open.map((sql) => sql.close()));
+  });
+
+  test('a database of a later version is refused', async () => {
+    const sql = await database().open();
+    const [{ version } = { version: 0 }] = await sql.query<{ version: number }>(
+      'SELECT version FROM schema_version',
+    );
+    await sql.execute('UPDATE schema_version SET version = ?', version + 1);
+    await assert.rejects(migrate(sql), /version .* upgrade/);
+    await sql.execute('UPDATE schema_version SET version = ?', version);
+    await sql.close();
+  });
+}
+
+function transactionContract(stores: Stores, database: () => Database): void {
+  const insert = 'INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)';
+  const find = 'SELECT username FROM users WHERE username = ?';
+
+  test('an error undoes the whole transaction and reaches the caller', async () => {
+    const name = fresh();
+    const fault = new Error('in the middle');
+    const attempt = stores.sql.transaction(async (tx) => {
+      await tx.execute(insert, name, 'h', 1);
+      assert.equal((await tx.query(find, name)).length, 1, 'a transaction sees its own changes');
+      throw fault;
+    });
+    await assert.rejects(attempt, fault);
+    assert.deepEqual(await stores.sql.query(find, name), []);
+    await stores.sql.transaction((tx) => tx.execute(insert, name, 'h', 1));
+    assert.equal((await stores.sql.query(find, name)).length, 1, 'the store goes on after a failure');
+  });
+
+  test('a statement that fails inside undoes the whole transaction too', async () => {
+    const name = fresh();
+    const attempt = stores.sql.transaction(async (tx) => {
+      await tx.execute(insert, name, 'h', 1);
+      await tx.execute(insert, name, 'h', 1);
+    });
+    await assert.rejects(attempt, Error);
+    assert.deepEqual(await stores.sql.query(find, name), []);
+  });
+
+  test('a transaction inside a transaction is part of it', async () => {
+    const name = fresh();
+    const attempt = stores.sql.transaction(async (tx) => {
+      await tx.transaction((inner) => inner.execute(insert, name, 'h', 1));
+      throw new Error('outer');
+    });
+    await assert.rejects(attempt, /outer/);
+    assert.deepEqual(await stores.sql.query(find, name), []);
+  });
+
+  test('nobody sees what is not committed, on the same store or on another', async () => {
+    const name = fresh();
+    const other = await database().open();
+    await stores.sql.transaction(async (tx) => {
+      await tx.execute(insert, name, 'h', 1);
+      assert.deepEqual(await stores.sql.query(find, name), []);
+      assert.deepEqual(await other.query(find, name), []);
+    });
+    assert.equal((await other.query(find, name)).length, 1);
+    await other.close();
+  });
+
+  test('read, then write: transactions of two stores never lose an update', async () => {
+    const name = fresh();
+    await stores.sql.execute(insert, name, 'h', 0);
+    const other = await database().open();
+    const add = (sql: SqlStore) =>
+      sql.transaction(async (tx) => {
+        const [row] = await tx.query<{ created_at: number }>(
+          `SELECT created_at FROM users WHERE username = ? ${tx.dialect.forUpdate}`,
+          name,
+        );
+        await tx.execute('UPDATE users SET created_at = ? WHERE username = ?', row!.created_at + 1, name);
+      });
+    await Promise.all(Array.from({ length: 100 }, (_, at) => add(at % 2 ? stores.sql : other)));
+    const [row] = await stores.sql.query('SELECT created_at FROM users WHERE username = ?', name);
+    assert.deepEqual({ ...(row as object) }, { created_at: 100 });
+    await other.close();
+  });
+}
+
+function accountsContract(stores: Stores): void {
+  test('a username is taken once, also when many ask at once', async () => {
+    const name = fresh('u');
+    const won = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        (at % 2 ? stores.one : stores.two).accounts.create(name, `hash ${at}`, 1),
+      ),
+    );
+    assert.equal(won.filter(Boolean).length, 1);
+    assert.equal(await stores.one.accounts.passwordHash(name), `hash ${won.indexOf(true)}`);
+    assert.equal(await stores.one.accounts.passwordHash(fresh('u')), undefined);
+  });
+
+  test('sessions are opened, found, touched and closed one by one', async () => {
+    const { accounts } = stores.one;
+    const [first, second] = [fresh('token'), fresh('token')];
+    await accounts.openSession(first, 'ann', 100);
+    await accounts.openSession(second, 'ann', 100);
+    await accounts.touchSession(first, 200);
+    assert.deepEqual({ ...(await stores.two.accounts.session(first)) }, { username: 'ann', used_at: 200 });
+    await accounts.closeSession(first);
+    assert.equal(await accounts.session(first), undefined);
+    assert.deepEqual({ ...(await accounts.session(second)) }, { username: 'ann', used_at: 100 });
+    await accounts.closeSession(first);
+  });
+
+  test('failed logins are counted for each username and address, and forgotten on success', async () => {
+    const { accounts } = stores.one;
+    const name = fresh('u');
+    assert.deepEqual({ ...(await accounts.failures(name, 'a')) }, { failures: 0, failed_at: 0 });
+    await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        (at % 2 ? stores.one : stores.two).accounts.countFailure(name, 'a', 5),
+      ),
+    );
+    await accounts.countFailure(name, 'b', 7);
+    assert.deepEqual({ ...(await accounts.failures(name, 'a')) }, { failures: 10, failed_at: 5 });
+    assert.deepEqual({ ...(await accounts.failures(name, 'b')) }, { failures: 1, failed_at: 7 });
+    await accounts.clearFailures(name, 'a');
+    assert.equal((await accounts.failures(name, 'a')).failures, 0);
+    assert.equal((await accounts.failures(name, 'b')).failures, 1);
+  });
+
+  test('expire removes sessions and failures from before the times, and no other', async () => {
+    const { accounts } = stores.one;
+    const [old, kept, name] = [fresh('token'), fresh('token'), fresh('u')];
+    await accounts.openSession(old, 'ann', 1);
+    await accounts.openSession(kept, 'ann', 2);
+    await accounts.countFailure(name, 'old', 1);
+    await accounts.countFailure(name, 'kept', 2);
+    await accounts.expire(2, 2);
+    assert.equal(await accounts.session(old), undefined);
+    assert.ok(await accounts.session(kept));
+    assert.equal((await accounts.failures(name, 'old')).failures, 0);
+    assert.equal((await accounts.failures(name, 'kept')).failures, 1);
+  });
+}
+
+function dirsContract(stores: Stores): void {
+  test('a directory name is unique for its owner, by exact text, also when many ask at once', async () => {
+    const [ann, ben] = [fresh('u'), fresh('u')];
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => (at % 2 ? stores.one : stores.two).dirs.create(ann, 'Kurz', 7)),
+    );
+    const [dirId, ...more] = made.filter((id) => id !== undefined);
+    assert.deepEqual(more, []);
+    assert.equal(typeof (await stores.one.dirs.create(ben, 'Kurz', 7)), 'number');
+    assert.equal(typeof (await stores.one.dirs.create(ann, 'kurz', 8)), 'number');
+    const [first, second] = await stores.two.dirs.list(ann);
+    assert.deepEqual(
+      { ...first },
+      { dir_id: dirId, name: 'Kurz', owner: ann, created_at: 7, file_count: 0, size: 0n },
+    );
+    assert.equal(second?.name, 'kurz');
+  });
+
+  test('only its owner removes a directory, once; its number is never given again', async () => {
+    const ann = fresh('u');
+    const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
+    assert.equal(await stores.one.dirs.remove(ADMIN, dirId), false);
+    assert.equal(await stores.one.dirs.remove(ann, 0), false);
+    const removed = await Promise.all([
+      stores.one.dirs.remove(ann, dirId),
+      stores.two.dirs.remove(ann, dirId),
+    ]);
+    assert.deepEqual(removed.sort(), [false, true]);
+    assert.deepEqual(await stores.one.dirs.list(ann), []);
+    assert.notEqual(await stores.one.dirs.create(ann, 'd', 1), dirId);
+  });
+}
+
+function pullsContract(stores: Stores): void {
+  test('one runner at a time has the pull of a transfer, until its lease ends', async () => {
+    const id = fresh('t');
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        (at % 2 ? stores.one : stores.two).pulls.claim(id, `r${at}`, 100, 200),
+      ),
+    );
+    assert.equal(claims.filter(Boolean).length, 1);
+    const winner = `r${claims.indexOf(true)}`;
+    assert.equal(await stores.one.pulls.claim(id, winner, 199, 300), false, 'nor a second time by itself');
+    await stores.one.pulls.report(id, 'another', '1-9', 900);
+    assert.equal(await stores.one.pulls.landed(id), '', 'only its runner reports');
+    await stores.one.pulls.report(id, winner, '1-3,5', 200);
+    assert.equal(await stores.two.pulls.landed(id), '1-3,5');
+    assert.equal(await stores.two.pulls.claim(id, 'late', 201, 400), true);
+    assert.equal(await stores.one.pulls.landed(id), '1-3,5', 'what landed is still there');
+    await stores.one.pulls.report(id, winner, DIGEST, 999);
+    assert.equal(await stores.one.pulls.landed(id), '1-3,5', 'the old runner has nothing to say any more');
+  });
+
+  test('the pulls of a dead runner can be claimed at once', async () => {
+    const [first, second, third] = [fresh('t'), fresh('t'), fresh('t')];
+    const { pulls } = stores.one;
+    const dead = fresh('runner');
+    await pulls.claim(first, dead, 100, 10_000);
+    await pulls.claim(second, dead, 100, 10_000);
+    await pulls.claim(third, 'alive', 100, 10_000);
+    await pulls.abandon(dead);
+    assert.equal(await pulls.claim(first, 'next', 101, 10_000), true);
+    assert.equal(await pulls.claim(third, 'next', 101, 10_000), false);
+    await pulls.abandon();
+    assert.equal(await pulls.claim(second, 'next', 101, 10_000), true);
+    assert.equal(await pulls.claim(third, 'next', 101, 10_000), true);
+    assert.equal(await pulls.landed(fresh('t')), '');
+  });
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { NewTransfer } from '@szafa/protocol';
+import type { Metadata } from '../src/metadata/metadata.ts';
+import type { SqlStore } from '../src/metadata/sql.ts';
+
+/** One database; every `open` is a store of its own on it, as each process has one. */
+export interface Database {
+  open(): Promise<SqlStore>;
+  destroy(): Promise<void>;
+}
+
+export const NOW = Date.UTC(2026, 0, 1);
+export const DIGEST = 'ab'.repeat(32);
+
+/** Fresh for each call, so that tests on one database never meet. */
+export const fresh = (what = 'x') => `${what}_${randomBytes(8).toString('hex')}`;
+export const newId = () => randomBytes(16).toString('hex');
+
+export function newTransfer(over: Partial<NewTransfer> & { count?: number } = {}): NewTransfer {
+  const { count = 1, ...rest } = over;
+  return {
+    fileName: 'name',
+    fileSize: 10,
+    storedSize: 26,
+    totalSha256: DIGEST,
+    dirId: null,
+    encParams: '{"k":1}',
+    volumes: Array.from({ length: count }, (_, at) => ({ idx: at + 1, size: at, sha256: DIGEST })),
+    ...rest,
+  };
+}
+
+export async function begin(
+  metadata: Metadata,
+  creator: string,
+  over: Parameters<typeof newTransfer>[0] & { now?: number } = {},
+): Promise<{ transferId: string; fileId: string }> {
+  const { now = NOW, ...init } = over;
+  const ids = { transferId: fresh('t'), fileId: newId(), creator, now };
+  assert.equal(await metadata.transfers.create(newTransfer(init), ids), 'created');
+  return ids;
+}
+
+/** A file, by way of a transfer, as it really comes about. */
+export async function filed(
+  metadata: Metadata,
+  owner: string,
+  over: Parameters<typeof begin>[2] = {},
+): Promise<string> {
+  const { transferId, fileId } = await begin(metadata, owner, over);
+  await metadata.transfers.beginStoring(transferId, owner);
+  await metadata.transfers.finishStoring(transferId, NOW);
+  return fileId;
+}
+
+export async function ids(metadata: Metadata, owner: string, dirId?: number): Promise<string[]> {
+  const rows = await metadata.files.list(owner, { limit: 10_000, ...(dirId === undefined ? {} : { dirId }) });
+  return rows.map((row) => row.file_id);
+}
+
+interface Sums {
+  owner: string;
+  dir_id: number;
+  files: number;
+  bytes: bigint;
+  counted: bigint;
+}
+
+/** What the sums should be, counted over the files themselves. */
+export async function countedOverFiles(sql: SqlStore, owners: string[]): Promise<Sums[]> {
+  const sums = new Map<string, Sums>();
+  for (const owner of owners) {
+    const rows = await sql.query<{ dir_id: number; size: number; stored_size: number }>(
+      'SELECT dir_id, size, stored_size FROM files WHERE owner = ?',
+      owner,
+    );
+    for (const { dir_id, size, stored_size } of rows) {
+      const key = `${owner} ${dir_id}`;
+      const sum = sums.get(key) ?? { owner, dir_id, files: 0, bytes: 0n, counted: 0n };
+      sum.files++;
+      sum.bytes += BigInt(size);
+      sum.counted += BigInt(Math.max(size, stored_size));
+      sums.set(key, sum);
+    }
+  }
+  return [...sums.values()];
+}
+
+/** The kept sums, as the service shows them, equal those over the files; so do the counts of directories. */
+export async function assertSums(metadata: Metadata, sql: SqlStore, owners: string[]): Promise<void> {
+  const expected = await countedOverFiles(sql, owners);
+  for (const owner of owners) {
+    const own = expected.filter((sum) => sum.owner === owner);
+    assert.deepEqual(await metadata.usage(owner), {
+      bytes: own.reduce((sum, { bytes }) => sum + bytes, 0n),
+      counted: own.reduce((sum, { counted }) => sum + counted, 0n),
+    });
+    for (const dir of await metadata.dirs.list(owner)) {
+      const inside = own.find((sum) => sum.dir_id === dir.dir_id);
+      assert.equal(dir.file_count, inside?.files ?? 0, `file_count of directory ${dir.dir_id}`);
+      assert.equal(dir.size, inside?.bytes ?? 0n, `size of directory ${dir.dir_id}`);
+    }
+  }
+}

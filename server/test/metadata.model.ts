@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Stores } from './metadata.contract.ts';
+import { assertSums, filed, fresh, ids, NOW, newId } from './metadata.fixture.ts';
+
+const pick = fc.nat({ max: 1000 });
+const size = fc.oneof(fc.nat({ max: 100 }), fc.constantFrom(0, 2 ** 32, Number.MAX_SAFE_INTEGER));
+
+/** One step; numbers choose among what there is at that moment. */
+const step = fc.record({
+  do: fc.constantFrom('file', 'file', 'file', 'dir', 'drop dir', 'move', 'remove', 'restore', 'clone'),
+  owner: fc.nat({ max: 2 }),
+  of: pick,
+  to: pick,
+  size,
+  stored: size,
+  store: fc.boolean(),
+});
+
+interface Model {
+  owner: string;
+  dirs: number[];
+  /** File id to directory, newest first. */
+  files: Map<string, number>;
+}
+
+/** Random histories over two stores: after every step the sums and the lists are what a plain model says. */
+export function usageModel(stores: Stores): void {
+  test('after any history of operations the sums equal those over the files', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+        const models: Model[] = Array.from({ length: 3 }, () => ({
+          owner: fresh('m'),
+          dirs: [0],
+          files: new Map(),
+        }));
+        for (const one of steps) {
+          const model = models[one.owner]!;
+          await run(stores, model, one);
+          await assertSums(
+            stores.one,
+            stores.sql,
+            models.map(({ owner }) => owner),
+          );
+        }
+        for (const { owner, files, dirs } of models) {
+          assert.deepEqual((await ids(stores.two, owner)).sort(), [...files.keys()].sort());
+          for (const dirId of dirs) {
+            const inside = [...files].filter(([, dir]) => dir === dirId).map(([id]) => id);
+            assert.deepEqual((await ids(stores.two, owner, dirId)).sort(), inside.sort());
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+}
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function run(stores: Stores, model: Model, one: Step): Promise<void> {
+  const { owner, dirs, files } = model;
+  const store = one.store ? stores.one : stores.two;
+  const dirId = dirs[one.to % dirs.length]!;
+  const fileId = [...files.keys()][one.of % (files.size || 1)];
+  switch (one.do) {
+    case 'file':
+      files.set(await filed(store, owner, { dirId, fileSize: one.size, storedSize: one.stored }), dirId);
+      return;
+    case 'dir':
+      dirs.push((await store.dirs.create(owner, fresh('d'), NOW))!);
+      return;
+    case 'drop dir':
+      if (dirId === 0) return;
+      await store.dirs.remove(owner, dirId);
+      dirs.splice(dirs.indexOf(dirId), 1);
+      for (const [id, dir] of files) if (dir === dirId) files.set(id, 0);
+      return;
+  }
+  if (fileId === undefined) return;
+  switch (one.do) {
+    case 'move':
+      assert.equal(await store.files.move(fileId, owner, dirId), 'moved');
+      files.set(fileId, dirId);
+      return;
+    case 'remove':
+      await store.files.remove(fileId, NOW);
+      await store.garbage.forget(fileId);
+      files.delete(fileId);
+      return;
+    case 'restore':
+      await store.files.restore((await store.files.remove(fileId, NOW))!, NOW);
+      return;
+    case 'clone': {
+      const source = (await store.files.get(fileId))!;
+      const target = { fileId: newId(), owner, dirId, leaseUntil: NOW, now: NOW };
+      if ((await store.files.beginClone(source, target)) !== 'begun') return;
+      assert.equal(await store.files.finishClone(fileId, target), 'done');
+      files.set(target.fileId, dirId);
+    }
+  }
+}

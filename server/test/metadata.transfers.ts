@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ADMIN } from '@szafa/protocol';
+import type { Stores } from './metadata.contract.ts';
+import { assertSums, begin, DIGEST, filed, fresh, ids, NOW, newId, newTransfer } from './metadata.fixture.ts';
+
+/** Transfers, from init to done, and the garbage that those leave which never get there. */
+export function transfersContract(stores: Stores): void {
+  test('init keeps every field and every volume, in the order of their numbers', async () => {
+    const ann = fresh('u');
+    for (const count of [1, 499, 500, 501, 1001]) {
+      const init = newTransfer({ count, fileName: 'ż', fileSize: 2 ** 53 - 1, storedSize: 5 });
+      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+      assert.equal(await stores.one.transfers.create(init, at), 'created');
+      assert.deepEqual(
+        { ...(await stores.two.transfers.get(at.transferId)) },
+        {
+          transfer_id: at.transferId,
+          file_id: at.fileId,
+          creator: ann,
+          owner: null,
+          dir_id: 0,
+          status: 'uploading',
+          file_name: 'ż',
+          file_size: 2 ** 53 - 1,
+          stored_size: 5,
+          total_sha256: DIGEST,
+          chunk_count: count,
+          created_at: NOW,
+          touched_at: NOW,
+          enc_params: '{"k":1}',
+        },
+      );
+      const volumes = await stores.two.files.volumes(at.fileId);
+      assert.deepEqual(
+        volumes.map((volume) => ({ ...volume })),
+        init.volumes,
+      );
+      assert.deepEqual({ ...(await stores.two.files.volume(at.fileId, count)) }, init.volumes.at(-1));
+      assert.equal(await stores.two.files.volume(at.fileId, count + 1), undefined);
+      assert.equal(await stores.two.files.volume(at.fileId, 0), undefined);
+    }
+    assert.equal(await stores.one.transfers.get(fresh('t')), undefined);
+  });
+
+  test('init into a directory that is unknown or foreign leaves nothing', async () => {
+    const [ann, ben] = [fresh('u'), fresh('u')];
+    const foreign = (await stores.one.dirs.create(ben, 'd', 1))!;
+    for (const dirId of [foreign, 2 ** 40]) {
+      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+      assert.equal(await stores.one.transfers.create(newTransfer({ dirId }), at), 'no directory');
+      assert.equal(await stores.one.transfers.get(at.transferId), undefined);
+      assert.deepEqual(await stores.one.files.volumes(at.fileId), []);
+    }
+  });
+
+  test('an enforced quota counts files and transfers by the larger size, and is never passed', async () => {
+    const ann = fresh('u');
+    const quota = 100;
+    await filed(stores.one, ann, { fileSize: 30, storedSize: 10 });
+    const asked = await Promise.all(
+      Array.from({ length: 10 }, async (_, at) => {
+        const init = newTransfer({ fileSize: 10, storedSize: 30 });
+        const named = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+        const store = at % 2 ? stores.one : stores.two;
+        return { ...named, result: await store.transfers.create(init, named, quota) };
+      }),
+    );
+    const created = asked.filter(({ result }) => result === 'created');
+    assert.equal(created.length, 2, '30 + 2 * 30 fit into 100');
+    for (const { result, transferId, fileId } of asked) {
+      if (result === 'created') continue;
+      assert.equal(result, 'over quota');
+      assert.equal(await stores.one.transfers.get(transferId), undefined);
+      assert.deepEqual(await stores.one.files.volumes(fileId), []);
+    }
+    const exact = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+    const ten = newTransfer({ fileSize: 10, storedSize: 0 });
+    assert.equal(await stores.one.transfers.create(ten, exact, quota), 'created', 'exactly full is not over');
+    await stores.one.transfers.remove(created[0]!.transferId, ['uploading'], NOW);
+    const again = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+    const thirty = newTransfer({ fileSize: 30, storedSize: 0 });
+    assert.equal(
+      await stores.one.transfers.create(thirty, again, quota),
+      'created',
+      'a cancelled one is free',
+    );
+  });
+
+  test('many completes at once: one owner wins, one record, one place in the sums', async () => {
+    const callers = Array.from({ length: 12 }, () => fresh('u'));
+    const { transferId, fileId } = await begin(stores.one, fresh('u'), { fileSize: 7 });
+    await Promise.all(
+      callers.map(async (caller, at) => {
+        const { transfers } = at % 2 ? stores.one : stores.two;
+        const row = await transfers.beginStoring(transferId, caller);
+        assert.ok(row && (row.status === 'storing' || row.status === 'done'), String(row?.status));
+        assert.equal(await transfers.finishStoring(transferId, NOW + at), true);
+      }),
+    );
+    const file = (await stores.one.files.get(fileId))!;
+    assert.ok(callers.includes(file.owner));
+    const listed = await Promise.all(callers.map((caller) => ids(stores.one, caller)));
+    assert.deepEqual(listed.flat(), [fileId]);
+    assert.equal((await stores.one.transfers.get(transferId))?.status, 'done');
+    await assertSums(stores.one, stores.sql, callers);
+  });
+
+  test('failed is left by the next complete; done and unknown are left alone', async () => {
+    const { transfers } = stores.one;
+    const { transferId, fileId } = await begin(stores.one, 'ann');
+    await transfers.failStoring(transferId);
+    assert.equal((await transfers.get(transferId))?.status, 'uploading', 'only storing can fail');
+    assert.equal(await transfers.finishStoring(transferId, NOW), false, 'nothing to finish yet');
+    await transfers.beginStoring(transferId, 'ann');
+    assert.equal(await transfers.isOpen(fileId), false);
+    assert.ok((await transfers.storing()).some((row) => row.transfer_id === transferId));
+    await transfers.failStoring(transferId);
+    assert.equal(await transfers.isOpen(fileId), true, 'volumes are taken again');
+    const again = await transfers.beginStoring(transferId, 'ben');
+    assert.deepEqual([again?.status, again?.owner], ['storing', 'ben']);
+    await transfers.finishStoring(transferId, NOW);
+    await transfers.failStoring(transferId);
+    assert.equal((await transfers.beginStoring(transferId, 'cid'))?.status, 'done');
+    assert.equal((await stores.one.files.get(fileId))?.owner, 'ben');
+    assert.equal(await transfers.isOpen(fileId), false);
+    assert.equal(await transfers.beginStoring(fresh('t'), 'ann'), undefined);
+    assert.equal(await transfers.finishStoring(fresh('t'), NOW), false);
+  });
+
+  test('a complete that goes on after another one failed still makes the record it answers for', async () => {
+    const { transfers } = stores.one;
+    const { transferId, fileId } = await begin(stores.one, 'ann');
+    await transfers.beginStoring(transferId, 'ann');
+    await stores.two.transfers.failStoring(transferId);
+    assert.equal(await transfers.finishStoring(transferId, NOW), true);
+    assert.equal((await stores.two.files.get(fileId))?.owner, 'ann');
+  });
+
+  test('a transfer that is removed leaves its volumes to the sweeper, unless they are a file', async () => {
+    const { transfers, garbage, pulls } = stores.one;
+    const open = await begin(stores.one, 'ann');
+    await pulls.claim(open.transferId, 'r', 1, 2);
+    await pulls.report(open.transferId, 'r', '1', 2);
+    assert.equal(
+      await transfers.remove(open.transferId, ['failed', 'done'], NOW),
+      false,
+      'not in this state',
+    );
+    const removed = await Promise.all([
+      stores.one.transfers.remove(open.transferId, ['uploading'], NOW),
+      stores.two.transfers.remove(open.transferId, ['uploading'], NOW),
+    ]);
+    assert.deepEqual(removed.sort(), [false, true]);
+    assert.equal(await transfers.get(open.transferId), undefined);
+    assert.equal(await pulls.landed(open.transferId), '');
+    assert.equal(await garbage.isKnown(open.fileId), true);
+    assert.ok((await garbage.take(NOW, NOW + 1000, 10_000)).includes(open.fileId));
+    await garbage.forget(open.fileId);
+    assert.equal(await garbage.isKnown(open.fileId), false);
+    assert.deepEqual(await stores.one.files.volumes(open.fileId), []);
+
+    const done = await begin(stores.one, ADMIN);
+    await transfers.beginStoring(done.transferId, ADMIN);
+    assert.equal(await transfers.remove(done.transferId, ['uploading', 'failed', 'done'], NOW), false);
+    await transfers.finishStoring(done.transferId, NOW);
+    assert.equal(await transfers.remove(done.transferId, ['uploading', 'failed', 'done'], NOW), true);
+    assert.ok(await stores.one.files.get(done.fileId));
+    assert.equal((await garbage.take(NOW, NOW + 1000, 10_000)).includes(done.fileId), false);
+  });
+
+  test('only transfers nobody touched are found, the oldest first, never one that is being stored', async () => {
+    const { transfers } = stores.one;
+    const at = (now: number) => begin(stores.one, 'ann', { now });
+    const [older, old, touched, storing] = [await at(1000), await at(1001), await at(1000), await at(1000)];
+    await transfers.touch(touched.transferId, 2000);
+    await transfers.beginStoring(storing.transferId, 'ann');
+    assert.deepEqual(await transfers.untouchedSince(1002, 10), [older.transferId, old.transferId]);
+    assert.deepEqual(await transfers.untouchedSince(1002, 1), [older.transferId]);
+    assert.deepEqual(await transfers.untouchedSince(1001, 10), [older.transferId]);
+  });
+
+  test('each group of garbage goes to one sweeper until its lease ends', async () => {
+    const fileIds: string[] = [];
+    for (let left = 30; left > 0; left--) {
+      const { transferId, fileId } = await begin(stores.one, 'ann');
+      await stores.one.transfers.remove(transferId, ['uploading'], 500);
+      fileIds.push(fileId);
+    }
+    const mine = (taken: string[]) => taken.filter((id) => fileIds.includes(id));
+    assert.deepEqual(await stores.one.garbage.take(499, 900, 1000), [], 'nothing is due yet');
+    const taken = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => (at % 2 ? stores.one : stores.two).garbage.take(500, 900, 10)),
+    );
+    const all = mine(taken.flat());
+    assert.equal(new Set(all).size, all.length, 'a group was given to two');
+    all.push(...mine(await stores.one.garbage.take(500, 900, 1000)));
+    assert.deepEqual(all.sort(), fileIds.sort());
+    assert.deepEqual(mine(await stores.two.garbage.take(899, 1900, 1000)), []);
+    await stores.one.garbage.hold(fileIds[0]!, 5000);
+    assert.deepEqual(mine(await stores.two.garbage.take(900, 1900, 1000)).sort(), fileIds.slice(1));
+    await stores.one.garbage.release();
+    assert.deepEqual(mine(await stores.two.garbage.take(0, 1900, 1000)).sort(), fileIds);
+    for (const id of fileIds) await stores.one.garbage.forget(id);
+  });
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { shortened } from '../src/log.ts';
+
+const LOG = new URL('../src/log.ts', import.meta.url).href;
+
+/** What a process writes that logs like this. */
+function written(code: string, terminal: boolean, level = 'info'): string[] {
+  const script = `import { createLog } from ${JSON.stringify(LOG)};
+    const log = createLog(${JSON.stringify(level)}, ${terminal}); ${code}`;
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  assert.equal(status, 0, stderr);
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+const REQUEST = `log.info({ method: 'GET', route: '/api/files', status: 200, ms: 1.5, user: 'ann', ip: '::1' });`;
+
+test('one JSON line for each event, with its time, for machines', () => {
+  const [line, ...more] = written(`${REQUEST} log.debug('not shown');`, false);
+  assert.deepEqual(more, []);
+  const { time, ...rest } = JSON.parse(line!);
+  assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.deepEqual(rest, {
+    level: 30,
+    method: 'GET',
+    route: '/api/files',
+    status: 200,
+    ms: 1.5,
+    user: 'ann',
+    ip: '::1',
+  });
+});
+
+test('plain lines on a terminal', () => {
+  const code = `${REQUEST} log.info('szafa listens'); log.warn({ n: 1 }, 'careful');
+    log.error({ err: new Error('broken') }, 'it failed');`;
+  const [request, message, warning, error, ...stack] = written(code, true);
+  assert.match(request!, /^\d\d:\d\d:\d\d 200 GET \/api\/files 1\.5 ms ann ip=::1$/);
+  assert.match(message!, /^\d\d:\d\d:\d\d szafa listens$/);
+  assert.match(warning!, /^\d\d:\d\d:\d\d warning: careful n=1$/);
+  assert.match(error!, /^\d\d:\d\d:\d\d error: it failed$/);
+  assert.equal(stack[0], 'Error: broken');
+});
+
+test('a level hides what is below it', () => {
+  assert.deepEqual(written(`${REQUEST} log.warn('w');`, true, 'error'), []);
+  assert.deepEqual(written(`${REQUEST} log.error('e');`, true, 'silent'), []);
+});
+
+test('ids are cut so that they cannot be used', () => {
+  assert.equal(shortened('abcdefghijklmnop'), 'abcdef…');
+  assert.equal(shortened('12345678'), '12345678');
+});

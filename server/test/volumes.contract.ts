@@ -1,0 +1,378 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable, Writable } from 'node:stream';
+import { after, before, describe, test } from 'node:test';
+import type { Volume } from '@szafa/protocol';
+import { ServiceError, VolumeRejected } from '../src/errors.ts';
+import { StreamBody } from '../src/volumes/body.ts';
+import type { Manifest, VolumeStore } from '../src/volumes/store.ts';
+
+/** The engine of a volume store, with what the interface does not show. */
+export interface VolumeEngine {
+  /** Another store on the same bytes, as another process has one. */
+  open(process: string): Promise<VolumeStore>;
+  /** What unfinished bodies have left behind. */
+  leftovers(): Promise<string[]>;
+  /** A document kept beside the volumes. */
+  document(id: string, name: 'volumes.json' | 'manifest.json'): Promise<unknown>;
+  destroy(): Promise<void>;
+}
+
+/** Around the sizes at which the receiver and the sender change their ways: pages, small volumes, segments. */
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const SIZES = [
+  0,
+  1,
+  4095,
+  4096,
+  4097,
+  64 * KIB,
+  64 * KIB + 1,
+  128 * KIB,
+  128 * KIB + 1,
+  MIB - 1,
+  MIB,
+  MIB + 1,
+  2 * MIB,
+  3 * MIB + 5,
+];
+
+export const newId = () => randomBytes(16).toString('hex');
+
+export function volumeOf(bytes: Uint8Array, idx = 1): Volume {
+  return { idx, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/** The bytes as a stream, in pieces of this size. */
+export function bodyOf(bytes: Uint8Array, piece = 65_536): StreamBody {
+  function* pieces() {
+    for (let from = 0; from < bytes.length; from += piece) yield bytes.subarray(from, from + piece);
+  }
+  return new StreamBody(Readable.from(pieces(), { objectMode: false }));
+}
+
+/** Keeps a copy of what it is given, as a socket does that has sent it. */
+export class Collector extends Writable {
+  readonly #parts: Buffer[] = [];
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
+    setImmediate(() => {
+      this.#parts.push(Buffer.from(chunk));
+      done();
+    });
+  }
+}
+
+export async function readAll(store: VolumeStore, id: string, idx = 1): Promise<Buffer | undefined> {
+  const volume = await store.open(id, idx);
+  if (!volume) return undefined;
+  try {
+    const sink = new Collector();
+    await volume.send(sink, 0, volume.size);
+    return sink.bytes;
+  } finally {
+    await volume.close();
+  }
+}
+
+const SAME = 'has other bytes than were put';
+
+/** What every volume store must do, whatever keeps the bytes. */
+export function volumesContract(name: string, create: () => Promise<VolumeEngine>): void {
+  describe(`volume store in ${name}`, () => {
+    let engine: VolumeEngine;
+    let store: VolumeStore;
+    let other: VolumeStore;
+
+    before(async () => {
+      engine = await create();
+      store = await engine.open('one');
+      other = await engine.open('two');
+    });
+    after(() => engine.destroy());
+
+    const group = async (...volumes: Volume[]): Promise<string> => {
+      const id = newId();
+      await store.create(id, volumes);
+      return id;
+    };
+
+    test('volumes of every size come back byte for byte, from any process', async () => {
+      const bytes = SIZES.map((size) => randomBytes(size));
+      const volumes = bytes.map((one, at) => volumeOf(one, at + 1));
+      const id = await group(...volumes);
+      for (const [at, volume] of volumes.entries()) await store.put(id, volume, bodyOf(bytes[at]!));
+      assert.deepEqual(
+        await other.received(id),
+        volumes.map(({ idx }) => idx),
+      );
+      for (const [at, { idx }] of volumes.entries()) {
+        assert.ok((await readAll(other, id, idx))?.equals(bytes[at]!), `${SIZES[at]} ${SAME}`);
+      }
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('the pieces in which a body arrives do not matter', async () => {
+      const bytes = randomBytes(2 * MIB + 77);
+      const volume = volumeOf(bytes);
+      for (const piece of [997, 4096, 65_536, MIB + 3, bytes.length]) {
+        const id = await group(volume);
+        await store.put(id, volume, bodyOf(bytes, piece));
+        assert.ok((await readAll(store, id))?.equals(bytes), `in pieces of ${piece}: ${SAME}`);
+      }
+    });
+
+    test('a body that is short, long or other is rejected and leaves nothing', async () => {
+      for (const size of [0, 1, 4096, 128 * KIB, 128 * KIB + 1, MIB, 3 * MIB + 5]) {
+        const bytes = randomBytes(size);
+        const volume = volumeOf(bytes);
+        const id = await group(volume);
+        const long = Buffer.concat([bytes, Buffer.from('x')]);
+        await assert.rejects(store.put(id, volume, bodyOf(long)), VolumeRejected, `${size}: one byte more`);
+        await assert.rejects(store.put(id, volume, bodyOf(Buffer.concat([bytes, randomBytes(2 * MIB)]))));
+        if (size > 0) {
+          await assert.rejects(store.put(id, volume, bodyOf(bytes.subarray(1))), VolumeRejected);
+          await assert.rejects(store.put(id, volume, bodyOf(Buffer.alloc(0))), VolumeRejected);
+          const flipped = Buffer.from(bytes);
+          flipped[size - 1]! ^= 1;
+          await assert.rejects(store.put(id, volume, bodyOf(flipped)), VolumeRejected, `${size}: one bit`);
+        }
+        assert.deepEqual(await store.received(id), []);
+        assert.equal(await store.open(id, 1), undefined);
+        await store.put(id, volume, bodyOf(bytes));
+        assert.ok((await readAll(store, id))?.equals(bytes));
+      }
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('a rejected body never harms the volume that is there; a good one may come again', async () => {
+      const bytes = randomBytes(MIB + 9);
+      const volume = volumeOf(bytes);
+      const id = await group(volume);
+      await store.put(id, volume, bodyOf(bytes));
+      await assert.rejects(store.put(id, volume, bodyOf(randomBytes(bytes.length))), VolumeRejected);
+      await assert.rejects(other.put(id, volume, bodyOf(bytes.subarray(9))), VolumeRejected);
+      assert.ok((await readAll(store, id))?.equals(bytes), SAME);
+      await Promise.all(
+        Array.from({ length: 6 }, (_, at) => (at % 2 ? store : other).put(id, volume, bodyOf(bytes))),
+      );
+      assert.ok((await readAll(store, id))?.equals(bytes), SAME);
+      assert.deepEqual(await store.received(id), [1]);
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('a body that breaks off leaves nothing, and its error reaches the caller', async () => {
+      for (const size of [1000, 200 * KIB, 3 * MIB]) {
+        const bytes = randomBytes(size);
+        const volume = volumeOf(bytes);
+        const id = await group(volume);
+        const gone = new Error('the client is gone');
+        const body = Readable.from(
+          (function* () {
+            yield bytes.subarray(0, Math.floor(size * 0.7));
+            throw gone;
+          })(),
+          { objectMode: false },
+        );
+        await assert.rejects(store.put(id, volume, new StreamBody(body)), gone);
+        assert.deepEqual(await store.received(id), []);
+      }
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('many slow bodies at once are all taken, with or without a share of the fast buffers', async () => {
+      const bytes = randomBytes(300 * KIB);
+      const volumes = Array.from({ length: 48 }, (_, at) => volumeOf(bytes, at + 1));
+      const id = await group(...volumes);
+      let waiting = volumes.length;
+      const allBegun = Promise.withResolvers<void>();
+      const puts = volumes.map((volume) =>
+        store.put(
+          id,
+          volume,
+          new StreamBody(
+            Readable.from(
+              (async function* () {
+                yield bytes.subarray(0, 100_000);
+                if (--waiting === 0) allBegun.resolve();
+                await allBegun.promise;
+                yield bytes.subarray(100_000);
+              })(),
+              { objectMode: false },
+            ),
+          ),
+        ),
+      );
+      await Promise.all(puts);
+      assert.equal((await store.received(id)).length, volumes.length);
+      const read = await Promise.all(volumes.map(({ idx }) => readAll(store, id, idx)));
+      for (const one of read) assert.ok(one?.equals(bytes), SAME);
+    });
+
+    test('any range can be sent', async () => {
+      const bytes = randomBytes(3 * MIB + 5);
+      const volume = volumeOf(bytes);
+      const id = await group(volume);
+      await store.put(id, volume, bodyOf(bytes));
+      const open = (await store.open(id, 1))!;
+      assert.equal(open.size, bytes.length);
+      const edges = [0, 1, 4096, 65_535, 65_536, MIB - 1, MIB, 2 * MIB + 1, bytes.length - 1, bytes.length];
+      for (const start of edges) {
+        for (const end of edges.filter((edge) => edge >= start)) {
+          const sink = new Collector();
+          await open.send(sink, start, end);
+          assert.ok(sink.bytes.equals(bytes.subarray(start, end)), `${start}-${end}`);
+        }
+      }
+      await open.close();
+    });
+
+    test('a sink that fails in the middle ends the sending', async () => {
+      const bytes = randomBytes(4 * MIB);
+      const volume = volumeOf(bytes);
+      const id = await group(volume);
+      await store.put(id, volume, bodyOf(bytes));
+      for (let round = 0; round < 40; round++) {
+        const open = (await store.open(id, 1))!;
+        let taken = 0;
+        const broken = new Writable({
+          write: (_chunk, _encoding, done) => done(++taken > 2 ? new Error('the peer is gone') : null),
+        });
+        broken.on('error', () => undefined);
+        await assert.rejects(open.send(broken, 0, open.size), /the peer is gone|destroyed/);
+        await open.close();
+      }
+      assert.ok((await readAll(store, id))?.equals(bytes), 'the buffers came back unharmed');
+    });
+
+    test('what is not there is not opened; an unknown group has received nothing', async () => {
+      const volume = volumeOf(randomBytes(5), 2);
+      const id = await group(volumeOf(randomBytes(5)), volume);
+      for (const idx of [0, 1, 3, -1, 1.5, Number.NaN, 10_001]) {
+        assert.equal(await store.open(id, idx), undefined, `volume ${idx}`);
+      }
+      assert.equal(await store.open(newId(), 1), undefined);
+      assert.deepEqual(await store.received(newId()), []);
+      for (const bad of ['', '..', '../../x', id.toUpperCase().replace(/[0-9]/g, 'A'), `${id}/1`]) {
+        await assert.rejects(async () => store.open(bad, 1), TypeError, JSON.stringify(bad));
+      }
+    });
+
+    test('a group that goes away while a body comes in is an unknown transfer', async () => {
+      const bytes = randomBytes(300 * KIB);
+      const volume = volumeOf(bytes);
+      const id = await group(volume);
+      const body = new StreamBody(
+        Readable.from(
+          (async function* () {
+            yield bytes.subarray(0, 1000);
+            await other.remove(id);
+            yield bytes.subarray(1000);
+          })(),
+          { objectMode: false },
+        ),
+      );
+      await assert.rejects(
+        store.put(id, volume, body),
+        (error) => error instanceof ServiceError && error.status === 404,
+      );
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('specification and record lie beside the volumes; the record may be written again', async () => {
+      const volumes = [volumeOf(randomBytes(3)), volumeOf(randomBytes(4), 2)];
+      const id = await group(...volumes);
+      assert.deepEqual(await engine.document(id, 'volumes.json'), { volumes });
+      const manifest: Manifest = {
+        file_id: id,
+        file_name: 'ż',
+        size: 7,
+        sha256: 'ab'.repeat(32),
+        owner: 'ann',
+        dir_id: 0,
+        chunk_count: 2,
+        created_at: '2026-01-01T00:00:00.000Z',
+        enc_params: { k: [1, null] },
+      };
+      await Promise.all([store.file(manifest), other.file(manifest)]);
+      assert.deepEqual(await engine.document(id, 'manifest.json'), manifest);
+      await store.file({ ...manifest, dir_id: 9 });
+      assert.deepEqual(await engine.document(id, 'manifest.json'), { ...manifest, dir_id: 9 });
+      assert.deepEqual(await store.received(id), [], 'documents are no volumes');
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('a copy has the bytes and the specification of its own; the source may go', async () => {
+      const bytes = [1, 4096, MIB + 1, 0, 77, 5, 6, 7, 8, 9].map((size) => randomBytes(size));
+      const volumes = bytes.map((one, at) => volumeOf(one, at + 1));
+      const from = await group(...volumes);
+      for (const [at, volume] of volumes.entries()) await store.put(from, volume, bodyOf(bytes[at]!));
+      const to = newId();
+      await store.copy(from, to);
+      await store.remove(from);
+      await store.reclaim();
+      assert.equal((await other.received(to)).length, volumes.length);
+      for (const [at, { idx }] of volumes.entries()) {
+        assert.ok((await readAll(other, to, idx))?.equals(bytes[at]!), SAME);
+      }
+      assert.deepEqual(await engine.document(to, 'volumes.json'), { volumes });
+      await assert.rejects(store.copy(from, newId()), 'the source is no more');
+      const taken = newId();
+      await store.create(taken, []);
+      await assert.rejects(store.copy(to, taken), 'the target exists');
+    });
+
+    test('a removed group is gone at once, for everyone; removing may be repeated, also at once', async () => {
+      const volume = volumeOf(randomBytes(MIB));
+      const id = await group(volume);
+      await Promise.all([store.remove(id), other.remove(id), store.remove(id)]);
+      await store.remove(id);
+      await store.remove(newId());
+      assert.equal(await other.open(id, 1), undefined);
+      assert.deepEqual(await other.received(id), []);
+      await Promise.all([store.reclaim(), other.reclaim()]);
+      await store.reclaim();
+    });
+
+    test('a volume that is being sent survives the removal of its group', async () => {
+      const bytes = randomBytes(3 * MIB);
+      const volume = volumeOf(bytes);
+      const id = await group(volume);
+      await store.put(id, volume, bodyOf(bytes));
+      const open = (await store.open(id, 1))!;
+      await other.remove(id);
+      await other.reclaim();
+      const sink = new Collector();
+      await open.send(sink, 0, open.size);
+      await open.close();
+      assert.ok(sink.bytes.equals(bytes), SAME);
+    });
+
+    test('groups lists every group once, with the time of its last change', async () => {
+      const since = Date.now() - 5000;
+      const made = [await group(), await group(), await group()];
+      await store.remove(made[2]!);
+      const found = await Array.fromAsync(store.groups());
+      const seen = new Set(found.map(({ id }) => id));
+      assert.equal(seen.size, found.length);
+      assert.deepEqual(
+        made.map((id) => seen.has(id)),
+        [true, true, false],
+      );
+      for (const { id, changedAt } of found) {
+        if (made.includes(id)) assert.ok(changedAt >= since && changedAt <= Date.now() + 5000);
+      }
+    });
+
+    test('it answers a ping and knows how much room there is', async () => {
+      await store.ping();
+      const free = await store.freeBytes();
+      assert.ok(free === undefined || free > 0);
+    });
+  });
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { FolderStore } from '../src/volumes/folder.ts';
+import {
+  bodyOf,
+  Collector,
+  newId,
+  type VolumeEngine,
+  volumeOf,
+  volumesContract,
+} from './volumes.contract.ts';
+
+const groupFolder = (root: string, id: string) => join(root, 'volumes', id.slice(0, 2), id);
+
+async function folderIn(place: string): Promise<VolumeEngine> {
+  const root = await mkdtemp(join(place, 'szafa-volumes-'));
+  await FolderStore.prepare(root);
+  return {
+    open: async (process) => new FolderStore(root, process),
+    leftovers: async () => {
+      const entries = await readdir(join(root, 'tmp'), { recursive: true, withFileTypes: true });
+      return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+    },
+    document: async (id, name) => JSON.parse(await readFile(join(groupFolder(root, id), name), 'utf8')),
+    destroy: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+volumesContract('a folder', () => folderIn(tmpdir()));
+// Memory differs from a disk: older kernels have no O_DIRECT there.
+if (process.platform === 'linux') volumesContract('a folder in memory (tmpfs)', () => folderIn('/dev/shm'));
+
+let root = '';
+before(async () => {
+  root = await mkdtemp(join(tmpdir(), 'szafa-volumes-'));
+  await FolderStore.prepare(root);
+});
+after(() => rm(root, { recursive: true, force: true }));
+
+/** Descriptors of this process that point below the folder. */
+function openFiles(): string[] {
+  const found: string[] = [];
+  for (const fd of readdirSync('/proc/self/fd')) {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${fd}`);
+      if (target.startsWith(root)) found.push(target);
+    } catch (error) {
+      // The descriptor by which the list was read is gone by now.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return found;
+}
+
+test('no descriptor stays open, whatever goes wrong', async () => {
+  const store = new FolderStore(root, 'fd');
+  const bytes = randomBytes(2_000_000);
+  const volume = volumeOf(bytes);
+  const id = newId();
+  await store.create(id, [volume]);
+  await store.put(id, volume, bodyOf(bytes));
+  await assert.rejects(store.put(id, volume, bodyOf(bytes.subarray(5))));
+  await assert.rejects(store.put(id, volume, bodyOf(Buffer.concat([bytes, bytes]))));
+  const copied = newId();
+  await store.copy(id, copied);
+  await assert.rejects(store.copy(id, copied));
+  const open = (await store.open(id, 1))!;
+  assert.equal(openFiles().length, 1);
+  const sink = new Collector();
+  sink.destroy();
+  await assert.rejects(open.send(sink, 0, open.size));
+  await open.close();
+  assert.deepEqual(openFiles(), []);
+});
+
+test('a volume that was cut behind the back of the service is an error, not a short answer', async () => {
+  const store = new FolderStore(root, 'cut');
+  const bytes = randomBytes(500_000);
+  const volume = volumeOf(bytes);
+  const id = newId();
+  await store.create(id, [volume]);
+  await store.put(id, volume, bodyOf(bytes));
+  const open = (await store.open(id, 1))!;
+  await truncate(join(groupFolder(root, id), '1'), 100_000);
+  await assert.rejects(open.send(new Collector(), 0, open.size), { name: 'ShortVolume' });
+  await open.close();
+});
+
+test('unfinished bodies are discarded for one process or for all', async () => {
+  for (const process of ['a', 'b']) {
+    const store = new FolderStore(root, process);
+    await store.create(newId(), []);
+    await writeFile(join(root, 'tmp', process, 'unfinished'), 'x');
+  }
+  await FolderStore.discardUnfinished(root, 'a');
+  assert.equal(existsSync(join(root, 'tmp', 'a')), false);
+  assert.equal(existsSync(join(root, 'tmp', 'b', 'unfinished')), true);
+  await FolderStore.discardUnfinished(root);
+  assert.deepEqual(await readdir(join(root, 'tmp')), []);
+  await FolderStore.prepare(root);
+});
+
+test('a folder for unfinished bodies that could not be made is made the next time', async () => {
+  const store = new FolderStore(root, 'late');
+  await rm(join(root, 'tmp'), { recursive: true });
+  await writeFile(join(root, 'tmp'), 'in the way');
+  await assert.rejects(store.create(newId(), []));
+  await rm(join(root, 'tmp'));
+  await store.create(newId(), []);
+});
+
+test('nobody else on the machine can read volumes or documents', async () => {
+  const store = new FolderStore(root, 'mode');
+  const bytes = randomBytes(10);
+  const id = newId();
+  await store.create(id, [volumeOf(bytes)]);
+  await store.put(id, volumeOf(bytes), bodyOf(bytes));
+  for (const path of ['.', '1', 'volumes.json']) {
+    assert.equal((await stat(join(groupFolder(root, id), path))).mode & 0o077, 0, path);
+  }
+  for (const path of ['tmp', 'trash', 'volumes', 'volumes/00']) {
+    assert.equal((await stat(join(root, path))).mode & 0o077, 0, path);
+  }
+});

@@ -186,13 +186,15 @@ export class RemoteFile {
     return new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         async pull(controller) {
-          const next = await volumes.next();
+          let next = await volumes.next();
+          // An empty volume is nothing to pass on; a pull that passes nothing on is not called again.
+          while (!next.done && next.value.bytes.length === 0) next = await volumes.next();
           if (next.done) {
             controller.close();
             return;
           }
           // A reader may keep what it gets; the borrowed memory goes back.
-          if (next.value.bytes.length > 0) controller.enqueue(next.value.bytes.slice());
+          controller.enqueue(next.value.bytes.slice() as Bytes);
           next.value.release();
         },
         async cancel() {

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, describe, test } from 'node:test';
+import { webEngine } from '../src/index.ts';
+import { nodeEngine } from '../src/node/index.ts';
+import {
+  type FileVector,
+  type KdfVector,
+  type LayoutVector,
+  type NameVector,
+  runFile,
+  runKdf,
+  runLayout,
+  runName,
+  runSeal,
+  type SealVector,
+} from '../vectors/vectors.ts';
+
+function load<T>(name: string): T[] {
+  return JSON.parse(readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), 'utf8')) as T[];
+}
+
+const files = load<FileVector>('files');
+const native = nodeEngine();
+after(() => native.close());
+
+test('there are enough vectors, each with a name of its own', () => {
+  const names = files.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(files.filter(({ expect }) => 'stage' in expect).length >= 120);
+});
+
+test('layouts', () => {
+  for (const vector of load<LayoutVector>('layouts')) assert.deepEqual(runLayout(vector), vector);
+});
+
+for (const [name, engine] of [
+  ['Web Crypto', webEngine()],
+  ['Node', native],
+] as const) {
+  describe(name, () => {
+    test('keys', async () => {
+      for (const vector of load<KdfVector>('kdfs')) {
+        const { auth_secret, kek } = vector;
+        assert.deepEqual(await runKdf(engine, vector), { auth_secret, kek }, vector.name);
+      }
+    });
+
+    test('seals', async () => {
+      for (const vector of load<SealVector>('seals')) {
+        assert.deepEqual(await runSeal(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    test('names', async () => {
+      for (const vector of load<NameVector>('names')) {
+        assert.deepEqual(await runName(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    for (const vector of files) {
+      test(`file: ${vector.name}`, async () => {
+        assert.deepEqual(await runFile(engine, vector), vector.expect, vector.about);
+      });
+    }
+  });
+}

@@ -1,0 +1,149 @@
+import { concat, utf8 } from '../src/format/bytes.ts';
+import { EMPTY, labels } from '../src/format/engine.ts';
+import {
+  type Bytes,
+  type EncParams,
+  type Engine,
+  extentOf,
+  layoutOf,
+  type Metadata,
+  type Ring,
+  ringToJson,
+  seal,
+  sealFileName,
+  storedSize,
+  toBase64Url,
+  totalSha256,
+  volumeKeys,
+} from '../src/index.ts';
+import { bytesSource } from '../src/source.ts';
+import type { FileVector } from './vectors.ts';
+
+/** The same bytes at every run: SHA-256 over a seed and a counter. Only for vectors. */
+export function reproducible(engine: Engine, seed: string): Engine {
+  let counter = 0;
+  let pool: Uint8Array = new Uint8Array(0);
+  const block = (n: number) => Uint8Array.fromHex(sha256Hex(`${seed}:${n}`));
+  return {
+    ...engine,
+    random(length) {
+      while (pool.length < length) pool = concat(pool, block(counter++));
+      const taken = pool.slice(0, length) as Bytes;
+      pool = pool.slice(length);
+      return taken;
+    },
+  };
+}
+
+import { createHash } from 'node:crypto';
+
+function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export type Json = Record<string, unknown>;
+
+/** Where a fault can be put in; what comes after it is made from the faulty thing, seals and MACs included. */
+export interface Faults {
+  ring?: (ring: Json) => unknown;
+  fileKey?: (sealed: Bytes) => Bytes;
+  /** The file key that is sealed and used. */
+  sealedUnder?: { master?: Bytes; label?: string; key?: Bytes };
+  metadata?: (metadata: Json) => unknown;
+  metadataText?: (text: Bytes) => Bytes;
+  sealedMetadata?: (sealed: Bytes) => Bytes;
+  metadataLabel?: string;
+  total?: (hex: string) => string;
+  header?: (header: Json) => unknown;
+  headerText?: (text: Bytes) => Bytes;
+  /** After the MAC was made. */
+  headerAfterMac?: (text: Bytes) => Bytes;
+  mac?: (mac: Bytes) => Bytes;
+  params?: (params: Json) => Json;
+  /** Of the volumes' seal. */
+  count?: number;
+  version?: number;
+  volumes?: (volumes: Bytes[]) => Bytes[];
+  chunkCount?: string;
+  record?: (record: Json) => Json;
+}
+
+export interface Base {
+  username: string;
+  password: string;
+  ring: Ring;
+  master: Bytes;
+  plain: Bytes;
+  volumeSize: number;
+  metadata: Metadata;
+}
+
+export async function buildFile(
+  engine: Engine,
+  base: Base,
+  faults: Faults = {},
+): Promise<Omit<FileVector, 'name' | 'about' | 'expect'>> {
+  const layout = layoutOf(base.plain.length, base.volumeSize);
+  const fileId = engine.random(16);
+  const fileKey = engine.random(32);
+  const keys = volumeKeys(engine, fileKey, fileId, faults.count ?? layout.count);
+  const source = bytesSource(base.plain);
+  const sealed: { bytes: Bytes; digest: Bytes }[] = [];
+  for (let idx = 1; idx <= layout.count; idx++) {
+    const key = await keys(idx);
+    if (faults.version !== undefined) key.aad[0] = faults.version;
+    const { bytes, digest } = await engine.sealVolume(key, source, extentOf(layout, idx));
+    sealed.push({ bytes: bytes as Bytes, digest });
+  }
+  const honest = (
+    await totalSha256(
+      engine,
+      sealed.map(({ digest }) => digest),
+    )
+  ).toHex();
+  const total = faults.total?.(honest) ?? honest;
+  const { master = base.master, label = labels.fileKey, key = fileKey } = faults.sealedUnder ?? {};
+  const sealedKey = await seal(engine, master, label, key);
+  const metadata = faults.metadata?.({ ...base.metadata }) ?? base.metadata;
+  const metadataText = utf8(JSON.stringify(metadata));
+  const sealedMetadata = await seal(
+    engine,
+    fileKey,
+    faults.metadataLabel ?? labels.metadata,
+    faults.metadataText?.(metadataText) ?? metadataText,
+  );
+  const ring = ringToJson(base.ring) as unknown as Json;
+  const header: Json = {
+    file_id: toBase64Url(fileId),
+    volume_size: layout.volumeSize,
+    volume_count: layout.count,
+    total_sha256: total,
+    ring: faults.ring ? faults.ring({ ...ring }) : ring,
+    file_key: toBase64Url(faults.fileKey?.(sealedKey) ?? sealedKey),
+    metadata: toBase64Url(faults.sealedMetadata?.(sealedMetadata) ?? sealedMetadata),
+  };
+  const written = utf8(JSON.stringify(faults.header ? faults.header(header) : header));
+  const text = faults.headerText?.(written) ?? written;
+  const mac = await engine.hmac(await engine.hkdf(fileKey, EMPTY, utf8(labels.mac), 32), text);
+  const params: EncParams = {
+    szafa: 1,
+    header: toBase64Url(faults.headerAfterMac?.(text) ?? text),
+    mac: toBase64Url(faults.mac?.(mac) ?? mac),
+  };
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  const record: Json = {
+    file_name: await sealFileName(engine, base.master, base.metadata.name, binding),
+    size: binding.storedSize,
+    sha256: total,
+    chunk_count: layout.count,
+  };
+  const volumes = sealed.map(({ bytes }) => bytes);
+  return {
+    username: base.username,
+    password: base.password,
+    enc_params: faults.params?.(params as unknown as Json) ?? (params as unknown as Json),
+    chunk_count: faults.chunkCount ?? String(layout.count),
+    record: (faults.record?.(record) ?? record) as FileVector['record'],
+    volumes: (faults.volumes?.(volumes) ?? volumes).map(toBase64Url),
+  };
+}

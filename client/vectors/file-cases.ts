@@ -1,0 +1,520 @@
+import { fromBase64Url, toBase64Url, utf8 } from '../src/format/bytes.ts';
+import type { Bytes } from '../src/index.ts';
+import type { Faults, Json } from './builder.ts';
+
+/** One fault and the stage at which every implementation must stop. */
+export interface Case {
+  name: string;
+  about: string;
+  faults: Faults;
+  stage: string;
+  code?: 'tampered' | 'unsupported' | 'wrong-password';
+}
+
+/** The place of each part of a sealed thing: r, commitment, ciphertext, tag (from the end). */
+const PARTS = { random: 0, commitment: 24, ciphertext: 56, tag: -1 } as const;
+
+export function flip(bytes: Bytes, at: number): Bytes {
+  const copy = bytes.slice();
+  const place = at < 0 ? copy.length + at : at;
+  copy[place] = copy[place]! ^ 1;
+  return copy;
+}
+
+const set = (key: string, value: unknown) => (json: Json) => ({ ...json, [key]: value });
+const without = (key: string) => (json: Json) =>
+  Object.fromEntries(Object.entries(json).filter(([name]) => name !== key));
+const short = (bytes: Bytes) => bytes.slice(0, -1);
+
+function replaced(text: Bytes, from: RegExp, to: string): Bytes {
+  return utf8(new TextDecoder().decode(text).replace(from, to));
+}
+
+/** The last letter with a stray bit that decoders often ignore. */
+function stray(text: string): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return text.slice(0, -1) + letters[letters.indexOf(text.at(-1)!) ^ 1];
+}
+
+const params: Case[] = [
+  {
+    name: 'params-foreign',
+    about: 'enc_params of another client',
+    faults: { params: () => ({ iv: 'AAAA' }) },
+    stage: 'params',
+    code: 'unsupported',
+  },
+  ...[2, 0, '1', null, 1.5, true].map(
+    (value): Case => ({
+      name: `version-${JSON.stringify(value)}`,
+      about: `szafa is ${JSON.stringify(value)}`,
+      faults: { params: set('szafa', value) },
+      stage: 'version',
+      code: 'unsupported',
+    }),
+  ),
+  {
+    name: 'params-header-missing',
+    about: 'no header',
+    faults: { params: without('header') },
+    stage: 'params',
+  },
+  {
+    name: 'params-header-number',
+    about: 'header is a number',
+    faults: { params: set('header', 7) },
+    stage: 'params',
+  },
+  {
+    name: 'params-header-padded',
+    about: 'header with padding',
+    faults: { params: (p) => ({ ...p, header: `${p['header']}=` }) },
+    stage: 'params',
+  },
+  {
+    name: 'params-header-blank',
+    about: 'a blank in the header',
+    faults: { params: (p) => ({ ...p, header: ` ${p['header']}` }) },
+    stage: 'params',
+  },
+  {
+    name: 'params-header-plus',
+    about: 'the other alphabet',
+    faults: { params: (p) => ({ ...p, header: `+${String(p['header']).slice(1)}` }) },
+    stage: 'params',
+  },
+  { name: 'params-mac-missing', about: 'no MAC', faults: { params: without('mac') }, stage: 'params' },
+  { name: 'params-mac-short', about: 'a MAC of 31 bytes', faults: { mac: short }, stage: 'params' },
+  {
+    name: 'params-mac-long',
+    about: 'a MAC of 33 bytes',
+    faults: { mac: (mac) => new Uint8Array([...mac, 0]) },
+    stage: 'params',
+  },
+  { name: 'params-mac-empty', about: 'an empty MAC', faults: { params: set('mac', '') }, stage: 'params' },
+  {
+    name: 'params-mac-stray',
+    about: 'a stray bit at the end of the base64url of the MAC',
+    faults: { params: (p) => ({ ...p, mac: stray(String(p['mac'])) }) },
+    stage: 'params',
+  },
+  {
+    name: 'mac-first-bit',
+    about: 'the first byte of the MAC',
+    faults: { mac: (mac) => flip(mac, 0) },
+    stage: 'mac',
+  },
+  {
+    name: 'mac-last-bit',
+    about: 'the last byte of the MAC',
+    faults: { mac: (mac) => flip(mac, -1) },
+    stage: 'mac',
+  },
+  { name: 'mac-zero', about: 'a MAC of zeros', faults: { mac: () => new Uint8Array(32) }, stage: 'mac' },
+];
+
+const header: Case[] = [
+  {
+    name: 'header-not-utf8',
+    about: 'a byte that is not UTF-8',
+    faults: { headerText: (text) => new Uint8Array([...text.slice(0, 5), 0xff, ...text.slice(5)]) },
+    stage: 'header',
+  },
+  {
+    name: 'header-bom',
+    about: 'a byte order mark before the JSON',
+    faults: { headerText: (text) => new Uint8Array([0xef, 0xbb, 0xbf, ...text]) },
+    stage: 'header',
+  },
+  {
+    name: 'header-not-json',
+    about: 'not JSON',
+    faults: { headerText: () => utf8('{"file_id":') },
+    stage: 'header',
+  },
+  {
+    name: 'header-empty',
+    about: 'no text at all',
+    faults: { headerText: () => new Uint8Array(0) },
+    stage: 'header',
+  },
+  { name: 'header-array', about: 'a JSON array', faults: { headerText: () => utf8('[]') }, stage: 'header' },
+  { name: 'header-null', about: 'JSON null', faults: { headerText: () => utf8('null') }, stage: 'header' },
+  ...['file_id', 'volume_size', 'volume_count', 'total_sha256', 'ring', 'file_key', 'metadata'].map(
+    (key): Case => ({
+      name: `header-without-${key}`,
+      about: `no ${key}`,
+      faults: { header: without(key) },
+      stage: 'header',
+    }),
+  ),
+  ...(
+    [
+      ['file_id', 'AAAAAAAAAAAAAAAAAAAA', '15 bytes'],
+      ['file_id', 'AAAAAAAAAAAAAAAAAAAAAAA', '17 bytes'],
+      ['file_id', 'AAAAAAAAAAAAAAAAAAAAA!', 'not base64url'],
+      ['volume_size', 0, 'zero'],
+      ['volume_size', -64, 'negative'],
+      ['volume_size', 64.5, 'a fraction'],
+      ['volume_size', '64', 'text'],
+      ['volume_size', 1073741825, 'over 1 GiB'],
+      ['volume_count', 0, 'zero'],
+      ['volume_count', 10001, 'over 10000'],
+      ['volume_count', 2.5, 'a fraction'],
+      ['volume_count', '3', 'text'],
+      ['total_sha256', 'ab', 'too short'],
+      ['total_sha256', 'A'.repeat(64), 'upper case'],
+      ['total_sha256', 'g'.repeat(64), 'not hex'],
+      ['ring', null, 'null'],
+      ['ring', 'ring', 'text'],
+      ['file_key', '*', 'not base64url'],
+      ['metadata', 5, 'a number'],
+    ] as const
+  ).map(
+    ([key, value, about], i): Case => ({
+      name: `header-${key}-${i}`,
+      about: `${key}: ${about}`,
+      faults: { header: set(key, value) },
+      stage: 'header',
+    }),
+  ),
+  ...(
+    [
+      ['volume_size', /"volume_size":64/, '"volume_size":63'],
+      ['volume_count', /"volume_count":3/, '"volume_count":4'],
+      ['total_sha256', /"total_sha256":"./, '"total_sha256":"f'],
+      ['blank', /^\{/, '{ '],
+      ['unknown-key', /\}$/, ',"more":1}'],
+    ] as const
+  ).map(
+    ([key, from, to]): Case => ({
+      name: `mac-${key}`,
+      about: `the header was changed after the MAC: ${key}`,
+      faults: { headerAfterMac: (text) => replaced(text, from, to) },
+      stage: 'mac',
+    }),
+  ),
+];
+
+const ringBytes = (key: string, change: (bytes: Bytes) => Bytes) => (ring: Json) => ({
+  ...ring,
+  [key]: toBase64Url(change(fromBase64Url(String(ring[key])))),
+});
+
+const ring: Case[] = [
+  ...(
+    [
+      ['m', 47103, 'below the floor'],
+      ['m', 1048577, 'above the ceiling'],
+      ['m', 1e12, 'absurd'],
+      ['m', 65536.5, 'a fraction'],
+      ['m', 0, 'zero'],
+      ['t', 0, 'zero'],
+      ['t', 11, 'above the ceiling'],
+      ['t', -1, 'negative'],
+      ['p', 0, 'zero'],
+      ['p', 2, 'two lanes'],
+    ] as const
+  ).map(
+    ([key, value, about]): Case => ({
+      name: `kdf-${key}-${value}`,
+      about: `${key} is ${about}`,
+      faults: { ring: set(key, value) },
+      stage: 'kdf',
+      code: 'unsupported',
+    }),
+  ),
+  ...['kdf', 'm', 't', 'p', 'salt', 'key'].map(
+    (key): Case => ({
+      name: `ring-without-${key}`,
+      about: `no ${key}`,
+      faults: { ring: without(key) },
+      stage: 'header',
+    }),
+  ),
+  { name: 'ring-kdf-other', about: 'another KDF', faults: { ring: set('kdf', 'pbkdf2') }, stage: 'header' },
+  { name: 'ring-m-text', about: 'm is text', faults: { ring: set('m', '65536') }, stage: 'header' },
+  {
+    name: 'ring-salt-short',
+    about: 'a salt of 15 bytes',
+    faults: { ring: ringBytes('salt', short) },
+    stage: 'header',
+  },
+  {
+    name: 'ring-key-base64',
+    about: 'key is not base64url',
+    faults: { ring: set('key', 'a b') },
+    stage: 'header',
+  },
+  {
+    name: 'ring-salt-flip',
+    about: 'a bit of the salt',
+    faults: { ring: ringBytes('salt', (salt) => flip(salt, 3)) },
+    stage: 'ring',
+    code: 'wrong-password',
+  },
+  {
+    name: 'ring-t-changed',
+    about: 't within its limits, but not that of the ring',
+    faults: { ring: (json) => ({ ...json, m: 47104, t: 1 }) },
+    stage: 'ring',
+    code: 'wrong-password',
+  },
+  {
+    name: 'ring-random',
+    about: 'a bit of r',
+    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.random)) },
+    stage: 'ring',
+    code: 'wrong-password',
+  },
+  {
+    name: 'ring-commitment',
+    about: 'a bit of the commitment',
+    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.commitment)) },
+    stage: 'ring',
+    code: 'wrong-password',
+  },
+  {
+    name: 'ring-ciphertext',
+    about: 'a bit of the sealed master key',
+    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.ciphertext)) },
+    stage: 'ring',
+  },
+  {
+    name: 'ring-tag',
+    about: 'a bit of the tag',
+    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.tag)) },
+    stage: 'ring',
+  },
+  {
+    name: 'ring-short',
+    about: 'the sealed master key lacks a byte',
+    faults: { ring: ringBytes('key', short) },
+    stage: 'ring',
+  },
+  {
+    name: 'ring-empty',
+    about: 'the sealed master key is empty',
+    faults: { ring: ringBytes('key', () => new Uint8Array(0)) },
+    stage: 'ring',
+  },
+];
+
+const sealedThings: Case[] = [
+  ...Object.entries(PARTS).flatMap(([part, at]): Case[] => [
+    {
+      name: `file-key-${part}`,
+      about: `a bit of the ${part} of the sealed file key`,
+      faults: { fileKey: (key) => flip(key, at) },
+      stage: 'file-key',
+    },
+    {
+      name: `metadata-${part}`,
+      about: `a bit of the ${part} of the sealed metadata`,
+      faults: { sealedMetadata: (sealed) => flip(sealed, at) },
+      stage: 'metadata',
+    },
+  ]),
+  {
+    name: 'file-key-short',
+    about: 'the sealed file key lacks a byte',
+    faults: { fileKey: short },
+    stage: 'file-key',
+  },
+  {
+    name: 'file-key-empty',
+    about: 'no sealed file key',
+    faults: { fileKey: () => new Uint8Array(0) },
+    stage: 'file-key',
+  },
+  {
+    name: 'file-key-label',
+    about: 'sealed for another purpose',
+    faults: { sealedUnder: { label: 'szafa/v1/metadata' } },
+    stage: 'file-key',
+  },
+  {
+    name: 'file-key-31',
+    about: 'a file key of 31 bytes',
+    faults: { sealedUnder: { key: new Uint8Array(31) } },
+    stage: 'file-key',
+  },
+  {
+    name: 'file-key-other-master',
+    about: 'sealed under a master key that the server knows',
+    faults: { sealedUnder: { master: new Uint8Array(32) } },
+    stage: 'file-key',
+  },
+  {
+    name: 'file-key-other',
+    about: 'another file key than the one under the MAC',
+    faults: { sealedUnder: { key: new Uint8Array(32) } },
+    stage: 'mac',
+  },
+  {
+    name: 'metadata-label',
+    about: 'sealed for another purpose',
+    faults: { metadataLabel: 'szafa/v1/file-key' },
+    stage: 'metadata',
+  },
+  {
+    name: 'metadata-short',
+    about: 'the sealed metadata lacks a byte',
+    faults: { sealedMetadata: short },
+    stage: 'metadata',
+  },
+  {
+    name: 'metadata-not-json',
+    about: 'not JSON',
+    faults: { metadataText: () => utf8('name') },
+    stage: 'metadata',
+  },
+  {
+    name: 'metadata-null',
+    about: 'JSON null',
+    faults: { metadataText: () => utf8('null') },
+    stage: 'metadata',
+  },
+  {
+    name: 'metadata-not-utf8',
+    about: 'not UTF-8',
+    faults: { metadataText: (text) => new Uint8Array([...text.slice(0, 10), 0xc0, ...text.slice(10)]) },
+    stage: 'metadata',
+  },
+  ...(
+    [
+      ['name', undefined],
+      ['name', 5],
+      ['size', undefined],
+      ['size', -1],
+      ['size', 1.5],
+      ['size', '150'],
+      ['mtime', 'yesterday'],
+      ['mtime', 1.5],
+      ['type', 5],
+      ['sha256', 'ab'],
+      ['size', 128],
+      ['size', 193],
+    ] as const
+  ).map(
+    ([key, value]): Case => ({
+      name: `metadata-${key}-${value === undefined ? 'missing' : value}`,
+      about: `${key} is ${value === undefined ? 'missing' : JSON.stringify(value)}`,
+      faults: { metadata: (json) => ({ ...json, [key]: value }) },
+      stage: 'metadata',
+    }),
+  ),
+];
+
+const record: Case[] = [
+  ...['2', '4', '', 'three', '3.5'].map(
+    (chunkCount): Case => ({
+      name: `record-header-${chunkCount || 'empty'}`,
+      about: `X-Chunk-Count is "${chunkCount}"`,
+      faults: { chunkCount },
+      stage: 'record',
+    }),
+  ),
+  {
+    name: 'record-sha256',
+    about: 'the record has another digest',
+    faults: { record: set('sha256', '0'.repeat(64)) },
+    stage: 'record',
+  },
+  {
+    name: 'record-size',
+    about: 'the record has another size',
+    faults: { record: set('size', 199) },
+    stage: 'record',
+  },
+  {
+    name: 'record-count',
+    about: 'the record has another number of volumes',
+    faults: { record: set('chunk_count', 2) },
+    stage: 'record',
+  },
+];
+
+const swap = (i: number, j: number) => (volumes: Bytes[]) =>
+  volumes.map((v, k) => volumes[k === i ? j : k === j ? i : k] ?? v);
+const change = (i: number, to: (bytes: Bytes) => Bytes) => (volumes: Bytes[]) =>
+  volumes.map((v, k) => (k === i ? to(v) : v));
+
+const volume: Case[] = [
+  ...[0, 1, 2].flatMap((i): Case[] => [
+    {
+      name: `volume-${i + 1}-first-byte`,
+      about: `the first byte of volume ${i + 1}`,
+      faults: { volumes: change(i, (v) => flip(v, 0)) },
+      stage: 'volume',
+    },
+    {
+      name: `volume-${i + 1}-tag`,
+      about: `the tag of volume ${i + 1}`,
+      faults: { volumes: change(i, (v) => flip(v, -1)) },
+      stage: 'volume',
+    },
+    {
+      name: `volume-${i + 1}-short`,
+      about: `volume ${i + 1} lacks its last byte`,
+      faults: { volumes: change(i, short) },
+      stage: 'volume',
+    },
+    {
+      name: `volume-${i + 1}-long`,
+      about: `volume ${i + 1} has a byte more`,
+      faults: { volumes: change(i, (v) => new Uint8Array([...v, 0])) },
+      stage: 'volume',
+    },
+    {
+      name: `volume-${i + 1}-empty`,
+      about: `volume ${i + 1} is empty`,
+      faults: { volumes: change(i, () => new Uint8Array(0)) },
+      stage: 'volume',
+    },
+    {
+      name: `volume-${i + 1}-zero`,
+      about: `volume ${i + 1} is all zeros`,
+      faults: { volumes: change(i, (v) => new Uint8Array(v.length)) },
+      stage: 'volume',
+    },
+  ]),
+  {
+    name: 'volumes-swapped',
+    about: 'volumes 1 and 2 change places',
+    faults: { volumes: swap(0, 1) },
+    stage: 'volume',
+  },
+  {
+    name: 'volume-repeated',
+    about: 'volume 1 again as volume 2',
+    faults: { volumes: (v) => [v[0]!, v[0]!, v[2]!] },
+    stage: 'volume',
+  },
+  {
+    name: 'volume-plaintext',
+    about: 'plaintext of the right length instead of ciphertext',
+    faults: { volumes: change(0, (v) => v.map(() => 97)) },
+    stage: 'volume',
+  },
+  {
+    name: 'volume-count',
+    about: 'volumes sealed as parts of a file of 4',
+    faults: { count: 4 },
+    stage: 'volume',
+  },
+  {
+    name: 'volume-version',
+    about: 'volumes sealed under another version',
+    faults: { version: 2 },
+    stage: 'volume',
+  },
+  {
+    name: 'digest-total',
+    about: 'total_sha256, under the MAC and in the record, is not that of the volumes',
+    faults: { total: () => 'a'.repeat(64) },
+    stage: 'digest',
+  },
+];
+
+export const cases: Case[] = [...params, ...header, ...ring, ...sealedThings, ...record, ...volume];

@@ -1,0 +1,250 @@
+/**
+ * Writes the vectors. What each must come to is said in the cases, not found out by running the code. The bytes
+ * are the same at every run: `node client/vectors/generate.ts` and an unchanged folder belong together.
+ */
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { concat } from '../src/format/bytes.ts';
+import { labels } from '../src/format/engine.ts';
+import {
+  accountSalt,
+  type Bytes,
+  deriveAccountKeys,
+  deriveKek,
+  makeRing,
+  seal,
+  sealDirName,
+  sealFileName,
+  toBase64Url,
+} from '../src/index.ts';
+import { nodeEngine } from '../src/node/index.ts';
+import { type Base, buildFile, reproducible } from './builder.ts';
+import { cases, flip } from './file-cases.ts';
+import type { FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
+
+const native = nodeEngine();
+const engine = reproducible(native, 'szafa vectors');
+const username = 'wektor';
+const password = 'zażółć gęślą jaźń';
+const { kek } = await deriveAccountKeys(engine, username, password);
+const { ring, master } = await makeRing(engine, kek, await accountSalt(engine, username));
+
+function bytesOf(length: number): Bytes {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) bytes[i] = (i * 7 + 3) & 255;
+  return bytes;
+}
+
+function baseOf(length: number, more: Partial<Base> = {}): Base {
+  const metadata = { name: 'raport.txt', size: length, mtime: 1_767_225_600_000, type: 'text/plain' };
+  return { username, password, ring, master, plain: bytesOf(length), volumeSize: 64, metadata, ...more };
+}
+
+async function good(name: string, about: string, base: Base): Promise<FileVector> {
+  const file = await buildFile(engine, base);
+  return { name, about, ...file, expect: { name: base.metadata.name, plain: toBase64Url(base.plain) } };
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const files: FileVector[] = [];
+for (const length of [0, 1, 63, 64, 65, 127, 128, 129, 150]) {
+  files.push(await good(`good-${length}`, `${length} bytes in volumes of 64`, baseOf(length)));
+}
+const named = (name: string) => baseOf(10, { metadata: { name, size: 10 } });
+files.push(
+  await good('good-minimal', 'only what must be in the metadata', named('a')),
+  await good('good-long-name', 'a name that does not fit the record', named('ż'.repeat(300))),
+  await good('good-path', 'a path as a name', named('folder/inner/file.bin')),
+  await good('good-digest', 'with the digest of the plaintext', {
+    ...baseOf(10),
+    metadata: { name: 'd', size: 10, sha256: sha256(bytesOf(10)) },
+  }),
+  await good('good-unknown-metadata', 'a key that this version does not know', {
+    ...baseOf(10),
+    metadata: { name: 'd', size: 10, later: true } as Base['metadata'],
+  }),
+);
+const salt = engine.random(16);
+const otherKdf = { m: 47_104, t: 1, p: 1 };
+const otherKek = await deriveKek(engine, password, salt, otherKdf);
+const other = await makeRing(engine, otherKek, salt);
+files.push(
+  await good('good-other-kdf', 'a ring with its own salt and the weakest parameters', {
+    ...baseOf(10),
+    ring: { ...other.ring, kdf: otherKdf },
+    master: other.master,
+  }),
+);
+for (const { name, about, faults, stage, code = 'tampered' } of cases) {
+  files.push({ name, about, ...(await buildFile(engine, baseOf(150), faults)), expect: { stage, code } });
+}
+const wrongDigest = { ...baseOf(10), metadata: { name: 'd', size: 10, sha256: 'b'.repeat(64) } };
+files.push({
+  name: 'digest-plain',
+  about: 'the digest of the plaintext in the metadata is another',
+  ...(await buildFile(engine, wrongDigest)),
+  expect: { stage: 'digest', code: 'tampered' },
+});
+const [one, two] = [await buildFile(engine, baseOf(150)), await buildFile(engine, baseOf(150))];
+files.push(
+  {
+    name: 'volume-earlier',
+    about: 'volume 2 of an earlier upload of the same file',
+    ...one,
+    volumes: [one.volumes[0]!, two.volumes[1]!, one.volumes[2]!],
+    expect: { stage: 'volume', code: 'tampered' },
+  },
+  {
+    name: 'header-of-other',
+    about: 'the header of another file, whose record is known',
+    ...one,
+    enc_params: two.enc_params,
+    expect: { stage: 'record', code: 'tampered' },
+  },
+  {
+    name: 'file-of-other',
+    about: 'header and record of another file, volumes of this',
+    ...two,
+    volumes: one.volumes,
+    expect: { stage: 'volume', code: 'tampered' },
+  },
+  {
+    name: 'wrong-password',
+    about: 'another password',
+    ...one,
+    password: 'zazolc gesla jazn',
+    expect: { stage: 'ring', code: 'wrong-password' },
+  },
+);
+files.push({
+  name: 'good-other-user',
+  about: 'read from another account: the ring names its own salt, so file and password are enough',
+  ...one,
+  username: 'wektor2',
+  expect: { name: 'raport.txt', plain: toBase64Url(bytesOf(150)) },
+});
+const stranger = await makeRing(engine, engine.random(32), await accountSalt(engine, username));
+files.push({
+  name: 'ring-of-server',
+  about: 'ring, file key and MAC made by somebody who does not know the password',
+  ...(await buildFile(engine, baseOf(150, stranger))),
+  expect: { stage: 'ring', code: 'wrong-password' },
+});
+const master31 = await seal(engine, kek, labels.master, engine.random(31));
+files.push({
+  name: 'ring-31',
+  about: 'a master key of 31 bytes',
+  ...(await buildFile(engine, baseOf(150, { ring: { ...ring, sealedMaster: master31 } }))),
+  expect: { stage: 'ring', code: 'tampered' },
+});
+
+const kdfs: KdfVector[] = [];
+for (const [name, user, secret] of [
+  ['ascii', 'ewa', 'correct horse battery staple'],
+  ['composed', 'ewa', 'zażółć'],
+  ['decomposed', 'ewa', 'zażółć'.normalize('NFD')],
+  ['other-user', 'Ewa', 'correct horse battery staple'],
+] as const) {
+  const keys = await deriveAccountKeys(engine, user, secret);
+  kdfs.push({ name, username: user, password: secret, auth_secret: keys.authSecret, kek: keys.kek.toHex() });
+}
+
+const key = engine.random(32);
+const label = 'szafa/v1/test';
+const sealed = await seal(engine, key, label, bytesOf(40));
+const sealVector = (name: string, bytes: Bytes, expect: SealVector['expect'], more = {}): SealVector => ({
+  name,
+  key: key.toHex(),
+  label,
+  sealed: toBase64Url(bytes),
+  expect,
+  ...more,
+});
+const seals: SealVector[] = [
+  sealVector('good', sealed, { plain: bytesOf(40).toHex() }),
+  sealVector('good-empty', await seal(engine, key, label, new Uint8Array(0)), { plain: '' }),
+  sealVector('random', flip(sealed, 0), { fault: 'commitment' }),
+  sealVector('commitment', flip(sealed, 24), { fault: 'commitment' }),
+  sealVector('ciphertext', flip(sealed, 56), { fault: 'tag' }),
+  sealVector('tag', flip(sealed, -1), { fault: 'tag' }),
+  sealVector('shorter', sealed.slice(0, -1), { fault: 'tag' }),
+  sealVector('longer', concat(sealed, Uint8Array.of(0)), { fault: 'tag' }),
+  sealVector('too-short', sealed.slice(0, 71), { fault: 'length' }),
+  sealVector('empty', new Uint8Array(0), { fault: 'length' }),
+  sealVector('other-label', sealed, { fault: 'commitment' }, { label: 'szafa/v1/tesu' }),
+  sealVector('other-key', sealed, { fault: 'commitment' }, { key: '00'.repeat(32) }),
+];
+
+const names: NameVector[] = [];
+const total = sha256(bytesOf(5));
+const binding = { totalSha256: total, storedSize: 1234, count: 3 };
+const fields = {
+  kind: 'file',
+  key: master.toHex(),
+  total_sha256: total,
+  size: 1234,
+  chunk_count: 3,
+} as const;
+for (const name of ['', 'a', 'raport.txt', 'żółw/ß.bin', 'x'.repeat(174), 'y'.repeat(175), 'ż'.repeat(100)]) {
+  const cut = new TextEncoder().encode(name).length > 174;
+  const kept = cut ? name.slice(0, name.startsWith('y') ? 174 : 87) : name;
+  const text = await sealFileName(engine, master, name, binding);
+  names.push({ name: `file-${names.length}`, ...fields, text, expect: { name: kept, whole: !cut } });
+}
+const text = await sealFileName(engine, master, 'raport.txt', binding);
+const first = text[0] === 'A' ? 'B' : 'A';
+const nameFaults: [string, Partial<NameVector>][] = [
+  ['sha256', { total_sha256: '0'.repeat(64) }],
+  ['sha256-not-hex', { total_sha256: 'x'.repeat(64) }],
+  ['size', { size: 1235 }],
+  ['count', { chunk_count: 4 }],
+  ['key', { key: kek.toHex() }],
+  ['iv', { text: first + text.slice(1) }],
+  ['end', { text: `${text.slice(0, -4)}AAAA` }],
+  ['shorter', { text: text.slice(0, -4) }],
+  ['padding', { text: `${text}=` }],
+  ['plain', { text: 'raport.txt' }],
+  ['plain-letters', { text: 'CertificateOfIncorporation2026' }],
+  ['empty', { text: '' }],
+  ['as-directory', { kind: 'dir' }],
+];
+for (const [name, fault] of nameFaults)
+  names.push({ name: `file-${name}`, ...fields, text, ...fault, expect: null });
+for (const name of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
+  const sealedName = await sealDirName(engine, kek, name);
+  names.push({
+    name: `dir-${name.length}`,
+    kind: 'dir',
+    key: kek.toHex(),
+    text: sealedName,
+    expect: { name, whole: true },
+  });
+  names.push({
+    name: `dir-${name.length}-key`,
+    kind: 'dir',
+    key: master.toHex(),
+    text: sealedName,
+    expect: null,
+  });
+}
+
+const MIB = 1024 * 1024;
+const layouts: LayoutVector[] = [
+  { size: 0, volume_size: 8 * MIB, volume_count: 1 },
+  { size: 1, volume_size: 8 * MIB, volume_count: 1 },
+  { size: 8 * MIB, volume_size: 8 * MIB, volume_count: 1 },
+  { size: 8 * MIB + 1, volume_size: 8 * MIB, volume_count: 2 },
+  { size: 80_000 * MIB, volume_size: 8 * MIB, volume_count: 10_000 },
+  { size: 80_000 * MIB + 1, volume_size: 9 * MIB, volume_count: 8889 },
+  { size: 100_000 * MIB, volume_size: 10 * MIB, volume_count: 10_000 },
+  { size: 150, wish: 64, volume_size: 64, volume_count: 3 },
+  { size: 700_000, wish: 64, volume_size: MIB, volume_count: 1 },
+];
+
+const counts: string[] = [];
+for (const [name, vectors] of Object.entries({ files, kdfs, seals, names, layouts })) {
+  writeFileSync(new URL(`./${name}.json`, import.meta.url), `${JSON.stringify(vectors, null, 1)}\n`);
+  counts.push(`${name} ${vectors.length}`);
+}
+console.log(counts.join(', '));
+await native.close();

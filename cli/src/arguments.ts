@@ -1,0 +1,100 @@
+import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
+import { commands } from './command-table.ts';
+import { UsageError } from './errors.ts';
+import { commonOptions, type Flags, type OptionName, options } from './options.ts';
+import { plural } from './text.ts';
+
+export interface Parsed {
+  /** Undefined for `szafa` alone, `--help` and `--version`. */
+  command?: string;
+  args: string[];
+  flags: Flags;
+  version: boolean;
+}
+
+type Descriptors = Record<string, ParseArgsOptionDescriptor>;
+
+function descriptors(names: Iterable<string>): Descriptors {
+  const known: Descriptors = {};
+  for (const name of names) {
+    const { value, short } = options[name as OptionName];
+    known[name] = { type: value ? 'string' : 'boolean', ...(short && { short }) };
+  }
+  return known;
+}
+
+/** The command is the first word; options may stand before it. */
+function splitCommand(argv: string[]): { command: string | undefined; rest: string[] } {
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at]!;
+    if (!word.startsWith('-') || word === '-') return { command: word, rest: argv.toSpliced(at, 1) };
+    const long = word.startsWith('--') ? word.slice(2) : undefined;
+    const name = Object.entries(commonOptions).find(
+      ([key, option]) => key === long || ('short' in option && `-${option.short}` === word),
+    );
+    if (name && 'value' in name[1]) at++;
+  }
+  return { command: undefined, rest: argv };
+}
+
+function parse(argv: string[], known: Descriptors, help: string) {
+  try {
+    return parseArgs({ args: argv, options: known, allowPositionals: true, strict: true });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    if (!code.startsWith('ERR_PARSE_ARGS')) throw error;
+    throw new UsageError(wordOf(error as Error), help);
+  }
+}
+
+/** Node's first sentence, in our manner. */
+function wordOf(error: Error): string {
+  const [first = ''] = error.message.split('\n');
+  const [sentence = ''] = first.split(/\. (?=[A-Z])/);
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
+}
+
+export function parseArguments(argv: string[]): Parsed {
+  const all = 'see szafa --help';
+  const { command, rest } = splitCommand(argv);
+  if (command === undefined || command === 'help') {
+    const known = { ...descriptors(Object.keys(commonOptions)), version: { type: 'boolean' } } as const;
+    const { values, positionals } = parse(rest, known, all);
+    const { version, ...flags } = values as Flags & { version?: boolean };
+    const [about] = positionals;
+    if (about !== undefined) checkKnown(about);
+    return {
+      ...(about !== undefined && { command: about }),
+      args: [],
+      flags: { ...flags, help: !version },
+      version: version ?? false,
+    };
+  }
+  const entry = checkKnown(command);
+  const help = `see szafa ${command} --help`;
+  const known = descriptors([...Object.keys(commonOptions), ...entry.options]);
+  const { values, positionals } = parse(rest, known, help);
+  const flags = values as Flags;
+  if (!flags.help) checkCount(command, positionals, help);
+  return { command, args: positionals, flags, version: false };
+}
+
+function checkKnown(command: string) {
+  const entry = Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (entry) return entry;
+  const near = Object.keys(commands).find((name) => name.startsWith(command) || command.startsWith(name));
+  const hint = near ? `did you mean szafa ${near}? All commands: szafa --help` : 'all commands: szafa --help';
+  throw new UsageError(`there is no command "${command}"`, hint);
+}
+
+function checkCount(command: string, args: string[], hint: string): void {
+  const {
+    args: [least, most],
+    usage,
+  } = commands[command]!;
+  if (args.length < least) throw new UsageError(`${command} needs ${usage}`, hint);
+  if (args.length > most) {
+    const takes = most === 0 ? 'no argument' : `at most ${plural(most, 'argument')}`;
+    throw new UsageError(`${command} takes ${takes}, not ${args.length}`, hint);
+  }
+}

@@ -1,0 +1,75 @@
+import { type Exit, exits, Reported } from './errors.ts';
+import { explain, isFatal } from './explain.ts';
+import type { Output } from './output.ts';
+import { plural } from './text.ts';
+
+export interface BatchOptions<T> {
+  out: Output;
+  signal: AbortSignal;
+  /** Items at once. */
+  parallel: number;
+  /** The item in an error message. */
+  about: (item: T) => string;
+}
+
+/** Failures of several items: each is told at once, the whole gets its exit code at the end. */
+export class Batch {
+  readonly #out: Output;
+  done = 0;
+  failed = 0;
+  left = 0;
+  #exit: Exit = exits.failed;
+
+  constructor(out: Output) {
+    this.#out = out;
+  }
+
+  fail(error: unknown, about: string): void {
+    const explained = explain(error);
+    this.failed++;
+    if (explained.exit !== exits.usage) this.#exit = explained.exit;
+    this.#out.error(explained, about);
+  }
+
+  /** Runs the work on all items. What would fail for all of them stops the rest. */
+  async run<T>(
+    items: Iterable<T>,
+    options: BatchOptions<T>,
+    work: (item: T) => Promise<void>,
+  ): Promise<void> {
+    const { signal, parallel, about } = options;
+    const queue = items[Symbol.iterator]();
+    let stopped = false;
+    const lane = async () => {
+      for (let next = queue.next(); !next.done; next = queue.next()) {
+        if (stopped || signal.aborted) {
+          this.left++;
+          continue;
+        }
+        try {
+          await work(next.value);
+          this.done++;
+        } catch (error) {
+          if (signal.aborted) return;
+          stopped ||= isFatal(error);
+          this.fail(error, about(next.value));
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, lane));
+    signal.throwIfAborted();
+  }
+
+  /** The exit code of the whole, as an error that was told already. */
+  finish(): void {
+    if (this.failed === 0) return;
+    const all = this.done + this.failed + this.left;
+    if (all === 1) throw new Reported(this.#exit);
+    const exit = this.done > 0 ? exits.someFailed : this.#exit;
+    const rest = this.left > 0 ? `, ${this.left} not tried` : '';
+    const message = `${this.failed} of ${plural(all, 'item')} failed${rest}`;
+    const hint = 'the same command again takes care of what is missing';
+    this.#out.error({ code: 'some-failed', message, hint, exit });
+    throw new Reported(exit);
+  }
+}

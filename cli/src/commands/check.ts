@@ -1,0 +1,55 @@
+import type { Entry } from '@szafa/client/node';
+import { Batch } from '../batch.ts';
+import type { Command } from '../command.ts';
+import { connect } from '../connection.ts';
+import { Lookup } from '../lookup.ts';
+import { Progress } from '../progress/progress.ts';
+import { chooseFiles } from '../selection.ts';
+import { formatBytes, oneLine } from '../text.ts';
+import { summarize, transfersOf, volumesAtOnce } from '../transfers.ts';
+
+export const command: Command = async (invocation) => {
+  const { out, signal } = invocation;
+  const began = performance.now();
+  const transfers = transfersOf(invocation);
+  await using connection = await connect(invocation, { keys: 'needed', transfers });
+  const { szafa } = connection;
+  const batch = new Batch(out);
+  const files = await chooseFiles(new Lookup(szafa, signal), invocation, batch);
+  const lanes = Math.min(transfers, Math.max(1, files.length));
+  const progress = new Progress(out);
+  progress.expect(
+    files.length,
+    files.reduce((sum, { size }) => sum + size, 0),
+  );
+  let bytes = 0;
+  try {
+    const options = { out, signal, parallel: lanes, about: ({ name }: Entry) => name };
+    await batch.run(files, options, async (entry) => {
+      const track = progress.start(entry.name, entry.size);
+      let succeeded = false;
+      try {
+        // A name in the list that belongs to another file is as bad as a wrong volume.
+        if (entry.problem) throw entry.problem;
+        const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
+        const onProgress = ({ done, total }: { done: number; total: number }) =>
+          track.update('receive', done, total);
+        await remote.verify({ signal, parallel: volumesAtOnce(lanes), onProgress });
+        succeeded = true;
+        const { name, size } = remote.metadata;
+        bytes += size;
+        out.done(
+          'checked',
+          { file_id: entry.fileId, name, size },
+          `good ${oneLine(name)}  ${formatBytes(size)}`,
+        );
+      } finally {
+        track.end(succeeded);
+      }
+    });
+  } finally {
+    progress.close();
+  }
+  summarize(out, 'checked', batch.done, bytes, began);
+  batch.finish();
+};

@@ -1,0 +1,54 @@
+import { Szafa, toBase64Url } from '@szafa/client/node';
+import { checkPassword, cleanUsername } from '@szafa/protocol';
+import type { Command, Invocation } from '../command.ts';
+import { clientOptions, explainLogin, sameServer } from '../connection.ts';
+import { UsageError } from '../errors.ts';
+import { ask, canAsk, readSecret } from '../question.ts';
+import { SessionStore } from '../session-store.ts';
+import { oneLine } from '../text.ts';
+
+async function userOf({ args, settings, signal }: Invocation, kept: string | undefined): Promise<string> {
+  const given = args[0] ?? settings.user ?? kept;
+  if (given !== undefined) return given;
+  if (!canAsk()) throw new UsageError('no username', 'give it after the command, or set SZ_USER');
+  return ask('username: ', signal);
+}
+
+async function enter(how: 'register' | 'login', invocation: Invocation): Promise<void> {
+  const { settings, flags, out, signal } = invocation;
+  const store = new SessionStore(settings.config);
+  const kept = await store.load();
+  const given = settings.server ?? kept?.server;
+  if (given === undefined) throw new UsageError('no service is known', 'give its address: --server URL');
+  const server = sameServer(given);
+  const username = cleanUsername(await userOf(invocation, how === 'login' ? kept?.username : undefined));
+  const twice = how === 'register';
+  const password = checkPassword(
+    await readSecret({ source: settings.password, what: 'password', twice, signal }),
+  );
+  const wanted = flags.passphrase || settings.passphrase.text || settings.passphrase.file;
+  const passphrase = wanted
+    ? await readSecret({ source: settings.passphrase, what: 'passphrase', twice, signal })
+    : undefined;
+  if (passphrase === '') throw new UsageError('the passphrase is empty', 'choose a longer one');
+  const { options, close } = clientOptions(invocation, server);
+  try {
+    const secrets = { username, password, passphrase, raw: flags['raw-password'] };
+    const szafa = await Szafa[how](options, secrets).catch(explainLogin);
+    const kek = szafa.keyring.unlocked ? { kek: toBase64Url(szafa.keyring.kek) } : {};
+    await store.save({ server, username, token: szafa.token!, ...kek });
+  } finally {
+    await close();
+  }
+  const verb = how === 'register' ? 'registered and logged in' : 'logged in';
+  out.done('session', { server, username }, `${verb} as ${username} at ${oneLine(server)}`);
+  if (flags['raw-password'] && passphrase === undefined) {
+    out.note(
+      'locked',
+      'the service knows a raw password, so no file can be sealed with it: log in with --passphrase',
+    );
+  }
+}
+
+export const register: Command = (invocation) => enter('register', invocation);
+export const login: Command = (invocation) => enter('login', invocation);

@@ -1,0 +1,213 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  downloadToFile,
+  type Entry,
+  ExistsError,
+  fileJournal,
+  type RemoteFile,
+  type Szafa,
+  safeSegments,
+} from '@szafa/client/node';
+import { Batch } from '../batch.ts';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { localState } from '../existing.ts';
+import { Lookup, ROOT } from '../lookup.ts';
+import { Progress, type Track } from '../progress/progress.ts';
+import { chooseFiles, newestOnly } from '../selection.ts';
+import { formatBytes, oneLine } from '../text.ts';
+import { summarize, transfersOf, volumesAtOnce } from '../transfers.ts';
+
+const STDOUT = '-';
+
+/** Where files go: a file, or a folder they are put below. */
+type Place = { file: string } | { folder: string };
+
+interface Get {
+  invocation: Invocation;
+  szafa: Szafa;
+  progress: Progress;
+  place: Place;
+  parallel: number;
+  /** Paths that are taken: two names may become the same path. */
+  taken: Map<string, string>;
+  bytes: number;
+}
+
+async function placeFor({ args, flags }: Invocation): Promise<Place> {
+  const { output, dir } = flags;
+  const whole = args.length === 0;
+  if (output === undefined) {
+    return { folder: whole && dir !== undefined && dir !== ROOT ? join(...safeSegments(dir)) : '.' };
+  }
+  if (whole || args.length > 1 || output.endsWith('/')) return { folder: output };
+  const isFolder = await stat(output).then(
+    (stats) => stats.isDirectory(),
+    () => false, // not there yet: it is the file's own name
+  );
+  return isFolder ? { folder: output } : { file: output };
+}
+
+function checkUsage({ args, flags }: Invocation): void {
+  if (args.length === 0 && flags.dir === undefined) {
+    throw new UsageError(
+      'get needs NAME or ID, or --dir NAME for a whole directory',
+      'szafa ls shows names and IDs',
+    );
+  }
+  if (flags.output === STDOUT && args.length !== 1) {
+    throw new UsageError('standard output takes one file', 'name one, or give --output a folder');
+  }
+  if (flags.output === '') throw new UsageError('--output is empty', 'give a file or a folder');
+}
+
+function claimPath({ place, taken }: Get, remote: RemoteFile): string {
+  const { name } = remote.metadata;
+  const path = 'file' in place ? place.file : join(place.folder, ...safeSegments(name));
+  const other = taken.get(path);
+  if (other !== undefined) {
+    const message = `would be written to the same path as "${oneLine(other)}"`;
+    throw new CliError('same-path', message, 'get it by its ID, with another --output');
+  }
+  taken.set(path, name);
+  return path;
+}
+
+async function receive(get: Get, entry: Entry): Promise<void> {
+  const { invocation, szafa, progress, parallel } = get;
+  const { flags, settings, out, signal } = invocation;
+  const track = progress.start(entry.name, entry.size);
+  track.phase = 'receive';
+  let succeeded = false;
+  try {
+    const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
+    const { metadata, fileId } = remote;
+    track.update('receive', 0, metadata.size);
+    const path = claimPath(get, remote);
+    const { name, size } = metadata;
+    const state = await localState(path, metadata);
+    if (state === 'same') {
+      succeeded = true;
+      out.done(
+        'skipped',
+        { file_id: fileId, name, path, reason: 'already there' },
+        `${oneLine(path)} is already there`,
+      );
+      return;
+    }
+    if (state === 'other' && !flags.yes) throw new ExistsError(path);
+    await mkdir(dirname(path), { recursive: true });
+    const { resumed } = await downloadToFile(remote, path, {
+      journal: fileJournal(join(settings.config, 'journal')),
+      overwrite: flags.yes,
+      parallel,
+      signal,
+      onProgress: ({ done, total }) => track.update('receive', done, total),
+    });
+    succeeded = true;
+    get.bytes += size;
+    const again = resumed > 0 ? `, ${resumed} of ${remote.layout.count} volumes were there` : '';
+    out.done(
+      'downloaded',
+      { file_id: fileId, name, path, size, volumes: remote.layout.count, resumed },
+      `got ${oneLine(path)}  ${formatBytes(size)}${again}`,
+    );
+  } finally {
+    track.end(succeeded);
+  }
+}
+
+function writeOut(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(bytes, (error) => (error ? reject(outputError(error)) : resolve()));
+  });
+}
+
+function outputError(cause: NodeJS.ErrnoException): Error {
+  if (cause.code !== 'EPIPE') return cause;
+  return new CliError(
+    'output-closed',
+    'standard output was closed',
+    'the program behind the pipe ended early',
+    1,
+    { cause },
+  );
+}
+
+/** Each volume is verified before it is passed on; only exit code 0 says that the whole was. */
+async function pour(get: Get, entry: Entry, track: Track): Promise<void> {
+  const { szafa, parallel, invocation } = get;
+  const { out, signal } = invocation;
+  const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
+  const { name, size } = remote.metadata;
+  const onProgress = ({ done, total }: { done: number; total: number }) =>
+    track.update('receive', done, total);
+  for await (const volume of remote.volumes({ signal, parallel, onProgress })) {
+    await writeOut(volume.bytes);
+    volume.release();
+  }
+  get.bytes += size;
+  out.done(
+    'downloaded',
+    { file_id: entry.fileId, name, path: STDOUT, size },
+    `got ${oneLine(name)}  ${formatBytes(size)}`,
+  );
+}
+
+async function receiveToStdout(get: Get, entry: Entry): Promise<void> {
+  // The callback of the write has the error; without a listener the event would end the process.
+  process.stdout.on('error', () => {});
+  const track = get.progress.start(entry.name, entry.size);
+  let succeeded = false;
+  try {
+    await pour(get, entry, track);
+    succeeded = true;
+  } finally {
+    track.end(succeeded);
+  }
+}
+
+export const command: Command = async (invocation) => {
+  const { args, flags, out, signal } = invocation;
+  checkUsage(invocation);
+  const toStdout = flags.output === STDOUT;
+  out.dataOnStdout = toStdout;
+  const began = performance.now();
+  const transfers = transfersOf(invocation);
+  await using connection = await connect(invocation, { keys: 'needed', transfers });
+  const { szafa } = connection;
+  const lookup = new Lookup(szafa, signal);
+  const batch = new Batch(out);
+  const chosen = await chooseFiles(lookup, invocation, batch);
+  const files = args.length === 0 ? newestOnly(chosen, out) : chosen;
+  const lanes = Math.min(transfers, Math.max(1, files.length));
+  const progress = new Progress(out);
+  progress.expect(
+    files.length,
+    files.reduce((sum, { size }) => sum + size, 0),
+  );
+  const place = toStdout ? { file: STDOUT } : await placeFor(invocation);
+  const get: Get = {
+    invocation,
+    szafa,
+    progress,
+    place,
+    parallel: volumesAtOnce(lanes),
+    taken: new Map(),
+    bytes: 0,
+  };
+  try {
+    const options = { out, signal, parallel: lanes, about: ({ name }: Entry) => name };
+    await batch.run(files, options, (entry) =>
+      toStdout ? receiveToStdout(get, entry) : receive(get, entry),
+    );
+  } finally {
+    progress.close();
+  }
+  if (args.length === 0 && files.length === 0)
+    out.note('empty', `the directory ${oneLine(flags.dir ?? '')} is empty`);
+  summarize(out, 'got', batch.done, get.bytes, began);
+  batch.finish();
+};

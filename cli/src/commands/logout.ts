@@ -1,0 +1,33 @@
+import type { Command } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError } from '../errors.ts';
+import { explain } from '../explain.ts';
+import { SessionStore } from '../session-store.ts';
+
+/** The keys leave this machine whether or not the service can be told. */
+export const command: Command = async (invocation) => {
+  const { settings, out, signal } = invocation;
+  const store = new SessionStore(settings.config);
+  const kept = await store.load();
+  if (!kept && settings.token === undefined) {
+    throw new CliError('not-logged-in', 'not logged in', 'there is no session to end');
+  }
+  let failure: unknown;
+  try {
+    await using connection = await connect(invocation, { keys: 'none' });
+    await connection.szafa.logout({ signal });
+  } catch (error) {
+    failure = error;
+  }
+  await store.remove();
+  if (failure !== undefined) {
+    signal.throwIfAborted();
+    const { code, message } = explain(failure);
+    // A token that is not known any more is what a logout brings about.
+    if (code !== 'unauthorized') {
+      const hint = 'the keys are removed from this machine; the token ends by itself after some weeks';
+      throw new CliError(code, `the service could not be told: ${message}`, hint, 1, { cause: failure });
+    }
+  }
+  out.done('logout', { server: kept?.server, username: kept?.username }, 'logged out');
+};

@@ -1,0 +1,26 @@
+import type { Command } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { Lookup, ROOT } from '../lookup.ts';
+import { canAsk, confirm } from '../question.ts';
+import { oneLine, plural } from '../text.ts';
+
+export const command: Command = async (invocation) => {
+  const { args, flags, out, signal } = invocation;
+  const given = args[0]!;
+  if (given === ROOT) throw new UsageError('the root cannot be removed', 'name a directory');
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const lookup = new Lookup(connection.szafa, signal);
+  const { dirId, name, fileCount } = await lookup.dir(given.replace(/\/$/, ''));
+  const moved = `its ${plural(fileCount, 'file')} will move to the root`;
+  if (fileCount > 0 && !flags.yes) {
+    const shown = oneLine(name);
+    if (!canAsk())
+      throw new CliError('not-empty', `${shown}/ is not empty: ${moved}`, 'say --yes if that is right');
+    if (!(await confirm(`remove ${shown}/? ${moved}.`, signal))) {
+      throw new CliError('kept', `${shown}/ was kept`, 'nothing was changed');
+    }
+  }
+  await connection.szafa.api.deleteDir(dirId, { signal });
+  out.done('removed', { dir_id: dirId, name, files_moved: fileCount }, `removed ${oneLine(name)}/`);
+};

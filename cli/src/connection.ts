@@ -1,0 +1,168 @@
+import {
+  type ConnectOptions,
+  fileRings,
+  nodeEngine,
+  nodeTransport,
+  rateLimit,
+  Szafa,
+} from '@szafa/client/node';
+import type { Invocation } from './command.ts';
+import { CliError, exits, UsageError } from './errors.ts';
+import { explain } from './explain.ts';
+import { parseRate } from './quantities.ts';
+import { givenSecret, readSecret } from './question.ts';
+import { type KeptSession, SessionStore } from './session-store.ts';
+import { oneLine } from './text.ts';
+
+/** Set by the packing script: the source of the SDK's worker, which has no file of its own there. */
+declare const SZAFA_WORKER: string | undefined;
+
+const TRANSFER_RETRY_S = 120;
+const RETRY_S = 10;
+
+export interface ConnectionNeeds {
+  /** `needed`: asks for the password where no key is kept; `useful`: goes on without. */
+  keys: 'needed' | 'useful' | 'none';
+  /** How many files at once; a command that transfers waits longer for a service that is away. */
+  transfers?: number;
+}
+
+/** A session with the service, and what has to be closed after it. */
+export class Connection {
+  readonly szafa: Szafa;
+  readonly #close: () => Promise<void>;
+
+  constructor(szafa: Szafa, close: () => Promise<void>) {
+    this.szafa = szafa;
+    this.#close = close;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close();
+  }
+}
+
+/** Engine, transport and retries for one command. */
+export function clientOptions(invocation: Invocation, server: string, transfers?: number) {
+  const { flags, settings, out, signal } = invocation;
+  const worker =
+    typeof SZAFA_WORKER === 'undefined'
+      ? undefined
+      : new URL(`data:text/javascript;base64,${Buffer.from(SZAFA_WORKER).toString('base64')}`);
+  const engine = nodeEngine({ worker });
+  const throttle = flags.bwlimit === undefined ? undefined : rateLimit(parseRate('bwlimit', flags.bwlimit));
+  const transport = nodeTransport({ connections: Math.max(16, (transfers ?? 1) * 4), throttle });
+  const seconds = settings.retrySeconds ?? (transfers === undefined ? RETRY_S : TRANSFER_RETRY_S);
+  let told = 0;
+  const onRetry = (error: Error) => {
+    // Several transfers meet the same trouble at once.
+    if (Date.now() - told < 5000) return;
+    told = Date.now();
+    out.note('retry', `${oneLine(error.message)}; trying again for up to ${seconds} s`);
+  };
+  const options: ConnectOptions = {
+    server,
+    engine,
+    transport,
+    retry: { forMs: seconds * 1000 },
+    onRetry,
+    rings: fileRings(settings.config, server),
+    signal,
+  };
+  const close = async () => {
+    transport.close();
+    await engine.close();
+  };
+  return { options, close };
+}
+
+/** The same address in one way of writing. */
+export function sameServer(server: string): string {
+  try {
+    const { origin, pathname, protocol } = new URL(server);
+    if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
+    return `${origin}${pathname.replace(/\/+$/, '')}`;
+  } catch {
+    throw new UsageError(`"${oneLine(server)}" is not an address`, 'give one like https://szafa.example');
+  }
+}
+
+/** The session of this command: SZ_TOKEN, the kept one, or a login for this command alone. */
+export async function connect(invocation: Invocation, needs: ConnectionNeeds): Promise<Connection> {
+  const { settings } = invocation;
+  const kept = await new SessionStore(settings.config).load();
+  const server = settings.server ?? kept?.server;
+  if (server === undefined) {
+    throw new UsageError('no service is known', 'log in first: szafa login --server URL');
+  }
+  const address = sameServer(server);
+  const own =
+    kept && sameServer(kept.server) === address && (settings.user ?? kept.username) === kept.username
+      ? kept
+      : undefined;
+  const { options, close } = clientOptions(invocation, address, needs.transfers);
+  try {
+    if (settings.token !== undefined || own) {
+      return new Connection(await resume(invocation, needs, options, own), close);
+    }
+    return await enterOnce(invocation, needs, options, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function resume(
+  { settings, signal }: Invocation,
+  { keys }: ConnectionNeeds,
+  options: ConnectOptions,
+  own: KeptSession | undefined,
+): Promise<Szafa> {
+  const token = settings.token ?? own!.token;
+  const known = settings.user ?? own?.username;
+  const bare = await Szafa.open(options, { username: known ?? '', token });
+  const username = known ?? (await bare.api.me({ signal })).username;
+  if (keys === 'none') return Szafa.open(options, { username, token });
+  if (own?.kek !== undefined) {
+    return Szafa.open(options, { username, token, kek: new Uint8Array(Buffer.from(own.kek, 'base64url')) });
+  }
+  if (own) return Szafa.open(options, { username, token }); // logged in with a raw password: no keys, and said so
+  const source =
+    settings.passphrase.text || settings.passphrase.file ? settings.passphrase : settings.password;
+  const secret =
+    keys === 'useful'
+      ? await givenSecret(source, 'password')
+      : await readSecret({ source, what: 'password', signal });
+  return Szafa.open(options, { username, token, secret });
+}
+
+/** A login for one command, ended with it: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is kept. */
+async function enterOnce(
+  { settings, signal }: Invocation,
+  { keys }: ConnectionNeeds,
+  options: ConnectOptions,
+  close: () => Promise<void>,
+): Promise<Connection> {
+  const password = await givenSecret(settings.password, 'password');
+  if (password === undefined || settings.user === undefined) {
+    throw new CliError('not-logged-in', 'not logged in', 'log in first: szafa login');
+  }
+  const passphrase = keys === 'none' ? undefined : await givenSecret(settings.passphrase, 'passphrase');
+  const secrets = { username: settings.user, password, passphrase };
+  const szafa = await Szafa.login(options, secrets).catch(explainLogin);
+  return new Connection(szafa, async () => {
+    // The token would end by itself; an answer is not worth waiting long for.
+    await szafa.logout({ signal: AbortSignal.any([AbortSignal.timeout(2000), signal]) }).catch(() => {});
+    await close();
+  });
+}
+
+/** A refused login is a wrong password, and has its own exit code. */
+export function explainLogin(error: unknown): never {
+  const { code, message } = explain(error);
+  if (code !== 'unauthorized') throw error;
+  const hint = 'check username and password; accounts made by other clients need --raw-password';
+  throw new CliError('wrong-password', `the login was refused: ${message}`, hint, exits.wrongPassword, {
+    cause: error,
+  });
+}

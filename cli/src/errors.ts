@@ -1,0 +1,58 @@
+/** Documented in docs/cli.md; scripts depend on them. */
+export const exits = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  someFailed: 3,
+  wrongPassword: 12,
+  interrupted: 130,
+} as const;
+
+export type Exit = (typeof exits)[keyof typeof exits];
+
+/** Something the person at the terminal has to know: what, and what to do next. */
+export class CliError extends Error {
+  override name = 'CliError';
+  readonly code: string;
+  readonly hint: string;
+  readonly exit: Exit;
+
+  constructor(
+    code: string,
+    message: string,
+    hint: string,
+    exit: Exit = exits.failed,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.code = code;
+    this.hint = hint;
+    this.exit = exit;
+  }
+}
+
+export class UsageError extends CliError {
+  override name = 'UsageError';
+
+  constructor(message: string, hint: string) {
+    super('usage', message, hint, exits.usage);
+  }
+}
+
+/** The reason every running call is given when Ctrl-C or a signal ends the command. */
+export class Interrupted extends CliError {
+  override name = 'Interrupted';
+
+  constructor() {
+    super('interrupted', 'interrupted', 'the same command again goes on where it stopped', exits.interrupted);
+  }
+}
+
+/** Failures that were told one by one already. */
+export class Reported extends CliError {
+  override name = 'Reported';
+
+  constructor(exit: Exit) {
+    super('reported', 'failed', '', exit);
+  }
+}

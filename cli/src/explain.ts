@@ -1,0 +1,151 @@
+import type { ApiError, NetworkError, SzafaError } from '@szafa/client';
+import { CliError, type Exit, exits } from './errors.ts';
+
+export interface Explained {
+  code: string;
+  message: string;
+  hint: string;
+  exit: Exit;
+}
+
+const LOGIN = 'log in again: szafa login';
+
+/** Errors of the system, in words. */
+const system: Record<string, [message: string, hint: string]> = {
+  ENOENT: ['no such file or folder', 'check the path'],
+  EACCES: ['no permission', 'check who may read and write it'],
+  EPERM: ['not permitted', 'check who may read and write it'],
+  ENOSPC: ['no space left on the disk', 'free some space, then run the same command again'],
+  EDQUOT: ['your quota on this disk is used up', 'free some space, then run the same command again'],
+  EROFS: ['the disk is read-only', 'choose another place with --output'],
+  EISDIR: ['is a folder', 'choose another name with --output'],
+  ENOTDIR: ['a part of the path is not a folder', 'choose another place with --output'],
+  ENAMETOOLONG: ['the path is too long', 'choose a shorter one with --output'],
+  EMFILE: ['too many open files', 'use fewer --transfers, or raise the limit (ulimit -n)'],
+  EIO: ['the disk reported an error', 'check the disk'],
+  ELOOP: ['too many symbolic links', 'check the path'],
+  EXDEV: ['the folder is on another disk', 'choose another place with --output'],
+  EFBIG: ['the file is too large for this disk', 'choose another place with --output'],
+};
+
+function isSystemError(error: Error): error is NodeJS.ErrnoException & { code: string } {
+  return typeof (error as NodeJS.ErrnoException).syscall === 'string' && 'code' in error;
+}
+
+/** Told apart by what every error of the SDK has, so that a wrong argument need not load the SDK. */
+function isSzafaError(error: Error): error is SzafaError {
+  const { code } = error as Partial<SzafaError>;
+  return typeof code === 'string' && !isSystemError(error) && !code.startsWith('ERR_');
+}
+
+function explainApi(error: ApiError): [hint: string, exit?: Exit] {
+  switch (error.kind) {
+    case 'unauthorized':
+      return [LOGIN];
+    case 'forbidden':
+      return [
+        'it belongs to another account, or the service does not allow this; szafa whoami says who you are',
+      ];
+    case 'not-found':
+      return ['it may have been removed meanwhile; szafa ls shows what is there'];
+    case 'conflict':
+      return ['see szafa ls, and try again'];
+    case 'too-large':
+      return ['larger volumes make fewer of them: --volume-size 64M'];
+    case 'rate-limited':
+      return [`too many attempts; wait ${Math.ceil(error.retryAfter ?? 60)} s`];
+    case 'no-space':
+      return [
+        'free some space with szafa rm, or ask whoever runs the service; szafa quota shows what is left',
+      ];
+    case 'server':
+      return ['the service has a problem; its log says more. The same command again goes on'];
+    case 'bad-request':
+      return ['change what it names; szafa --help shows the limits of the command'];
+    default:
+      return ['is the address right, and is it this service?'];
+  }
+}
+
+function explainNetwork(error: NetworkError): string {
+  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code ?? '';
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    const now = new Date().toISOString().slice(0, 16).replace('T', ' ');
+    return `this machine's clock says ${now} UTC; if that is right, the certificate has to be renewed`;
+  }
+  if (error.certificate) {
+    return 'check the address; for a certificate of your own set NODE_EXTRA_CA_CERTS to its authority';
+  }
+  if (code === 'ENOTFOUND') return 'check the address (--server, SZ_SERVER)';
+  return 'check the network and the address, then run the same command again: it goes on where it stopped';
+}
+
+const hints: Record<string, string> = {
+  locked: 'log in with the password that opens the files, or with --passphrase: szafa login',
+  'not-the-service': 'check the address (--server, SZ_SERVER): a proxy or a login page may stand in between',
+  address: 'give an address like https://szafa.example',
+  tampered: 'do not use this file: the service, or someone on the way, changed it',
+  unsupported: 'another client made it; open it there, or look for a newer szafa',
+  'file-changed': 'wait until nobody writes to it, then run the same command again',
+  name: 'choose another name, or --dir',
+  exists: 'overwrite it with --yes, or choose another place with --output',
+  'not-a-file': 'name files or folders',
+  'pull-address': 'give an address of this machine with --pull-address, or leave --pull out',
+  incomplete: 'the service has a problem; run the same command again later',
+};
+
+/** Any error as one line, what to do next, and the exit code. */
+export function explain(error: unknown): Explained {
+  if (error instanceof CliError) return error;
+  if (!(error instanceof Error)) return unknown(String(error));
+  if (isSystemError(error)) {
+    const [message, hint] = system[error.code] ?? [error.message, 'see what the system says'];
+    return { code: error.code, message, hint, exit: exits.failed };
+  }
+  if (error.name === 'RuleError') {
+    return { code: 'rule', message: error.message, hint: 'choose another one', exit: exits.usage };
+  }
+  if (error.name === 'RangeError' && /volume/.test(error.message)) {
+    return { code: 'usage', message: error.message, hint: 'try --volume-size 8M', exit: exits.usage };
+  }
+  if (!isSzafaError(error)) return unknown(error.message);
+  const { code, message } = error;
+  if (code === 'wrong-password') {
+    const hint = 'check the password; files may be under a passphrase of their own: szafa login --passphrase';
+    return { code, message, hint, exit: exits.wrongPassword };
+  }
+  if (code === 'api') {
+    const [hint, exit = exits.failed] = explainApi(error as ApiError);
+    return { code: (error as ApiError).kind, message, hint, exit };
+  }
+  if (code === 'network') {
+    return { code, message, hint: explainNetwork(error as NetworkError), exit: exits.failed };
+  }
+  return { code, message, hint: hints[code] ?? 'try again', exit: exits.failed };
+}
+
+function unknown(message: string): Explained {
+  const hint = 'this should not happen; please report it with the command you gave';
+  return { code: 'internal', message, hint, exit: exits.failed };
+}
+
+/** Errors after which the other items of the same command would fail as well. */
+export function isFatal(error: unknown): boolean {
+  const { code } = explain(error);
+  return FATAL.has(code);
+}
+
+const FATAL = new Set([
+  'interrupted',
+  'network',
+  'unauthorized',
+  'not-the-service',
+  'locked',
+  'wrong-password',
+  'no-space',
+  'rate-limited',
+  'pull-address',
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+]);

@@ -1,0 +1,104 @@
+import type { DirEntry, Entry, Szafa } from '@szafa/client/node';
+import { CliError } from './errors.ts';
+import type { Output } from './output.ts';
+import { oneLine, shorten } from './text.ts';
+
+export const ROOT = '/';
+
+/** What to do with several files of one name in one directory. */
+export type Versions = 'newest' | 'refuse';
+
+const show = (name: string) => `"${shorten(oneLine(name), 120)}"`;
+
+/** Finds files and directories by what a person types. Everything is listed once. */
+export class Lookup {
+  readonly #szafa: Szafa;
+  readonly #signal: AbortSignal;
+  readonly #lists = new Map<number | undefined, Promise<Entry[]>>();
+  #dirs: Promise<DirEntry[]> | undefined;
+
+  constructor(szafa: Szafa, signal: AbortSignal) {
+    this.#szafa = szafa;
+    this.#signal = signal;
+  }
+
+  dirs(): Promise<DirEntry[]> {
+    this.#dirs ??= this.#szafa.dirs({ signal: this.#signal });
+    return this.#dirs;
+  }
+
+  /** All files, or those of one directory (0 is the root), newest first. */
+  list(dirId?: number): Promise<Entry[]> {
+    let list = this.#lists.get(dirId);
+    if (!list) {
+      list = this.#szafa.list({ dirId, signal: this.#signal });
+      this.#lists.set(dirId, list);
+    }
+    return list;
+  }
+
+  async findDir(name: string): Promise<DirEntry | undefined> {
+    const found = (await this.dirs()).filter((dir) => dir.name === name);
+    return found.find((dir) => dir.verified) ?? found[0];
+  }
+
+  async dir(name: string): Promise<DirEntry> {
+    const found = await this.findDir(name);
+    if (found) return found;
+    const hint = 'szafa ls shows the directories, szafa mkdir makes one';
+    throw new CliError('no-directory', `there is no directory ${show(name)}`, hint);
+  }
+
+  /** 0 is the root. */
+  async dirId(name: string): Promise<number> {
+    return name === ROOT ? 0 : (await this.dir(name)).dirId;
+  }
+
+  async dirName(dirId: number | null): Promise<string> {
+    if (!dirId) return '';
+    return (await this.dirs()).find((dir) => dir.dirId === dirId)?.name ?? '';
+  }
+
+  /** The file of this id, or of this name: in the directory, or anywhere. */
+  async file(text: string, dir: string | undefined, versions: Versions, out: Output): Promise<Entry> {
+    const entries = await this.list(dir === undefined ? undefined : await this.dirId(dir));
+    const [byId] = entries.filter((entry) => entry.fileId === text);
+    if (byId) return byId;
+    const named = entries.filter((entry) => entry.name === text);
+    const found = named.length > 0 ? named : await this.#below(text, entries);
+    const [newest, ...others] = found;
+    if (!newest) throw this.#missing(text, entries);
+    if (others.length === 0) return newest;
+    const oneDir = others.every((entry) => entry.dirId === newest.dirId);
+    if (versions === 'newest' && oneDir) {
+      out.note('versions', `${found.length} files are called ${show(text)}; the newest is taken`, {
+        file_ids: found.map(({ fileId }) => fileId),
+      });
+      return newest;
+    }
+    const ids = await Promise.all(
+      found
+        .slice(0, 4)
+        .map(async (entry) => `${entry.fileId} in /${oneLine(await this.dirName(entry.dirId))}`),
+    );
+    const message = `${found.length} files are called ${show(text)}: ${ids.join(', ')}`;
+    throw new CliError('ambiguous', message, 'name one by its ID, or its directory with --dir');
+  }
+
+  /** `DIRECTORY/NAME`; names may have slashes of their own, directories not. */
+  async #below(text: string, entries: Entry[]): Promise<Entry[]> {
+    const slash = text.indexOf('/');
+    if (slash < 0) return [];
+    const dir = slash === 0 ? undefined : await this.findDir(text.slice(0, slash));
+    if (slash > 0 && !dir) return [];
+    const dirId = dir?.dirId ?? null;
+    return entries.filter((entry) => entry.name === text.slice(slash + 1) && (entry.dirId || null) === dirId);
+  }
+
+  #missing(text: string, entries: Entry[]): Error {
+    // With a wrong passphrase no name can be read, and "not there" would be misleading.
+    const locked = entries.find((entry) => entry.problem?.code === 'wrong-password');
+    if (locked) return locked.problem!;
+    return new CliError('no-file', `there is no file ${show(text)}`, 'szafa ls shows names and IDs');
+  }
+}

@@ -1,0 +1,60 @@
+export interface Option {
+  /** Placeholder of the value in the help; a switch has none. */
+  value?: string;
+  short?: string;
+  help: string;
+  /** What a shell completes the value with. */
+  completes?: 'file' | 'folder';
+}
+
+/** Understood by every command. */
+export const commonOptions = {
+  server: { value: 'URL', help: 'address of the service (SZ_SERVER)' },
+  user: { value: 'NAME', short: 'u', help: 'account (SZ_USER)' },
+  'password-file': {
+    value: 'PATH',
+    help: 'file with the password (SZ_PASSWORD_FILE; SZ_PASSWORD holds the password itself)',
+    completes: 'file',
+  },
+  config: { value: 'FOLDER', help: 'folder of session and journals (SZ_CONFIG)', completes: 'folder' },
+  retry: { value: 'TIME', help: 'how long to wait for a service that is away (2m for transfers, else 10s)' },
+  json: { help: 'print JSON lines, each with a "type"; errors too' },
+  quiet: { short: 'q', help: 'print nothing but errors and what was asked for' },
+  yes: { short: 'y', help: 'do not ask; overwrite files that are in the way' },
+  help: { short: 'h', help: 'show this help' },
+} as const satisfies Record<string, Option>;
+
+export const ownOptions = {
+  passphrase: {
+    help: 'files are under a passphrase of their own: asked for, or SZ_PASSPHRASE, SZ_PASSPHRASE_FILE',
+  },
+  'raw-password': { help: 'send the password as it is, for accounts made by other clients' },
+  dir: { value: 'NAME', short: 'd', help: 'directory on the service; / is the root' },
+  name: { value: 'NAME', help: 'name of the file on the service; needed for standard input' },
+  pull: { help: 'let the service fetch the volumes from a temporary server on this machine' },
+  'pull-address': {
+    value: 'URL',
+    help: 'address at which the service reaches this machine, as http://HOST:PORT; implies --pull',
+  },
+  transfers: { value: 'N', short: 't', help: 'files at once (4)' },
+  'volume-size': { value: 'SIZE', help: 'bytes of a volume (8M)' },
+  bwlimit: { value: 'RATE', help: 'bytes a second, over all transfers, like 2M' },
+  'plain-names': { help: 'show the names to the service: they are not sealed, and not verified' },
+  output: {
+    value: 'PATH',
+    short: 'o',
+    help: 'file or folder to write to; - is standard output',
+    completes: 'file',
+  },
+} as const satisfies Record<string, Option>;
+
+export type CommonName = keyof typeof commonOptions;
+export type OwnName = keyof typeof ownOptions;
+export type OptionName = CommonName | OwnName;
+
+export const options: Record<OptionName, Option> = { ...commonOptions, ...ownOptions };
+
+type Spec = typeof commonOptions & typeof ownOptions;
+
+/** What was given, by its name: text for options with a value, true for switches. */
+export type Flags = { [K in OptionName]?: Spec[K] extends { value: string } ? string : boolean };

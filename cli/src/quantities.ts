@@ -1,0 +1,38 @@
+import { UsageError } from './errors.ts';
+
+const FACTORS: Record<string, number> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
+const QUANTITY = /^(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?$/i;
+
+/** `8M`, `8MiB`, `8MB` and `8388608` are the same: units are powers of 1024. */
+export function parseSize(option: string, text: string): number {
+  const match = QUANTITY.exec(text.trim());
+  const bytes = match ? Math.round(Number(match[1]) * FACTORS[(match[2] ?? '').toUpperCase()]!) : Number.NaN;
+  if (!Number.isSafeInteger(bytes) || bytes < 1) {
+    throw new UsageError(`--${option}: "${text}" is not a size`, 'write it like 8M, 1.5G or 65536');
+  }
+  return bytes;
+}
+
+/** Bytes a second: a size, `/s` after it or not. */
+export function parseRate(option: string, text: string): number {
+  return parseSize(option, text.trim().replace(/\/s$/i, ''));
+}
+
+export function parseCount(option: string, text: string, most: number): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count >= 1 && count <= most)) {
+    throw new UsageError(
+      `--${option}: "${text}" is not a number from 1 to ${most}`,
+      `write it like --${option} 4`,
+    );
+  }
+  return count;
+}
+
+export function parseSeconds(option: string, text: string): number {
+  const match = /^(\d{1,7})\s*(s|m|h)?$/i.exec(text.trim());
+  if (!match) {
+    throw new UsageError(`--${option}: "${text}" is not a time`, `write it like --${option} 30s or 5m`);
+  }
+  return Number(match[1]) * { s: 1, m: 60, h: 3600 }[(match[2] ?? 's').toLowerCase() as 's' | 'm' | 'h'];
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CliError } from './errors.ts';
+
+/** What `login` keeps, so that no later command asks for the password. */
+export interface KeptSession {
+  server: string;
+  username: string;
+  token: string;
+  /** The key that opens the account's key rings and directory names; absent where no file can be opened. */
+  kek?: string;
+}
+
+/** One session in one file, readable by its owner alone. */
+export class SessionStore {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  get path(): string {
+    return join(this.folder, 'session.json');
+  }
+
+  async load(): Promise<KeptSession | undefined> {
+    let text: string;
+    try {
+      if (((await stat(this.path)).mode & 0o077) !== 0) await chmod(this.path, 0o600);
+      text = await readFile(this.path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw this.#unusable(error as NodeJS.ErrnoException);
+    }
+    const session = parseSession(text);
+    if (session) return session;
+    throw new CliError('session', `${this.path} is damaged`, 'remove it and log in again: szafa login');
+  }
+
+  async save(session: KeptSession): Promise<void> {
+    try {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
+      const handle = await open(temporary, 'wx', 0o600);
+      try {
+        await handle.writeFile(`${JSON.stringify(session)}\n`);
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, this.path);
+    } catch (error) {
+      throw this.#unusable(error as NodeJS.ErrnoException);
+    }
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { force: true });
+  }
+
+  #unusable(cause: NodeJS.ErrnoException): CliError {
+    const message = `the configuration folder ${this.folder} cannot be used (${cause.code ?? cause.message})`;
+    return new CliError('config', message, 'choose another one with --config or SZ_CONFIG', 1, { cause });
+  }
+}
+
+function parseSession(text: string): KeptSession | undefined {
+  try {
+    const { server, username, token, kek } = JSON.parse(text) as Record<string, unknown>;
+    const sound = [server, username, token].every((field) => typeof field === 'string' && field !== '');
+    if (!sound || (kek !== undefined && typeof kek !== 'string')) return undefined;
+    return { server, username, token, ...(kek !== undefined && { kek }) } as KeptSession;
+  } catch {
+    return undefined; // the caller says that it is damaged
+  }
+}

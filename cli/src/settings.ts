@@ -1,0 +1,53 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Flags } from './options.ts';
+import { parseSeconds } from './quantities.ts';
+
+export type Environment = Record<string, string | undefined>;
+
+/** Where a secret may come from besides a question. */
+export interface SecretSource {
+  text: string | undefined;
+  file: string | undefined;
+  /** For messages: the variables to set. */
+  names: string;
+}
+
+export interface Settings {
+  server: string | undefined;
+  user: string | undefined;
+  token: string | undefined;
+  password: SecretSource;
+  passphrase: SecretSource;
+  /** Folder of the session and the journals. */
+  config: string;
+  retrySeconds: number | undefined;
+}
+
+/** "the XDG one": a relative XDG_CONFIG_HOME does not count, says that specification. */
+function defaultConfig(env: Environment): string {
+  const xdg = env['XDG_CONFIG_HOME'];
+  return join(xdg && isAbsolute(xdg) ? xdg : join(env['HOME'] || homedir(), '.config'), 'szafa');
+}
+
+/** Flags are stronger than the environment; an empty variable is an unset one. */
+export function readSettings(flags: Flags, env: Environment): Settings {
+  const set = (name: string) => env[name] || undefined;
+  return {
+    server: flags.server ?? set('SZ_SERVER'),
+    user: flags.user ?? set('SZ_USER'),
+    token: set('SZ_TOKEN'),
+    password: {
+      text: flags['password-file'] === undefined ? set('SZ_PASSWORD') : undefined,
+      file: flags['password-file'] ?? set('SZ_PASSWORD_FILE'),
+      names: 'SZ_PASSWORD or SZ_PASSWORD_FILE',
+    },
+    passphrase: {
+      text: set('SZ_PASSPHRASE'),
+      file: set('SZ_PASSPHRASE_FILE'),
+      names: 'SZ_PASSPHRASE or SZ_PASSPHRASE_FILE',
+    },
+    config: resolve(flags.config ?? set('SZ_CONFIG') ?? defaultConfig(env)),
+    retrySeconds: flags.retry === undefined ? undefined : parseSeconds('retry', flags.retry),
+  };
+}

@@ -1,0 +1,82 @@
+/** Control characters, and those that turn or hide text; the SDK's `displayName` without loading the SDK. */
+const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]$/u;
+const ZERO = /^[\p{Mn}\p{Me}]$/u;
+
+/** One line that cannot speak to the terminal, whoever wrote it. */
+export function oneLine(text: string): string {
+  return text.toWellFormed().replace(UNSHOWABLE, '\ufffd');
+}
+
+function charWidth(char: string): number {
+  if (ZERO.test(char)) return 0;
+  return WIDE.test(char) ? 2 : 1;
+}
+
+/** Columns on a terminal. */
+export function width(text: string): number {
+  let columns = 0;
+  for (const char of text) columns += charWidth(char);
+  return columns;
+}
+
+/** At most so many columns; what goes is the middle, since the end of a name tells the most. */
+export function shorten(text: string, most: number): string {
+  if (width(text) <= most) return text;
+  const chars = Array.from(text);
+  const half = Math.floor((most - 1) / 2);
+  const take = (from: Iterable<string>, room: number) => {
+    const taken: string[] = [];
+    for (const char of from) {
+      room -= charWidth(char);
+      if (room < 0) break;
+      taken.push(char);
+    }
+    return taken;
+  };
+  const head = take(chars, most - 1 - half);
+  const tail = take(chars.toReversed(), half).reverse();
+  return `${head.join('')}…${tail.join('')}`;
+}
+
+export function padEnd(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - width(text)));
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1023.95 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 2 : 1)} ${UNITS[unit]}`;
+}
+
+export function formatDuration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return '-';
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, '0')} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48
+    ? `${hours} h ${String(minutes % 60).padStart(2, '0')} min`
+    : `${Math.round(hours / 24)} days`;
+}
+
+/** Local time, as `ls -l` shows it. */
+export function formatTime(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return oneLine(iso).slice(0, 16).padEnd(16);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

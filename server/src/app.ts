@@ -28,6 +28,8 @@ import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
+import { VolumeLanes } from './http/volume-lane.ts';
+import { volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
 import { type Log, shortened } from './log.ts';
 import type { Metadata } from './metadata/metadata.ts';
@@ -193,6 +195,8 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
   });
   guardConnections(app);
+  const lanes = new VolumeLanes(app.server, volumeHandler(services), config.idleMs);
+  app.addHook('preClose', async () => lanes.close());
   app.decorateRequest('caller');
   app.setErrorHandler(sendError);
   app.setNotFoundHandler(async () => {

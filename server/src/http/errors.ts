@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { TooManyAttempts } from '../domain/accounts.ts';
 import { DetailError, isNoSpace, ServiceError } from '../errors.ts';
 
@@ -8,9 +8,7 @@ import { DetailError, isNoSpace, ServiceError } from '../errors.ts';
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = describe(error);
   if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfterSeconds);
-  if (status >= 500 || (error instanceof ServiceError && error.cause)) {
-    request.log.error({ err: error }, 'request failed');
-  }
+  logFault(request.log, error, status);
   if (request.raw.destroyed && !request.raw.complete) {
     // The client is gone; there is nobody to answer.
     reply.hijack();
@@ -20,7 +18,13 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   reply.removeHeader('connection').code(status).type('application/json; charset=utf-8').send(body);
 }
 
-function describe(error: unknown): { status: number; body: Record<string, unknown> } {
+/** What the client cannot mend is told to whoever runs the service. */
+export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
+  if (status >= 500 || (error instanceof ServiceError && error.cause))
+    log.error({ err: error }, 'request failed');
+}
+
+export function describe(error: unknown): { status: number; body: Record<string, unknown> } {
   if (error instanceof DetailError) return { status: error.status, body: { detail: error.message } };
   if (error instanceof ServiceError)
     return { status: error.status, body: { ...error.extra, error: error.message } };

@@ -87,7 +87,6 @@ export function toolArguments(proxyUrl: string): string[] {
     '--file-allocation=none',
     '--auto-file-renaming=false',
     '--allow-overwrite=true',
-    '--always-resume=false',
     '--remote-time=false',
     '--use-head=false',
     '--http-accept-gzip=false',

@@ -24,14 +24,21 @@ export class StreamBody implements Body {
 
   async pour(sink: Sink): Promise<void> {
     for await (const chunk of this.#stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      for (let from = 0; from < chunk.length; ) {
-        const target = sink.target();
-        const piece = chunk.subarray(from, from + target.length);
-        target.set(piece);
-        from += piece.length;
-        const full = sink.advance(piece.length);
-        if (full) await full;
-      }
+      const wait = deposit(chunk, sink);
+      if (wait) await wait;
     }
   }
+}
+
+/** Copies bytes into a sink; a promise where it has to wait for room. */
+export function deposit(bytes: Uint8Array, sink: Sink): Promise<void> | undefined {
+  for (let from = 0; from < bytes.length; ) {
+    const target = sink.target();
+    const piece = bytes.subarray(from, from + target.length);
+    target.set(piece);
+    from += piece.length;
+    const wait = sink.advance(piece.length);
+    if (wait) return wait.then(() => deposit(bytes.subarray(from), sink));
+  }
+  return undefined;
 }

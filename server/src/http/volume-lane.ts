@@ -1,0 +1,289 @@
+/**
+ * The fast lane for volumes. Node's HTTP server hands a body over in pieces of 64 KiB, each allocated, copied and
+ * collected again; that costs as much as the SHA-256 of the volume. A connection that begins with a plain PUT of a
+ * volume is therefore read here, straight into the memory it is hashed and written from, for as long as nothing else
+ * comes along it. Whatever is not such a PUT, in its plainest form, goes to Node's server, byte for byte.
+ */
+import type { Server } from 'node:http';
+import { Socket } from 'node:net';
+import { type Body, deposit, type Sink } from '../volumes/body.ts';
+import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './volume-head.ts';
+
+/** Answers one PUT; never rejects. */
+export type VolumeHandler = (
+  head: VolumeHead,
+  body: Body,
+  begin: () => void,
+  remote: string,
+) => Promise<Answer>;
+
+export interface Answer {
+  status: number;
+  reason: string;
+  body: object;
+}
+
+/** The parts of a socket that Node does not document; the pinned version has them, and a test holds it to that. */
+interface Handle {
+  readStop(): void;
+  useUserBuffer?: unknown;
+}
+interface OpenSocket extends Socket {
+  _handle: Handle | null;
+  _server: Server | null;
+  server: Server | null;
+}
+
+/** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
+const DRAIN_BYTES = 64 * 1024 * 1024;
+
+export class VolumeLanes {
+  readonly #server: Server;
+  readonly #general: (socket: Socket) => void;
+  readonly #handle: VolumeHandler;
+  readonly #idleMs: number;
+  readonly #lanes = new Set<Lane>();
+  #closing = false;
+
+  /** Stands between the listening server and its own handling of connections. */
+  constructor(server: Server, handle: VolumeHandler, idleMs: number) {
+    this.#server = server;
+    this.#handle = handle;
+    this.#idleMs = idleMs;
+    const [general] = server.listeners('connection') as ((socket: Socket) => void)[];
+    this.#general = (socket) => general!.call(server, socket);
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => this.#meet(socket as OpenSocket));
+  }
+
+  get closing(): boolean {
+    return this.#closing;
+  }
+
+  /** Idle lanes end now, the others after their answer. */
+  close(): void {
+    this.#closing = true;
+    for (const lane of this.#lanes) lane.endIfIdle();
+  }
+
+  /** Looks at the first bytes of a connection and decides who reads it. */
+  #meet(socket: OpenSocket): void {
+    const drop = () => socket.destroy();
+    socket.on('error', drop);
+    socket.once('end', drop);
+    socket.setTimeout(this.#idleMs, drop);
+    socket.once('data', (bytes: Buffer) => {
+      socket.off('error', drop);
+      socket.off('end', drop);
+      socket.setTimeout(0);
+      socket.off('timeout', drop);
+      const split = socket._handle?.useUserBuffer ? splitHead(bytes) : undefined;
+      const head = split && parseVolumeHead(split.text);
+      if (head && split.rest.length <= head.length) {
+        this.#add(socket, head, split.rest);
+      } else {
+        this.#pass(socket, bytes);
+      }
+    });
+  }
+
+  #add(socket: OpenSocket, head: VolumeHead, early: Buffer): void {
+    const lane = new Lane(this, this.#handle, head, early, takeOver(socket, this.#server));
+    this.#lanes.add(lane);
+    lane.socket.setTimeout(this.#idleMs);
+    lane.socket.once('close', () => this.#lanes.delete(lane));
+  }
+
+  /** Something else came along a lane: from here on Node's server has the connection. */
+  surrender(lane: Lane, bytes: Buffer): void {
+    this.#lanes.delete(lane);
+    this.#pass(takeOver(lane.socket as OpenSocket, this.#server)({}), bytes);
+  }
+
+  /** Gives a connection to Node's server, as if these bytes had not been read. */
+  #pass(socket: Socket, bytes: Buffer): void {
+    socket.pause();
+    socket.unshift(bytes);
+    this.#general(socket);
+    socket.resume();
+  }
+}
+
+/** Makes the socket object that reads the connection from now on. */
+type SocketMaker = (options: object) => Socket;
+
+/** Takes the connection out of a socket object, for another one to read it in another way. */
+function takeOver(from: OpenSocket, server: Server): SocketMaker {
+  const handle = from._handle!;
+  handle.readStop();
+  from._handle = null;
+  // The server counts its connections by this; the new object is the one that counts.
+  from._server = null;
+  from.setTimeout(0);
+  from.removeAllListeners();
+  return (options) => {
+    const socket = new Socket({ handle, allowHalfOpen: true, ...options } as object) as OpenSocket;
+    socket.server = server;
+    socket._server = server;
+    return socket;
+  };
+}
+
+/** The client went away, or fell silent, before its body was whole. */
+export class BrokenOff extends Error {
+  override name = 'BrokenOff';
+}
+
+/** One connection, read by this file: PUT after PUT of volumes. */
+class Lane implements Body {
+  readonly socket: Socket;
+  readonly #lanes: VolumeLanes;
+  readonly #handle: VolumeHandler;
+  readonly #scratch = Buffer.allocUnsafeSlow(HEAD_BYTES);
+  #mode: 'head' | 'body' | 'busy' | 'drain' = 'busy';
+  /** Bytes of the body that came along with its head. */
+  #early: Buffer = this.#scratch.subarray(0, 0);
+  /** Bytes of the body that have not been read. */
+  #remaining = 0;
+  /** Where the next read goes. The system knows it already: only the read before may change it. */
+  #next: Uint8Array = this.#scratch;
+  #sink: Sink | undefined;
+  #poured: PromiseWithResolvers<void> | undefined;
+  #drained = 0;
+
+  constructor(lanes: VolumeLanes, handle: VolumeHandler, head: VolumeHead, early: Buffer, make: SocketMaker) {
+    this.#lanes = lanes;
+    this.#handle = handle;
+    this.#expect(head, early);
+    this.socket = make({
+      pauseOnCreate: true,
+      onread: { buffer: () => this.#next, callback: (count: number) => this.#read(count) },
+    });
+    this.socket.on('error', () => this.socket.destroy());
+    this.socket.on('end', () => this.socket.destroy());
+    this.socket.on('close', () => this.#poured?.reject(new BrokenOff('the client broke off')));
+    this.socket.on('timeout', () => {
+      const working = this.#mode === 'busy' && this.#remaining === 0;
+      if (!working) this.socket.destroy();
+    });
+    this.#serve(head);
+  }
+
+  endIfIdle(): void {
+    if (this.#mode === 'head') this.socket.destroy();
+  }
+
+  async pour(sink: Sink): Promise<void> {
+    await deposit(this.#early, sink);
+    if (this.#remaining === 0) return;
+    if (this.socket.destroyed) throw new BrokenOff('the client broke off');
+    this.#poured = Promise.withResolvers();
+    this.#sink = sink;
+    this.#mode = 'body';
+    this.socket.resume();
+    await this.#poured.promise;
+  }
+
+  #expect(head: VolumeHead, early: Buffer): void {
+    this.#mode = 'busy';
+    this.#early = early;
+    this.#remaining = head.length - early.length;
+    this.#next = this.#ownTarget();
+  }
+
+  #serve(head: VolumeHead): void {
+    let asked = !head.asksFirst;
+    const begin = () => {
+      if (!asked) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n');
+      asked = true;
+    };
+    this.#handle(head, this, begin, this.socket.remoteAddress ?? '').then((answer) =>
+      this.#answer(answer, head.close || !asked),
+    );
+  }
+
+  /** So many bytes stand where `#next` pointed; it points to the place for those after them when this returns. */
+  #read(count: number): boolean {
+    if (this.#mode === 'head') return this.#readHead(count);
+    this.#remaining -= count;
+    return this.#mode === 'drain' ? this.#readUnwanted(count) : this.#readBody(count);
+  }
+
+  #readBody(count: number): boolean {
+    const sink = this.#sink!;
+    try {
+      const own = this.#isOwn(this.#next);
+      const wait = own ? deposit(this.#scratch.subarray(0, count), sink) : sink.advance(count);
+      const ended = this.#remaining === 0;
+      this.#next = ended || (own && wait) ? this.#ownTarget() : sink.target().subarray(0, this.#remaining);
+      if (!ended && !wait) return true;
+      if (ended) this.#endBody(wait);
+      else
+        wait!.then(
+          () => this.socket.resume(),
+          (error: unknown) => this.#endBody(Promise.reject(error)),
+        );
+    } catch (error) {
+      this.#next = this.#ownTarget();
+      this.#endBody(Promise.reject(error));
+    }
+    return false;
+  }
+
+  #endBody(result: Promise<void> | undefined): void {
+    this.#mode = 'busy';
+    this.#sink = undefined;
+    this.#poured?.resolve(result);
+  }
+
+  #readHead(count: number): boolean {
+    const bytes = this.#scratch.subarray(0, count);
+    const split = splitHead(bytes);
+    const head = split && parseVolumeHead(split.text);
+    if (!head || split.rest.length > head.length) {
+      this.#mode = 'busy';
+      // Not before this read has wholly ended: its end would stop the new reader.
+      setImmediate(() => this.#lanes.surrender(this, bytes));
+      return false;
+    }
+    this.#expect(head, split.rest);
+    this.#serve(head);
+    return false;
+  }
+
+  #readUnwanted(count: number): boolean {
+    this.#drained += count;
+    this.#next = this.#ownTarget();
+    if (this.#drained > DRAIN_BYTES) this.socket.destroy();
+    else if (this.#remaining === 0) this.#mode = 'head';
+    return true;
+  }
+
+  #answer({ status, reason, body }: Answer, close: boolean): void {
+    if (this.socket.destroyed) return;
+    const unread = this.#remaining > 0;
+    // A read can only go on into memory of our own: the sink's may serve another request by now.
+    const end = close || this.#lanes.closing || (unread && !this.#isOwn(this.#next));
+    const json = JSON.stringify(body);
+    const text =
+      `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(json)}\r\nConnection: ${end ? 'close' : 'keep-alive'}\r\n\r\n${json}`;
+    if (end) {
+      this.socket.end(text, () => this.socket.destroy());
+      return;
+    }
+    this.socket.write(text);
+    this.#drained = 0;
+    this.#mode = unread ? 'drain' : 'head';
+    this.socket.resume();
+  }
+
+  /** Memory of the lane itself, no more of it than belongs to the body. */
+  #ownTarget(): Uint8Array {
+    return this.#remaining > 0 ? this.#scratch.subarray(0, this.#remaining) : this.#scratch;
+  }
+
+  #isOwn(bytes: Uint8Array): boolean {
+    return bytes.buffer === this.#scratch.buffer;
+  }
+}

@@ -1,0 +1,47 @@
+import { STATUS_CODES } from 'node:http';
+import { routes } from '@szafa/protocol';
+import type { Services } from '../app.ts';
+import { shortened } from '../log.ts';
+import { describe, logFault } from './errors.ts';
+import { urlOf } from './schemas.ts';
+import { type Answer, BrokenOff, type VolumeHandler } from './volume-lane.ts';
+
+const url = urlOf(routes.writeVolume);
+
+/** PUT of a volume along the fast lane: the same checks, answers and log lines as the route has. */
+export function volumeHandler({ accounts, transfers, config, log }: Services): VolumeHandler {
+  return async (head, body, begin, remote) => {
+    const startedAt = performance.now();
+    let user: string | undefined;
+    let answer: Answer;
+    try {
+      const caller = await accounts.identify(head.authorization);
+      user = caller.username;
+      await transfers.receive(head.transferId, head.idx, body, head.length, begin);
+      answer = { status: 200, reason: 'OK', body: { ok: true } };
+    } catch (error) {
+      const { status, body } = describe(error);
+      // 499, as others log it: the client went away, nobody is answered.
+      if (!(error instanceof BrokenOff)) logFault(log, error, status);
+      answer = {
+        status: error instanceof BrokenOff ? 499 : status,
+        reason: STATUS_CODES[status] ?? '',
+        body,
+      };
+    }
+    const client = config.trustProxy.contains(remote)
+      ? head.forwardedFor?.split(',').at(-1)?.trim()
+      : undefined;
+    log.info({
+      method: 'PUT',
+      route: url,
+      status: answer.status,
+      ms: Math.round((performance.now() - startedAt) * 10) / 10,
+      ...(user ? { user } : {}),
+      transfer: shortened(head.transferId),
+      volume: String(head.idx),
+      ip: client ?? remote,
+    });
+    return answer;
+  };
+}

@@ -2,7 +2,7 @@
 // Runs on any Node from 20 on: the command itself needs a newer one, which the workspace brings along.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createRequire, enableCompileCache } from 'node:module';
+import module, { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const LEAST_MAJOR = 26;
@@ -40,7 +40,7 @@ function runWith(node) {
 if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
   if (existsSync(source)) {
     // Compiled once: half of the time to start is spent on reading TypeScript.
-    enableCompileCache?.(at('../../node_modules/.cache/szafa'));
+    module.enableCompileCache?.(at('../../node_modules/.cache/szafa'));
     const { start } = await import('../src/main.ts');
     start();
   } else {

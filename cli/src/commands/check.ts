@@ -22,7 +22,7 @@ export const command: Command = async (invocation) => {
     files.length,
     files.reduce((sum, { size }) => sum + size, 0),
   );
-  let bytes = 0;
+  const tally = { files: 0, bytes: 0, skipped: 0 };
   try {
     const options = { out, signal, parallel: lanes, about: ({ name }: Entry) => name };
     await batch.run(files, options, async (entry) => {
@@ -37,7 +37,8 @@ export const command: Command = async (invocation) => {
         await remote.verify({ signal, parallel: volumesAtOnce(lanes), onProgress });
         succeeded = true;
         const { name, size } = remote.metadata;
-        bytes += size;
+        tally.files++;
+        tally.bytes += size;
         out.done(
           'checked',
           { file_id: entry.fileId, name, size },
@@ -50,6 +51,6 @@ export const command: Command = async (invocation) => {
   } finally {
     progress.close();
   }
-  summarize(out, 'checked', batch.done, bytes, began);
+  summarize(out, 'checked', tally, began);
   batch.finish();
 };

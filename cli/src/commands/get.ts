@@ -18,7 +18,7 @@ import { Lookup, ROOT } from '../lookup.ts';
 import { Progress, type Track } from '../progress/progress.ts';
 import { chooseFiles, newestOnly } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
-import { summarize, transfersOf, volumesAtOnce } from '../transfers.ts';
+import { summarize, type Tally, transfersOf, volumesAtOnce } from '../transfers.ts';
 
 const STDOUT = '-';
 
@@ -33,7 +33,7 @@ interface Get {
   parallel: number;
   /** Paths that are taken: two names may become the same path. */
   taken: Map<string, string>;
-  bytes: number;
+  tally: Tally;
 }
 
 async function placeFor({ args, flags }: Invocation): Promise<Place> {
@@ -90,6 +90,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
     const state = await localState(path, metadata);
     if (state === 'same') {
       succeeded = true;
+      get.tally.skipped++;
       out.done(
         'skipped',
         { file_id: fileId, name, path, reason: 'already there' },
@@ -107,7 +108,8 @@ async function receive(get: Get, entry: Entry): Promise<void> {
       onProgress: ({ done, total }) => track.update('receive', done, total),
     });
     succeeded = true;
-    get.bytes += size;
+    get.tally.files++;
+    get.tally.bytes += size;
     const again = resumed > 0 ? `, ${resumed} of ${remote.layout.count} volumes were there` : '';
     out.done(
       'downloaded',
@@ -148,7 +150,8 @@ async function pour(get: Get, entry: Entry, track: Track): Promise<void> {
     await writeOut(volume.bytes);
     volume.release();
   }
-  get.bytes += size;
+  get.tally.files++;
+  get.tally.bytes += size;
   out.done(
     'downloaded',
     { file_id: entry.fileId, name, path: STDOUT, size },
@@ -196,7 +199,7 @@ export const command: Command = async (invocation) => {
     place,
     parallel: volumesAtOnce(lanes),
     taken: new Map(),
-    bytes: 0,
+    tally: { files: 0, bytes: 0, skipped: 0 },
   };
   try {
     const options = { out, signal, parallel: lanes, about: ({ name }: Entry) => name };
@@ -208,6 +211,6 @@ export const command: Command = async (invocation) => {
   }
   if (args.length === 0 && files.length === 0)
     out.note('empty', `the directory ${oneLine(flags.dir ?? '')} is empty`);
-  summarize(out, 'got', batch.done, get.bytes, began);
+  summarize(out, 'got', get.tally, began);
   batch.finish();
 };

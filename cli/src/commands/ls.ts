@@ -59,7 +59,8 @@ export const command: Command = async (invocation) => {
   const inRoot = name === ROOT;
   const dirId = await lookup.dirId(inRoot ? name : name.replace(/\/$/, ''));
   if (inRoot) for (const dir of (await lookup.dirs()).toSorted(byName)) showDir(out, dir);
-  for (const entry of await lookup.list(dirId)) showFile(out, entry, inRoot ? '' : name);
+  // Versions of one name stay in the order of the list, newest first.
+  for (const entry of (await lookup.list(dirId)).toSorted(byName)) showFile(out, entry, inRoot ? '' : name);
 };
 
 function byName(a: { name: string }, b: { name: string }): number {

@@ -12,7 +12,7 @@ import { Progress } from '../progress/progress.ts';
 import { hostFor, type PullPlan, pullPlan } from '../pull.ts';
 import { parseSize } from '../quantities.ts';
 import { formatBytes, oneLine } from '../text.ts';
-import { summarize, transfersOf, volumesAtOnce } from '../transfers.ts';
+import { summarize, type Tally, transfersOf, volumesAtOnce } from '../transfers.ts';
 import { type Found, walk } from '../walk.ts';
 
 const STDIN = '-';
@@ -28,7 +28,7 @@ interface Put {
   pull: PullPlan | undefined;
   /** Directory ids by name; made once. */
   dirs: Map<string, Promise<number>>;
-  bytes: number;
+  tally: Tally;
 }
 
 function checkUsage({ args, flags }: Invocation): void {
@@ -123,7 +123,8 @@ async function send(put: Put, source: Source, file: Found, mtime: number, dirId:
       onProgress: ({ phase, done, total }) => track.update(phase, done, total),
     });
     succeeded = true;
-    put.bytes += source.size;
+    put.tally.files++;
+    put.tally.bytes += source.size;
     const { fileId, storedSize, volumes, resumed } = result;
     const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were there` : '';
     out.done(
@@ -171,6 +172,7 @@ async function sendFile(put: Put, file: Found): Promise<void> {
     if (there) {
       const track = progress.start(file.name, source.size);
       track.end(true);
+      put.tally.skipped++;
       const { path, name } = file;
       out.done(
         'skipped',
@@ -223,7 +225,7 @@ export const command: Command = async (invocation) => {
     memoryBudget: DEFAULT_BUDGET / lanes,
     pull,
     dirs: new Map(),
-    bytes: 0,
+    tally: { files: 0, bytes: 0, skipped: 0 },
   };
   try {
     if (fromStdin) {
@@ -240,6 +242,6 @@ export const command: Command = async (invocation) => {
   } finally {
     progress.close();
   }
-  summarize(out, 'put', batch.done, put.bytes, began);
+  summarize(out, 'put', put.tally, began);
   batch.finish();
 };

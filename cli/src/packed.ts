@@ -1,0 +1,14 @@
+/** The beginning of the packed command; in a checkout bin/szafa.mjs does the same and more. */
+const LEAST_MAJOR = 26;
+
+if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
+  import('./main.ts').then(({ start }) => start());
+} else {
+  process.stderr.write(
+    `szafa: this is Node ${process.versions.node}, and szafa needs Node ${LEAST_MAJOR} or later\n`,
+  );
+  process.stderr.write(`hint: install Node ${LEAST_MAJOR}, from https://nodejs.org or your distribution\n`);
+  process.exitCode = 1;
+}
+
+export {};

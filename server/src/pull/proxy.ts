@@ -129,13 +129,15 @@ export class PullProxy {
       response.end();
       return;
     }
+    answer.once('error', (error) => {
+      const ours = response.destroyed || error instanceof MisfitError;
+      if (!ours) this.fault = `the client's server ${words(error)}`;
+    });
     try {
       await pipeline(answer, measured(fit.length), response);
     } catch (error) {
-      // The tool sees a broken connection and asks again, for what is missing.
+      // Otherwise one side broke the connection; the tool asks again for what it still needs.
       if (error instanceof MisfitError) this.#leaveOut(idx);
-      else if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE')
-        this.fault = `the client's server ${words(error)}`;
     }
   }
 

@@ -138,8 +138,13 @@ test('bodies that do not fit their spec are left out without an error', limit, a
       response.writeHead(200, { 'content-length': body.length }).write(body.subarray(0, MIB / 2));
     } else honest(volumes)(request, response, idx);
   });
+  const began = Date.now();
   assert.deepEqual(await runPull(job(client.url, landing, volumes)), { landed: [8] });
+  assert.ok(Date.now() - began < 15_000, 'a connection that stands still was waited for');
   assert.deepEqual(await contents(landing), digests(volumes, 8));
+  for (const idx of ['1', '2', '3', '4', '5', '6']) {
+    assert.equal(client.requests.filter((line) => line === idx).length, 1, `requests for ${idx}`);
+  }
   assert.ok(sent < 16 * MIB, `${sent} bytes of the endless body were taken`);
 });
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { PullProxy } from '../../src/pull/proxy.ts';
 import { checkPullAddress } from '../../src/pull/pull.ts';
-import { honest, randomVolumes, serve, TOKEN, TRANSFER } from './fixture.ts';
+import { honest, randomVolumes, serve, TOKEN, TRANSFER, until } from './fixture.ts';
 
 const limit = { timeout: 30_000 };
 const volumes = randomVolumes(1000);
@@ -83,5 +84,22 @@ test('closing it ends what is under way', limit, async (t) => {
   socket.on('error', () => {}); // a reset is an end too
   socket.write(`GET ${client.url}/pull/${TRANSFER}/1?token=${TOKEN} HTTP/1.1\r\nHost: x\r\n\r\n`);
   await once(socket, 'data');
+  await Promise.all([once(socket, 'close'), proxy.close()]);
+});
+
+test('closing it does not wait for a name that never resolves', limit, async (t) => {
+  const lookup = t.mock.method(dns, 'lookup', () => new Promise(() => {}));
+  const addresses = checkPullAddress('http://client.test', TOKEN).of(TRANSFER);
+  const sizes = new Map([[1, 1000]]);
+  const proxy = await PullProxy.open({
+    addresses,
+    sizes,
+    allow: () => true,
+    stop: (reason) => assert.fail(reason),
+  });
+  const socket = connect(Number(new URL(proxy.url).port), '127.0.0.1');
+  socket.on('error', () => {}); // a reset is an end too
+  socket.write(`GET ${addresses.listed(1)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await until(() => lookup.mock.callCount() === 1);
   await Promise.all([once(socket, 'close'), proxy.close()]);
 });

@@ -115,6 +115,22 @@ test('an error of the tool stays one even where every volume landed', limit, asy
   assert.deepEqual(Object.keys(await contents(landing)), ['1', '2']);
 });
 
+test('a file that the tool has not finished does not count', limit, async (t) => {
+  const script = '#!/bin/sh\nprintf %0100d 0 > 1\n: > 1.aria2\nprintf %0200d 0 > 2\n';
+  setPath(t, await fakeTool(t, script));
+  const landing = await folder(t);
+  assert.deepEqual(await runPull(job('http://127.0.0.1:1', landing, volumes)), { landed: [2] });
+  assert.deepEqual(Object.keys(await contents(landing)), ['2']);
+});
+
+test('children that outlive the tool are ended', limit, async (t) => {
+  const notes = await folder(t);
+  setPath(t, await fakeTool(t, `#!/bin/sh\n/bin/sleep 60 &\necho $! > ${notes}/pid\nexit 1\n`));
+  await fails(runPull(job('http://127.0.0.1:1', await folder(t), volumes)), 'exit');
+  const pid = Number(await readFile(join(notes, 'pid'), 'utf8'));
+  await until(() => !isAlive(pid));
+});
+
 test('the time-out ends the tool and its children, and keeps what landed', limit, async (t) => {
   const client = await stuck(t);
   const landing = await folder(t);
@@ -142,8 +158,12 @@ test('a pull that is stopped leaves no process, socket or half file', limit, asy
   const client = await stuck(t);
   const landing = await folder(t);
   const stop = new AbortController();
-  const pull = runPull({ ...job(client.url, landing, volumes), signal: stop.signal });
-  await until(() => client.asked().length === 2);
+  let count = 0;
+  const onLanded = (landed: ReadonlySet<number>) => {
+    count = landed.size;
+  };
+  const pull = runPull({ ...job(client.url, landing, volumes), signal: stop.signal, onLanded });
+  await until(() => client.asked().length === 2 && count === 1);
   const [pid] = await childrenOf(process.pid, 'aria2c');
   stop.abort();
   await fails(pull, 'aborted');

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { close as closeCallback, constants, fstat as fstatCallback, open as openCallback } from 'node:fs';
+import {
+  close as closeCallback,
+  constants,
+  fstat as fstatCallback,
+  fsync as fsyncCallback,
+  open as openCallback,
+} from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -15,6 +21,7 @@ import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
 const openFd = promisify(openCallback);
 const closeFd = promisify(closeCallback);
 const fstat = promisify(fstatCallback);
+const fsync = promisify(fsyncCallback);
 
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;
@@ -71,15 +78,20 @@ export class FolderStore implements VolumeStore {
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const folder = this.#group(id);
     const unfinished = await this.#newTemp();
+    // Opened beside the body's arrival: after it every step is waited for.
+    const folderOpen = openFd(folder, constants.O_RDONLY);
+    folderOpen.catch(() => undefined);
     try {
       await receive(unfinished, volume, body, this.#pool);
       await rename(unfinished, join(folder, String(volume.idx)));
-      await syncFolder(folder);
+      await fsync(await folderOpen);
     } catch (error) {
       await rm(unfinished, { force: true });
       // The group went away while the body came in: the transfer was cancelled or ran out.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw unknownTransfer();
       throw error;
+    } finally {
+      folderOpen.then(closeFd).catch(() => undefined /* it was never opened */);
     }
   }
 

@@ -36,7 +36,8 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
       await reception.verify();
       await datasync(fd);
     } finally {
-      await close(fd);
+      // The bytes are safe, or given up; nobody needs to wait for this.
+      close(fd).catch(() => undefined);
     }
   } finally {
     if (lease) pool.release(lease);

@@ -16,12 +16,26 @@ const service = useService();
 const SIZE = 1000;
 const params = { name: 'żółw 🐢.txt', salt: 'AAECAw==', nested: { n: [1, 2.5, null, true] } };
 
-async function prepared(): Promise<{ user: User; fileId: string; bytes: Buffer; etag: string }> {
+interface Prepared {
+  user: User;
+  fileId: string;
+  bytes: Buffer;
+  etag: string;
+}
+
+async function prepare(): Promise<Prepared> {
   const user = await register(service);
   const { fileId, file } = await upload(user, makeFile([SIZE, 0, 70_000], { enc_params: params }));
   const bytes = file.volumes[0] as Buffer;
   return { user, fileId, bytes, etag: `"${sha256(bytes)}"` };
 }
+
+let file: Promise<Prepared> | undefined;
+/** Reading changes nothing, so all tests read the same file. */
+const prepared = (): Promise<Prepared> => {
+  file ??= prepare();
+  return file;
+};
 
 test('a volume comes with its bytes and headers, and no file name', async () => {
   const { user, fileId, bytes, etag } = await prepared();

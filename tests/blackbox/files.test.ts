@@ -13,6 +13,7 @@ import {
   makeFile,
   readVolume,
   register,
+  sharedUser,
   type User,
   upload,
   useService,
@@ -130,7 +131,7 @@ for (const query of [
   'limit=1&limit=2',
 ]) {
   test(`the list with ${query} is 400`, async () => {
-    assertError(await (await register(service)).get(`${pathOf('listFiles')}?${query}`), 400);
+    assertError(await (await sharedUser(service)).get(`${pathOf('listFiles')}?${query}`), 400);
   });
 }
 

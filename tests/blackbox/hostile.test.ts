@@ -15,6 +15,7 @@ import {
   received,
   register,
   sendRaw,
+  sharedUser,
   type User,
   upload,
   useService,
@@ -27,7 +28,7 @@ const asJson = { 'content-type': 'application/json' };
 // Whatever a test did, the service goes on and nothing is left behind.
 afterEach(async () => {
   for (let i = 0; i < 4; i++) assertOk(await service.call({ path: '/healthz' }), { ok: true });
-  const user = await register(service);
+  const user = await sharedUser(service);
   const { fileId, file } = await upload(user, makeFile([2000, 10]));
   await assertReadable(user, fileId, file);
   await assertNoLeftovers(service);
@@ -68,7 +69,7 @@ for (const [what, body] of [
   ['10000 brackets', '['.repeat(10_000)],
 ] as const) {
   test(`malformed JSON (${what}) is 4xx on every route that takes JSON`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     for (const [method, path] of jsonRoutes(user)) {
       const answer = await user.call(method, path, { body, headers: asJson });
       // An unknown file or task may be found out before the body is looked at.
@@ -78,7 +79,7 @@ for (const [what, body] of [
 }
 
 test('invalid UTF-8 inside a JSON text is 400, not a name with other letters', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const body = Buffer.concat([
     Buffer.from('{"name": "a'),
     Buffer.from([0xff, 0xfe, 0x80]),
@@ -89,7 +90,7 @@ test('invalid UTF-8 inside a JSON text is 400, not a name with other letters', a
 });
 
 test('half a surrogate pair in a name never makes an answer that cannot be read', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const text = JSON.stringify(makeFile([0]).init).replace(/"file_name":"[^"]*"/, '"file_name":"a\\ud800b"');
   const begun = await user.call('POST', pathOf('init'), { body: text, headers: asJson });
   assertOk(begun);
@@ -99,7 +100,7 @@ test('half a surrogate pair in a name never makes an answer that cannot be read'
 });
 
 test('deep nesting is 400 or 413 everywhere', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   for (const depth of [5000, 15_000, 100_000]) {
     const [open, close] = ['{"a":'.repeat(depth), '}'.repeat(depth)];
     const nested = `${open}1${close}`;
@@ -111,7 +112,7 @@ test('deep nesting is 400 or 413 everywhere', async () => {
 });
 
 test('enc_params as deep as the limit allows come back', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const nested = `${'['.repeat(4000)}${']'.repeat(4000)}`;
   const init = JSON.stringify(makeFile([0]).init).replace('{"made":"by a test"}', `{"a":${nested}}`);
   const answer = await user.call('POST', pathOf('init'), { body: init, headers: asJson });
@@ -138,7 +139,7 @@ for (const value of [
   '12345678901234567890123',
 ]) {
   test(`the number ${value} in init is 400`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const file = makeFile([1, 2]);
     const text = JSON.stringify(file.init);
     for (const key of ['file_size', 'chunk_count', 'size']) {
@@ -150,7 +151,7 @@ for (const value of [
 }
 
 test('a JSON body over the limit of small bodies is 413 or 400, announced or not', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const body = JSON.stringify({ name: 'x'.repeat(3_000_000) });
   for (const [method, path] of jsonRoutes(user).filter(([, route]) => route !== pathOf('init'))) {
     assertError(await user.call(method, path, { body, headers: asJson }), 413, 400);
@@ -199,7 +200,7 @@ for (const path of [
   `/api/files/${'a'.repeat(8000)}/chunk/1`,
 ]) {
   test(`GET ${path.slice(0, 60)} is 4xx and tells nothing`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const answer = await sendRaw(
       service.url,
       request(`GET ${path} HTTP/1.1`, bearer(user), 'Connection: close'),
@@ -247,7 +248,7 @@ for (const [what, bytes] of [
 }
 
 test('Transfer-Encoding beside Content-Length smuggles no second request', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const hidden = request('GET /api/auth/me HTTP/1.1', bearer(user));
   for (const headers of [
     ['Content-Length: 4', 'Transfer-Encoding: chunked'],
@@ -282,7 +283,7 @@ test('HTTP/1.1 without a Host is 400', async () => {
 });
 
 test('pipelined requests are answered in their order', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const lines = ['/api/auth/me', '/api/nothing', '/healthz', '/api/quota'];
   const last = request('GET /api/dirs HTTP/1.1', bearer(user), 'Connection: close');
   const all = lines.map((path) => request(`GET ${path} HTTP/1.1`, bearer(user))).join('') + last;
@@ -309,7 +310,7 @@ for (const [what, cut] of [
   ['breaks the connection', (connection: RawConnection) => connection.destroy()],
 ] as const) {
   test(`a body shorter than announced (the client ${what}) records nothing`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const file = makeFile([500_000]);
     const transferId = await begin(user, file);
     const half = (file.volumes[0] as Buffer).subarray(0, 250_000);
@@ -335,7 +336,7 @@ for (const [what, cut] of [
 }
 
 test('bytes after the announced body are no part of the volume', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([1000]);
   const transferId = await begin(user, file);
   const head = put(user, transferId, 'Content-Length: 1000');
@@ -372,7 +373,7 @@ test('a JSON body cut off creates nothing', async () => {
 });
 
 test('a client that stops sending is closed after the idle time, whatever it stopped in', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([500_000]);
   const transferId = await begin(user, file);
   const body = put(user, transferId, 'Content-Length: 500000');
@@ -406,7 +407,7 @@ test('a client that stops sending is closed after the idle time, whatever it sto
 });
 
 test('a slow client that keeps sending is not cut off', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([10]);
   const transferId = await begin(user, file);
   const drip = async function* () {

@@ -14,6 +14,7 @@ import {
   received,
   register,
   sha256,
+  sharedUser,
   type User,
   upload,
   useService,
@@ -30,7 +31,7 @@ const good = makeFile([10, 20, 30]).init;
 const [c1, c2, c3] = good.chunks as [InitBody['chunks'][0], InitBody['chunks'][0], InitBody['chunks'][0]];
 
 test('init answers a transfer_id of at least 128 bits, and nothing received', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const answer = await init(user, good);
   const transferId = String(answer.json['transfer_id']);
   assertOk(answer, { transfer_id: transferId });
@@ -48,7 +49,7 @@ for (const key of [
   'enc_params',
 ] as const) {
   test(`init without ${key} is 400, and so is null there`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const { [key]: _, ...rest } = good;
     assertError(await init(user, rest), 400);
     assertError(await init(user, { ...good, [key]: null }), 400);
@@ -163,7 +164,7 @@ const bad: Record<string, Record<string, unknown>> = {
 };
 for (const [key, values] of Object.entries(bad)) {
   test(`init refuses every bad ${key} with 400`, async (t) => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     for (const [what, value] of Object.entries(values)) {
       await t.test(what, async () => assertError(await init(user, { ...good, [key]: value }), 400));
     }
@@ -181,13 +182,13 @@ for (const [what, text] of [
   ['two bodies', `${JSON.stringify(good)}${JSON.stringify(good)}`],
 ] as const) {
   test(`init with ${what} as its body is 400`, async () => {
-    assertError(await initText(await register(service), text), 400);
+    assertError(await initText(await sharedUser(service), text), 400);
   });
 }
 
 test('a volume of exactly SZ_MAX_VOLUME is taken', async () => {
   const chunks = [c1, { size: MAX_VOLUME, sha256: digest }, c3];
-  assertOk(await init(await register(service), { ...good, chunks }));
+  assertOk(await init(await sharedUser(service), { ...good, chunks }));
 });
 
 const entries = (count: number, numbered = false): InitBody['chunks'] =>
@@ -198,7 +199,7 @@ const entries = (count: number, numbered = false): InitBody['chunks'] =>
   }));
 
 test('10000 volumes fit the body, with and without numbers; 10001 are 400', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const many = { ...good, chunk_count: 10_000 };
   assertOk(await init(user, { ...many, chunks: entries(10_000) }));
   assertOk(await init(user, { ...many, chunks: entries(10_000, true) }));
@@ -208,7 +209,7 @@ test('10000 volumes fit the body, with and without numbers; 10001 are 400', asyn
 });
 
 test('numbered entries may stand in any order, also beside unnumbered ones', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([10, 20, 30]);
   const [v1, v2, v3] = file.init.chunks as typeof good.chunks & [typeof c1, typeof c1, typeof c1];
   const orders = [
@@ -227,7 +228,7 @@ test('numbered entries may stand in any order, also beside unnumbered ones', asy
 });
 
 test('a body of exactly 1048576 bytes is taken, one more byte is 413', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const padded = (bytes: number) => {
     const empty = JSON.stringify({ ...good, pad: '' });
     return JSON.stringify({ ...good, pad: 'x'.repeat(bytes - empty.length) });
@@ -237,14 +238,14 @@ test('a body of exactly 1048576 bytes is taken, one more byte is 413', async () 
 });
 
 test('a chunked body is held to the same limit', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   assertOk(await initText(user, inPieces(Buffer.from(JSON.stringify(good)), 7)));
   const large = Buffer.from(JSON.stringify({ ...good, pad: 'x'.repeat(limits.initBodyBytes) }));
   assertError(await initText(user, inPieces(large, 65_536)), 413);
 });
 
 test('413 comes by Content-Length alone, before a byte of the body', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const connection = await RawConnection.open(service.url);
   try {
     connection.write(
@@ -259,13 +260,13 @@ test('413 comes by Content-Length alone, before a byte of the body', async () =>
 });
 
 test('unknown keys are ignored', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const chunks = good.chunks.map((chunk) => ({ ...chunk, note: 'x' }));
   assertOk(await init(user, { ...good, chunks, status: 'done', user_id: 'admin', file_id: 'mine' }));
 });
 
 test('digests are taken in either case and kept in lower case', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([10]);
   const upper = (text: string) => text.toUpperCase();
   const { fileId } = await upload(user, {
@@ -303,14 +304,14 @@ for (const [what, sent, kept] of [
   ['dots stay', '..', '..'],
 ] as const) {
   test(`file_name: ${what}`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     await upload(user, makeFile([1], { file_name: sent }));
     assert.equal((await listFiles(user))[0]?.file_name, kept);
   });
 }
 
 test('enc_params may take 12 KiB of base64, and come back whole; one byte more is 400', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const bytes = (limits.encParamsBase64Bytes / 4) * 3;
   const params = (text: string) => ({ enc_params: { p: text } });
   const room = bytes - JSON.stringify({ p: '' }).length;
@@ -323,7 +324,7 @@ test('enc_params may take 12 KiB of base64, and come back whole; one byte more i
 });
 
 test('any JSON object is taken as enc_params', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const texts = [
     '{}',
     '{"":{"":[]}}',
@@ -345,7 +346,7 @@ test('any JSON object is taken as enc_params', async () => {
 });
 
 test('dir_id null, absent or 0 is the root', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const { dir_id: _, ...absent } = good;
   for (const body of [{ ...good, dir_id: null }, { ...good, dir_id: 0 }, absent]) {
     assertOk(await init(user, body));

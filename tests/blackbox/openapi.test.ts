@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Route, routes } from '@szafa/protocol';
-import { assertDetail, assertError, assertOk, register, useService } from '../harness/index.ts';
+import { assertDetail, assertError, assertOk, sharedUser, useService } from '../harness/index.ts';
 
 const service = useService();
 
@@ -133,7 +133,7 @@ for (const [name, route] of Object.entries(routes) as [string, Route][]) {
     });
   }
   test(`${route.path} by another method is 4xx {error}`, async () => {
-    const { token } = await register(service);
+    const { token } = await sharedUser(service);
     const others = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'].filter((method) => {
       const known = (Object.values(routes) as Route[]).some(
         (other) => other.method === method && other.path === route.path,
@@ -164,7 +164,7 @@ for (const path of [
   '/healthz/x',
 ]) {
   test(`${path} is 404 {error}, with a token or without`, async () => {
-    const { token } = await register(service);
+    const { token } = await sharedUser(service);
     assertError(await service.call({ path, token }), 404);
     assertError(await service.call({ path }), 404);
     assertError(await service.call({ method: 'POST', path, token, json: {} }), 404);

@@ -19,10 +19,12 @@ import {
   putVolume,
   received,
   register,
-  Service,
+  type Service,
+  sharedUser,
   type User,
   upload,
   useService,
+  withService,
 } from '../harness/index.ts';
 
 const service = useService();
@@ -41,7 +43,7 @@ interface Prepared {
   transferId: string;
 }
 async function prepared(sizes: number[] = [1000, 0, 200_000], at: Service = service): Promise<Prepared> {
-  const user = await register(at);
+  const user = await sharedUser(at);
   const file = makeFile(sizes);
   return { user, file, transferId: await begin(user, file) };
 }
@@ -287,23 +289,8 @@ describe('addresses', () => {
 });
 
 describe('other settings', { concurrency: 2 }, () => {
-  async function withService(
-    env: Record<string, string>,
-    run: (own: Service) => Promise<void>,
-  ): Promise<void> {
-    const own = await new Service({ env }).start();
-    try {
-      await run(own);
-    } catch (error) {
-      console.error(`log of the service:\n${own.tail()}`);
-      throw error;
-    } finally {
-      await own.stop();
-    }
-  }
-
   test('SZ_PULL_ALLOW opens an address, for redirects too', async () => {
-    await withService({ SZ_PULL_ALLOW: '127.0.0.2/32' }, async (own) => {
+    await withService({ env: { SZ_PULL_ALLOW: '127.0.0.2/32' } }, async (own) => {
       const { user, file, transferId } = await prepared([10, 20], own);
       await using foreign = await serve(file, undefined, '127.0.0.2');
       await using server = await serve(file, ({ idx }, response) => {

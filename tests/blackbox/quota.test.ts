@@ -10,24 +10,15 @@ import {
   makeFile,
   putAll,
   register,
-  Service,
   type User,
   upload,
   useService,
+  withService,
 } from '../harness/index.ts';
 
 const service = useService({ env: { SZ_QUOTA: '3000' } });
 const quota = (user: User) => user.get(pathOf('quota'));
 const tiny = (fileSize: number) => makeFile([1], { file_size: fileSize });
-
-async function withService(env: Record<string, string>, run: (own: Service) => Promise<void>): Promise<void> {
-  const own = await new Service({ env }).start();
-  try {
-    await run(own);
-  } finally {
-    await own.stop();
-  }
-}
 
 test('percent is rounded to one decimal, remain never falls below 0, nothing is refused', async () => {
   const user = await register(service);
@@ -96,7 +87,7 @@ test('the default is 10 GiB, and SZ_QUOTA=0 is 0 percent', async () => {
 });
 
 test('SZ_QUOTA_ENFORCE=1 answers 507 at init when files, transfers and this one pass the quota', async () => {
-  await withService({ SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1' }, async (own) => {
+  await withService({ env: { SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1' } }, async (own) => {
     const [user, other] = [await register(own), await register(own)];
     const init = (file = makeFile()) => user.post(pathOf('init'), file.init);
     // Exactly full is not over; the larger of declared and stored bytes counts.

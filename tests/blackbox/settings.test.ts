@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,24 +20,12 @@ import {
   received,
   register,
   Service,
-  type ServiceOptions,
   sha256,
   storedOfSize,
   upload,
   volumesInFolder,
+  withService,
 } from '../harness/index.ts';
-
-async function withService(options: ServiceOptions, run: (service: Service) => Promise<void>): Promise<void> {
-  const service = await new Service(options).start();
-  try {
-    await run(service);
-  } catch (error) {
-    console.error(`log of the service:\n${service.tail()}`);
-    throw error;
-  } finally {
-    await service.stop();
-  }
-}
 
 // Each test has a service of its own, and most of them wait for a clock.
 describe('settings', { concurrency: 3 }, () => {
@@ -213,7 +201,6 @@ describe('settings', { concurrency: 3 }, () => {
     await withService({}, async (service) => {
       const user = await register(service);
       const { fileId } = await upload(user, makeFile([543_210, 10]));
-      const { rm } = await import('node:fs/promises');
       for (const name of await readdir(service.data, { recursive: true })) {
         const path = join(service.data, name);
         const facts = await stat(path);
@@ -226,24 +213,11 @@ describe('settings', { concurrency: 3 }, () => {
 
   for (const [name, value] of [
     ['SZ_PORT', 'abc'],
-    ['SZ_PORT', '70000'],
-    ['SZ_WORKERS', '0'],
-    ['SZ_QUOTA', '-1'],
     ['SZ_QUOTA', '10GB'],
-    ['SZ_QUOTA_ENFORCE', 'maybe'],
-    ['SZ_MAX_VOLUME', '1.5'],
-    ['SZ_MIN_FREE', 'x'],
     ['SZ_REGISTRATION', 'ajar'],
-    ['SZ_SESSION_TTL', '0'],
-    ['SZ_TRANSFER_TTL', 'week'],
-    ['SZ_LOGIN_ATTEMPTS', '0'],
-    ['SZ_LOGIN_WAIT', '-5'],
-    ['SZ_IDLE_TIMEOUT', 'never'],
     ['SZ_PULL_ALLOW', '10.0.0.0/99'],
-    ['SZ_TRUST_PROXY', 'everyone'],
     ['SZ_DATABASE', 'mysql://x'],
     ['SZ_VOLUMES', 'ftp://x'],
-    ['SZ_SYSTEM_TOKEN', 'short'],
     ['SZ_SYSTEM_TOKEN_FILE', '/no/such/file'],
   ] as const) {
     test(`${name}=${value} is refused at the start, by name`, async () => {

@@ -16,6 +16,7 @@ import {
   RawConnection,
   received,
   register,
+  sharedUser,
   type User,
   upload,
   useService,
@@ -36,7 +37,7 @@ const head = (user: User, transferId: string, idx: number, ...more: string[]): s
   ].join('\r\n');
 
 test('a good volume is 200 {ok: true} and then received, in ascending order', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([100, 200, 300]);
   const transferId = await begin(user, file);
   for (const [idx, sofar] of [
@@ -50,7 +51,7 @@ test('a good volume is 200 {ok: true} and then received, in ascending order', as
 });
 
 test('received is ascending by number, not by text', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile(Array<number>(12).fill(5));
   const transferId = await begin(user, file);
   await putAll(user, transferId, file);
@@ -61,7 +62,7 @@ test('received is ascending by number, not by text', async () => {
 });
 
 test('an unknown transfer is 404 on every call', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   for (const id of [
     UNKNOWN,
     'x',
@@ -83,7 +84,7 @@ test('an unknown transfer is 404 on every call', async () => {
 });
 
 test('sending a good volume again is 200', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([1000]);
   const transferId = await begin(user, file);
   const bytes = file.volumes[0] as Buffer;
@@ -93,7 +94,7 @@ test('sending a good volume again is 200', async () => {
 });
 
 test('the same volume sent by many at once is 200 for each', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([300_000]);
   const transferId = await begin(user, file);
   const answers = await Promise.all(
@@ -120,7 +121,7 @@ for (const [what, change] of [
   ],
 ] as const) {
   test(`a body ${what} is 409, announced or chunked, and harms nothing accepted before`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const file = makeFile([1000, 1000]);
     const transferId = await begin(user, file);
     const bad = change(file.volumes[0] as Buffer);
@@ -139,21 +140,21 @@ for (const [what, change] of [
 }
 
 test('a good volume in chunked encoding is 200', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([100_000]);
   const transferId = await begin(user, file);
   assertOk(await putVolume(user, transferId, 1, inPieces(file.volumes[0] as Buffer, 9999)), { ok: true });
 });
 
 test('volumes around the sizes of buffers and pages are kept byte for byte', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const sizes = [1, 4095, 4096, 4097, 65_535, 65_536, 65_537, 1_048_575, 1_048_576, 1_048_577, 5_000_001];
   const { fileId, file } = await upload(user, makeFile(sizes));
   await assertReadable(user, fileId, file);
 });
 
 test('a wrong size is refused from Content-Length, before the body is read', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const transferId = await begin(user, makeFile([1000]));
   for (const length of [999, 1001, 100_000_000_000]) {
     const connection = await RawConnection.open(service.url);
@@ -170,13 +171,13 @@ test('a wrong size is refused from Content-Length, before the body is read', asy
 });
 
 test('a large refused body is answered, not cut off without a word', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const transferId = await begin(user, makeFile([1000]));
   assertError(await putVolume(user, transferId, 1, randomBytes(3_000_000)), 409);
 });
 
 test('Expect: 100-continue is answered, and a wrong size then never asks for the body', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([1000]);
   const transferId = await begin(user, file);
   const good = await RawConnection.open(service.url);
@@ -208,7 +209,7 @@ for (const idx of [
   'NaN',
 ]) {
   test(`PUT of volume ${idx} of 2 is 409`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const file = makeFile([10, 10]);
     const transferId = await begin(user, file);
     const path = `/api/transfer/${transferId}/chunk/${idx}`;
@@ -218,14 +219,14 @@ for (const idx of [
 }
 
 test('a volume with the bytes of its neighbour is 409', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([64, 64]);
   const transferId = await begin(user, file);
   assertError(await putVolume(user, transferId, 2, file.volumes[0] as Buffer), 409);
 });
 
 test('an empty volume is a volume', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([0, 5]);
   const transferId = await begin(user, file);
   assertOk(await putVolume(user, transferId, 2, file.volumes[1] as Buffer));
@@ -237,7 +238,7 @@ test('an empty volume is a volume', async () => {
 });
 
 test('an empty volume may come without Content-Length', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const transferId = await begin(user, makeFile([0]));
   assertOk(await user.call('PUT', pathOf('writeVolume', { transfer_id: transferId, idx: 1 })), { ok: true });
 });
@@ -252,7 +253,7 @@ for (const type of [
   '',
 ]) {
   test(`a volume of content type ${JSON.stringify(type)} is stored as it is`, async () => {
-    const user = await register(service);
+    const user = await sharedUser(service);
     const file = makeFile([333]);
     const transferId = await begin(user, file);
     const headers: Record<string, string> = type ? { 'content-type': type } : {};
@@ -263,7 +264,7 @@ for (const type of [
 }
 
 test('a content encoding is not undone: the bytes are opaque', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([333]);
   const transferId = await begin(user, file);
   const headers = { 'content-encoding': 'gzip' };
@@ -271,7 +272,7 @@ test('a content encoding is not undone: the bytes are opaque', async () => {
 });
 
 test('after done, PUT is 409 and the received list is whole', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const { transferId, fileId, file } = await upload(user, makeFile([10, 20]));
   assertError(await putVolume(user, transferId, 1, file.volumes[0] as Buffer), 409);
   assertError(await putVolume(user, transferId, 1, randomBytes(10)), 409);
@@ -292,7 +293,7 @@ test('any caller who knows the id may use a transfer', async () => {
 });
 
 test('pull-status of a transfer that never pulled counts what is here', async () => {
-  const user = await register(service);
+  const user = await sharedUser(service);
   const file = makeFile([10, 20, 30]);
   const transferId = await begin(user, file);
   const path = pathOf('pullStatus', { transfer_id: transferId });

@@ -53,6 +53,15 @@ export async function register(service: Service, username = freshName()): Promis
   return new User(service, username, password, String(answer.json['token']));
 }
 
+const shared = new WeakMap<Service, Promise<User>>();
+
+/** One account for all tests of a file that look at no list and no quota; a new one costs a password hash. */
+export function sharedUser(service: Service): Promise<User> {
+  const found = shared.get(service) ?? register(service);
+  shared.set(service, found);
+  return found;
+}
+
 export function admin(service: Service): User {
   return new User(service, ADMIN, '', service.systemToken);
 }

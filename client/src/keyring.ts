@@ -9,7 +9,7 @@ import { makeRing, openRing, type Ring, type RingJson, ringFromJson, ringToJson 
 
 export interface KnownRing {
   ring: RingJson;
-  /** When the first file that carries it was made, as far as is known here (ISO 8601). */
+  /** By the service's clock, when the oldest file seen here that carries it was made (ISO 8601). */
   since: string;
 }
 
@@ -35,6 +35,8 @@ export interface KeyringOptions {
   cache?: RingCache | undefined;
 }
 
+/** Of a ring in no file seen yet: after every other, so that all devices come to agree on one. */
+const UNSEEN = '9999-12-31T23:59:59.999Z';
 /** A hostile listing could name a new salt in every file. */
 const MOST_DERIVATIONS = 8;
 /** Files looked at before an account counts as one without a ring. */
@@ -49,6 +51,7 @@ export class Keyring {
   readonly #open = new Map<string, OpenRing>();
   readonly #opening = new Map<string, Promise<OpenRing>>();
   readonly #keks = new Map<string, Promise<Bytes>>();
+  #dirty = false;
   #cached: Promise<void> | undefined;
   #forUpload: Promise<OpenRing> | undefined;
 
@@ -73,18 +76,27 @@ export class Keyring {
   }
 
   /** The master key in a ring that came with a file made at `since`. */
-  async unlock(ring: Ring, since: string = new Date().toISOString()): Promise<Bytes> {
+  async unlock(ring: Ring, since: string = UNSEEN): Promise<Bytes> {
     await this.#loadCache();
-    const known = this.#open.get(idOf(ring));
-    if (known && known.since <= since) return known.master;
-    if (known) {
-      known.since = since;
-      await this.#save();
-      return known.master;
+    const known = this.#open.has(idOf(ring));
+    const { master } = await this.#openOnce(ring, since);
+    this.seen(master, since);
+    if (!known) await this.#save();
+    return master;
+  }
+
+  /** A file under this master key, made at `since`, was seen. */
+  seen(master: Bytes, since: string): void {
+    for (const entry of this.#open.values()) {
+      if (entry.master !== master || entry.since <= since) continue;
+      entry.since = since;
+      this.#dirty = true;
     }
-    const opened = await this.#openOnce(ring, since);
-    await this.#save();
-    return opened.master;
+  }
+
+  /** Keeps what `seen` learnt. */
+  async keep(): Promise<void> {
+    if (this.#dirty) await this.#save();
   }
 
   /** The ring for new files: a known one, one found in the account's files, or a new one. */
@@ -103,7 +115,7 @@ export class Keyring {
     const known = this.#oldestFirst()[0] ?? (await this.#discover(signal));
     if (known) return known;
     const made = await makeRing(engine, kek, await accountSalt(engine, username));
-    const entry = { ...made, since: new Date().toISOString() };
+    const entry = { ...made, since: UNSEEN };
     this.#open.set(idOf(entry.ring), entry);
     await this.#save();
     return entry;
@@ -136,6 +148,8 @@ export class Keyring {
 
   #openOnce(ring: Ring, since: string): Promise<OpenRing> {
     const id = idOf(ring);
+    const known = this.#open.get(id);
+    if (known) return Promise.resolve(known);
     let opening = this.#opening.get(id);
     if (!opening) {
       opening = this.#kekOf(ring)
@@ -184,6 +198,7 @@ export class Keyring {
   }
 
   async #save(): Promise<void> {
+    this.#dirty = false;
     const rings = this.#oldestFirst().map(({ ring, since }) => ({ ring: ringToJson(ring), since }));
     await this.#options.cache?.save(rings);
   }

@@ -46,6 +46,7 @@ function entryOf(record: FileRecord, name: string, verified: boolean): Entry {
 async function nameOf({ engine, keyring }: OpenContext, record: FileRecord): Promise<Entry | undefined> {
   for (const master of await keyring.masters()) {
     const opened = await openFileName(engine, master, record.file_name, bindingOf(record));
+    if (opened) keyring.seen(master, record.created_at);
     if (opened?.whole) return entryOf(record, opened.name, true);
     if (opened) return undefined;
   }
@@ -72,6 +73,7 @@ export async function listEntries(
   await forEach(open, PARALLEL, async ({ at, record }) => {
     entries[at] = (await nameOf(context, record)) ?? (await nameFromHeader(context, record, signal));
   });
+  await context.keyring.keep();
   return entries;
 }
 

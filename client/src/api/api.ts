@@ -80,6 +80,10 @@ const QUIET_MS = 60_000;
 /** The slowest line a volume is still waited for. */
 const SLOW_BYTES_PER_MS = 16;
 
+function patience(bytes: number): number {
+  return Math.ceil(QUIET_MS + bytes / SLOW_BYTES_PER_MS);
+}
+
 /** One method for each endpoint, with the service's own names in what they take and give. */
 export class Api {
   readonly server: string;
@@ -167,7 +171,7 @@ export class Api {
     maxBytes: number,
     options?: VolumeOptions,
   ): Promise<VolumeAnswer> {
-    const timeoutMs = QUIET_MS + maxBytes / SLOW_BYTES_PER_MS;
+    const timeoutMs = patience(maxBytes);
     const call = { params: { file_id: fileId, idx }, maxBytes, timeoutMs, ...options };
     return this.#volume(await this.#call('readVolume', call));
   }
@@ -193,7 +197,7 @@ export class Api {
     bytes: Uint8Array,
     options?: VolumeOptions,
   ): Promise<{ ok: true }> {
-    const timeoutMs = QUIET_MS + bytes.length / SLOW_BYTES_PER_MS;
+    const timeoutMs = patience(bytes.length);
     return this.#json('writeVolume', {
       params: { transfer_id: transferId, idx },
       bytes,

@@ -3,7 +3,7 @@ import { close, fchmod, fsync, ftruncate, futimes, open, write } from 'node:fs';
 import { link, lstat, open as openHandle, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { SzafaError } from '../errors.ts';
+import { ApiError, NetworkError, SzafaError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import { extentOf } from '../format/volume.ts';
 import type { Journal } from '../journal.ts';
@@ -119,10 +119,10 @@ async function writeAll(fd: number, bytes: Uint8Array, position: number): Promis
   }
 }
 
-/** What is worth going on from: everything that came is right, only the rest is missing. */
+/** What is worth going on from: everything that came is right, and the rest may still come. */
 function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
-  if (signal?.aborted) return true;
-  return error instanceof SzafaError && (error.code === 'network' || error.code === 'api');
+  if (signal?.aborted || error instanceof NetworkError) return true;
+  return error instanceof ApiError && (error.status === 401 || error.status === 429 || error.status >= 500);
 }
 
 async function finish(remote: RemoteFile, fd: number): Promise<void> {

@@ -136,6 +136,7 @@ async function receive(
   let length = 0;
   // Events rather than iteration: at a gigabyte a second, a promise for each 64 KiB shows.
   await new Promise<void>((resolve, reject) => {
+    let turn = Promise.resolve();
     response.on('data', (part: Uint8Array) => {
       if (length + part.length > (whole?.length ?? request.maxBytes)) {
         reject(new TooLongError());
@@ -148,11 +149,15 @@ async function receive(
       wanted?.(part.length);
       if (!throttle) return;
       response.pause();
-      throttle(part.length).then(() => response.resume(), reject);
+      // What was parsed already comes in spite of the pause, so the turns are counted one after the other.
+      turn = turn.then(() => throttle(part.length)).then(() => void response.resume());
+      turn.catch(reject);
     });
-    response.on('end', resolve);
+    response.on('end', () => turn.then(resolve, reject));
     response.on('error', reject);
-    response.on('close', () => reject(new NetworkError('the answer ended too early')));
+    response.on('close', () => {
+      if (!response.complete) reject(new NetworkError('the answer ended too early'));
+    });
   });
   return { status, header, body: whole ?? Buffer.concat(parts) };
 }

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { encodeEncParams, type FileRecord } from '@szafa/protocol';
+import { fromUtf8, utf8 } from '../src/format/bytes.ts';
+import { type Bytes, bytesSource, fromBase64Url, Szafa, toBase64Url } from '../src/index.ts';
+import { downloadToFile, fileJournal } from '../src/node/index.ts';
+import { type HostileProxy, type Hostility, isVolume, type Passing, startProxy, volumeOf } from './proxy.ts';
+import {
+  content,
+  engine,
+  newUser,
+  optionsFor,
+  password,
+  type Service,
+  sameUser,
+  startService,
+  transport,
+} from './service.ts';
+
+const SIZE = 1000;
+let service: Service;
+let proxy: HostileProxy;
+let szafa: Szafa;
+/** The file under attack, an earlier upload of the same bytes, and a file of somebody else. */
+let file: FileRecord;
+let earlier: FileRecord;
+let foreign: FileRecord;
+let stranger: Szafa;
+
+before(async () => {
+  service = await startService();
+  proxy = await startProxy(service.url);
+  szafa = await newUser(service.url);
+  const other = { username: `stranger_${process.pid}`, password: 'another password' };
+  stranger = await Szafa.register(optionsFor(service.url), other);
+  const options = { name: 'target', volumeSize: SIZE };
+  await szafa.upload(bytesSource(content(3 * SIZE)), options);
+  await szafa.upload(bytesSource(content(3 * SIZE)), options);
+  await stranger.upload(bytesSource(content(3 * SIZE)), options);
+  [file, earlier] = (await szafa.list()).map(({ record }) => record) as [FileRecord, FileRecord];
+  [foreign] = (await stranger.list()).map(({ record }) => record) as [FileRecord];
+});
+after(async () => {
+  await proxy.stop();
+  await service.stop();
+  transport.close();
+  await engine.close();
+});
+
+interface Refusal {
+  code: string;
+  stage?: string;
+}
+
+/** A download through the hostile server: refused, nothing on disk, nothing sent that was not asked before. */
+async function refused(hostility: Hostility, refusal: Refusal, withRecord = true): Promise<void> {
+  proxy.hostility = hostility;
+  proxy.requests.length = 0;
+  const folder = mkdtempSync(join(service.folder, 'out-'));
+  const user = await sameUser(szafa, proxy.url);
+  const journal = fileJournal(join(service.folder, 'journal'));
+  const download = async () => {
+    const remote = await user.openFile(file.file_id, withRecord ? { record: file } : {});
+    await downloadToFile(remote, join(folder, 'target'), { journal });
+  };
+  await assert.rejects(download(), refusal);
+  assert.deepEqual(readdirSync(folder), []);
+  assert.ok(proxy.requests.every(({ method, sent }) => /GET|HEAD/.test(method) && sent.length === 0));
+  proxy.hostility = () => undefined;
+}
+
+const onVolume =
+  (idx: number | 'all', change: (passing: Passing) => Partial<Passing>): Hostility =>
+  (passing) =>
+    isVolume(passing.path) && passing.method === 'GET' && (idx === 'all' || volumeOf(passing.path) === idx)
+      ? change(passing)
+      : undefined;
+
+const onHeader =
+  (change: (params: Record<string, unknown>) => object): Hostility =>
+  ({ path, headers }) => {
+    if (!isVolume(path)) return undefined;
+    const params = JSON.parse(Buffer.from(String(headers['x-enc-params']), 'base64').toString());
+    return { headers: { ...headers, 'x-enc-params': encodeEncParams(change(params)).base64 } };
+  };
+
+function flipped(bytes: Uint8Array, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at < 0 ? copy.length + at : at]! ^= 0x10;
+  return copy;
+}
+
+/** The header text changed, as somebody without the key could: the MAC stays. */
+const inHeader = (change: (json: Record<string, unknown>) => object) =>
+  onHeader((params) => {
+    const json = JSON.parse(fromUtf8(fromBase64Url(params['header'] as string)));
+    return { ...params, header: toBase64Url(utf8(JSON.stringify(change(json)))) };
+  });
+
+/** A volume of another file, fetched as the owner of it. */
+async function volume(owner: Szafa, record: FileRecord, idx: number) {
+  const answer = await owner.api.readVolume(record.file_id, idx, 10_000);
+  return { ...answer, body: Buffer.from(answer.body) };
+}
+
+test('a bit of a volume: first, middle, last byte; first, second and last volume', async () => {
+  for (const idx of [1, 2, 3]) {
+    for (const at of [0, 500, -1]) {
+      const hostility = onVolume(idx, ({ body }) => ({ body: flipped(body, at) }));
+      await refused(hostility, { code: 'tampered', stage: 'volume' });
+    }
+  }
+});
+
+test('header, MAC, ring, keys and metadata', async () => {
+  const flipIn = (key: string) =>
+    inHeader((json) => ({ ...json, [key]: toBase64Url(flipped(fromBase64Url(json[key] as string), -1)) }));
+  await refused(flipIn('file_id'), { code: 'tampered', stage: 'mac' });
+  await refused(flipIn('metadata'), { code: 'tampered', stage: 'mac' });
+  await refused(flipIn('file_key'), { code: 'tampered', stage: 'file-key' });
+  const flipMac = onHeader((params) => ({
+    ...params,
+    mac: toBase64Url(flipped(fromBase64Url(params['mac'] as string), 0)),
+  }));
+  await refused(flipMac, { code: 'tampered', stage: 'mac' });
+  const ring = inHeader((json) => {
+    const inner = json['ring'] as Record<string, string>;
+    return { ...json, ring: { ...inner, key: toBase64Url(flipped(fromBase64Url(inner['key']!), -1)) } };
+  });
+  await refused(ring, { code: 'tampered', stage: 'ring' });
+  await refused(
+    onHeader(() => ({})),
+    { code: 'unsupported', stage: 'params' },
+  );
+  await refused(({ headers }) => ({ headers: { ...headers, 'x-enc-params': '!' } }), {
+    code: 'tampered',
+    stage: 'params',
+  });
+});
+
+test('volumes reordered, repeated, dropped, cut, made longer; another X-Chunk-Count', async () => {
+  const [one, two] = [await volume(szafa, file, 1), await volume(szafa, file, 2)];
+  await refused(
+    onVolume(1, () => ({ body: two.body })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  await refused(
+    onVolume(2, () => ({ body: one.body })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  await refused(
+    onVolume(3, () => ({ status: 404, body: Buffer.from('{"error":"gone"}') })),
+    { code: 'api' },
+  );
+  await refused(
+    onVolume(2, ({ body }) => ({ body: body.subarray(0, 900) })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  await refused(
+    onVolume(2, () => ({ body: Buffer.alloc(0) })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  await refused(
+    onVolume(2, ({ body }) => ({ body: Buffer.concat([body, body]) })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  for (const count of ['2', '4', '1e9', 'three', '']) {
+    const lie: Hostility = ({ path, headers }) =>
+      isVolume(path) ? { headers: { ...headers, 'x-chunk-count': count } } : undefined;
+    await refused(lie, { code: 'tampered', stage: 'record' });
+  }
+});
+
+test('a volume, or a header, of another file or of an earlier upload of the same file', async () => {
+  const other = await volume(szafa, earlier, 2);
+  await refused(
+    onVolume(2, () => ({ body: other.body })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  await refused(
+    onHeader(() => other.encParams),
+    { code: 'tampered', stage: 'record' },
+  );
+  // Without the record from a listing the volumes still do not fit the header.
+  await refused(
+    onHeader(() => other.encParams),
+    { code: 'tampered', stage: 'volume' },
+    false,
+  );
+});
+
+test('names exchanged between records', async () => {
+  const lists: Hostility = ({ path, body }) => {
+    if (!path.startsWith('/api/files?')) return undefined;
+    const list = JSON.parse(body.toString()) as { files: FileRecord[] };
+    const names = list.files.map(({ file_name }) => file_name).reverse();
+    return {
+      body: Buffer.from(JSON.stringify({ files: list.files.map((f, i) => ({ ...f, file_name: names[i] })) })),
+    };
+  };
+  proxy.hostility = lists;
+  const entries = await (await sameUser(szafa, proxy.url)).list();
+  assert.ok(entries.every(({ verified }) => !verified));
+  assert.ok(entries.every(({ problem }) => problem && 'stage' in problem && problem.stage === 'name'));
+  proxy.hostility = () => undefined;
+});
+
+test('a ring or a wrapped key that the server knows', async () => {
+  const theirs = await volume(stranger, foreign, 1);
+  await refused(
+    onHeader(() => theirs.encParams),
+    { code: 'wrong-password' },
+  );
+  const headerOf = (params: Record<string, unknown>) =>
+    JSON.parse(fromUtf8(fromBase64Url(params['header'] as string)));
+  const { ring, file_key } = headerOf(theirs.encParams);
+  await refused(
+    inHeader((json) => ({ ...json, ring })),
+    { code: 'wrong-password' },
+  );
+  await refused(
+    inHeader((json) => ({ ...json, file_key })),
+    { code: 'tampered', stage: 'file-key' },
+  );
+
+  // An upload meanwhile takes no ring that did not open: it stops, and init carries nothing of it.
+  proxy.hostility = onHeader(() => theirs.encParams);
+  proxy.requests.length = 0;
+  const user = await sameUser(szafa, proxy.url);
+  await assert.rejects(user.upload(bytesSource(content(5)), { name: 'x' }), { code: 'wrong-password' });
+  assert.ok(!proxy.requests.some(({ method }) => method !== 'GET' && method !== 'HEAD'));
+  proxy.hostility = () => undefined;
+});
+
+test('weaker or absurd KDF parameters are refused before the KDF runs', async () => {
+  for (const change of [{ m: 1024 }, { m: 64 * 1024 * 1024 }, { t: 0 }, { t: 1_000_000 }, { p: 64 }]) {
+    const hostility = inHeader((json) => ({ ...json, ring: { ...(json['ring'] as object), ...change } }));
+    const started = performance.now();
+    await refused(hostility, { code: 'unsupported', stage: 'kdf' });
+    assert.ok(performance.now() - started < 5_000);
+  }
+  let derived = 0;
+  const counting = {
+    ...engine,
+    argon2id(...args: Parameters<typeof engine.argon2id>) {
+      derived++;
+      return engine.argon2id(...args);
+    },
+  };
+  const user = await sameUser(szafa, proxy.url, { engine: counting });
+  proxy.hostility = inHeader((json) => ({ ...json, ring: { ...(json['ring'] as object), m: 1024 } }));
+  await assert.rejects(user.openFile(file.file_id), { code: 'unsupported', stage: 'kdf' });
+  assert.equal(derived, 0);
+  proxy.hostility = () => undefined;
+});
+
+test('another version, plaintext instead of ciphertext', async () => {
+  await refused(
+    onHeader((params) => ({ ...params, szafa: 0 })),
+    { code: 'unsupported', stage: 'version' },
+  );
+  await refused(
+    onHeader((params) => ({ ...params, szafa: 2 })),
+    { code: 'unsupported', stage: 'version' },
+  );
+  const plain: Bytes = content(3 * SIZE);
+  const bare = onVolume('all', ({ path }) => ({
+    body: Buffer.from(plain.slice((volumeOf(path) - 1) * SIZE, volumeOf(path) * SIZE)),
+  }));
+  await refused(bare, { code: 'tampered', stage: 'volume' });
+  const padded = onVolume('all', () => ({ body: Buffer.alloc(SIZE + 16, 'a') }));
+  await refused(padded, { code: 'tampered', stage: 'volume' });
+});
+
+test('the last volume is bad after the others were fine: no file, and a good download afterwards', async () => {
+  await refused(
+    onVolume(3, ({ body }) => ({ body: flipped(body, 3) })),
+    { code: 'tampered', stage: 'volume' },
+  );
+  const folder = mkdtempSync(join(service.folder, 'out-'));
+  const user = await sameUser(szafa, proxy.url);
+  await downloadToFile(await user.openFile(file.file_id, { record: file }), join(folder, 'target'));
+  assert.deepEqual(new Uint8Array(readFileSync(join(folder, 'target'))), content(3 * SIZE));
+  assert.deepEqual(readdirSync(folder), ['target']);
+});
+
+test('the service can tell neither that two files are equal nor what the password is', async () => {
+  assert.notEqual(file.sha256, earlier.sha256);
+  assert.notEqual(file.file_name, earlier.file_name);
+  const [a, b] = [await volume(szafa, file, 1), await volume(szafa, earlier, 1)];
+  assert.ok(!a.body.equals(b.body));
+  assert.ok(!JSON.stringify(a.encParams).includes(password));
+  assert.equal(a.body.includes(Buffer.from(content(32))), false);
+});

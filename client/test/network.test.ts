@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Api, bytesSource, fetchTransport, type Transport } from '../src/index.ts';
+import { downloadToFile, fileJournal, nodeTransport, rateLimit } from '../src/node/index.ts';
+import { type HostileProxy, isVolume, startProxy, volumeOf } from './proxy.ts';
+import { content, engine, newUser, type Service, sameUser, startService, transport } from './service.ts';
+
+let service: Service;
+let proxy: HostileProxy;
+before(async () => {
+  service = await startService();
+  proxy = await startProxy(service.url);
+});
+after(async () => {
+  await proxy.stop();
+  await service.stop();
+  transport.close();
+  await engine.close();
+});
+
+const retry = { forMs: 3_000, baseMs: 10, capMs: 100 };
+const transports: [string, Transport][] = [
+  ['fetch', fetchTransport],
+  ['node', transport],
+];
+
+for (const [name, used] of transports) {
+  const apiOf = (server: string, token?: string) => new Api({ server, token, transport: used, retry });
+
+  test(`${name}: what may be repeated is repeated, what may not is not`, async () => {
+    const szafa = await newUser(service.url);
+    const waits: number[] = [];
+    const options = { server: proxy.url, token: szafa.token, transport: used, retry };
+    const api = new Api({ ...options, onRetry: (_, wait) => waits.push(wait) });
+    let failures = 2;
+    proxy.before = () => (failures-- > 0 ? 'cut' : undefined);
+    assert.equal((await api.me()).username, szafa.username);
+    assert.equal(waits.length, 2);
+    failures = 1;
+    proxy.before = () => (failures-- > 0 ? { status: 503, headers: { 'retry-after': '1' } } : undefined);
+    const started = performance.now();
+    await api.quota();
+    assert.ok(performance.now() - started >= 990);
+    proxy.requests.length = 0;
+    proxy.before = () => 'cut';
+    await assert.rejects(api.createDir('once'), { code: 'network' });
+    await assert.rejects(api.cloneFile('x', null), { code: 'network' });
+    assert.equal(proxy.requests.length, 2);
+    proxy.before = () => ({ status: 507, body: Buffer.from('{"error":"full"}') });
+    await assert.rejects(api.init({} as never), {
+      code: 'api',
+      status: 507,
+      kind: 'no-space',
+      message: 'full',
+    });
+    proxy.before = undefined;
+  });
+
+  test(`${name}: a deletion whose answer was lost has worked`, async () => {
+    const szafa = await newUser(service.url);
+    const { fileId } = await szafa.upload(bytesSource(content(3)), { name: 'x' });
+    const api = apiOf(proxy.url, szafa.token);
+    let lost = false;
+    proxy.hostility = ({ method }) => {
+      if (method !== 'DELETE' || lost) return undefined;
+      lost = true;
+      return 'cut';
+    };
+    await api.deleteFile(fileId);
+    await assert.rejects(api.deleteFile(fileId), { code: 'api', status: 404 });
+    proxy.hostility = () => undefined;
+  });
+
+  test(`${name}: a web page is not the service, nor is what does not speak HTTP`, async () => {
+    const page = { headers: { 'content-type': 'text/html' }, body: Buffer.from('<!doctype html>') };
+    for (const status of [200, 404, 302]) {
+      proxy.before = () => ({ status, ...page });
+      await assert.rejects(apiOf(proxy.url).me(), (error: { code: string; message: string }) => {
+        // fetch follows nothing and tells no more than that.
+        return error.code === 'not-the-service' || (status === 302 && error.code === 'network');
+      });
+    }
+    proxy.before = () => ({ status: 502, ...page });
+    await assert.rejects(apiOf(proxy.url).me(), { code: 'api', status: 502, kind: 'server' });
+    proxy.before = undefined;
+    assert.throws(() => apiOf('szafa.example'), { code: 'address' });
+    assert.throws(() => apiOf('ftp://szafa.example'), { code: 'address' });
+  });
+
+  test(`${name}: nobody there`, async () => {
+    const nobody = createTcp();
+    await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve));
+    const { port } = nobody.address() as AddressInfo;
+    await new Promise((resolve) => nobody.close(resolve));
+    const api = new Api({
+      server: `http://127.0.0.1:${port}`,
+      transport: used,
+      retry: { forMs: 100, baseMs: 10 },
+    });
+    await assert.rejects(api.me(), { code: 'network' });
+    await assert.rejects(api.me({ signal: AbortSignal.abort(new Error('stop')) }), /stop/);
+  });
+}
+
+test('node: a certificate that is not accepted is said at once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'szafa-tls-'));
+  const files = ['-keyout', join(folder, 'key'), '-out', join(folder, 'cert')];
+  const ask = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=elsewhere'];
+  execFileSync('openssl', [...ask, ...files], { stdio: 'ignore' });
+  const server = createHttps({ key: readFileSync(files[1]!), cert: readFileSync(files[3]!) }, (_, answer) =>
+    answer.end('{}'),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    const secure = new Api({ server: `https://127.0.0.1:${port}`, transport, retry });
+    await assert.rejects(secure.me(), { code: 'network', certificate: true });
+    const plain = new Api({ server: `http://127.0.0.1:${port}`, transport, retry: { forMs: 100 } });
+    await assert.rejects(plain.me(), { code: /network|not-the-service/ });
+    const wrong = new Api({
+      server: service.url.replace('http:', 'https:'),
+      transport,
+      retry: { forMs: 100 },
+    });
+    await assert.rejects(wrong.me(), { code: 'not-the-service' });
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('uploads and downloads go through a network that keeps breaking', async () => {
+  const szafa = await sameUser(await newUser(service.url), proxy.url);
+  let calls = 0;
+  proxy.hostility = () => (++calls % 3 === 0 ? 'cut' : undefined);
+  const { fileId } = await szafa.upload(bytesSource(content(9000)), { name: 'x', volumeSize: 1000 });
+  const remote = await szafa.openFile(fileId);
+  const path = join(service.folder, 'through');
+  const seen: number[] = [];
+  await downloadToFile(remote, path, { onProgress: ({ done }) => seen.push(done) });
+  assert.deepEqual(new Uint8Array(readFileSync(path)), content(9000));
+  assert.equal(seen.at(-1), 9000);
+  proxy.hostility = () => undefined;
+});
+
+test('a download goes on from the volumes it has; what was changed on disk is fetched again', async () => {
+  const user = await newUser(service.url);
+  const { fileId } = await user.upload(bytesSource(content(8000)), { name: 'x', volumeSize: 1000 });
+  const szafa = await sameUser(user, proxy.url);
+  const journal = fileJournal(join(service.folder, 'journal'));
+  const path = join(service.folder, 'resumed');
+  const remote = await szafa.openFile(fileId);
+  proxy.before = (method, where) =>
+    method === 'GET' && isVolume(where) && volumeOf(where) >= 6
+      ? { status: 401, body: Buffer.from('{}') }
+      : undefined;
+  await assert.rejects(downloadToFile(remote, path, { journal, parallel: 1 }), { status: 401 });
+  proxy.before = undefined;
+  proxy.requests.length = 0;
+  const part = join(service.folder, readdirSync(service.folder).find((name) => name.endsWith('.part'))!);
+  const bytes = readFileSync(part);
+  bytes[1500]! ^= 1;
+  writeFileSync(part, bytes);
+  const { resumed } = await downloadToFile(remote, path, { journal });
+  assert.equal(resumed, 4);
+  assert.equal(proxy.requests.length, 4);
+  assert.deepEqual(new Uint8Array(readFileSync(path)), content(8000));
+  await assert.rejects(downloadToFile(remote, path), { code: 'exists' });
+  await downloadToFile(remote, path, { overwrite: true });
+  assert.deepEqual(
+    readdirSync(service.folder).filter((name) => name.endsWith('.part')),
+    [],
+  );
+});
+
+test('a rate limit holds', async () => {
+  const limited = nodeTransport({ throttle: rateLimit(400_000) });
+  try {
+    const szafa = await newUser(service.url, { transport: limited });
+    const started = performance.now();
+    const { fileId } = await szafa.upload(bytesSource(content(400_000)), { name: 'x', volumeSize: 100_000 });
+    assert.ok(performance.now() - started > 700);
+    const again = performance.now();
+    await (await szafa.openFile(fileId)).verify();
+    assert.ok(performance.now() - again > 700);
+  } finally {
+    limited.close();
+  }
+});

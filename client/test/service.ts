@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type ConnectOptions, deriveAccountKeys, Szafa } from '../src/index.ts';
+import { nodeEngine, nodeTransport } from '../src/node/index.ts';
+
+export interface Service {
+  url: string;
+  /** A folder for the test's own files. */
+  folder: string;
+  stop(): Promise<void>;
+}
+
+const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+
+/** The real service on a free port, with its data in a folder of its own. */
+export async function startService(env: Record<string, string> = {}): Promise<Service> {
+  const folder = mkdtempSync(join(tmpdir(), 'szafa-client-'));
+  const settings = { SZ_PORT: '0', SZ_DATA: join(folder, 'data'), SZ_WORKERS: '1', SZ_MIN_FREE: '0', ...env };
+  const child = spawn(process.execPath, [main], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the service did not start: ${said}`)), 30_000);
+    const listen = (chunk: Buffer) => {
+      said += chunk;
+      const found = /szafa listens on (http:\/\/[^\s"]+)/.exec(said)?.[1];
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(found);
+    };
+    child.stdout.on('data', listen);
+    child.stderr.on('data', listen);
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}: ${said}`)));
+  });
+  return {
+    url,
+    folder,
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await ended;
+      clearTimeout(timer);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export const engine = nodeEngine();
+export const transport = nodeTransport();
+export const password = 'correct horse battery staple';
+
+/** Quick to give up, so that a test of a failure does not wait. */
+export function optionsFor(server: string, more: Partial<ConnectOptions> = {}): ConnectOptions {
+  return { server, engine, transport, retry: { forMs: 3_000, baseMs: 20, capMs: 200 }, ...more };
+}
+
+let number = 0;
+
+/** A new account. */
+export function newUser(server: string, more: Partial<ConnectOptions> = {}): Promise<Szafa> {
+  const username = `user_${process.pid}_${++number}`;
+  return Szafa.register(optionsFor(server, more), { username, password });
+}
+
+/** The same account through another address, or on another device: nothing but the password is carried over. */
+export async function sameUser(
+  szafa: Szafa,
+  server: string,
+  more: Partial<ConnectOptions> = {},
+): Promise<Szafa> {
+  const { kek } = await deriveAccountKeys(engine, szafa.username, password);
+  return Szafa.open(optionsFor(server, more), {
+    username: szafa.username,
+    token: szafa.token!,
+    kek,
+    secret: password,
+  });
+}
+
+/** Bytes that differ from place to place, the same at every call. */
+export function content(length: number, seed = 1): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let state = seed;
+  for (let i = 0; i < length; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    bytes[i] = state >>> 24;
+  }
+  return bytes;
+}
+
+export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(stream)));
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { bytesSource, displayName, Szafa, safeSegments, webEngine } from '../src/index.ts';
+import { fileRings } from '../src/node/index.ts';
+import { startProxy } from './proxy.ts';
+import {
+  content,
+  engine,
+  newUser,
+  optionsFor,
+  password,
+  readAll,
+  type Service,
+  sameUser,
+  startService,
+  transport,
+} from './service.ts';
+
+let service: Service;
+before(async () => {
+  service = await startService();
+});
+after(async () => {
+  await service.stop();
+  transport.close();
+  await engine.close();
+});
+
+test('files of every size come back, and any device reads them with the password alone', async () => {
+  const szafa = await newUser(service.url);
+  const size = 1000;
+  for (const length of [0, 1, size - 1, size, size + 1, 3 * size]) {
+    await szafa.upload(bytesSource(content(length)), {
+      name: `n${length}`,
+      volumeSize: size,
+      type: 'text/plain',
+    });
+  }
+  const { username } = szafa;
+  const second = await Szafa.login({ server: service.url, engine: webEngine() }, { username, password });
+  const entries = await second.list();
+  assert.deepEqual(
+    entries.map(({ name, verified, size: bytes }) => [name, verified, bytes]),
+    [3000, 1001, 1000, 999, 1, 0].map((length) => [`n${length}`, true, length]),
+  );
+  for (const { fileId, record, size: length } of entries) {
+    const remote = await second.openFile(fileId, { record });
+    assert.deepEqual(await readAll(remote.stream()), content(length));
+    assert.equal(remote.metadata.type, 'text/plain');
+    await remote.verify();
+  }
+  const remote = await second.openFile(entries[0]!.fileId);
+  assert.deepEqual(await remote.readRange(990, 1020), content(3000).slice(990, 2010));
+  assert.deepEqual(await remote.readRange(2990, 50), content(3000).slice(2990));
+  await second.upload(bytesSource(content(5)), { name: 'from the second' });
+  assert.deepEqual((await szafa.list())[0]?.name, 'from the second');
+  assert.equal((await szafa.keyring.masters()).length, 1);
+});
+
+test('the service never gets the password, and a wrong one opens nothing', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const szafa = await newUser(proxy.url);
+    await szafa.upload(bytesSource(content(10)), { name: 'secret name' });
+    const sent = Buffer.concat(proxy.requests.map(({ sent: bytes }) => bytes)).toString('latin1');
+    assert.ok(!sent.includes(password) && !sent.includes('secret name'));
+    const { username, token } = szafa;
+    const secrets = { username, password: `${password}.` };
+    await assert.rejects(Szafa.login(optionsFor(service.url), secrets), { code: 'api', status: 401 });
+    const wrong = await Szafa.open(optionsFor(service.url), { username, token: token!, secret: 'another' });
+    const [entry] = await wrong.list();
+    assert.equal(entry?.verified, false);
+    assert.equal(entry?.problem?.code, 'wrong-password');
+    await assert.rejects(wrong.openFile(entry!.fileId), { code: 'wrong-password' });
+    await assert.rejects(wrong.upload(bytesSource(content(1)), { name: 'x' }), { code: 'wrong-password' });
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('a passphrase for the files; a raw password opens none', async () => {
+  const options = optionsFor(service.url);
+  const raw = { username: `raw_${process.pid}`, password, raw: true };
+  const locked = await Szafa.register(options, raw);
+  await assert.rejects(locked.upload(bytesSource(content(1)), { name: 'x' }), { code: 'locked' });
+  await assert.rejects(locked.makeDir('x'), { code: 'locked' });
+  assert.deepEqual(await locked.list(), []);
+  const open = await Szafa.login(options, { ...raw, passphrase: 'the files' });
+  await open.upload(bytesSource(content(7)), { name: 'x' });
+  const again = await Szafa.login(options, { ...raw, passphrase: 'the files' });
+  assert.equal((await again.list())[0]?.name, 'x');
+  const other = await Szafa.login(options, { ...raw, passphrase: 'other' });
+  assert.equal((await other.list())[0]?.verified, false);
+});
+
+test('two devices that make their first upload at once: both rings stay readable, the older one is used on', async () => {
+  const szafa = await newUser(service.url);
+  const second = await sameUser(szafa, service.url);
+  const [a, b] = await Promise.all([szafa.keyring.forUpload(), second.keyring.forUpload()]);
+  assert.notDeepEqual(a.master, b.master);
+  await szafa.upload(bytesSource(content(3)), { name: 'from a' });
+  await second.upload(bytesSource(content(4)), { name: 'from b' });
+  const third = await sameUser(szafa, service.url);
+  for (const device of [szafa, second, third]) {
+    const names = (await device.list()).map(({ name, verified }) => verified && name);
+    assert.deepEqual(names, ['from b', 'from a']);
+    assert.equal((await device.keyring.masters()).length, 2);
+  }
+  const used = await Promise.all([szafa, second, third].map((device) => device.keyring.forUpload()));
+  assert.equal(new Set(used.map(({ master }) => master.toHex())).size, 1);
+});
+
+test('rings are kept: a new session needs no look at the files', async () => {
+  const rings = fileRings(join(service.folder, 'config'), service.url);
+  const szafa = await newUser(service.url, { rings });
+  await szafa.upload(bytesSource(content(3)), { name: 'one' });
+  const proxy = await startProxy(service.url);
+  try {
+    const later = await sameUser(szafa, proxy.url, { rings });
+    await later.upload(bytesSource(content(3)), { name: 'two' });
+    const asked = proxy.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{32}/, 'ID')}`);
+    assert.equal(asked.length, 3, asked.join('\n'));
+    assert.equal((await later.list()).filter(({ verified }) => verified).length, 2);
+    assert.equal(proxy.requests.length, 4);
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('directories under sealed names, from any device, also before the first file', async () => {
+  const szafa = await newUser(service.url);
+  const dirId = await szafa.makeDir('Zdjęcia');
+  await assert.rejects(szafa.makeDir('Zdjęcia'), { code: 'api', status: 409 });
+  const second = await sameUser(szafa, service.url);
+  assert.equal((await second.findDir('Zdjęcia'))?.dirId, dirId);
+  assert.equal(await second.ensureDir('Zdjęcia'), dirId);
+  const plain = await second.makeDir('shown', { plain: true });
+  const names = (await szafa.dirs()).map(({ name, verified }) => `${name} ${verified}`).sort();
+  assert.deepEqual(names, ['Zdjęcia true', 'shown false']);
+  const { fileId } = await second.upload(bytesSource(content(3)), { name: 'in it', dirId });
+  assert.equal((await szafa.list({ dirId })).length, 1);
+  await szafa.move(fileId, plain);
+  const copy = await szafa.copy(fileId, dirId);
+  assert.equal((await szafa.list({ dirId }))[0]?.name, 'in it');
+  assert.deepEqual(await readAll((await szafa.openFile(copy)).stream()), content(3));
+  await szafa.remove(fileId);
+  assert.deepEqual(
+    (await szafa.list()).map((entry) => entry.fileId),
+    [copy],
+  );
+  await assert.rejects(szafa.makeDir('d'.repeat(33)), { code: 'name' });
+});
+
+test('long names, plain names, and files of other clients', async () => {
+  const szafa = await newUser(service.url);
+  const long = `${'ż'.repeat(300)}/${'x'.repeat(1000)}.txt`;
+  await szafa.upload(bytesSource(content(1)), { name: long });
+  await szafa.upload(bytesSource(content(2)), { name: 'plain/name.txt', plainName: true });
+  const chunks = [{ size: 3, sha256: Buffer.from(await engine.sha256(content(3))).toString('hex') }];
+  const init = {
+    file_name: 'foreignforeignforeignforeign',
+    file_size: 3,
+    total_sha256: '0'.repeat(64),
+    chunk_count: 1,
+    chunks,
+  };
+  const { transfer_id: id } = await szafa.api.init({ ...init, enc_params: { iv: 'x' } });
+  await szafa.api.writeVolume(id, 1, content(3));
+  await szafa.api.complete(id);
+  const entries = await szafa.list();
+  assert.deepEqual(
+    entries.map(({ name, verified, problem }) => [name, verified, problem]),
+    [
+      ['foreignforeignforeignforeign', false, undefined],
+      ['plainname.txt', false, undefined],
+      [long, true, undefined],
+    ],
+  );
+  await assert.rejects(szafa.openFile(entries[0]!.fileId), { code: 'unsupported', stage: 'params' });
+  assert.equal((await szafa.openFile(entries[1]!.fileId)).metadata.name, 'plain/name.txt');
+  await assert.rejects(szafa.upload(bytesSource(content(1)), { name: 'n'.repeat(10_000) }), { code: 'name' });
+});
+
+test('hostile names do not reach a path or a terminal', () => {
+  assert.deepEqual(safeSegments('../../etc/passwd'), ['etc', 'passwd']);
+  assert.deepEqual(safeSegments('/abs//./x'), ['abs', 'x']);
+  assert.deepEqual(safeSegments('..'), ['unnamed']);
+  assert.deepEqual(safeSegments('a\\..\\b'), ['a_.._b']);
+  assert.equal(safeSegments(`${'ż'.repeat(300)}.txt`)[0]?.endsWith('ż.txt'), true);
+  assert.ok(Buffer.byteLength(safeSegments(`${'ż'.repeat(300)}.txt`)[0]!) <= 255);
+  assert.equal(displayName('a\u001b[31mb\nc\u202ed'), 'a\ufffd[31mb\ufffdc\ufffdd');
+});

@@ -1,4 +1,4 @@
-/** Everything that can be said of the code without running it: formatter, linter, types, and who imports whom. */
+/** Everything that can be said without running the service: format, lint, types, imports, tables of the documentation. */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
@@ -40,5 +40,6 @@ for (const fault of faults) console.error(fault);
 const results = [
   spawnSync(bin('biome'), ['check', '--error-on-warnings', '.'], { stdio: 'inherit' }),
   spawnSync(bin('tsc'), ['-p', '.'], { stdio: 'inherit' }),
+  spawnSync(process.execPath, ['scripts/docs.ts', '--check'], { stdio: 'inherit' }),
 ];
 process.exitCode = faults.length === 0 && results.every((result) => result.status === 0) ? 0 : 1;

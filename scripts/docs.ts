@@ -1,0 +1,89 @@
+/**
+ * Keeps the tables of the documentation equal to the code they describe: the settings in README.md and the endpoints
+ * in docs/api.md stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
+ * `--check` only says whether they are.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type Route, routes } from '@szafa/protocol';
+import type { TSchema } from 'typebox';
+import { settings } from '../server/src/config.ts';
+
+function settingsTable(): string {
+  const rows = Object.entries(settings).map(([name, { shown, about, ...rest }]) => {
+    const names = 'secret' in rest ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
+    return `| ${names} | ${shown === '' ? 'none' : shown} | ${about} |`;
+  });
+  return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** A schema as a person would write it down. */
+function shape(schema: TSchema): string {
+  const {
+    type,
+    properties,
+    required = [],
+    items,
+    anyOf,
+    const: literal,
+    $id,
+  } = schema as Record<string, never> & {
+    required?: string[];
+    properties?: Record<string, TSchema>;
+    anyOf?: TSchema[];
+  };
+  if ($id === 'Error') return '{error}';
+  if ($id === 'Detail') return '{detail}';
+  if (literal !== undefined) return String(literal);
+  if (anyOf) return anyOf.map(shape).join(' or ');
+  if (type === 'array') return `[${shape(items)}, …]`;
+  if (!properties) return String(type);
+  const fields = Object.entries(properties).map(
+    ([name, field]) => `${name}${required.includes(name) ? '' : '?'}: ${shape(field)}`,
+  );
+  return fields.length === 0 ? 'object' : `{${fields.join(', ')}}`;
+}
+
+function endpoints(): string {
+  const sections = new Map<string, string[]>();
+  for (const route of Object.values(routes) as Route[]) {
+    const statuses = Object.entries({ ...route.responses, ...(route.open ? {} : { 401: '`{detail}`' }) });
+    const answers = statuses
+      .sort(([a], [b]) => Number(a) - Number(b))
+      .map(([status, answer]) => `${status} ${typeof answer === 'string' ? answer : `\`${shape(answer)}\``}`);
+    const request = route.rawBody ? 'raw bytes' : route.body ? `\`${shape(route.body)}\`` : 'none';
+    const lines = [
+      `#### ${route.method} ${route.path}`,
+      '',
+      `${route.summary}.${route.open ? ' No token needed.' : ''}`,
+      '',
+      `- Body: ${request}${route.optionalBody ? ' (may be left out)' : ''}`,
+      ...(route.query ? [`- Query: \`${shape(route.query)}\``] : []),
+      ...answers.map((answer) => `- ${answer}`),
+      '',
+    ];
+    sections.set(route.tag, [...(sections.get(route.tag) ?? []), ...lines]);
+  }
+  return [...sections].map(([tag, lines]) => `### ${tag}\n\n${lines.join('\n')}`).join('\n');
+}
+
+/** The text with the part between the two markers replaced. */
+function withPart(text: string, name: string, part: string): string {
+  const [begin, end] = [`<!-- ${name}: made by scripts/docs.ts -->`, `<!-- end of ${name} -->`];
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the markers of ${name} are missing`);
+  return `${text.slice(0, from + begin.length)}\n\n${part.trimEnd()}\n\n${text.slice(to)}`;
+}
+
+const parts: [file: string, name: string, part: string][] = [
+  ['README.md', 'settings', settingsTable()],
+  ['docs/api.md', 'endpoints', endpoints()],
+];
+for (const [file, name, part] of parts) {
+  const old = readFileSync(file, 'utf8');
+  const text = withPart(old, name, part);
+  if (text === old) continue;
+  if (process.argv.includes('--check')) {
+    console.error(`${file}: the ${name} differ from the code; run node scripts/docs.ts`);
+    process.exitCode = 1;
+  } else writeFileSync(file, text);
+}

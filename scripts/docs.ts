@@ -16,26 +16,24 @@ function settingsTable(): string {
   return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
+interface SchemaParts {
+  $id?: string;
+  type?: string;
+  const?: unknown;
+  items?: TSchema;
+  anyOf?: TSchema[];
+  properties?: Record<string, TSchema>;
+  required?: string[];
+}
+
 /** A schema as a person would write it down. */
 function shape(schema: TSchema): string {
-  const {
-    type,
-    properties,
-    required = [],
-    items,
-    anyOf,
-    const: literal,
-    $id,
-  } = schema as Record<string, never> & {
-    required?: string[];
-    properties?: Record<string, TSchema>;
-    anyOf?: TSchema[];
-  };
+  const { type, properties, required = [], items, anyOf, const: literal, $id } = schema as SchemaParts;
   if ($id === 'Error') return '{error}';
   if ($id === 'Detail') return '{detail}';
   if (literal !== undefined) return String(literal);
   if (anyOf) return anyOf.map(shape).join(' or ');
-  if (type === 'array') return `[${shape(items)}, …]`;
+  if (type === 'array' && items) return `[${shape(items)}, …]`;
   if (!properties) return String(type);
   const fields = Object.entries(properties).map(
     ([name, field]) => `${name}${required.includes(name) ? '' : '?'}: ${shape(field)}`,

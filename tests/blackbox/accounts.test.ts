@@ -72,6 +72,14 @@ for (const [what, body] of [
   });
 }
 
+for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense', '']) {
+  test(`a JSON body under the content type ${JSON.stringify(type)} is read as JSON`, async () => {
+    const body = JSON.stringify({ username: freshName(), password: 'secret-word' });
+    const headers: Record<string, string> = type ? { 'content-type': type } : {};
+    assertOk(await service.call({ method: 'POST', path: pathOf('register'), body, headers }));
+  });
+}
+
 test('register without any body is 400', async () => {
   assertError(await service.call({ method: 'POST', path: pathOf('register') }), 400);
 });

@@ -94,9 +94,12 @@ class Workers {
   readonly #log: Log;
   readonly #onDeath: (processName: string) => Promise<void>;
   #stopping = false;
+  /** The one that was found free stays, also when for a moment no worker listens. */
+  #port: number;
 
   constructor(config: Config, log: Log, onDeath: (processName: string) => Promise<void>) {
     this.#config = config;
+    this.#port = config.port;
     this.#log = log;
     this.#onDeath = onDeath;
   }
@@ -105,8 +108,9 @@ class Workers {
   async start(): Promise<string> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
+    this.#port = first!.port;
     const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host;
-    return `http://${host}:${first!.port}`;
+    return `http://${host}:${this.#port}`;
   }
 
   async stop(): Promise<void> {
@@ -127,7 +131,12 @@ class Workers {
     const processName = newProcessName();
     const startedAt = Date.now();
     // More threads for file operations than Node's four: each durable write waits for the disk in one.
-    const worker = cluster.fork({ UV_THREADPOOL_SIZE: '16', ...process.env, SZAFA_PROCESS: processName });
+    const worker = cluster.fork({
+      UV_THREADPOOL_SIZE: '16',
+      ...process.env,
+      SZ_PORT: String(this.#port),
+      SZAFA_PROCESS: processName,
+    });
     return new Promise((resolve, reject) => {
       let address: Address | undefined;
       worker.once('listening', (found) => {

@@ -26,6 +26,7 @@ export class Sweeper {
   readonly #deps: Dependencies;
   readonly #now: () => number;
   #orphansSeenAt = 0;
+  #startedAt = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -34,6 +35,7 @@ export class Sweeper {
 
   /** At a start no other process works on anything: every lease is void. */
   async recover(): Promise<void> {
+    this.#startedAt = this.#now();
     await this.#deps.metadata.garbage.release();
     await this.#deps.metadata.pulls.abandon();
     await this.finishStoring();
@@ -57,7 +59,8 @@ export class Sweeper {
       now - this.#deps.config.loginWaitMs * 10,
     );
     if (now - this.#orphansSeenAt > ORPHAN_SCAN_MS) {
-      await this.#removeOrphans(now - ORPHAN_MS);
+      // What is older than the start belongs to nobody that still lives.
+      await this.#removeOrphans(Math.max(this.#startedAt, now - ORPHAN_MS));
       this.#orphansSeenAt = now;
     }
     await this.#deps.pulls.reclaim();

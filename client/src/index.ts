@@ -20,6 +20,7 @@ export {
   DEFAULT_BUDGET,
   type PullHost,
   type PullOffer,
+  type UnfinishedUpload,
   type UploadOptions,
   type UploadProgress,
   type UploadResult,

@@ -6,11 +6,12 @@ import type { Engine } from './format/engine.ts';
 import { deriveAccountKeys } from './format/keys.ts';
 import { sealDirName } from './format/names.ts';
 import { webEngine } from './format/web-engine.ts';
+import type { Journal } from './journal.ts';
 import { Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
 import { type OpenContext, openFile, type RemoteFile } from './remote-file.ts';
 import type { Source } from './source.ts';
-import { type UploadOptions, type UploadResult, upload } from './upload.ts';
+import { abandon, type UnfinishedUpload, type UploadOptions, type UploadResult, upload } from './upload.ts';
 
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */
@@ -152,6 +153,11 @@ export class Szafa {
 
   upload(source: Source, options: UploadOptions): Promise<UploadResult> {
     return upload(this.#context, source, options);
+  }
+
+  /** Forgets an upload that a journal remembers, and cancels it on the service. */
+  abandon(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<void> {
+    return abandon(this.#context, journal, unfinished, options?.signal);
   }
 
   /** Opens and verifies a file's header; its volumes are read from the result. */

@@ -94,6 +94,41 @@ export async function upload(
   return new Upload(context, source, options).run();
 }
 
+/** What finds an unfinished upload in the journal. */
+export interface UnfinishedUpload {
+  /** Source.place */
+  place?: string | undefined;
+  name: string;
+  dirId?: number | null | undefined;
+}
+
+function keyOf(
+  { engine, api, username }: UploadContext,
+  { place, name, dirId }: UnfinishedUpload,
+): Promise<string> {
+  return journalKey(engine, ['upload', api.server, username, place ?? '', name, dirId || null]);
+}
+
+/** Forgets an upload that will not go on, and frees what the service holds of it. */
+export async function abandon(
+  context: UploadContext,
+  journal: Journal,
+  unfinished: UnfinishedUpload,
+  signal?: AbortSignal,
+): Promise<void> {
+  const key = await keyOf(context, unfinished);
+  const entry = await journal.load(key);
+  if (!entry) return;
+  const { master } = await context.keyring.forUpload(signal);
+  const state = await openState(context.engine, master, entry.slice());
+  await journal.remove(key);
+  try {
+    if (state) await context.api.cancel(state.transferId, { signal });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error; // 404: cleared away meanwhile
+  }
+}
+
 class Upload {
   readonly #context: UploadContext;
   readonly #source: Source;
@@ -112,12 +147,11 @@ class Upload {
   }
 
   async run(): Promise<UploadResult> {
-    const { keyring, engine, api, username } = this.#context;
+    const { keyring } = this.#context;
     const { name, dirId, signal } = this.#options;
     const ring = await keyring.forUpload(signal);
     if (this.#journal) {
-      const about = ['upload', api.server, username, this.#source.place ?? '', name, dirId || null];
-      this.#journalKey = await journalKey(engine, about);
+      this.#journalKey = await keyOf(this.#context, { place: this.#source.place, name, dirId });
     }
     const resumed = await this.#resume(ring);
     if (resumed) {

@@ -1,5 +1,12 @@
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
-export type { Engine, KdfParams, OpenedVolume, SealedVolume, VolumeKey } from './engine.ts';
+export {
+  type Engine,
+  type KdfParams,
+  labels,
+  type OpenedVolume,
+  type SealedVolume,
+  type VolumeKey,
+} from './engine.ts';
 export {
   type EncParams,
   type FileSecrets,

@@ -149,6 +149,8 @@ class Lane implements Body {
   #next: Uint8Array = this.#scratch;
   #sink: Sink | undefined;
   #poured: PromiseWithResolvers<void> | undefined;
+  /** It is the disk that keeps the client waiting. */
+  #sinkIsFull = false;
   #drained = 0;
 
   constructor(lanes: VolumeLanes, handle: VolumeHandler, head: VolumeHead, early: Buffer, make: SocketMaker) {
@@ -164,7 +166,7 @@ class Lane implements Body {
     this.socket.on('close', () => this.#poured?.reject(new BrokenOff('the client broke off')));
     this.socket.on('timeout', () => {
       const working = this.#mode === 'busy' && this.#remaining === 0;
-      if (!working) this.socket.destroy();
+      if (!working && !this.#sinkIsFull) this.socket.destroy();
     });
     this.#serve(head);
   }
@@ -218,11 +220,7 @@ class Lane implements Body {
       this.#next = ended || (own && wait) ? this.#ownTarget() : sink.target().subarray(0, this.#remaining);
       if (!ended && !wait) return true;
       if (ended) this.#endBody(wait);
-      else
-        wait!.then(
-          () => this.socket.resume(),
-          (error: unknown) => this.#endBody(Promise.reject(error)),
-        );
+      else this.#resumeAfter(wait!);
     } catch (error) {
       this.#next = this.#ownTarget();
       this.#endBody(Promise.reject(error));
@@ -230,9 +228,21 @@ class Lane implements Body {
     return false;
   }
 
+  #resumeAfter(room: Promise<void>): void {
+    this.#sinkIsFull = true;
+    room.then(
+      () => {
+        this.#sinkIsFull = false;
+        this.socket.resume();
+      },
+      (error: unknown) => this.#endBody(Promise.reject(error)),
+    );
+  }
+
   #endBody(result: Promise<void> | undefined): void {
     this.#mode = 'busy';
     this.#sink = undefined;
+    this.#sinkIsFull = false;
     this.#poured?.resolve(result);
   }
 

@@ -30,6 +30,15 @@ export class VolumeRejected extends ServiceError {
   }
 }
 
+/** A store that is not on this machine does not answer; the same request may succeed later. */
+export class StoreUnavailable extends ServiceError {
+  override name = 'StoreUnavailable';
+
+  constructor(message: string, cause: unknown) {
+    super(503, message, { cause });
+  }
+}
+
 export const unknownFile = () => new ServiceError(404, 'no such file');
 export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
 export const badDirectory = () => new ServiceError(403, 'no such directory of yours');

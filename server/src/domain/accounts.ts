@@ -52,7 +52,7 @@ export class Accounts {
   }
 
   async login(raw: Credentials, address: string): Promise<Session> {
-    const username = raw.username.trim();
+    const username = loginName(raw.username);
     return this.#passwords.inTurn(async () => {
       const { accounts } = this.#metadata;
       const { failures, failed_at } = await accounts.failures(username, address);
@@ -98,4 +98,10 @@ export class Accounts {
     await this.#metadata.accounts.openSession(hashToken(token), username, this.#now());
     return { username, token };
   }
+}
+
+/** What can be no username is counted under its digest, which is none either: it may have any length. */
+function loginName(raw: string): string {
+  const username = raw.trim();
+  return /^[A-Za-z0-9_]{1,32}$/.test(username) ? username : hashToken(username);
 }

@@ -10,5 +10,5 @@ export function lastUse(writtenAt: number, now: number, ttl: number): 'fresh' | 
 }
 
 export function expiredBefore(now: number, ttl: number): number {
-  return now - ttl - ttl / STEPS;
+  return Math.floor(now - ttl - ttl / STEPS);
 }

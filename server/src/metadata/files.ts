@@ -164,6 +164,8 @@ export class Files {
   ): Promise<'begun' | 'exists' | 'no directory'> {
     return this.#sql.transaction(async (tx) => {
       if (!(await holdDir(tx, target.owner, target.dirId))) return 'no directory';
+      // A clone that finishes at this moment has either left its file for the next line, or not begun to.
+      await lockFile(tx, source.file_id);
       const copies = await tx.query(
         'SELECT file_id FROM files WHERE cloned_from = ? AND owner = ? AND dir_id = ?',
         source.file_id,
@@ -186,6 +188,7 @@ export class Files {
     target: { fileId: string; owner: string; dirId: number; now: number },
   ): Promise<'done' | 'source vanished' | 'lease lost'> {
     return this.#sql.transaction(async (tx) => {
+      const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
       const source = await lockFile(tx, sourceId);
       if (!source) return 'source vanished';
       const held = await tx.execute(
@@ -193,7 +196,6 @@ export class Files {
         target.fileId,
       );
       if (held.length === 0) return 'lease lost';
-      const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
       await tx.execute(
         'INSERT INTO volumes (file_id, idx, size, sha256) SELECT ?, idx, size, sha256 FROM volumes WHERE file_id = ?',
         target.fileId,

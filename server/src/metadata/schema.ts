@@ -50,8 +50,9 @@ const migrations: ((dialect: Dialect) => string[])[] = [
 ];
 
 export async function migrate(sql: Sql): Promise<void> {
-  await sql.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
   await sql.transaction(async (tx) => {
+    await tx.execute(tx.dialect.alone);
+    await tx.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
     const [row] = await tx.query<{ version: number }>('SELECT version FROM schema_version');
     const version = row?.version ?? 0;
     if (version > migrations.length) {

@@ -6,6 +6,8 @@ export interface Dialect {
   clustered: string;
   /** Ending of a SELECT that locks the rows it reads until the transaction ends. */
   forUpdate: string;
+  /** Statement after which no other transaction passes the same one until this one ends. */
+  alone: string;
 }
 
 export type Value = string | number | null;

@@ -5,6 +5,8 @@ const dialect: Dialect = {
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   clustered: 'WITHOUT ROWID',
   forUpdate: '',
+  // A transaction is alone in any case.
+  alone: 'SELECT 1',
 };
 
 /** Other processes hold the write lock for milliseconds; this is only the bound. */

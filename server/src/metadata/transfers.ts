@@ -1,8 +1,8 @@
-import type { NewTransfer, Volume } from '@szafa/protocol';
+import { ADMIN, type NewTransfer, type Volume } from '@szafa/protocol';
 import { holdDir } from './dirs.ts';
 import { insertFile } from './files.ts';
 import type { Sql, Value } from './sql.ts';
-import { usageOf } from './usage.ts';
+import { holdUsage, joined } from './usage.ts';
 
 export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
 
@@ -44,6 +44,7 @@ export class Transfers {
     return this.#sql
       .transaction(async (tx) => {
         if (!(await holdDir(tx, ids.creator, init.dirId ?? 0))) return 'no directory';
+        if (quota !== undefined) await holdUsage(tx, ids.creator);
         await tx.execute(
           `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, NULL, ?, 'uploading', ?, ?, ?, ?, ?, ?, ?, ?)`,
           ids.transferId,
@@ -177,13 +178,18 @@ class OverQuota extends Error {}
 
 /** Bytes of the files and of the transfers under way, by the larger of declared and stored. */
 async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {
-  const { counted } = await usageOf(tx, owner);
-  const [row] = await tx.query<{ pending: string }>(
-    `SELECT CAST(COALESCE(SUM(CASE WHEN file_size > stored_size THEN file_size ELSE stored_size END), 0) AS TEXT)
-       AS pending FROM transfers WHERE creator = ? AND status IN ('uploading', 'storing', 'failed')`,
+  // One statement, so that a transfer that completes meanwhile counts once, not never.
+  const [row] = await tx.query<{ high: string; low: string; pending: string }>(
+    `SELECT CAST(COALESCE(SUM(counted_high), 0) AS TEXT) AS high, CAST(COALESCE(SUM(counted_low), 0) AS TEXT) AS low,
+       (SELECT CAST(COALESCE(SUM(CASE WHEN file_size > stored_size THEN file_size ELSE stored_size END), 0) AS TEXT)
+        FROM transfers WHERE creator = ? AND status IN ('uploading', 'storing', 'failed')) AS pending
+     FROM usage WHERE owner IN (?, ?)`,
     owner,
+    owner,
+    // Files without an owner are the administrator's.
+    owner === ADMIN ? '' : owner,
   );
-  return counted + BigInt(row!.pending);
+  return joined(row!.high, row!.low) + BigInt(row!.pending);
 }
 
 const ROWS_AT_ONCE = 500;

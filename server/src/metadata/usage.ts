@@ -38,6 +38,11 @@ export async function addUsage(tx: Sql, change: UsageChange): Promise<void> {
   );
 }
 
+/** Nobody else passes this for the same owner until the transaction ends. */
+export function holdUsage(tx: Sql, owner: string): Promise<void> {
+  return addUsage(tx, { owner, dirId: 0, files: 0, bytes: 0, counted: 0 });
+}
+
 /** The sums of a directory that is no more go to the root. */
 export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
   await tx.execute(

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Postgres } from '../../tests/engines/postgres.ts';
+import { ConfigError } from '../src/config.ts';
+import { StoreUnavailable } from '../src/errors.ts';
+import { Metadata } from '../src/metadata/metadata.ts';
+import { PostgresStore, parsePostgresUrl } from '../src/metadata/postgres.ts';
+import { migrate } from '../src/metadata/schema.ts';
+import { metadataContract } from './metadata.contract.ts';
+import { begin, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
+
+let server: Postgres;
+let schemas = 0;
+before(async () => {
+  server = await Postgres.start();
+});
+after(() => server.stop());
+
+async function open(url: string): Promise<PostgresStore> {
+  const store = new PostgresStore(url);
+  await store.prepare();
+  return store;
+}
+
+const newSchema = () => `${server.url}?schema=s${++schemas}`;
+
+metadataContract('PostgreSQL', async () => {
+  const url = newSchema();
+  return { open: () => open(url), destroy: async () => undefined };
+});
+
+test('many nodes may start at once on an empty database', async () => {
+  const url = newSchema();
+  const stores = await Promise.all(Array.from({ length: 6 }, () => open(url)));
+  await Promise.all(stores.map((store) => migrate(store)));
+  assert.equal((await stores[0]!.query('SELECT version FROM schema_version')).length, 1);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+test('an enforced quota holds against many inits at once, on two nodes', async () => {
+  const url = newSchema();
+  const [one, two] = await Promise.all([open(url), open(url)]);
+  await migrate(one);
+  const nodes = [new Metadata(one), new Metadata(two)];
+  const creator = fresh('u');
+  const results = await Promise.all(
+    Array.from({ length: 20 }, (_, at) =>
+      nodes[at % 2]!.transfers.create(
+        newTransfer(),
+        { transferId: fresh('t'), fileId: newId(), creator, now: NOW },
+        26 * 5,
+      ),
+    ),
+  );
+  assert.equal(results.filter((result) => result === 'created').length, 5);
+  await Promise.all(nodes.map((node) => node.close()));
+});
+
+test('of many clones to the root at once, one begins; none passes one that just ended', async () => {
+  const url = newSchema();
+  const [one, two] = await Promise.all([open(url), open(url)]);
+  await migrate(one);
+  const nodes = [new Metadata(one), new Metadata(two)];
+  const { transferId, fileId } = await begin(nodes[0]!, 'ann');
+  await nodes[0]!.transfers.beginStoring(transferId, 'ann');
+  await nodes[0]!.transfers.finishStoring(transferId, NOW);
+  const source = (await nodes[0]!.files.get(fileId))!;
+  const results = await Promise.all(
+    Array.from({ length: 20 }, async (_, at) => {
+      const target = { fileId: newId(), owner: 'ann', dirId: 0, leaseUntil: NOW, now: NOW };
+      const { files } = nodes[at % 2]!;
+      const begun = await files.beginClone(source, target);
+      return begun === 'begun' ? files.finishClone(fileId, target) : begun;
+    }),
+  );
+  assert.deepEqual(
+    results.filter((result) => result !== 'exists'),
+    ['done'],
+  );
+  await Promise.all(nodes.map((node) => node.close()));
+});
+
+test('a lock is held by one at a time and goes on when its holder is gone', async () => {
+  const url = newSchema();
+  const [one, two] = await Promise.all([open(url), open(url)]);
+  const held = (await one.tryLock('x'))!;
+  assert.equal(await held.confirm(), true);
+  assert.equal(await two.tryLock('x'), undefined);
+  const other = (await two.tryLock('y'))!;
+  await held.release();
+  assert.equal(await held.confirm(), false);
+  const next = (await two.tryLock('x'))!;
+  await two.execute(
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database IS NOT NULL",
+  );
+  assert.equal(await next.confirm(), false);
+  assert.equal(await other.confirm(), false);
+  await Promise.all([next.release(), other.release(), one.close(), two.close()]);
+});
+
+test('what cannot be stored as text is found nowhere', async () => {
+  const store = await open(newSchema());
+  await migrate(store);
+  const metadata = new Metadata(store);
+  assert.equal(await metadata.transfers.get('a\0b'), undefined);
+  assert.equal(await metadata.files.get('\ud800'), undefined);
+  assert.equal(await metadata.files.get('x'.repeat(60_000)), undefined);
+  await metadata.close();
+});
+
+test('a server that is killed under load loses nothing acknowledged; requests wait or get 503', async () => {
+  const url = newSchema();
+  const store = await open(url);
+  await migrate(store);
+  const metadata = new Metadata(store);
+  const made: string[] = [];
+  let stop = false;
+  const load = Array.from({ length: 4 }, async () => {
+    while (!stop) {
+      const name = fresh('u');
+      try {
+        if (await metadata.accounts.create(name, 'h', 1)) made.push(name);
+      } catch (error) {
+        assert.ok(error instanceof StoreUnavailable, String(error));
+      }
+    }
+  });
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await server.kill9();
+    await server.restart();
+  }
+  stop = true;
+  await Promise.all(load);
+  assert.ok(made.length > 0);
+  for (const name of made) assert.equal(await metadata.accounts.passwordHash(name), 'h', name);
+  await metadata.close();
+});
+
+test('a server that is not there is told as such, in bounded time', async () => {
+  const store = new PostgresStore('postgres://postgres@127.0.0.1:1/postgres');
+  const since = Date.now();
+  await assert.rejects(store.query('SELECT 1'), StoreUnavailable);
+  assert.ok(Date.now() - since < 10_000);
+  await store.close();
+});
+
+test('a server that does not keep what it acknowledges is refused', async () => {
+  const store = new PostgresStore(server.url);
+  for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit']) {
+    await store.execute(`ALTER SYSTEM SET ${setting} = off`);
+    await store.execute('SELECT pg_reload_conf()');
+    // The signal takes a moment to reach the connections.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await assert.rejects(
+      store.prepare(),
+      (error) => error instanceof ConfigError && error.message.includes(setting),
+    );
+    await store.execute(`ALTER SYSTEM RESET ${setting}`);
+    await store.execute('SELECT pg_reload_conf()');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  await store.prepare();
+  await store.close();
+});
+
+test('an address names a schema of plain letters, or none', () => {
+  assert.equal(parsePostgresUrl('postgres://h/d').schema, undefined);
+  assert.equal(parsePostgresUrl('postgres://h/d?schema=a_1').schema, 'a_1');
+  assert.throws(() => parsePostgresUrl('postgres://h/d?schema=a;drop'), ConfigError);
+});

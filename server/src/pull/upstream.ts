@@ -75,8 +75,6 @@ export class Upstream {
       request.on('close', () => signal.removeEventListener('abort', cancel));
       request.on('response', (answer) => {
         signal.removeEventListener('abort', cancel);
-        // An answer that is dropped fails too, and without a listener that would end the process.
-        answer.on('error', () => {});
         resolve(answer);
       });
       request.on('error', reject);

@@ -173,6 +173,10 @@ test('errors of the client are words', limit, async (t) => {
     const client = await serve(t, (_request, response) => response.writeHead(status).end());
     await fails(runPull(job(client.url, await folder(t), volumes)), 'exit', words);
   }
+  const unfinished = await serve(t, (_request, response) => {
+    response.writeHead(404, { 'content-length': 1000 }).write('not');
+  });
+  await fails(runPull(job(unfinished.url, await folder(t), volumes)), 'exit', /answered 404/);
   const gone = await serve(t, honest(volumes));
   const free = gone.url.replace(/\d+$/, '1');
   await fails(runPull(job(free, await folder(t), volumes)), 'exit', /refused the connection/);

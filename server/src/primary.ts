@@ -1,4 +1,5 @@
 import cluster, { type Address, type Worker } from 'node:cluster';
+import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,11 +35,6 @@ export async function runPrimary(config: Config): Promise<void> {
     await services.metadata.pulls.abandon(processName);
     await sweeper.finishStoring();
   });
-  const url = await workers.start();
-  log.info(`szafa listens on ${url}`);
-  log.info(`data folder: ${config.dataFolder}`);
-  log.info(`system token: ${tokenPlace}`);
-
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -46,8 +42,13 @@ export async function runPrimary(config: Config): Promise<void> {
       stop.abort();
     });
   }
+  const url = await workers.start();
+  log.info(`szafa listens on ${url}`);
+  log.info(`data folder: ${config.dataFolder}`);
+  log.info(`system token: ${tokenPlace}`);
+
   const sweeping = sweepUntil(stop.signal, sweeper, config, log);
-  await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
+  if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await Promise.all([workers.stop(), sweeping]);
   await services.metadata.close();
   unlock();
@@ -110,7 +111,7 @@ class Workers {
     const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
     this.#port = first!.port;
     const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host;
-    return `http://${host}:${this.#port}`;
+    return `${this.#config.tls ? 'https' : 'http'}://${host}:${this.#port}`;
   }
 
   async stop(): Promise<void> {

@@ -8,12 +8,12 @@ import { DetailError, isNoSpace, ServiceError } from '../errors.ts';
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = describe(error);
   if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfterSeconds);
-  logFault(request.log, error, status);
   if (request.raw.destroyed && !request.raw.complete) {
     // The client is gone; there is nobody to answer.
     reply.hijack();
     return;
   }
+  logFault(request.log, error, status);
   // Fastify wants to close after a refused body; the rest of it is drained instead, so that the answer arrives.
   reply.removeHeader('connection').code(status).type('application/json; charset=utf-8').send(body);
 }

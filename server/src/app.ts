@@ -27,6 +27,7 @@ import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
+import { addPage } from './http/page.ts';
 import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
 import { volumeHandler } from './http/volume-put.ts';
@@ -183,6 +184,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: (address) => config.trustProxy.contains(address),
     bodyLimit: bodyLimitOf(routes.me),
+    ...(config.tls && { https: config.tls }),
     requestTimeout: 0,
     connectionTimeout: config.idleMs,
     keepAliveTimeout: config.idleMs,
@@ -195,8 +197,11 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
   });
   guardConnections(app);
-  const lanes = new VolumeLanes(app.server, volumeHandler(services), config.idleMs);
-  app.addHook('preClose', async () => lanes.close());
+  // The fast lane reads plain sockets; what TLS decrypts comes through Node's server.
+  if (!config.tls) {
+    const lanes = new VolumeLanes(app.server, volumeHandler(services), config.idleMs);
+    app.addHook('preClose', async () => lanes.close());
+  }
   app.decorateRequest('caller');
   app.setErrorHandler(sendError);
   app.setNotFoundHandler(async () => {
@@ -242,6 +247,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     add(scope, 'writeVolume');
   });
+  addPage(app);
   return app;
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { type Cidrs, parseCidrs } from './pull/addresses.ts';
 
 /** A setting that cannot be used; the service refuses to start with this message. */
@@ -34,6 +35,16 @@ function oneOf<const T extends string>(text: string, ...choices: T[]): T {
   return choice;
 }
 
+/** The content of a named file, or undefined. */
+function content(text: string | undefined): Buffer | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return readFileSync(text);
+  } catch (cause) {
+    throw new ConfigError(`cannot be read: ${(cause as NodeJS.ErrnoException).code} at ${text}`, { cause });
+  }
+}
+
 /** Every setting: its documentation, its default and the check that refuses a wrong value. */
 export const settings = {
   SZ_HOST: setting('Address to listen on', '127.0.0.1', (text) => text),
@@ -55,6 +66,16 @@ export const settings = {
       return text;
     },
   } as Setting<string | undefined>,
+  SZ_TLS_CERT: {
+    about: 'PEM file of the certificate chain; with SZ_TLS_KEY the service speaks HTTPS',
+    shown: '',
+    read: content,
+  } as Setting<Buffer | undefined>,
+  SZ_TLS_KEY: {
+    about: "PEM file of the certificate's private key",
+    shown: '',
+    read: content,
+  } as Setting<Buffer | undefined>,
   SZ_QUOTA: setting('Space of an account in bytes', String(10 * 1024 ** 3), (text) => whole(text)),
   SZ_QUOTA_ENFORCE: setting(
     '1 refuses an init that would pass the quota (507)',
@@ -106,6 +127,7 @@ export interface Config {
   dataFolder: string;
   workers: number;
   systemToken: string | undefined;
+  tls: { cert: Buffer; key: Buffer } | undefined;
   quotaBytes: number;
   quotaEnforced: boolean;
   maxVolumeBytes: number;
@@ -143,6 +165,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     dataFolder: get('SZ_DATA'),
     workers: get('SZ_WORKERS'),
     systemToken: get('SZ_SYSTEM_TOKEN'),
+    tls: tlsOf(get('SZ_TLS_CERT'), get('SZ_TLS_KEY')),
     quotaBytes: get('SZ_QUOTA'),
     quotaEnforced: get('SZ_QUOTA_ENFORCE'),
     maxVolumeBytes: get('SZ_MAX_VOLUME'),
@@ -159,6 +182,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     shutdownMs: get('SZ_SHUTDOWN_GRACE') * 1000,
     logLevel: get('SZ_LOG'),
   };
+}
+
+function tlsOf(cert: Buffer | undefined, key: Buffer | undefined): Config['tls'] {
+  if (!cert && !key) return undefined;
+  if (!cert || !key) throw new ConfigError('SZ_TLS_CERT and SZ_TLS_KEY are needed together');
+  try {
+    createSecureContext({ cert, key });
+  } catch (cause) {
+    throw new ConfigError(`SZ_TLS_CERT and SZ_TLS_KEY cannot be used: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  return { cert, key };
 }
 
 /** Settings of the client that may stand in the same shell are none of the service's business. */

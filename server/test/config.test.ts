@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { type Config, ConfigError, readConfig, settings } from '../src/config.ts';
 
 let folder = '';
@@ -20,6 +21,8 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_DATA: ['dataFolder', { '/x/y': '/x/y', d: resolve('d') }, []],
   SZ_WORKERS: ['workers', { 1: 1, 256: 256 }, ['0', '257', 'all']],
   SZ_SYSTEM_TOKEN: ['systemToken', { [token]: token }, ['short', `${token} with blanks`, `${token}ż`]],
+  SZ_TLS_CERT: ['tls', {}, ['/no/such/file']],
+  SZ_TLS_KEY: ['tls', {}, ['/no/such/file']],
   SZ_QUOTA: ['quotaBytes', { 0: 0, [2 ** 53 - 1]: 2 ** 53 - 1 }, ['-1', '9007199254740992', '10GB', 'NaN']],
   SZ_QUOTA_ENFORCE: ['quotaEnforced', { 0: false, 1: true }, ['yes', 'true', '2']],
   SZ_MAX_VOLUME: ['maxVolumeBytes', { 1: 1 }, ['5G', '-1']],
@@ -77,6 +80,17 @@ test('the defaults are those of the documentation', () => {
     sessionTtlMs: 30 * 86_400_000,
     transferTtlMs: 7 * 86_400_000,
   });
+});
+
+test('TLS needs a certificate and its key', async () => {
+  const pem = fileURLToPath(new URL('pull/tls.pem', import.meta.url));
+  const { tls } = readConfig({ SZ_TLS_CERT: pem, SZ_TLS_KEY: pem });
+  assert.ok(tls?.cert.includes('CERTIFICATE') && tls.key.includes('PRIVATE KEY'));
+  const broken = join(folder, 'broken.pem');
+  await writeFile(broken, 'no PEM');
+  for (const env of [{ SZ_TLS_CERT: pem }, { SZ_TLS_KEY: pem }, { SZ_TLS_CERT: pem, SZ_TLS_KEY: broken }]) {
+    assert.throws(() => readConfig(env), { name: 'ConfigError', message: /^SZ_TLS_CERT and SZ_TLS_KEY / });
+  }
 });
 
 test('lists of networks', () => {

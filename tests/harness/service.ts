@@ -94,7 +94,7 @@ export class Service {
     );
     const listens = Promise.withResolvers<string>();
     const look = () => {
-      const found = /szafa listens on (http:\/\/[^\s"]+)/.exec(this.#log.slice(seenBefore));
+      const found = /szafa listens on (https?:\/\/[^\s"]+)/.exec(this.#log.slice(seenBefore));
       if (found?.[1]) listens.resolve(found[1]);
     };
     running.child.stdout?.on('data', look);

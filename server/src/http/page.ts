@@ -1,0 +1,111 @@
+/** Serves the web app as its build left it: a handful of files, read once and kept in memory. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
+};
+
+/** Nothing from elsewhere, no inline script; WebAssembly is Argon2id. What is previewed comes from the page's own worker. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "media-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "frame-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types szafa',
+].join('; ');
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  vary: 'Accept-Encoding',
+};
+
+interface PageFile {
+  url: string;
+  type: string;
+  etag: string;
+  cacheControl: string;
+  /** By content coding; the plain bytes under `identity`. */
+  bodies: Map<string, Buffer>;
+}
+
+/** Empty where the page was not built: the service works without it. */
+function readFiles(folder: string): PageFile[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  const present = new Set(names);
+  return names
+    .filter((name) => TYPES[extname(name)] !== undefined)
+    .map((name) => {
+      const read = (path: string) => readFileSync(join(folder, path));
+      const bodies = new Map([['identity', read(name)]]);
+      for (const [coding, suffix] of Object.entries({ br: '.br', gzip: '.gz' })) {
+        if (present.has(name + suffix)) bodies.set(coding, read(name + suffix));
+      }
+      const hashed = name.startsWith('assets/');
+      return {
+        url: name === 'index.html' ? '/' : `/${name}`,
+        type: TYPES[extname(name)]!,
+        etag: `"${createHash('sha256').update(bodies.get('identity')!).digest('base64url').slice(0, 22)}"`,
+        cacheControl: hashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+        bodies,
+      };
+    });
+}
+
+function codingFor(file: PageFile, accepted: string | undefined): string {
+  const wanted = (accepted ?? '')
+    .split(',')
+    .filter((part) => !/;\s*q=0(\.0+)?\s*$/.test(part))
+    .map((part) => part.split(';')[0]!.trim());
+  return ['br', 'gzip'].find((coding) => wanted.includes(coding) && file.bodies.has(coding)) ?? 'identity';
+}
+
+function send(file: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.headers(HEADERS).type(file.type).header('etag', file.etag).header('cache-control', file.cacheControl);
+  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+  const coding = codingFor(file, request.headers['accept-encoding']);
+  if (coding !== 'identity') reply.header('content-encoding', coding);
+  return reply.send(file.bodies.get(coding));
+}
+
+export function addPage(app: FastifyInstance, folder = BUILT): void {
+  for (const file of readFiles(folder)) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: file.url,
+      schema: { hide: true },
+      handler: async (request, reply) => send(file, request, reply),
+    });
+  }
+}

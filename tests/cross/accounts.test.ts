@@ -6,7 +6,7 @@ import { freshName, register, useService } from '../harness/index.ts';
 import { PASSWORD, registered, useDevice } from './account.ts';
 import { assertError, Device } from './device.ts';
 
-suite('szafa: accounts', () => {
+suite('szafa: accounts', { concurrency: 3 }, () => {
   const service = useService();
   const shared = useDevice(service);
 

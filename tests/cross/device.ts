@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packedCommand } from './packed.ts';
 
 export const LAUNCHER = fileURLToPath(new URL('../../cli/bin/szafa.mjs', import.meta.url));
 const LIMIT_MS = 60_000;
@@ -12,7 +13,7 @@ export interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
   input?: string | Uint8Array;
-  /** In place of the Node of this test and the launcher. */
+  /** In place of the packed command on the Node of this test. */
   command?: string[];
   uid?: number;
 }
@@ -136,7 +137,7 @@ export class Device {
   }
 
   start(args: string[], options: RunOptions = {}): Running {
-    const [program, ...before] = options.command ?? [process.execPath, LAUNCHER];
+    const [program, ...before] = options.command ?? [process.execPath, packedCommand()];
     const child = spawn(program!, [...before, ...args], {
       cwd: options.cwd ?? this.home,
       env: { ...this.env, ...options.env },

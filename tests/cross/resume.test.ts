@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { freshName, Service, useService } from '../harness/index.ts';
+import { PASSWORD, registered } from './account.ts';
+import { Between } from './between.ts';
+import { Device } from './device.ts';
+
+const MIB = 1024 * 1024;
+const VOLUMES = 12;
+/** Slow enough to be met in the middle, in volumes small enough to count. */
+const SLOW = ['--bwlimit', '3M', '--json'];
+const PUT = ['put', 'film', '--volume-size', '1M'];
+
+async function film(device: Device): Promise<Buffer> {
+  const bytes = randomBytes(VOLUMES * MIB - 1);
+  await writeFile(device.path('film'), bytes);
+  return bytes;
+}
+
+async function stored(device: Device): Promise<Buffer> {
+  return (await device.ok(['get', 'film', '--output', '-'])).bytes;
+}
+
+suite('szafa: resume', { concurrency: 3 }, () => {
+  const service = useService();
+
+  async function onLine(stack: AsyncDisposableStack): Promise<{ device: Device; between: Between }> {
+    const between = stack.use(await Between.start(service.url));
+    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+    return { device, between };
+  }
+
+  for (const [how, signal, code] of [
+    ['Ctrl-C', 'SIGINT', 130],
+    ['kill -9', 'SIGKILL', null],
+  ] as const) {
+    test(`put goes on after ${how} with the volumes that are missing`, async () => {
+      await using stack = new AsyncDisposableStack();
+      const { device, between } = await onLine(stack);
+      const bytes = await film(device);
+      const running = device.start([...PUT, ...SLOW]);
+      await running.moved(5 * MIB);
+      running.child.kill(signal);
+      const first = await running.ended;
+      assert.equal(first.code, code, first.stderr);
+      if (code) assert.equal(first.line('error')['code'], 'interrupted');
+      const sent = between.puts().size;
+      between.requests.length = 0;
+
+      const second = (await device.ok([...PUT, '--json'])).line('uploaded');
+      const resumed = Number(second['resumed']);
+      assert.ok(resumed >= 2 && resumed < VOLUMES, `${resumed} of ${sent} sent volumes were kept`);
+      assert.equal(between.puts().size, VOLUMES - resumed);
+      assert.ok((await stored(device)).equals(bytes));
+      assert.deepEqual(await readdir(join(device.env['SZ_CONFIG']!, 'journal')), []);
+    });
+
+    test(`get goes on after ${how} from the volumes it has verified`, async () => {
+      await using stack = new AsyncDisposableStack();
+      const { device, between } = await onLine(stack);
+      const bytes = await film(device);
+      await device.ok(PUT);
+      const running = device.start(['get', 'film', '--output', 'copy', ...SLOW]);
+      await running.moved(7 * MIB);
+      running.child.kill(signal);
+      assert.equal((await running.ended).code, code);
+      await assert.rejects(stat(device.path('copy')), { code: 'ENOENT' });
+      between.requests.length = 0;
+
+      const second = (await device.ok(['get', 'film', '--output', 'copy', '--json'])).line('downloaded');
+      const resumed = Number(second['resumed']);
+      assert.ok(resumed >= 1 && resumed < VOLUMES, `${resumed} volumes were kept`);
+      const fetched = between.requests.filter(({ method, path }) => method === 'GET' && /chunk/.test(path));
+      assert.equal(fetched.length, VOLUMES - resumed);
+      assert.ok((await readFile(device.path('copy'))).equals(bytes));
+      assert.deepEqual(
+        (await readdir(device.home)).filter((name) => name.includes('.part')),
+        [],
+      );
+    });
+  }
+
+  test('a file that changed since is uploaded anew, under a new key', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device, between } = await onLine(stack);
+    await film(device);
+    const running = device.start([...PUT, ...SLOW]);
+    await running.moved(5 * MIB);
+    running.child.kill('SIGKILL');
+    await running.ended;
+    await appendFile(device.path('film'), 'the end');
+    between.requests.length = 0;
+    const second = (await device.ok([...PUT, '--json'])).line('uploaded');
+    assert.equal(second['resumed'], 0);
+    assert.equal(between.puts().size, VOLUMES + 1);
+    assert.ok(
+      between.requests.some(({ method }) => method === 'DELETE'),
+      'the old transfer is cancelled',
+    );
+    assert.ok((await stored(device)).equals(await readFile(device.path('film'))));
+  });
+
+  test('a network that goes away for some seconds is waited for, and said', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device, between } = await onLine(stack);
+    const bytes = await film(device);
+    const running = device.start([...PUT, '--bwlimit', '3M', '--json']);
+    await running.moved(4 * MIB);
+    await between.down();
+    await running.until('a word about it', (text) => /"type":"note","code":"retry"/.test(text));
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await between.up();
+    const outcome = await running.ended;
+    assert.equal(outcome.code, 0, outcome.stdout);
+    assert.ok((await stored(device)).equals(bytes));
+  });
+
+  test('a network that stays away ends the command, which goes on later', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device, between } = await onLine(stack);
+    const bytes = await film(device);
+    const running = device.start([...PUT, ...SLOW, '--retry', '1s']);
+    await running.moved(4 * MIB);
+    await between.down();
+    const outcome = await running.ended;
+    assert.equal(outcome.code, 1);
+    const { code, hint } = outcome.line('error');
+    assert.equal(code, 'network');
+    assert.match(String(hint), /same command again/);
+    await between.up();
+    assert.ok(Number((await device.ok([...PUT, '--json'])).line('uploaded')['resumed']) > 0);
+    assert.ok((await stored(device)).equals(bytes));
+  });
+
+  test('a service that is killed and started again in the middle of an upload', async () => {
+    await using stack = new AsyncDisposableStack();
+    const own = await new Service().start();
+    stack.defer(() => own.stop());
+    const between = stack.use(await Between.start(own.url));
+    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+    const bytes = await film(device);
+    const running = device.start([...PUT, ...SLOW]);
+    await running.moved(4 * MIB);
+    await own.kill9();
+    await own.start();
+    between.target = own.url;
+    const outcome = await running.ended;
+    assert.equal(outcome.code, 0, outcome.stdout);
+    assert.ok((await stored(device)).equals(bytes));
+  });
+
+  test('an interrupted folder goes on with the files that are missing, and none is there twice', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await registered(service);
+    stack.defer(() => device.remove());
+    await mkdir(device.path('many'));
+    const names = Array.from({ length: 40 }, (_, i) => `file ${String(i).padStart(2, '0')}`);
+    for (const name of names) await writeFile(device.path(`many/${name}`), randomBytes(64 * 1024));
+    const running = device.start(['put', 'many', '--bwlimit', '512K', '--json']);
+    await running.until('some files', (text) => text.split('"type":"uploaded"').length > 6);
+    running.child.kill('SIGKILL');
+    await running.ended;
+
+    const second = await device.ok(['put', 'many', '--json']);
+    const { files, skipped } = second.line('summary');
+    assert.ok(Number(skipped) >= 5, `${skipped} skipped`);
+    assert.equal(Number(files) + Number(skipped), names.length);
+    const listed = (await device.ok(['ls', 'many', '--json'])).lines.map(({ name }) => name);
+    assert.deepEqual(listed, names);
+    await device.ok(['get', '--dir', 'many', '--output', 'back', '--quiet']);
+    for (const name of names) {
+      const [one, other] = await Promise.all([
+        readFile(device.path(`many/${name}`)),
+        readFile(device.path(`back/${name}`)),
+      ]);
+      assert.ok(one.equals(other), name);
+    }
+  });
+});

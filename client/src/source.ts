@@ -10,7 +10,7 @@ export interface Source {
   readonly identity?: string | undefined;
   /** Where it is from (a path, a file's name): with the name and the directory it finds an unfinished upload. */
   readonly place?: string | undefined;
-  /** Exactly `length` bytes at `offset`; a FileChangedError when they are not there any more. */
+  /** Exactly `length` bytes at `offset`, in memory that the caller may keep or give away; a FileChangedError when they are not there any more. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Throws a FileChangedError when the source is no longer what it was when it was opened. */
   check(): Promise<void>;

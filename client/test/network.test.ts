@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -192,5 +192,47 @@ test('a rate limit holds', async () => {
     assert.ok(performance.now() - again > 700);
   } finally {
     limited.close();
+  }
+});
+
+test('a service that answers before it has read the body gets ciphertext only, whatever becomes of the memory', async () => {
+  const text = Buffer.from('PLAINTEXT');
+  const plain = new Uint8Array(Buffer.alloc(24 * 1024 * 1024, text));
+  const user = await newUser(service.url);
+  const received: Buffer[] = [];
+  const target = new URL(service.url);
+  const hasty = createTcp((socket) => {
+    let head = '';
+    socket.on('error', () => {}); // the client hangs up, as it should
+    socket.once('data', (first: Buffer) => {
+      head = first.toString('latin1');
+      received.push(first);
+      if (!head.startsWith('PUT')) {
+        const upstream = connectTcp(Number(target.port), target.hostname);
+        upstream.on('error', () => socket.destroy());
+        upstream.write(first.toString('latin1').replace(/\r\n/, '\r\nconnection: close\r\n'), 'latin1');
+        socket.pipe(upstream).pipe(socket);
+        return;
+      }
+      socket.pause();
+      socket.write('HTTP/1.1 409 Conflict\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
+      setTimeout(() => socket.resume(), 100);
+      socket.on('data', (part: Buffer) => received.push(part));
+    });
+  });
+  await new Promise<void>((resolve) => hasty.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`;
+  const own = nodeTransport();
+  try {
+    const szafa = await sameUser(user, address, { transport: own });
+    const options = { name: 'x', volumeSize: 2 * 1024 * 1024, parallel: 4 };
+    for (const memoryBudget of [0, 64 * 1024 * 1024]) {
+      await assert.rejects(szafa.upload(bytesSource(plain), { ...options, memoryBudget }), { status: 409 });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(Buffer.concat(received).includes(Buffer.concat([text, text])), false);
+  } finally {
+    own.close();
+    await new Promise((resolve) => hasty.close(resolve));
   }
 });

@@ -7,7 +7,7 @@ import type { Engine } from '../format/engine.ts';
 import { TAG_BYTES } from '../format/volume.ts';
 import { FileSource } from './file-source.ts';
 import { Slots } from './slots.ts';
-import { openInPlace, sealInPlace } from './volume-cipher.ts';
+import { openInPlace, sealInto } from './volume-cipher.ts';
 import { Workers } from './workers.ts';
 
 export interface NodeEngineOptions {
@@ -81,15 +81,17 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     async sealVolume(keys, source, { offset, length }, plainDigest) {
       if (length <= INLINE) {
         const bytes = new Uint8Array(length + TAG_BYTES);
-        bytes.set(await source.read(offset, length));
-        return { bytes, ...sealInPlace(keys, bytes, length, { plainDigest })!, release: nothing };
+        const digests = sealInto(keys, await source.read(offset, length), bytes, plainDigest)!;
+        return { bytes, ...digests, release: nothing };
       }
       const { memory, release } = slots.take(length + TAG_BYTES);
       const bytes = new Uint8Array(memory, 0, length + TAG_BYTES);
       try {
-        const file = source instanceof FileSource ? { fd: source.fd, offset } : undefined;
-        if (!file) bytes.set(await source.read(offset, length));
-        const digests = await workers.run({ kind: 'seal', ...keys, memory, length, file, plainDigest });
+        const input =
+          source instanceof FileSource
+            ? { fd: source.fd, offset, length }
+            : await source.read(offset, length);
+        const digests = await workers.run({ kind: 'seal', ...keys, input, memory, plainDigest });
         if (!digests) throw new FileChangedError('the file became shorter while it was being uploaded');
         return { bytes, ...digests, release };
       } catch (error) {

@@ -1,4 +1,5 @@
 export * from '../index.ts';
+export { memoryBudget } from './budget.ts';
 export { type DownloadOptions, downloadToFile, ExistsError } from './download.ts';
 export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts';
 export { fileJournal, fileRings } from './file-journal.ts';

@@ -80,7 +80,19 @@ function exchange(
   const { method, body, signal, quietMs } = request;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const headers = bytes ? { ...request.headers, 'content-length': bytes.length } : request.headers;
-  return new Promise((resolve, reject) => {
+  return new Promise((resolveNow, rejectNow) => {
+    // The body's memory is used again by others as soon as this settles: nothing may still be waiting to leave.
+    const quiet = () => {
+      if (bytes && !outgoing.writableFinished) outgoing.destroy();
+    };
+    const resolve = (response: TransportResponse) => {
+      quiet();
+      resolveNow(response);
+    };
+    const reject = (error: Error) => {
+      quiet();
+      rejectNow(error);
+    };
     const outgoing = start(url, { method, headers, agent, ...(signal && { signal }) });
     outgoing.setTimeout(quietMs, () =>
       outgoing.destroy(new NetworkError('the service did not answer in time')),

@@ -13,25 +13,32 @@ export interface Digests {
   plainDigest?: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Seals the first `length` bytes of `memory` in place; the tag goes behind them. */
-export function sealInPlace(
+/** Where the plaintext of a volume comes from. */
+export type PlainInput = Uint8Array | { fd: number; offset: number; length: number };
+
+/** For plaintext on its way; `memory` gets ciphertext only, since it may be read by whoever had it before. */
+const scratch = new Uint8Array(PIECE);
+
+/** Seals into `memory`, the tag behind the ciphertext. Undefined when the file is shorter than it was. */
+export function sealInto(
   { key, aad }: VolumeKey,
+  input: PlainInput,
   memory: Uint8Array,
-  length: number,
-  options: { file?: { fd: number; offset: number } | undefined; plainDigest?: boolean | undefined } = {},
+  plainDigest = false,
 ): Digests | undefined {
-  const { file } = options;
   const cipher = createCipheriv('aes-256-gcm', key, NONCE);
   cipher.setAAD(aad);
   const hash = createHash('sha256');
-  const plainHash = options.plainDigest ? createHash('sha256') : undefined;
+  const plainHash = plainDigest ? createHash('sha256') : undefined;
+  const { length } = input;
   for (let at = 0; at < length; at += PIECE) {
-    const piece = memory.subarray(at, Math.min(at + PIECE, length));
-    if (file && !fill(file.fd, piece, file.offset + at)) return undefined;
+    const end = Math.min(at + PIECE, length);
+    const piece = 'fd' in input ? scratch.subarray(0, end - at) : input.subarray(at, end);
+    if ('fd' in input && !fill(input.fd, piece, input.offset + at)) return undefined;
     plainHash?.update(piece);
     const sealed = cipher.update(piece);
     hash.update(sealed);
-    piece.set(sealed);
+    memory.set(sealed, at);
   }
   cipher.final();
   const tag = cipher.getAuthTag();

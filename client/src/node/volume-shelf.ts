@@ -50,7 +50,9 @@ export class VolumeShelf {
     }
   }
 
+  /** When nobody is served any more: waits for what is still being sealed, and gives everything back. */
   async clear(): Promise<void> {
+    for (const place of this.#places.values()) place.users = 0;
     await this.#trim(0);
   }
 

@@ -1,17 +1,13 @@
 import { parentPort } from 'node:worker_threads';
-import { type Digests, openInPlace, sealInPlace } from './volume-cipher.ts';
+import type { VolumeKey } from '../format/engine.ts';
+import { type Digests, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
-export interface Job {
-  id: number;
-  kind: 'seal' | 'open';
-  key: Uint8Array<ArrayBuffer>;
-  aad: Uint8Array<ArrayBuffer>;
-  memory: SharedArrayBuffer;
-  /** Of plaintext to seal, of ciphertext to open. */
-  length: number;
-  file?: { fd: number; offset: number } | undefined;
-  plainDigest?: boolean | undefined;
-}
+export type Task = VolumeKey & { memory: SharedArrayBuffer } & (
+    | { kind: 'seal'; input: PlainInput; plainDigest?: boolean | undefined }
+    | { kind: 'open'; length: number }
+  );
+
+export type Job = Task & { id: number };
 
 export interface JobResult {
   id: number;
@@ -20,13 +16,13 @@ export interface JobResult {
 }
 
 parentPort?.on('message', (job: Job) => {
-  const { id, kind, length, memory } = job;
+  const { id, memory } = job;
   let result: JobResult;
   try {
     const digests =
-      kind === 'seal'
-        ? sealInPlace(job, new Uint8Array(memory), length, job)
-        : openInPlace(job, new Uint8Array(memory, 0, length));
+      job.kind === 'seal'
+        ? sealInto(job, job.input, new Uint8Array(memory), job.plainDigest)
+        : openInPlace(job, new Uint8Array(memory, 0, job.length));
     result = { id, digests };
   } catch (error) {
     result = { id, error: error as Error };

@@ -1,8 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Digests } from './volume-cipher.ts';
-import type { Job, JobResult } from './worker.ts';
-
-type Task = Omit<Job, 'id'>;
+import type { Job, JobResult, Task } from './worker.ts';
 
 interface Pending {
   resolve(digests: Digests | undefined): void;
@@ -33,7 +31,7 @@ export class Workers {
     return new Promise((resolve, reject) => {
       member.pending.set(id, { resolve, reject });
       member.worker.ref();
-      member.worker.postMessage({ ...task, id } satisfies Job);
+      member.worker.postMessage({ ...task, id } satisfies Job, transferOf(task));
     });
   }
 
@@ -70,4 +68,11 @@ export class Workers {
     this.#members.push(member);
     return member;
   }
+}
+
+/** Plaintext that has its memory to itself moves to the worker; a part of something larger is copied. */
+function transferOf(task: Task): ArrayBuffer[] {
+  if (task.kind !== 'seal' || 'fd' in task.input) return [];
+  const { buffer, byteLength } = task.input;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

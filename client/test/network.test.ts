@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, connect as connectTcp, createServer as createTcp } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer as createTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -201,7 +201,9 @@ test('a service that answers before it has read the body gets ciphertext only, w
   const user = await newUser(service.url);
   const received: Buffer[] = [];
   const target = new URL(service.url);
+  const sockets: Socket[] = [];
   const hasty = createTcp((socket) => {
+    sockets.push(socket);
     let head = '';
     socket.on('error', () => {}); // the client hangs up, as it should
     socket.once('data', (first: Buffer) => {
@@ -215,7 +217,9 @@ test('a service that answers before it has read the body gets ciphertext only, w
         return;
       }
       socket.pause();
-      socket.write('HTTP/1.1 409 Conflict\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
+      socket.write(
+        'HTTP/1.1 409 Conflict\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
+      );
       setTimeout(() => socket.resume(), 100);
       socket.on('data', (part: Buffer) => received.push(part));
     });
@@ -233,6 +237,7 @@ test('a service that answers before it has read the body gets ciphertext only, w
     assert.equal(Buffer.concat(received).includes(Buffer.concat([text, text])), false);
   } finally {
     own.close();
+    for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => hasty.close(resolve));
   }
 });

@@ -1,11 +1,13 @@
 import cluster from 'node:cluster';
+import { enableCompileCache } from 'node:module';
 import { ConfigError, readConfig } from './config.ts';
-import { runPrimary } from './primary.ts';
-import { runWorker } from './worker.ts';
 
 try {
   const config = readConfig(process.env);
-  await (cluster.isPrimary ? runPrimary(config) : runWorker(config));
+  // Each process loads only its own half, compiled before: a start is felt by whoever waits for it.
+  enableCompileCache();
+  if (cluster.isPrimary) await (await import('./primary.ts')).runPrimary(config);
+  else await (await import('./worker.ts')).runWorker(config);
 } catch (error) {
   // What a person can mend is told in a line; the rest needs its stack.
   const told = error instanceof ConfigError ? `szafa: ${error.message}` : error;

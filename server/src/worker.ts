@@ -22,6 +22,9 @@ export async function runWorker(config: Config): Promise<void> {
     clearTimeout(deadline);
     process.exit(0);
   });
-  await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'a worker is ready' });
+  // Fastify would announce every worker; the primary announces the service.
+  services.log.level = 'warn';
+  await app.listen({ host: config.host, port: config.port });
+  services.log.level = config.logLevel;
   process.send!('ready');
 }

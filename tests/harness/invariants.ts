@@ -3,10 +3,11 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Directory, pathOf } from '@szafa/protocol';
+import { assertOk } from './expect.ts';
 import type { Service } from './service.ts';
 import { volumesInFolder } from './stores.ts';
-import { listFiles, readVolume, sha256 } from './upload.ts';
-import { User } from './user.ts';
+import { assertReadable, listFiles, makeFile, readVolume, sha256, upload } from './upload.ts';
+import { sharedUser, User } from './user.ts';
 
 /**
  * What must hold for an account at any time: every listed file is readable volume by volume with the digests
@@ -83,6 +84,15 @@ export async function assertNoLeftovers(service: Service): Promise<void> {
   await eventually(async () => {
     assert.deepEqual([...(await filesBelow(join(service.data, 'tmp'))).keys()], [], 'left in the temp area');
   });
+}
+
+/** Whatever was done to the service, it goes on and nothing is left behind. */
+export async function assertUnharmed(service: Service): Promise<void> {
+  for (let i = 0; i < 4; i++) assertOk(await service.call({ path: pathOf('healthz') }), { ok: true });
+  const user = await sharedUser(service);
+  const { fileId, file } = await upload(user, makeFile([2000, 10]));
+  await assertReadable(user, fileId, file);
+  await assertNoLeftovers(service);
 }
 
 /** How many files of exactly this size the data folder holds; a test chooses a size nobody else has. */

@@ -3,14 +3,20 @@ import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Services } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { newToken } from './domain/ids.ts';
 import { Sweeper } from './domain/sweeper.ts';
 import type { Log } from './log.ts';
-import { migrate } from './metadata/schema.ts';
-import { SqliteStore } from './metadata/sqlite.ts';
-import { newProcessName, openServices, places } from './stores.ts';
-import { FolderStore } from './volumes/folder.ts';
+import {
+  discardUnfinished,
+  isShared,
+  newProcessName,
+  openServices,
+  places,
+  prepareStores,
+  SweepRight,
+} from './stores.ts';
 
 const RESPAWN_MS = 1000;
 
@@ -19,19 +25,23 @@ export async function runPrimary(config: Config): Promise<void> {
   await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = lockDataFolder(config);
   const tokenPlace = await ensureSystemToken(config);
-  await FolderStore.prepare(config.dataFolder);
-  await FolderStore.discardUnfinished(config.dataFolder);
-  const database = new SqliteStore(places.database(config));
-  await migrate(database);
-  await database.close();
+  await prepareStores(config);
 
   const services = await openServices(config, newProcessName());
   const { log } = services;
-  const sweeper = new Sweeper(services);
-  await sweeper.recover();
+  const sweeper = new Sweeper({ ...services, shared: isShared(config), localClock: config.s3 === undefined });
+  const right = new SweepRight(config);
+  if (!isShared(config)) {
+    if (!(await holdsSoon(right))) {
+      throw new ConfigError(
+        'SZ_DATABASE is in use by another node; only nodes with SZ_VOLUMES=s3://… share one',
+      );
+    }
+    await sweeper.recover();
+  }
 
   const workers = new Workers(config, log, async (processName) => {
-    await FolderStore.discardUnfinished(config.dataFolder, processName);
+    await discardUnfinished(config, processName);
     await services.metadata.pulls.abandon(processName);
     await sweeper.finishStoring();
   });
@@ -47,9 +57,10 @@ export async function runPrimary(config: Config): Promise<void> {
   log.info(`data folder: ${config.dataFolder}`);
   log.info(`system token: ${tokenPlace}`);
 
-  const sweeping = sweepUntil(stop.signal, sweeper, config, log);
+  const sweeping = sweepUntil(stop.signal, sweeper, right, services);
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await Promise.all([workers.stop(), sweeping]);
+  await right.release();
   await services.metadata.close();
   unlock();
   log.info('stopped');
@@ -82,9 +93,28 @@ async function ensureSystemToken(config: Config): Promise<string> {
   return `in ${place}`;
 }
 
-async function sweepUntil(stop: AbortSignal, sweeper: Sweeper, config: Config, log: Log): Promise<void> {
+/** A node that was just killed may seem to hold it for a moment. */
+async function holdsSoon(right: SweepRight): Promise<boolean> {
+  for (let tries = 0; tries < 20; tries++) {
+    if (await right.held()) return true;
+    await sleep(250);
+  }
+  return false;
+}
+
+/** Rounds of cleaning up: what is this node's own on each node, all else where the right to it is held. */
+async function sweepUntil(
+  stop: AbortSignal,
+  sweeper: Sweeper,
+  right: SweepRight,
+  { config, log, pulls }: Services,
+): Promise<void> {
+  const round = async () => {
+    await pulls.reclaim();
+    if (await right.held()) await sweeper.sweep();
+  };
   while (!stop.aborted) {
-    await sweeper.sweep().catch((err: unknown) => log.error({ err }, 'sweeping failed; it is tried again'));
+    await round().catch((err: unknown) => log.error({ err }, 'sweeping failed; it is tried again'));
     await sleep(config.sweepMs, undefined, { signal: stop }).catch(() => undefined /* stopped */);
   }
 }
@@ -95,12 +125,9 @@ class Workers {
   readonly #log: Log;
   readonly #onDeath: (processName: string) => Promise<void>;
   #stopping = false;
-  /** The one that was found free stays, also when for a moment no worker listens. */
-  #port: number;
 
   constructor(config: Config, log: Log, onDeath: (processName: string) => Promise<void>) {
     this.#config = config;
-    this.#port = config.port;
     this.#log = log;
     this.#onDeath = onDeath;
   }
@@ -109,9 +136,8 @@ class Workers {
   async start(): Promise<string> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
-    this.#port = first!.port;
     const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host;
-    return `${this.#config.tls ? 'https' : 'http'}://${host}:${this.#port}`;
+    return `${this.#config.tls ? 'https' : 'http'}://${host}:${first!.port}`;
   }
 
   async stop(): Promise<void> {
@@ -132,12 +158,7 @@ class Workers {
     const processName = newProcessName();
     const startedAt = Date.now();
     // More threads for file operations than Node's four: each durable write waits for the disk in one.
-    const worker = cluster.fork({
-      UV_THREADPOOL_SIZE: '16',
-      ...process.env,
-      SZ_PORT: String(this.#port),
-      SZAFA_PROCESS: processName,
-    });
+    const worker = cluster.fork({ UV_THREADPOOL_SIZE: '16', ...process.env, SZAFA_PROCESS: processName });
     return new Promise((resolve, reject) => {
       let address: Address | undefined;
       worker.once('listening', (found) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError } from './errors.ts';
 
@@ -38,9 +38,18 @@ export class SessionStore {
     throw new CliError('session', `${this.path} is damaged`, 'remove it and log in again: szafa login');
   }
 
-  async save(session: KeptSession): Promise<void> {
+  /** Before anything else is done: a login that cannot be kept is of no use. */
+  async prepare(): Promise<void> {
     try {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await access(this.folder, constants.W_OK);
+    } catch (error) {
+      throw this.#unusable(error as NodeJS.ErrnoException);
+    }
+  }
+
+  async save(session: KeptSession): Promise<void> {
+    try {
       const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
       const handle = await open(temporary, 'wx', 0o600);
       try {

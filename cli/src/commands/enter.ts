@@ -21,6 +21,7 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   const given = settings.server ?? kept?.server;
   if (given === undefined) throw new UsageError('no service is known', 'give its address: --server URL');
   const server = sameServer(given);
+  await store.prepare();
   const username = cleanUsername(await userOf(invocation, how === 'login' ? kept?.username : undefined));
   const twice = how === 'register';
   const password = checkPassword(

@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { DEFAULT_BUDGET, fileJournal, fileSource, type Source, type Szafa, spool } from '@szafa/client/node';
+import {
+  DEFAULT_BUDGET,
+  fileJournal,
+  fileSource,
+  layoutOf,
+  type Source,
+  type Szafa,
+  spool,
+} from '@szafa/client/node';
 import { cleanDirName } from '@szafa/protocol';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -42,7 +50,8 @@ function checkUsage({ args, flags }: Invocation): void {
     throw new UsageError('--name is for one file', 'upload the files one by one, or leave --name out');
   }
   if (flags.name === '') throw new UsageError('--name is empty', 'give a name');
-  if (flags['volume-size'] !== undefined) parseSize('volume-size', flags['volume-size']);
+  // Refuses what no file could be cut into.
+  if (flags['volume-size'] !== undefined) layoutOf(0, parseSize('volume-size', flags['volume-size']));
   if (flags.dir !== undefined && flags.dir !== ROOT) cleanDirName(flags.dir);
 }
 

@@ -1,13 +1,15 @@
 import type { Output } from '../output.ts';
-import { formatBytes, formatDuration } from '../text.ts';
+import { formatBytes, formatDuration, plural } from '../text.ts';
 import { drawBars } from './bars.ts';
 import { Meter } from './meter.ts';
 
 export type Phase = 'prepare' | 'send' | 'receive';
 
 const DRAW_MS = 100;
-const LINE_MS = 10_000;
 const JSON_MS = 1000;
+/** Lines in a log: one soon, then now and then. */
+const FIRST_LINE_MS = 3000;
+const LINE_MS = 10_000;
 
 /** One file on its way. */
 export class Track {
@@ -77,6 +79,7 @@ export class Progress {
   readonly #bars: boolean;
   #timer: NodeJS.Timeout | undefined;
   #drawn = 0;
+  #nextLine = 0;
 
   constructor(out: Output, clock: () => number = performance.now.bind(performance)) {
     this.#out = out;
@@ -84,8 +87,8 @@ export class Progress {
     this.meter = new Meter(clock);
     this.#bars = out.terminal && !out.json && !out.quiet;
     if (out.quiet) return;
-    const every = this.#bars ? DRAW_MS : out.json ? JSON_MS : LINE_MS;
-    this.#timer = setInterval(() => this.#show(), every).unref();
+    this.#nextLine = clock() + (out.json ? 0 : FIRST_LINE_MS);
+    this.#timer = setInterval(() => this.#show(), this.#bars ? DRAW_MS : JSON_MS).unref();
     if (this.#bars) {
       out.around = (write) => {
         this.#erase();
@@ -147,6 +150,8 @@ export class Progress {
       this.#drawn = lines.length;
       return;
     }
+    if (this.clock() < this.#nextLine) return;
+    if (!this.#out.json) this.#nextLine = this.clock() + LINE_MS;
     const percent = this.bytes > 0 ? Math.floor((this.bytesDone / this.bytes) * 100) : 0;
     const left = this.secondsLeft;
     const { rate } = this.meter;
@@ -162,7 +167,7 @@ export class Progress {
         transfers: [...this.tracks].map(({ name, phase, done, total }) => ({ name, phase, done, total })),
       },
       [
-        `${this.filesDone} of ${this.files} files`,
+        `${this.filesDone} of ${plural(this.files, 'file')}`,
         `${formatBytes(this.bytesDone)} of ${formatBytes(this.bytes)} (${percent} %)`,
         sealing ? 'preparing' : `${formatBytes(Math.round(rate))}/s`,
         `${formatDuration(left)} left`,

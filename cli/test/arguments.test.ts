@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import { parseArguments } from '../src/arguments.ts';
+import { commands } from '../src/command-table.ts';
+import { UsageError } from '../src/errors.ts';
+import { commandHelp, generalHelp } from '../src/help.ts';
+import { VERSION } from '../src/main.ts';
+import { commonOptions, ownOptions } from '../src/options.ts';
+
+suite('arguments', () => {
+  test('options may stand before and after the command', () => {
+    const parsed = parseArguments(['--json', '--server', 'put', 'put', 'a', '-', '--dir=x', '-t', '2']);
+    assert.equal(parsed.command, 'put');
+    assert.deepEqual(parsed.args, ['a', '-']);
+    assert.deepEqual({ ...parsed.flags }, { json: true, server: 'put', dir: 'x', transfers: '2' });
+  });
+
+  test('after -- everything is a name', () => {
+    assert.deepEqual(parseArguments(['rm', '--yes', '--', '--dir']).args, ['--dir']);
+  });
+
+  test('help and version', () => {
+    assert.equal(parseArguments([]).flags.help, true);
+    assert.equal(parseArguments(['--version']).version, true);
+    assert.equal(parseArguments(['help', 'put']).command, 'put');
+    assert.equal(parseArguments(['put', '--help']).flags.help, true);
+  });
+
+  for (const [args, message] of [
+    [['pu'], /no command "pu"/],
+    [['constructor'], /no command "constructor"/],
+    [['help', 'nothing'], /no command "nothing"/],
+    [['put'], /put needs PATH/],
+    [['quota', 'x'], /takes no argument/],
+    [['mkdir', 'a', 'b'], /at most 1 argument, not 2/],
+    [['ls', '--dir', 'x'], /unknown option '--dir'/],
+    [['put', 'x', '--dir'], /argument missing/],
+    [['put', 'x', '--pull=1'], /does not take an argument/],
+  ] as [string[], RegExp][]) {
+    test(`refused: ${args.join(' ')}`, () => {
+      assert.throws(
+        () => parseArguments(args),
+        (error) => {
+          assert.ok(error instanceof UsageError);
+          assert.match(error.message, message);
+          assert.match(error.message, /^[^A-Z]/);
+          assert.match(error.hint, /szafa/);
+          return true;
+        },
+      );
+    });
+  }
+
+  test('an abbreviation is not guessed, but named', () => {
+    assert.throws(() => parseArguments(['regist']), { hint: /did you mean szafa register/ });
+  });
+
+  test('every command has help with examples that parse, and the help fits a terminal', async () => {
+    for (const [name, entry] of Object.entries(commands)) {
+      const text = commandHelp(name);
+      assert.match(text, new RegExp(`usage: szafa ${name}`));
+      assert.match(text, /examples:\n {2}\S/);
+      for (const option of entry.options) assert.ok(text.includes(`--${option}`), `${name} --${option}`);
+      for (const line of text.split('\n')) assert.ok(Array.from(line).length <= 100, line);
+      for (const [example] of entry.examples) {
+        const words = /szafa (.*)/.exec(example)?.[1]?.split(/[|)>]/)[0]?.trim().split(/\s+/) ?? [];
+        assert.equal(parseArguments(words).command, name, example);
+      }
+      assert.equal(typeof (await entry.load()).command, 'function', name);
+    }
+    for (const name of Object.keys(commands)) assert.match(generalHelp(), new RegExp(`^ {2}${name} `, 'm'));
+  });
+
+  test('no two options of one command share a letter', () => {
+    for (const { options } of Object.values(commands)) {
+      const all = [...Object.values(commonOptions), ...options.map((name) => ownOptions[name])];
+      const letters = all.flatMap((option) => ('short' in option ? [option.short] : []));
+      assert.equal(new Set(letters).size, letters.length, letters.join());
+    }
+  });
+
+  test('the version is that of the package', async () => {
+    const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+    assert.equal(VERSION, (JSON.parse(text) as { version: string }).version);
+  });
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import * as sdk from '@szafa/client/node';
+import { RuleError } from '@szafa/protocol';
+import { Batch } from '../src/batch.ts';
+import { CliError, exits, Interrupted, Reported, UsageError } from '../src/errors.ts';
+import { explain, isFatal } from '../src/explain.ts';
+import { Output } from '../src/output.ts';
+
+const system = (code: string) => Object.assign(new Error(`${code}: x`), { code, syscall: 'open', errno: -1 });
+
+suite('errors', () => {
+  const cases: [unknown, code: string, exit: number, hint: RegExp][] = [
+    [new UsageError('x', 'y'), 'usage', 2, /y/],
+    [new Interrupted(), 'interrupted', 130, /goes on/],
+    [new RuleError('username must be'), 'rule', 2, /./],
+    [new sdk.WrongPasswordError(), 'wrong-password', 12, /--passphrase/],
+    [new sdk.LockedError(), 'locked', 1, /szafa login/],
+    [new sdk.TamperedError('volume', 'volume 1 was changed'), 'tampered', 1, /do not use/],
+    [new sdk.UnsupportedError('params', 'x'), 'unsupported', 1, /another client/],
+    [new sdk.FileChangedError(), 'file-changed', 1, /wait/],
+    [new sdk.ExistsError('/x'), 'exists', 1, /--yes/],
+    [new sdk.NotTheServiceError('http://x', 200, 'a web page'), 'not-the-service', 1, /SZ_SERVER/],
+    [new sdk.NetworkError('gone'), 'network', 1, /same command again/],
+    [new sdk.NetworkError('cert', { certificate: true }), 'network', 1, /NODE_EXTRA_CA_CERTS/],
+    [new sdk.ApiError(401, {}), 'unauthorized', 1, /szafa login/],
+    [new sdk.ApiError(507, { error: 'full' }), 'no-space', 1, /szafa quota/],
+    [new sdk.ApiError(429, {}, 7), 'rate-limited', 1, /wait 7 s/],
+    [system('ENOSPC'), 'ENOSPC', 1, /free some space/],
+    [system('EACCES'), 'EACCES', 1, /who may/],
+    [system('EODD'), 'EODD', 1, /system/],
+    [new TypeError('a mistake of ours'), 'internal', 1, /report/],
+    ['not even an error', 'internal', 1, /report/],
+  ];
+  for (const [error, code, exit, hint] of cases) {
+    test(`${(error as Error).name ?? typeof error} is ${code}`, () => {
+      const explained = explain(error);
+      assert.equal(explained.code, code);
+      assert.equal(explained.exit, exit);
+      assert.match(explained.hint, hint);
+      assert.doesNotMatch(explained.message, /\n|^[A-Z][a-z]/);
+    });
+  }
+
+  test('what would fail for every file stops the others', () => {
+    assert.ok(isFatal(new sdk.NetworkError('x')));
+    assert.ok(isFatal(new sdk.ApiError(401, {})));
+    assert.ok(isFatal(system('ENOSPC')));
+    assert.ok(!isFatal(system('ENOENT')));
+    assert.ok(!isFatal(new sdk.TamperedError('volume', 'x')));
+  });
+});
+
+suite('batch', () => {
+  /** Says nothing here. */
+  class Silent extends Output {
+    readonly errors: string[] = [];
+    override error({ message }: { message: string }): void {
+      this.errors.push(message);
+    }
+  }
+
+  async function run(outcomes: (Error | undefined)[]): Promise<number> {
+    const out = new Silent({ json: false, quiet: true });
+    const batch = new Batch(out);
+    const options = { out, signal: new AbortController().signal, parallel: 1, about: String };
+    await batch.run(outcomes.keys(), options, async (i) => {
+      const outcome = outcomes[i];
+      if (outcome) throw outcome;
+    });
+    try {
+      batch.finish();
+      return exits.done;
+    } catch (error) {
+      assert.ok(error instanceof Reported);
+      assert.ok(out.errors.length > 0);
+      return error.exit;
+    }
+  }
+
+  const failure = new CliError('x', 'x', 'x');
+  test('all done, some failed, all failed, one failed', async () => {
+    assert.equal(await run([undefined, undefined]), 0);
+    assert.equal(await run([undefined, failure]), 3);
+    assert.equal(await run([failure, failure]), 1);
+    assert.equal(await run([failure]), 1);
+    assert.equal(await run([new sdk.WrongPasswordError()]), 12);
+  });
+
+  test('after a fatal error the rest is not tried', async () => {
+    const batch = new Batch(new Silent({ json: false, quiet: true }));
+    const tried: number[] = [];
+    const out = new Silent({ json: false, quiet: true });
+    const options = { out, signal: new AbortController().signal, parallel: 2, about: String };
+    await batch.run([1, 2, 3, 4, 5], options, async (i) => {
+      tried.push(i);
+      if (i === 2) throw new sdk.NetworkError('gone');
+    });
+    assert.equal(batch.failed, 1);
+    assert.ok(batch.left >= 1, tried.join());
+    assert.equal(batch.done + batch.failed + batch.left, 5);
+  });
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Output } from '../src/output.ts';
+import { drawBars } from '../src/progress/bars.ts';
+import { Meter } from '../src/progress/meter.ts';
+import { Progress } from '../src/progress/progress.ts';
+import { width } from '../src/text.ts';
+
+function clockwork() {
+  let now = 0;
+  return { clock: () => now, pass: (ms: number) => (now += ms) };
+}
+
+const silent = () => new Output({ json: false, quiet: true });
+
+suite('progress', () => {
+  test('the rate is that of the last seconds', () => {
+    const { clock, pass } = clockwork();
+    const meter = new Meter(clock);
+    pass(60_000);
+    assert.equal(meter.rate, 0);
+    for (let i = 0; i < 100; i++) {
+      meter.add(1000);
+      pass(1000);
+    }
+    assert.ok(Math.abs(meter.rate - 1000) < 150, `${meter.rate}`);
+    for (let i = 0; i < 20; i++) {
+      meter.add(5000);
+      pass(1000);
+    }
+    assert.ok(Math.abs(meter.rate - 5000) < 600, `${meter.rate}`);
+    pass(60_000);
+    assert.ok(meter.rate < 1000, 'a stalled line slows down');
+  });
+
+  test('volumes of an earlier attempt count as done, but not as fast', async () => {
+    const { clock, pass } = clockwork();
+    const progress = new Progress(silent(), clock);
+    progress.expect(1, 10_000);
+    const track = progress.start('x', 10_000);
+    track.update('prepare', 10_000);
+    assert.equal(progress.bytesDone, 0);
+    for (let done = 1000; done <= 8000; done += 1000) track.update('send', done);
+    await Promise.resolve();
+    assert.equal(progress.bytesDone, 8000);
+    assert.equal(progress.meter.rate, 0);
+    track.update('send', 8500);
+    pass(1000);
+    track.update('send', 9000);
+    assert.equal(progress.meter.rate, 500);
+    assert.equal(progress.secondsLeft, 2);
+    track.update('send', 8200); // an attempt that is taken back
+    assert.equal(progress.bytesDone, 8200);
+    track.end(true);
+    assert.deepEqual([progress.bytesDone, progress.filesDone], [10_000, 1]);
+    progress.close();
+  });
+
+  test('a file that failed leaves the whole', () => {
+    const { clock } = clockwork();
+    const progress = new Progress(silent(), clock);
+    progress.expect(2, 300);
+    const track = progress.start('x', 100);
+    track.update('send', 40);
+    track.end(false);
+    assert.deepEqual([progress.files, progress.bytes, progress.bytesDone], [1, 240, 40]);
+    progress.close();
+  });
+
+  test('bars fit every terminal, whatever the names', () => {
+    const { clock, pass } = clockwork();
+    const progress = new Progress(silent(), clock);
+    progress.expect(20, 1e12);
+    for (let i = 0; i < 20; i++) progress.start(i % 2 ? '日本語'.repeat(30) : 'a\u001b[31m\nb', 5e10);
+    assert.equal(drawBars(progress, 80, 24).length, 1, 'young ones are not shown');
+    pass(1000);
+    for (const columns of [20, 40, 64, 80, 100, 200]) {
+      const lines = drawBars(progress, columns, 24);
+      assert.equal(lines.length, 9);
+      for (const line of lines) {
+        assert.ok(columns < 50 || width(line) < columns, `${columns}: ${line}`);
+        assert.doesNotMatch(line, /[\u001b\n]/);
+      }
+    }
+    assert.equal(drawBars(progress, 80, 4).length, 3);
+    assert.match(drawBars(progress, 100, 24).at(-1)!, /^0 of 20 files +\[-{20}\] +0 % +931\.3 GiB/);
+    progress.close();
+  });
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { freshName, useService } from '../harness/index.ts';
+import { useDevice } from './account.ts';
+import { Device } from './device.ts';
+import { Terminal } from './terminal.ts';
+
+suite('szafa: on a terminal', { concurrency: 3 }, () => {
+  const service = useService();
+  const shared = useDevice(service);
+
+  test('register asks twice, login once, and no password is on the screen', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url);
+    stack.defer(() => device.remove());
+    const name = freshName();
+    const differs = new Terminal(device, ['register', name]);
+    await differs.answer(/password: /, 'first secret');
+    await differs.answer(/password again: /, 'other secret');
+    assert.equal(await differs.ended, 2);
+    assert.match(differs.screen, /the two passwords differ/);
+
+    const register = new Terminal(device, ['register']);
+    await register.answer(/username: /, name);
+    await register.answer(/password: /, 'żółta łódź');
+    await register.answer(/password again: /, 'żółta łódź');
+    assert.equal(await register.ended, 0);
+    assert.match(register.screen, new RegExp(`registered and logged in as ${name}`));
+
+    const login = new Terminal(device, ['login', name]);
+    await login.answer(/password: /, 'żółta łódź');
+    assert.equal(await login.ended, 0);
+    const wrong = new Terminal(device, ['login', name]);
+    await wrong.answer(/password: /, 'wrong secret');
+    assert.equal(await wrong.ended, 12);
+    for (const { screen } of [differs, register, login, wrong]) assert.doesNotMatch(screen, /secret|łódź/);
+  });
+
+  test('Ctrl-C at the question for the password is 130', async () => {
+    const { device } = shared;
+    const login = new Terminal(device, ['login'], { env: { SZ_CONFIG: device.path('none') } });
+    await login.until(/password: /);
+    login.type('\u0003');
+    assert.equal(await login.ended, 130);
+    assert.match(login.screen, /interrupted/);
+  });
+
+  test('bars for each file and the whole, within the width of the terminal; Ctrl-C ends with 130', async () => {
+    const { device } = shared;
+    for (const name of ['one', 'a file with a name that is far too long for any terminal', 'zażółć']) {
+      await writeFile(device.path(name), randomBytes(6_000_000));
+    }
+    const names = ['one', 'a file with a name that is far too long for any terminal', 'zażółć'];
+    const options = { columns: 72 };
+    const put = new Terminal(device, ['put', ...names, '--bwlimit', '3M', '--volume-size', '512K'], options);
+    await put.until(/one +\[#+-+\] +\d+ %.*\/s/);
+    await put.until(/0 of 3 files +\[#+-+\] +[34]\d %/);
+    put.type('\u0003');
+    assert.equal(await put.ended, 130);
+    assert.match(put.screen, /szafa: interrupted\r\nhint: the same command again goes on/);
+    const lines = put.screen.split(/\r?\n/).map(stripVTControlCharacters);
+    assert.ok(
+      lines.some((line) => /^a file.*….*erminal \[/.test(line)),
+      put.screen,
+    );
+    for (const line of lines) assert.ok(Array.from(line).length < 100, line);
+    const barLines = lines.filter((line) => line.includes(' %'));
+    assert.ok(barLines.length > 4);
+    for (const line of barLines) assert.ok(Array.from(line).length < 72, line);
+
+    const again = new Terminal(device, ['put', ...names, '--volume-size', '512K'], options);
+    assert.equal(await again.ended, 0);
+    assert.match(again.screen, /of 12 volumes were there/);
+    assert.match(again.screen, /put 3 files, 17\.2 MiB/);
+  });
+
+  test('not on a terminal there are plain lines, and no control characters', async () => {
+    const { device } = shared;
+    await writeFile(device.path('plain'), randomBytes(1_100_000));
+    const put = await device.ok(['put', 'plain', '--bwlimit', '250K', '--volume-size', '128K']);
+    assert.match(put.stderr, /^szafa: 0 of 1 file, .* of 1\.05 MiB \(\d+ %\), .*\/s, .* left$/m);
+    assert.doesNotMatch(put.stderr + put.stdout, /[^\P{Cc}\n]/u);
+  });
+
+  test('rm asks, and no is the answer to anything but yes', async () => {
+    const { device } = shared;
+    await device.ok(['put', '-', '--name', 'precious', '--dir', 'box'], { input: 'x' });
+    const no = new Terminal(device, ['rm', 'precious']);
+    await no.answer(/remove 1 file for good: precious\? \[y\/N\] /, '');
+    assert.equal(await no.ended, 1);
+    assert.match(no.screen, /nothing was removed/);
+    const box = new Terminal(device, ['rmdir', 'box']);
+    await box.answer(/remove box\/\? its 1 file will move to the root\. \[y\/N\] /, 'n');
+    assert.equal(await box.ended, 1);
+    const yes = new Terminal(device, ['rm', 'precious']);
+    await yes.answer(/\[y\/N\] /, 'y');
+    assert.equal(await yes.ended, 0);
+    assert.deepEqual((await device.ok(['ls', 'box', '--json'])).lines, []);
+  });
+});

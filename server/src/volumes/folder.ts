@@ -24,7 +24,11 @@ const fstat = promisify(fstatCallback);
 const fsync = promisify(fsyncCallback);
 
 const ID = /^[0-9a-f]{32}$/;
+/** For 32 uploads and 32 downloads at full speed; the others make do with less. */
 const POOL_SEGMENTS = 64;
+/** Large writes are what a disk likes; what is read must still be in the core's cache when it is sent. */
+const RECEIVE_BYTES = 1024 * 1024;
+const SEND_BYTES = 256 * 1024;
 const COPIES_AT_ONCE = 8;
 
 /**
@@ -42,7 +46,8 @@ export class FolderStore implements VolumeStore {
   readonly #root: string;
   readonly #tmp: string;
   #tmpReady: Promise<unknown> | undefined;
-  readonly #pool = new SegmentPool(POOL_SEGMENTS);
+  readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
+  readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);
 
   /** `process` names this process among those that share the folder. */
   constructor(root: string, process: string) {
@@ -82,7 +87,7 @@ export class FolderStore implements VolumeStore {
     const folderOpen = openFd(folder, constants.O_RDONLY);
     folderOpen.catch(() => undefined);
     try {
-      await receive(unfinished, volume, body, this.#pool);
+      await receive(unfinished, volume, body, this.#receiving);
       await rename(unfinished, join(folder, String(volume.idx)));
       await fsync(await folderOpen);
     } catch (error) {
@@ -116,7 +121,7 @@ export class FolderStore implements VolumeStore {
       const { size } = await fstat(fd);
       return {
         size,
-        send: (sink: Writable, start: number, end: number) => send(fd, sink, start, end, this.#pool),
+        send: (sink: Writable, start: number, end: number) => send(fd, sink, start, end, this.#sending),
         close: () => closeFd(fd),
       };
     } catch (error) {

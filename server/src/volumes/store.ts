@@ -37,8 +37,8 @@ export interface VolumeStore {
   received(id: string): Promise<number[]>;
   /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */
   file(manifest: Manifest): Promise<void>;
-  /** Undefined when the volume is not here. */
-  open(id: string, idx: number): Promise<OpenVolume | undefined>;
+  /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */
+  open(id: string, idx: number, whole?: boolean): Promise<OpenVolume | undefined>;
   /** Copies every volume of a filed group to a new group, durably, without its manifest. */
   copy(from: string, to: string): Promise<void>;
   /** After this nothing of the group can be read. May be repeated. */

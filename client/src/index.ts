@@ -16,12 +16,11 @@ export { blobSource, bytesSource, type Source } from './source.ts';
 export { VolumeSupply } from './supply.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
 export { displayName, safeSegments } from './text.ts';
-export {
-  DEFAULT_BUDGET,
-  type PullHost,
-  type PullOffer,
-  type UnfinishedUpload,
-  type UploadOptions,
-  type UploadProgress,
-  type UploadResult,
+export type {
+  PullHost,
+  PullOffer,
+  UnfinishedUpload,
+  UploadOptions,
+  UploadProgress,
+  UploadResult,
 } from './upload.ts';

@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts';
 import { FileChangedError } from './errors.ts';
 import { type Bytes, equal } from './format/bytes.ts';
 import type { Engine, SealedVolume } from './format/engine.ts';
@@ -49,12 +50,11 @@ export class VolumeSupply {
   /** Pass 1. */
   static async prepare(
     options: SupplyOptions,
-    budget: number,
+    budget: Budget,
     onSealed?: (bytes: number) => void,
   ): Promise<VolumeSupply> {
     const { layout, engine, signal } = options;
     const supply = new VolumeSupply(options, new Array<Bytes>(layout.count));
-    let room = budget;
     const lanes = lanesFor(layout.volumeSize, engine.parallel * 2);
     try {
       await forEach(range(1, layout.count), lanes, async (idx) => {
@@ -62,13 +62,17 @@ export class VolumeSupply {
         const sealed = await supply.#seal(idx, layout.count === 1);
         supply.digests[idx - 1] = sealed.digest;
         supply.plainDigest = sealed.plainDigest;
-        if (sealed.bytes.length <= room) {
-          room -= sealed.bytes.length;
-          supply.#kept.set(idx, sealed);
+        const { length } = sealed.bytes;
+        if (budget.take(length)) {
+          const release = () => {
+            sealed.release();
+            budget.give(length);
+          };
+          supply.#kept.set(idx, { ...sealed, release });
         } else {
           sealed.release();
         }
-        onSealed?.(sealed.bytes.length - TAG_BYTES);
+        onSealed?.(length - TAG_BYTES);
       });
       return supply;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { cleanUsername, type FileRecord, type Quota } from '@szafa/protocol';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
+import { Budget } from './budget.ts';
 import { SzafaError } from './errors.ts';
 import type { Bytes } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
@@ -11,7 +12,14 @@ import { Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
 import { type OpenContext, openFile, type RemoteFile } from './remote-file.ts';
 import type { Source } from './source.ts';
-import { abandon, type UnfinishedUpload, type UploadOptions, type UploadResult, upload } from './upload.ts';
+import {
+  abandon,
+  type UnfinishedUpload,
+  type UploadContext,
+  type UploadOptions,
+  type UploadResult,
+  upload,
+} from './upload.ts';
 
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */
@@ -48,14 +56,15 @@ export class Szafa {
   readonly engine: Engine;
   readonly username: string;
   readonly keyring: Keyring;
-  readonly #context: OpenContext & { username: string };
+  readonly #context: OpenContext & UploadContext;
 
   private constructor(api: Api, engine: Engine, keyring: Keyring, username: string) {
     this.api = api;
     this.engine = engine;
     this.keyring = keyring;
     this.username = username;
-    this.#context = { api, engine, keyring, username };
+    const budget = new Budget(engine.memoryBudget);
+    this.#context = { api, engine, keyring, username, budget };
   }
 
   /** Makes the account and logs in. */

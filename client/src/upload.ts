@@ -1,5 +1,6 @@
 import type { InitBody } from '@szafa/protocol';
 import type { Api } from './api/api.ts';
+import { Budget } from './budget.ts';
 import { ApiError, FileChangedError, SzafaError } from './errors.ts';
 import type { Engine } from './format/engine.ts';
 import { newSecrets, sealHeader } from './format/header.ts';
@@ -44,7 +45,7 @@ export interface UploadOptions {
   volumeSize?: number | undefined;
   /** Show this name to the service, unsealed and unverified. */
   plainName?: boolean | undefined;
-  /** Bytes of sealed volumes kept between the two passes. */
+  /** Bytes of sealed volumes kept between the two passes; the session's shared budget unless told. */
   memoryBudget?: number | undefined;
   /** Volumes on their way at once. */
   parallel?: number | undefined;
@@ -71,9 +72,9 @@ export interface UploadContext {
   engine: Engine;
   keyring: Keyring;
   username: string;
+  budget: Budget;
 }
 
-export const DEFAULT_BUDGET = 256 * 1024 * 1024;
 const PARALLEL = 4;
 /** How often a service may say that volumes it had taken are missing. */
 const ROUNDS = 3;
@@ -192,7 +193,8 @@ class Upload {
     const source = this.#source;
     const layout = layoutOf(source.size, this.#options.volumeSize);
     const secrets = newSecrets(engine);
-    const budget = this.#options.memoryBudget ?? DEFAULT_BUDGET;
+    const { memoryBudget } = this.#options;
+    const budget = memoryBudget === undefined ? this.#context.budget : new Budget(memoryBudget);
     let sealed = 0;
     const supply = await VolumeSupply.prepare(
       { engine, source, layout, secrets, signal },

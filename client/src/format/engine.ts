@@ -62,6 +62,8 @@ export interface Engine {
   openVolume(keys: VolumeKey, sealed: Uint8Array): Promise<OpenedVolume | undefined>;
   /** Memory for a volume that is about to arrive. */
   borrow(length: number): { bytes: Uint8Array; release(): void };
+  /** Bytes of sealed volumes that uploads may keep between their two passes. */
+  readonly memoryBudget: number;
   /** How many volumes are worth working on at once. */
   readonly parallel: number;
 }

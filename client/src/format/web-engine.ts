@@ -45,6 +45,7 @@ export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = 
 
   return {
     parallel: options.parallel ?? 4,
+    memoryBudget: 256 * 1024 * 1024,
     sha256,
     gcmSeal,
     gcmOpen,

@@ -5,6 +5,7 @@ import { FileChangedError } from '../errors.ts';
 import { type Bytes, concat } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
 import { TAG_BYTES } from '../format/volume.ts';
+import { memoryBudget } from './budget.ts';
 import { FileSource } from './file-source.ts';
 import { Slots } from './slots.ts';
 import { openInPlace, sealInto } from './volume-cipher.ts';
@@ -14,8 +15,8 @@ export interface NodeEngineOptions {
   threads?: number | undefined;
   /** The worker's script, for programs packed into one file. */
   worker?: URL | undefined;
-  /** Memory kept for reuse, in bytes. */
-  mostFree?: number | undefined;
+  /** Bytes of sealed volumes kept between the two passes of uploads; see `memoryBudget`. */
+  budget?: number | undefined;
 }
 
 export interface NodeEngine extends Engine {
@@ -26,7 +27,8 @@ export interface NodeEngine extends Engine {
 const NONCE = new Uint8Array(12);
 /** Below this a volume is done before a worker would have woken up. */
 const INLINE = 256 * 1024;
-const MOST_FREE = 320 * 1024 * 1024;
+/** Beyond the budget: what is on its way. */
+const IN_FLIGHT = 64 * 1024 * 1024;
 const argon2Async = promisify(argon2);
 
 /** A view of the same memory, as the plain type that travels. */
@@ -38,11 +40,13 @@ function plain(buffer: Uint8Array): Bytes {
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
   const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
-  const slots = new Slots(options.mostFree ?? MOST_FREE);
+  const budget = options.budget ?? memoryBudget();
+  const slots = new Slots(budget + IN_FLIGHT);
   const nothing = () => {};
 
   const engine: NodeEngine = {
     parallel: threads,
+    memoryBudget: budget,
     close: () => workers.close(),
     random: (length) => plain(randomBytes(length)),
     sha256: (data) => plain(createHash('sha256').update(data).digest()),

@@ -126,7 +126,10 @@ function handlers({
     }),
     readVolume: async (request, reply) => {
       const { file_id, idx } = params(request);
-      await sendVolume(request, reply, await files.openVolume(file_id, volumeNumber(idx), user(request)));
+      const { range, 'if-none-match': tag } = request.headers;
+      const whole = request.method === 'GET' && range === undefined && tag === undefined;
+      const found = await files.openVolume(file_id, volumeNumber(idx), user(request), whole);
+      await sendVolume(request, reply, found);
       return reply;
     },
     init: async (request) => ({ transfer_id: await transfers.init(request.body as InitBody, user(request)) }),

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { type Cidrs, parseCidrs } from './pull/addresses.ts';
+import { parseS3Location, type S3Credentials, type S3Location } from './s3/location.ts';
 
 /** A setting that cannot be used; the service refuses to start with this message. */
 export class ConfigError extends Error {
@@ -50,6 +51,23 @@ export const settings = {
   SZ_HOST: setting('Address to listen on', '127.0.0.1', (text) => text),
   SZ_PORT: setting('Port to listen on; 0 takes a free one', '8080', (text) => whole(text, 0, 65535)),
   SZ_DATA: setting('Folder for database, volumes and the system token', './data', (text) => resolve(text)),
+  SZ_DATABASE: {
+    about: '`postgres://user:password@host/database?schema=name` instead of SQLite in the data folder',
+    shown: 'SQLite',
+    secret: true,
+    read: (text) => {
+      if (text !== undefined && !/^postgres(ql)?:\/\/./.test(text)) {
+        throw new ConfigError('must be an address like postgres://user:password@host/database');
+      }
+      return text;
+    },
+  } as Setting<string | undefined>,
+  SZ_VOLUMES: {
+    about:
+      '`s3://bucket/prefix?endpoint=https://host&region=name` instead of the data folder; the keys are `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `…_FILE`',
+    shown: 'the data folder',
+    read: (text) => (text === undefined ? undefined : parseS3Location(text)),
+  } as Setting<S3Location | undefined>,
   SZ_WORKERS: {
     about: 'Worker processes that share the port',
     shown: 'one for each core',
@@ -125,6 +143,10 @@ export interface Config {
   host: string;
   port: number;
   dataFolder: string;
+  /** Undefined: SQLite in the data folder. */
+  database: string | undefined;
+  /** Undefined: the data folder. */
+  s3: { location: S3Location; credentials: S3Credentials } | undefined;
   workers: number;
   systemToken: string | undefined;
   tls: { cert: Buffer; key: Buffer } | undefined;
@@ -159,10 +181,13 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       throw new ConfigError(`${name} is not a setting of this service; see README.md for their list`);
     }
   }
+  const location = get('SZ_VOLUMES');
   return {
     host: get('SZ_HOST'),
     port: get('SZ_PORT'),
     dataFolder: get('SZ_DATA'),
+    database: get('SZ_DATABASE'),
+    s3: location && { location, credentials: readCredentials(env) },
     workers: get('SZ_WORKERS'),
     systemToken: get('SZ_SYSTEM_TOKEN'),
     tls: tlsOf(get('SZ_TLS_CERT'), get('SZ_TLS_KEY')),
@@ -213,7 +238,18 @@ function isKnown(name: string): boolean {
   return base?.secret === true;
 }
 
-function textOf(name: string, found: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
+/** The names that every tool for S3 reads. */
+export function readCredentials(env: NodeJS.ProcessEnv): S3Credentials {
+  const read = (name: string) => {
+    const value = textOf(name, { secret: true }, env);
+    if (value === undefined)
+      throw new ConfigError(`${name} or ${name}_FILE must be set: SZ_VOLUMES needs it`);
+    return value;
+  };
+  return { accessKeyId: read('AWS_ACCESS_KEY_ID'), secretAccessKey: read('AWS_SECRET_ACCESS_KEY') };
+}
+
+function textOf(name: string, found: { secret?: true }, env: NodeJS.ProcessEnv): string | undefined {
   const file = found.secret ? env[`${name}_FILE`] : undefined;
   if (file === undefined || file === '') return env[name] === '' ? undefined : env[name];
   try {

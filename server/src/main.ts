@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { enableCompileCache } from 'node:module';
 import { ConfigError, readConfig } from './config.ts';
+import { StoreUnavailable } from './errors.ts';
 
 try {
   const config = readConfig(process.env);
@@ -10,7 +11,8 @@ try {
   else await (await import('./worker.ts')).runWorker(config);
 } catch (error) {
   // What a person can mend is told in a line; the rest needs its stack.
-  const told = error instanceof ConfigError ? `szafa: ${error.message}` : error;
+  const plain = error instanceof ConfigError || error instanceof StoreUnavailable;
+  const told = plain ? `szafa: ${error.message}` : error;
   console.error(told);
   process.exit(1);
 }

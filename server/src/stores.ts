@@ -2,15 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Services } from './app.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
 import { Files } from './domain/files.ts';
 import { Pulls } from './domain/pulls.ts';
 import { Transfers } from './domain/transfers.ts';
 import { createLog } from './log.ts';
 import { Metadata } from './metadata/metadata.ts';
+import type { PostgresStore } from './metadata/postgres.ts';
+import { migrate } from './metadata/schema.ts';
+import type { Lock, SqlStore } from './metadata/sql.ts';
 import { SqliteStore } from './metadata/sqlite.ts';
+import { S3Client, S3Error } from './s3/client.ts';
 import { FolderStore } from './volumes/folder.ts';
+import { S3Store } from './volumes/s3.ts';
+import type { VolumeStore } from './volumes/store.ts';
 
 export const places = {
   database: (config: Config) => join(config.dataFolder, 'szafa.db'),
@@ -18,17 +24,105 @@ export const places = {
   systemToken: (config: Config) => join(config.dataFolder, 'system-token'),
 };
 
-/** The composition root: the only place that names the engines. */
+/** Whether other nodes may work on the same stores at the same time. */
+export const isShared = (config: Config) => config.database !== undefined && config.s3 !== undefined;
+
+export async function openDatabase(config: Config): Promise<SqlStore> {
+  return config.database === undefined
+    ? new SqliteStore(places.database(config))
+    : openPostgres(config.database);
+}
+
+/** Its driver is loaded only where it is used: a start is felt by whoever waits for it. */
+async function openPostgres(url: string): Promise<PostgresStore> {
+  const { PostgresStore } = await import('./metadata/postgres.ts');
+  return new PostgresStore(url);
+}
+
+export function openVolumes(config: Config, processName: string): VolumeStore {
+  return config.s3 === undefined
+    ? new FolderStore(config.dataFolder, processName)
+    : new S3Store(new S3Client(config.s3.location, config.s3.credentials));
+}
+
+/** The composition root: the only file that names the engines. */
 export async function openServices(config: Config, processName: string): Promise<Services> {
   const log = createLog(config.logLevel);
-  const metadata = new Metadata(new SqliteStore(places.database(config)));
-  const volumes = new FolderStore(config.dataFolder, processName);
+  const metadata = new Metadata(await openDatabase(config));
+  const volumes = openVolumes(config, processName);
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
   const accounts = new Accounts(metadata, config, systemToken);
   const files = new Files(metadata, volumes, config);
   const transfers = new Transfers(metadata, volumes, config);
   const pulls = new Pulls({ metadata, volumes, transfers, config, runner: processName });
   return { config, log, metadata, volumes, accounts, files, transfers, pulls };
+}
+
+/** What must be there before any process opens the stores; and whether they can be used at all. */
+export async function prepareStores(config: Config): Promise<void> {
+  if (isShared(config) && config.systemToken === undefined) {
+    throw new ConfigError('SZ_SYSTEM_TOKEN must be set, the same on every node that shares the stores');
+  }
+  const database = await openDatabase(config);
+  try {
+    await database.prepare?.();
+    await migrate(database);
+  } finally {
+    await database.close();
+  }
+  if (config.s3 === undefined) await FolderStore.prepare(config.dataFolder);
+  else await checkBucket(config.s3);
+  await discardUnfinished(config);
+}
+
+/** What a process of this node that is no more left on its way in; without a name: all of them. */
+export async function discardUnfinished(config: Config, processName?: string): Promise<void> {
+  if (config.s3 === undefined) await FolderStore.discardUnfinished(config.dataFolder, processName);
+}
+
+/** A store that is away for a moment is no reason not to start; one that refuses us is. */
+async function checkBucket({ location, credentials }: NonNullable<Config['s3']>): Promise<void> {
+  const client = new S3Client(location, credentials, { totalMs: 1_000 });
+  try {
+    await new S3Store(client).ping();
+  } catch (cause) {
+    if (cause instanceof S3Error) {
+      throw new ConfigError(`SZ_VOLUMES: the store answers ${cause.status} ${cause.code}`, { cause });
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/**
+ * The right to sweep and to recover, of which there is one. With SQLite the lock on the data folder has given it
+ * already; with PostgreSQL it is a lock there, which goes on to another node when its holder dies.
+ */
+export class SweepRight {
+  readonly #url: string | undefined;
+  #database: PostgresStore | undefined;
+  #lock: Lock | undefined;
+
+  constructor(config: Config) {
+    this.#url = config.database;
+  }
+
+  /** Takes it if nobody has it; says whether it is ours. */
+  async held(): Promise<boolean> {
+    if (this.#url === undefined) return true;
+    this.#database ??= await openPostgres(this.#url);
+    if (this.#lock && !(await this.#lock.confirm())) {
+      await this.#lock.release();
+      this.#lock = undefined;
+    }
+    this.#lock ??= await this.#database.tryLock('sweeper');
+    return this.#lock !== undefined;
+  }
+
+  async release(): Promise<void> {
+    await this.#lock?.release();
+    await this.#database?.close();
+  }
 }
 
 export const newProcessName = () => randomBytes(6).toString('hex');

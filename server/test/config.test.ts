@@ -19,6 +19,16 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_HOST: ['host', { '::1': '::1' }, []],
   SZ_PORT: ['port', { 0: 0, 65535: 65535 }, ['65536', '-1', 'http', '80.5', '0x50', ' 80', '1e3']],
   SZ_DATA: ['dataFolder', { '/x/y': '/x/y', d: resolve('d') }, []],
+  SZ_DATABASE: [
+    'database',
+    { 'postgres://a@b/c': 'postgres://a@b/c' },
+    ['mysql://a', 'postgres:', 'szafa.db'],
+  ],
+  SZ_VOLUMES: [
+    's3',
+    {},
+    ['s3:bucket', '/folder', 's3://b', 's3://bucket/p?endpoint=x', 's3://bucket?speed=9', 's3://bucket/ż'],
+  ],
   SZ_WORKERS: ['workers', { 1: 1, 256: 256 }, ['0', '257', 'all']],
   SZ_SYSTEM_TOKEN: ['systemToken', { [token]: token }, ['short', `${token} with blanks`, `${token}ż`]],
   SZ_TLS_CERT: ['tls', {}, ['/no/such/file']],
@@ -133,4 +143,19 @@ test('a refusal never quotes a secret', () => {
     () => readConfig({ SZ_SYSTEM_TOKEN: 'hunter2' }),
     (error: Error) => !error.message.includes('hunter2'),
   );
+});
+
+test('SZ_VOLUMES names a place and needs keys, which may come from files', async () => {
+  const SZ_VOLUMES = 's3://bucket/a/b/?endpoint=http%3A%2F%2F127.0.0.1%3A9&region=x';
+  assert.throws(() => readConfig({ SZ_VOLUMES }), /AWS_ACCESS_KEY_ID/);
+  await writeFile(join(folder, 'key'), 'from file\n');
+  const env = { SZ_VOLUMES, AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY_FILE: join(folder, 'key') };
+  const { location, credentials } = readConfig(env).s3!;
+  assert.deepEqual(credentials, { accessKeyId: 'id', secretAccessKey: 'from file' });
+  assert.deepEqual(location, {
+    bucket: 'bucket',
+    prefix: 'a/b/',
+    endpoint: new URL('http://127.0.0.1:9'),
+    region: 'x',
+  });
 });

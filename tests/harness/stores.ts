@@ -9,6 +9,9 @@ export function storeEnvironment(id: string): Record<string, string> {
     const value = process.env[`SZ_TEST_${name}`];
     if (value) environment[`SZ_${name}`] = value.replaceAll('{id}', id);
   }
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) {
+    if (process.env[name]) environment[name] = process.env[name];
+  }
   return environment;
 }
 

@@ -135,10 +135,11 @@ export class Files {
     fileId: string,
     idx: number,
     caller: string,
+    whole: boolean,
   ): Promise<{ file: FileRow; sha256: string; volume: OpenVolume }> {
     const file = await this.owned(fileId, caller);
-    const spec = await this.#metadata.files.volume(fileId, idx);
-    const volume = spec && (await this.#volumes.open(fileId, idx));
+    const spec = idx <= file.chunk_count ? await this.#metadata.files.volume(fileId, idx) : undefined;
+    const volume = spec && (await this.#volumes.open(fileId, idx, whole));
     if (!spec || !volume) throw unknownVolume();
     return { file, sha256: spec.sha256, volume };
   }

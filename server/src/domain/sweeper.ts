@@ -3,7 +3,6 @@ import { ServiceError } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { expiredBefore } from './last-use.ts';
-import type { Pulls } from './pulls.ts';
 import type { Transfers } from './transfers.ts';
 
 const LEASE_MS = 60_000;
@@ -16,8 +15,11 @@ interface Dependencies {
   metadata: Metadata;
   volumes: VolumeStore;
   transfers: Transfers;
-  pulls: Pulls;
   config: Pick<Config, 'transferTtlMs' | 'sessionTtlMs' | 'loginWaitMs'>;
+  /** Other nodes work on the same stores. */
+  shared: boolean;
+  /** The volume store goes by the clock of this machine. */
+  localClock: boolean;
   now?: () => number;
 }
 
@@ -33,9 +35,9 @@ export class Sweeper {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** At a start no other process works on anything: every lease is void. */
+  /** At a start that is not shared no other process works on anything: every lease is void. */
   async recover(): Promise<void> {
-    this.#startedAt = this.#now();
+    if (this.#deps.localClock) this.#startedAt = this.#now();
     await this.#deps.metadata.garbage.release();
     await this.#deps.metadata.pulls.abandon();
     await this.finishStoring();
@@ -52,6 +54,8 @@ export class Sweeper {
 
   async sweep(): Promise<void> {
     const now = this.#now();
+    // A node may have died in the middle; one that has not and this one do no harm to each other.
+    if (this.#deps.shared) await this.finishStoring();
     await this.#removeAbandoned(now);
     const faults = await this.#removeGarbage(now);
     await this.#deps.metadata.accounts.expire(
@@ -63,7 +67,6 @@ export class Sweeper {
       await this.#removeOrphans(Math.max(this.#startedAt, now - ORPHAN_MS));
       this.#orphansSeenAt = now;
     }
-    await this.#deps.pulls.reclaim();
     await this.#deps.volumes.reclaim();
     if (faults.length > 0) throw new AggregateError(faults, `${faults.length} groups could not be removed`);
   }

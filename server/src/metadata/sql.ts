@@ -37,5 +37,14 @@ export class StorageFault extends Error {
 }
 
 export interface SqlStore extends Sql {
+  /** Once before the first use by a service: what the engine needs, and whether it can be trusted. */
+  prepare?(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Something that one process at a time holds; it goes with the process. */
+export interface Lock {
+  /** Whether it is still held; asks the engine. */
+  confirm(): Promise<boolean>;
+  release(): Promise<void>;
 }

@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError, StoreUnavailable } from '../errors.ts';
+import type { S3Credentials, S3Location } from './location.ts';
+import { encode, queryString, Signer, sha256Hex } from './signer.ts';
+import { elements, encodeXml, text } from './xml.ts';
+
+/** The store refused: its status and the code in its answer. */
+export class S3Error extends Error {
+  override name = 'S3Error';
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, what: string) {
+    super(`${what}: ${status} ${code}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface S3Request {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  /** Below the prefix; undefined means the bucket itself. */
+  key?: string | undefined;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+}
+
+export interface S3Answer {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface S3Object {
+  key: string;
+  size: number;
+  changedAt: number;
+}
+
+/** How long the store may be silent, and how long a caller waits for all tries together. */
+export interface S3Limits {
+  silenceMs: number;
+  totalMs: number;
+}
+
+const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
+const EMPTY = sha256Hex('');
+const TRIES = 6;
+const FIRST_PAUSE_MS = 50;
+const MAX_SOCKETS = 256;
+/** Idle connections are closed by us before a gateway does so in the middle of a request. */
+const IDLE_MS = 20_000;
+const ANSWER_BYTES = 16 * 1024 * 1024;
+const DELETES_AT_ONCE = 1000;
+
+export function isTransient(error: unknown): boolean {
+  if (error instanceof S3Error) return error.status >= 500 || error.status === 429 || error.status === 408;
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
+}
+
+/** What a caller of the service is told. */
+export function translate(error: unknown): unknown {
+  if (error instanceof S3Error && error.code === 'QuotaExceeded') {
+    return new ServiceError(507, 'the store is full', { cause: error });
+  }
+  return isTransient(error) ? new StoreUnavailable('the volume store does not answer', error) : error;
+}
+
+class Silence extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
+/**
+ * The part of S3 that is needed, over Node's own HTTP client. A general SDK costs several times the CPU for small
+ * requests and twice for large ones, and this is the whole of what it would be used for.
+ */
+export class S3Client {
+  readonly location: S3Location;
+  readonly limits: S3Limits;
+  readonly #signer: Signer;
+  readonly #agent: http.Agent;
+  readonly #transport: typeof http | typeof https;
+
+  constructor(location: S3Location, credentials: S3Credentials, limits: Partial<S3Limits> = {}) {
+    this.location = location;
+    this.limits = { ...LIMITS, ...limits };
+    this.#signer = new Signer(credentials, location.region);
+    this.#transport = location.endpoint.protocol === 'https:' ? https : http;
+    const options = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
+    this.#agent = new this.#transport.Agent(options);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */
+  begin(request: S3Request, payload = EMPTY, length = 0): http.ClientRequest {
+    const { endpoint, bucket, prefix } = this.location;
+    const path = `/${bucket}${request.key === undefined ? '' : `/${(prefix + request.key).split('/').map(encode).join('/')}`}`;
+    const query = request.query ?? {};
+    const headers = this.#signer.sign({
+      method: request.method,
+      host: endpoint.host,
+      path,
+      query,
+      headers: request.headers ?? {},
+      payload,
+    });
+    const search = queryString(query);
+    return this.#transport.request({
+      agent: this.#agent,
+      protocol: endpoint.protocol,
+      hostname: endpoint.hostname.replace(/^\[|\]$/g, ''),
+      port: endpoint.port,
+      method: request.method,
+      path: search === '' ? path : `${path}?${search}`,
+      headers: { ...headers, 'content-length': String(length) },
+    });
+  }
+
+  /** A whole exchange, tried again while that may help. Other statuses than 2xx and those in `allowed` throw. */
+  async call(
+    request: S3Request,
+    options: { body?: Uint8Array; allowed?: number[]; silenceMs?: number } = {},
+  ): Promise<S3Answer> {
+    const { body, allowed = [], silenceMs = this.limits.silenceMs } = options;
+    const digest = body ? sha256Hex(body) : EMPTY;
+    return this.persist(async () => {
+      const sent = this.begin(request, digest, body?.length ?? 0);
+      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+        sent.on('response', resolve).on('error', reject);
+        // `timeout` on the agent is for idle connections; this one is for a store that has stopped answering.
+        sent.setTimeout(silenceMs, () => sent.destroy(new Silence('the store is silent')));
+        sent.end(body);
+      });
+      const answer = await readAnswer(response);
+      if (answer.status < 300 || allowed.includes(answer.status)) return answer;
+      throw errorOf(request, answer);
+    }, silenceMs);
+  }
+
+  /** Repeats what may be repeated, for a bounded time. */
+  async persist<T>(attempt: () => Promise<T>, silenceMs = this.limits.silenceMs): Promise<T> {
+    const end = Date.now() + Math.max(this.limits.totalMs, silenceMs);
+    for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (tries === TRIES || !isTransient(error) || Date.now() + pause > end) throw translate(error);
+      }
+      await sleep(pause * (0.5 + Math.random()));
+    }
+  }
+
+  /** Undefined when there is no such object. */
+  async read(key: string): Promise<Buffer | undefined> {
+    const { status, body } = await this.call({ method: 'GET', key }, { allowed: [404] });
+    return status === 404 ? undefined : body;
+  }
+
+  /** Size of the object; undefined when there is none. */
+  async size(key: string): Promise<number | undefined> {
+    const { status, headers } = await this.call({ method: 'HEAD', key }, { allowed: [404] });
+    return status === 404 ? undefined : Number(headers['content-length']);
+  }
+
+  /** False when the object exists and `onlyNew` is asked for. */
+  async write(key: string, body: Uint8Array, options: { onlyNew?: boolean } = {}): Promise<boolean> {
+    const headers: Record<string, string> = options.onlyNew ? { 'if-none-match': '*' } : {};
+    const { status } = await this.call(
+      { method: 'PUT', key, headers },
+      { body, allowed: options.onlyNew ? [412] : [] },
+    );
+    return status !== 412;
+  }
+
+  async copy(from: string, to: string, silenceMs?: number): Promise<void> {
+    const { bucket, prefix } = this.location;
+    const source = `/${bucket}/${(prefix + from).split('/').map(encode).join('/')}`;
+    const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
+    const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
+    // A copy that fails late is told inside a 200.
+    if (answer.body.includes('<Error>')) throw errorOf(request, answer);
+  }
+
+  async *list(
+    prefix: string,
+    options: { delimiter?: string; limit?: number } = {},
+  ): AsyncGenerator<S3Object> {
+    const base = this.location.prefix;
+    const limit = options.limit ?? Number.POSITIVE_INFINITY;
+    let seen = 0;
+    for (let token: string | undefined = ''; token !== undefined && seen < limit; ) {
+      const query: Record<string, string> = { 'list-type': '2', prefix: base + prefix };
+      if (limit < 1000) query['max-keys'] = String(limit);
+      if (options.delimiter) query['delimiter'] = options.delimiter;
+      if (token !== '') query['continuation-token'] = token;
+      const xml = (await this.call({ method: 'GET', query })).body.toString('utf8');
+      for (const entry of elements(xml, 'Contents')) {
+        seen++;
+        yield {
+          key: text(entry, 'Key')!.slice(base.length),
+          size: Number(text(entry, 'Size')),
+          changedAt: Date.parse(text(entry, 'LastModified') ?? ''),
+        };
+      }
+      for (const entry of elements(xml, 'CommonPrefixes')) {
+        seen++;
+        yield { key: text(entry, 'Prefix')!.slice(base.length), size: 0, changedAt: Number.NaN };
+      }
+      token = text(xml, 'IsTruncated') === 'true' ? text(xml, 'NextContinuationToken') : undefined;
+    }
+  }
+
+  /** Deletes in batches; what is not there is no error. */
+  async delete(keys: Iterable<string>): Promise<void> {
+    let batch: string[] = [];
+    for (const key of keys) {
+      batch.push(key);
+      if (batch.length === DELETES_AT_ONCE) {
+        await this.#deleteBatch(batch);
+        batch = [];
+      }
+    }
+    if (batch.length > 0) await this.#deleteBatch(batch);
+  }
+
+  async #deleteBatch(keys: string[]): Promise<void> {
+    const { prefix } = this.location;
+    const objects = keys.map((key) => `<Object><Key>${encodeXml(prefix + key)}</Key></Object>`).join('');
+    const body = Buffer.from(`<Delete><Quiet>true</Quiet>${objects}</Delete>`);
+    const request: S3Request = {
+      method: 'POST',
+      query: { delete: '' },
+      headers: { 'content-md5': createHash('md5').update(body).digest('base64') },
+    };
+    await this.persist(async () => {
+      const answer = await this.call(request, { body });
+      // Each key may fail by itself, inside a 200.
+      const [failed] = elements(answer.body.toString('utf8'), 'Error');
+      if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
+    });
+  }
+}
+
+export async function readAnswer(response: http.IncomingMessage): Promise<S3Answer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > ANSWER_BYTES) throw new S3Error(502, 'AnswerTooLong', 'the store');
+    parts.push(part);
+  }
+  if (!response.complete) throw Object.assign(new Error('the answer broke off'), { code: 'ECONNRESET' });
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) };
+}
+
+export function errorOf({ method, key }: S3Request, { status, body }: S3Answer): S3Error {
+  const code = text(body.toString('utf8'), 'Code') ?? '';
+  return new S3Error(status < 300 ? 500 : status, code, `${method} ${key ?? 'bucket'}`);
+}

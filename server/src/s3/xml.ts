@@ -1,0 +1,26 @@
+/** The few elements of the store's answers that are needed; their form is fixed, so no parser is. */
+
+const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+function decode(text: string): string {
+  return text.replace(/&(?:#x([0-9a-fA-F]+)|#(\d+)|(\w+));/g, (whole, hex, decimal, name) => {
+    if (hex) return String.fromCodePoint(Number.parseInt(hex, 16));
+    if (decimal) return String.fromCodePoint(Number(decimal));
+    return ENTITIES[name] ?? whole;
+  });
+}
+
+export function encodeXml(text: string): string {
+  return text.replace(/[<>&"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+/** The content of each element of that name, as it stands. */
+export function elements(xml: string, name: string): string[] {
+  return Array.from(xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g')), (match) => match[1]!);
+}
+
+/** The text of the first element of that name. */
+export function text(xml: string, name: string): string | undefined {
+  const [found] = elements(xml, name);
+  return found === undefined ? undefined : decode(found);
+}

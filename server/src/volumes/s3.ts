@@ -1,0 +1,194 @@
+import type { IncomingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
+import { limits, type Volume } from '@szafa/protocol';
+import { unknownTransfer } from '../errors.ts';
+import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
+import type { Body } from './body.ts';
+import { openRange, sendRange } from './s3-download.ts';
+import { upload } from './s3-upload.ts';
+import { SegmentPool } from './segments.ts';
+import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
+
+const ID = /^[0-9a-f]{32}$/;
+const POOL_SEGMENTS = 64;
+const COPIES_AT_ONCE = 8;
+/** A store that copies more slowly than this is taken for dead. */
+const COPY_BYTES_PER_MS = 5_000;
+
+export const keys = {
+  spec: (id: string) => `groups/${checked(id)}.json`,
+  manifest: (id: string) => `files/${checked(id)}.json`,
+  volumes: (id: string) => `volumes/${checked(id)}/`,
+  volume: (id: string, idx: number) => `volumes/${checked(id)}/${idx}`,
+};
+
+function checked(id: string): string {
+  if (!ID.test(id)) throw new TypeError('not the id of a volume group');
+  return id;
+}
+
+/**
+ * Volumes as objects of an S3 store:
+ *
+ *     groups/<id>.json     sizes and digests, written at init; the group exists while this does
+ *     volumes/<id>/<n>     the volumes, from arrival to deletion under the same key
+ *     files/<id>.json      the file's record, written at complete
+ *
+ * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
+ */
+export class S3Store implements VolumeStore {
+  readonly #client: S3Client;
+  readonly #pool = new SegmentPool(POOL_SEGMENTS, 1024 * 1024);
+
+  constructor(client: S3Client) {
+    this.#client = client;
+  }
+
+  async create(id: string, volumes: Volume[]): Promise<void> {
+    await this.#client.write(keys.spec(id), document({ volumes }));
+  }
+
+  async put(id: string, volume: Volume, body: Body): Promise<void> {
+    const key = keys.volume(id, volume.idx);
+    await upload(this.#client, key, volume, body, this.#pool);
+    // Whoever removes the group takes this document away first and then lists the volumes: one of us sees the other.
+    if ((await this.#client.size(keys.spec(id))) === undefined) {
+      await this.#client.delete([key]);
+      throw unknownTransfer();
+    }
+  }
+
+  async received(id: string): Promise<number[]> {
+    const numbers: number[] = [];
+    for (const { idx } of await this.#volumes(id)) numbers.push(idx);
+    return numbers.sort((a, b) => a - b);
+  }
+
+  async file(manifest: Manifest): Promise<void> {
+    await this.#client.write(keys.manifest(manifest.file_id), document(manifest));
+  }
+
+  async open(id: string, idx: number, whole = true): Promise<OpenVolume | undefined> {
+    const key = keys.volume(id, idx);
+    if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
+    const client = this.#client;
+    let opened = whole
+      ? await client.persist(() => openRange(client, key, 0)).catch(unlessMissing)
+      : undefined;
+    const size = whole ? opened && Number(opened.headers['content-length']) : await client.size(key);
+    if (size === undefined) return undefined;
+    const take = (): IncomingMessage | undefined => {
+      const taken = opened;
+      opened = undefined;
+      return taken;
+    };
+    return {
+      size,
+      async send(sink: Writable, start: number, end: number) {
+        if (start === end) return;
+        await sendRange(client, key, sink, start, end, start === 0 && end === size ? take() : undefined);
+      },
+      async close() {
+        take()?.destroy();
+      },
+    };
+  }
+
+  async copy(from: string, to: string): Promise<void> {
+    const spec = await this.#client.read(keys.spec(from));
+    if (!spec) throw new Error('the group to copy is not there');
+    if (!(await this.#client.write(keys.spec(to), spec, { onlyNew: true }))) {
+      throw new Error('the group to copy to exists');
+    }
+    const volumes = await this.#volumes(from);
+    await Promise.all(
+      Array.from({ length: COPIES_AT_ONCE }, async () => {
+        for (let next = volumes.pop(); next !== undefined; next = volumes.pop()) {
+          const limit = this.#client.limits.silenceMs + next.size / COPY_BYTES_PER_MS;
+          await this.#client.copy(next.key, keys.volume(to, next.idx), limit);
+        }
+      }),
+    );
+  }
+
+  /** Begins with the document, so that no volume can come in unseen, and may be repeated from any point. */
+  async remove(id: string): Promise<void> {
+    await this.#client.delete([keys.spec(id), keys.manifest(id)]);
+    const volumes = await this.#volumes(id);
+    await this.#client.delete(volumes.map(({ key }) => key));
+  }
+
+  async reclaim(): Promise<void> {
+    // Removed is freed here; what breaks off on its way in is never kept.
+  }
+
+  /** Also groups of which only a part is left, by a process that died. */
+  async *groups(): AsyncIterable<{ id: string; changedAt: number }> {
+    const sources = [
+      this.#client.list('groups/'),
+      this.#client.list('files/'),
+      this.#client.list('volumes/', { delimiter: '/' }),
+    ];
+    for await (const { id, changedAt } of merged(sources)) {
+      yield { id, changedAt: Number.isNaN(changedAt) ? await this.#firstChange(id) : changedAt };
+    }
+  }
+
+  async freeBytes(): Promise<undefined> {
+    return undefined;
+  }
+
+  async ping(): Promise<void> {
+    await Array.fromAsync(this.#client.list('groups/', { limit: 1 }));
+  }
+
+  async #firstChange(id: string): Promise<number> {
+    const [first] = await Array.fromAsync(this.#client.list(keys.volumes(id), { limit: 1 }));
+    return first?.changedAt ?? Date.now();
+  }
+
+  async #volumes(id: string): Promise<(S3Object & { idx: number })[]> {
+    const prefix = keys.volumes(id);
+    const found: (S3Object & { idx: number })[] = [];
+    for await (const object of this.#client.list(prefix)) {
+      const name = object.key.slice(prefix.length);
+      if (/^[1-9][0-9]*$/.test(name)) found.push({ ...object, idx: Number(name) });
+    }
+    return found;
+  }
+}
+
+const document = (content: unknown) => Buffer.from(JSON.stringify(content));
+
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof S3Error && error.status === 404)) throw error;
+}
+
+/** One entry for each id of several lists, which all come in the order of their ids; NaN without a time. */
+async function* merged(
+  sources: AsyncGenerator<S3Object>[],
+): AsyncIterable<{ id: string; changedAt: number }> {
+  const heads = await Promise.all(sources.map((source) => nextId(source)));
+  for (;;) {
+    const [id] = heads.flatMap((head) => head?.id ?? []).sort();
+    if (id === undefined) return;
+    const times: number[] = [];
+    for (const [at, head] of heads.entries()) {
+      if (head?.id !== id) continue;
+      if (!Number.isNaN(head.changedAt)) times.push(head.changedAt);
+      heads[at] = await nextId(sources[at]!);
+    }
+    yield { id, changedAt: times.length === 0 ? Number.NaN : Math.max(...times) };
+  }
+}
+
+async function nextId(
+  source: AsyncGenerator<S3Object>,
+): Promise<{ id: string; changedAt: number } | undefined> {
+  for (;;) {
+    const { value, done } = await source.next();
+    if (done) return undefined;
+    const id = /^(?:groups|files|volumes)\/([0-9a-f]{32})(?:\.json|\/)$/.exec(value.key)?.[1];
+    if (id !== undefined) return { id, changedAt: value.changedAt };
+  }
+}

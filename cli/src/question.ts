@@ -14,8 +14,9 @@ export function ask(question: string, signal: AbortSignal, secret = false): Prom
   return new Promise((resolve, reject) => {
     const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
     const output = secret ? silent : process.stderr;
-    process.stderr.write(question);
     const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+    // Only now: the echo is off, also for what is pasted at once.
+    process.stderr.write(question);
     const end = () => {
       signal.removeEventListener('abort', abort);
       lines.close();

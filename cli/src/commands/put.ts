@@ -1,13 +1,5 @@
 import { join } from 'node:path';
-import {
-  DEFAULT_BUDGET,
-  fileJournal,
-  fileSource,
-  layoutOf,
-  type Source,
-  type Szafa,
-  spool,
-} from '@szafa/client/node';
+import { fileJournal, fileSource, layoutOf, type Source, type Szafa, spool } from '@szafa/client/node';
 import { cleanDirName } from '@szafa/protocol';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -32,7 +24,6 @@ interface Put {
   lookup: Lookup;
   progress: Progress;
   parallel: number;
-  memoryBudget: number;
   pull: PullPlan | undefined;
   /** Directory ids by name; made once. */
   dirs: Map<string, Promise<number>>;
@@ -111,7 +102,7 @@ function dirIdOf(put: Put, name: string | undefined): Promise<number> {
 }
 
 async function send(put: Put, source: Source, file: Found, mtime: number, dirId: number): Promise<void> {
-  const { invocation, szafa, progress, parallel, memoryBudget } = put;
+  const { invocation, szafa, progress, parallel } = put;
   const { flags, settings, out, signal } = invocation;
   const { name, path } = file;
   const track = progress.start(name, source.size);
@@ -124,7 +115,6 @@ async function send(put: Put, source: Source, file: Found, mtime: number, dirId:
       volumeSize:
         flags['volume-size'] === undefined ? undefined : parseSize('volume-size', flags['volume-size']),
       plainName: flags['plain-names'],
-      memoryBudget,
       parallel,
       journal: fileJournal(join(settings.config, 'journal')),
       pull: put.pull && hostFor(put.pull, szafa.api.server),
@@ -231,7 +221,6 @@ export const command: Command = async (invocation) => {
     lookup: new Lookup(szafa, signal),
     progress,
     parallel: volumesAtOnce(lanes),
-    memoryBudget: DEFAULT_BUDGET / lanes,
     pull,
     dirs: new Map(),
     tally: { files: 0, bytes: 0, skipped: 0 },

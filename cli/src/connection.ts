@@ -1,6 +1,7 @@
 import {
   type ConnectOptions,
   fileRings,
+  type Kept,
   nodeEngine,
   nodeTransport,
   rateLimit,
@@ -96,15 +97,14 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
     throw new UsageError('no service is known', 'log in first: szafa login --server URL');
   }
   const address = sameServer(server);
-  const own =
-    kept && sameServer(kept.server) === address && (settings.user ?? kept.username) === kept.username
-      ? kept
-      : undefined;
+  const here = kept && sameServer(kept.server) === address ? kept : undefined;
+  const own = here && (settings.user ?? here.username) === here.username ? here : undefined;
   const { options, close } = clientOptions(invocation, address, needs.transfers);
   try {
-    if (settings.token !== undefined || own) {
-      return new Connection(await resume(invocation, needs, options, own), close);
+    if (settings.token !== undefined) {
+      return new Connection(await openToken(invocation, needs, options, settings.token, here), close);
     }
+    if (own) return new Connection(await Szafa.open(options, keptSession(own)), close);
     return await enterOnce(invocation, needs, options, close);
   } catch (error) {
     await close();
@@ -112,23 +112,32 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
   }
 }
 
-async function resume(
+/** Without a key for a session that has none: a raw password opens no files, as was said at the login. */
+function keptSession({ username, token, kek }: KeptSession): Kept {
+  if (kek === undefined) return { username, token };
+  return { username, token, kek: new Uint8Array(Buffer.from(kek, 'base64url')) };
+}
+
+/** The service says whose token it is: keys of another account must not seal anything in this one. */
+async function openToken(
   { settings, signal }: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
-  own: KeptSession | undefined,
+  token: string,
+  here: KeptSession | undefined,
 ): Promise<Szafa> {
-  const token = settings.token ?? own!.token;
-  const known = settings.user ?? own?.username;
-  const bare = await Szafa.open(options, { username: known ?? '', token });
-  const username = known ?? (await bare.api.me({ signal })).username;
-  if (keys === 'none') return Szafa.open(options, { username, token });
-  if (own?.kek !== undefined) {
-    return Szafa.open(options, { username, token, kek: new Uint8Array(Buffer.from(own.kek, 'base64url')) });
+  const bare = await Szafa.open(options, { username: settings.user ?? '', token });
+  if (keys === 'none') return bare;
+  const { username } = await bare.api.me({ signal });
+  if (settings.user !== undefined && settings.user !== username) {
+    const message = `SZ_TOKEN belongs to ${oneLine(username)}, not to ${oneLine(settings.user)}`;
+    throw new UsageError(message, 'set SZ_USER to the same account, or leave it out');
   }
-  if (own) return Szafa.open(options, { username, token }); // logged in with a raw password: no keys, and said so
-  const source =
-    settings.passphrase.text || settings.passphrase.file ? settings.passphrase : settings.password;
+  if (here?.username === username && here.kek !== undefined) {
+    return Szafa.open(options, keptSession({ ...here, token }));
+  }
+  const { passphrase, password } = settings;
+  const source = passphrase.text !== undefined || passphrase.file !== undefined ? passphrase : password;
   const secret =
     keys === 'useful'
       ? await givenSecret(source, 'password')

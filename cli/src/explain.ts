@@ -61,7 +61,7 @@ function explainApi(error: ApiError): [hint: string, exit?: Exit] {
     case 'server':
       return ['the service has a problem; its log says more. The same command again goes on'];
     case 'bad-request':
-      return ['change what it names; szafa --help shows the limits of the command'];
+      return ['a name may be too long or of a kind that the service does not take: choose another one'];
     default:
       return ['is the address right, and is it this service?'];
   }

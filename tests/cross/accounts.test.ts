@@ -133,6 +133,17 @@ suite('szafa: accounts', { concurrency: 3 }, () => {
     });
     assert.equal((await device.ok(['get', 'by token', '-o', '-'])).stdout, 'y');
     assertError(await device.run(['get', 'by token'], { env }), 2, /no password/);
+    assertError(await device.run(['ls'], { env: { ...env, SZ_USER: 'somebody' } }), 2, /SZ_TOKEN belongs to/);
+
+    // The token of another account: the keys of the kept session stay out of it.
+    const other = await register(service);
+    const foreign = { SZ_TOKEN: other.token, SZ_USER: '' };
+    assertError(
+      await device.run(['put', '-', '--name', 'x'], { env: foreign, input: 'x' }),
+      2,
+      /no password/,
+    );
+    assert.deepEqual((await other.get('/api/files')).json, { files: [] });
   });
 
   test('files under a passphrase of their own open with it alone', async () => {

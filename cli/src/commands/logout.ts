@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts';
+import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError } from '../errors.ts';
 import { explain } from '../explain.ts';
-import { SessionStore } from '../session-store.ts';
+import { type KeptSession, SessionStore } from '../session-store.ts';
 
 /** The keys leave this machine whether or not the service can be told. */
 export const command: Command = async (invocation) => {
@@ -14,7 +14,7 @@ export const command: Command = async (invocation) => {
   }
   let failure: unknown;
   try {
-    await using connection = await connect(invocation, { keys: 'none' });
+    await using connection = await connect(kept ? about(kept, invocation) : invocation, { keys: 'none' });
     await connection.szafa.logout({ signal });
   } catch (error) {
     failure = error;
@@ -31,3 +31,8 @@ export const command: Command = async (invocation) => {
   }
   out.done('logout', { server: kept?.server, username: kept?.username }, 'logged out');
 };
+
+/** The kept session is the one to end, whatever else is set. */
+function about({ server, username }: KeptSession, invocation: Invocation): Invocation {
+  return { ...invocation, settings: { ...invocation.settings, server, user: username, token: undefined } };
+}

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../harness/index.ts';
 
@@ -67,6 +69,37 @@ export async function servingWorker(service: Service, localPort: number): Promis
     }
   }
   assert.fail(`no worker serves port ${localPort}`);
+}
+
+/** Waits until this many workers answer requests; one that only just starts does not count. */
+export async function workersAnswer(service: Service, count: number): Promise<number[]> {
+  const answered = new Set<number>();
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(10)) {
+    const worker = await probe(service);
+    if (worker !== undefined) answered.add(worker);
+    const living = new Set(workersOf(service));
+    for (const pid of answered) if (!living.has(pid)) answered.delete(pid);
+    if (answered.size === count) return [...answered];
+  }
+  assert.fail(`${answered.size} workers answer instead of ${count}`);
+}
+
+/** Asks for a sign of life and tells which worker gave it; undefined when none came. */
+async function probe(service: Service): Promise<number | undefined> {
+  const { hostname, port } = new URL(service.url);
+  const socket = net.connect(Number(port), hostname);
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(2000) });
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data', { signal: AbortSignal.timeout(2000) });
+    return await servingWorker(service, socket.localPort!);
+  } catch (error) {
+    // The worker died at this moment; the next one is asked.
+    if (error instanceof assert.AssertionError) throw error;
+    return undefined;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** The most memory a process ever had, in bytes. */

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface Injection {
@@ -13,37 +12,44 @@ export interface Injection {
 
 /** Holds processes under strace, which makes their system calls fail as told, until it is released. */
 export class Tracer {
-  readonly #release: () => Promise<void>;
+  readonly #straces: ChildProcess[];
 
-  private constructor(release: () => Promise<void>) {
-    this.#release = release;
+  private constructor(straces: ChildProcess[]) {
+    this.#straces = straces;
   }
 
-  static async attach(pids: number[], { calls, fault, mainThread = false }: Injection): Promise<Tracer> {
-    const args = [
-      ...(mainThread ? [] : ['-f']),
-      ...['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:${fault}`],
-      ...pids.flatMap((pid) => ['-p', String(pid)]),
-    ];
-    const strace = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    const ended = once(strace, 'close');
-    let said = '';
-    await new Promise<void>((resolve, reject) => {
-      strace.once('error', (error) => reject(new Error(`the tests of faults need strace: ${error.message}`)));
-      strace.once('close', () => reject(new Error(`strace could not attach: ${said}`)));
-      strace.stderr.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
-        if ((said.match(/ attached/g) ?? []).length >= pids.length) resolve();
-      });
-    });
-    return new Tracer(async () => {
-      strace.kill('SIGINT');
-      await ended;
-      assert.ok(strace.exitCode !== null || strace.signalCode !== null);
-    });
+  /** One strace for each process: a single one for several can hang when one of them is killed. */
+  static async attach(pids: number[], injection: Injection): Promise<Tracer> {
+    return new Tracer(await Promise.all(pids.map((pid) => attachOne(pid, injection))));
   }
 
+  /** Killing strace lets go of its process at once; it goes on as if never traced. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#release();
+    for (const strace of this.#straces) {
+      if (strace.exitCode !== null || strace.signalCode !== null) continue;
+      const exited = once(strace, 'exit');
+      strace.kill('SIGKILL');
+      await exited;
+    }
   }
+}
+
+async function attachOne(
+  pid: number,
+  { calls, fault, mainThread = false }: Injection,
+): Promise<ChildProcess> {
+  // A test run that is killed must not leave a traced process behind.
+  const args = ['--pdeathsig', 'KILL', 'strace', '-o', '/dev/null', ...(mainThread ? [] : ['-f'])];
+  args.push('-e', `trace=${calls}`, '-e', `inject=${calls}:${fault}`, '-p', String(pid));
+  const strace = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    strace.once('error', (error) => reject(new Error(`the tests of faults need strace: ${error.message}`)));
+    strace.once('close', () => reject(new Error(`strace could not attach: ${said}`)));
+    strace.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.includes(' attached')) resolve();
+    });
+  });
+  return strace;
 }

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, type TestContext, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import {
+  type Answer,
+  assertOk,
+  assertReadable,
+  begin,
+  checkInvariants,
+  complete,
+  listFiles,
+  type MadeFile,
+  makeDir,
+  makeFile,
+  putAll,
+  putVolume,
+  received,
+  register,
+  Service,
+  type User,
+  upload,
+} from '../harness/index.ts';
+import { assertTidy } from './disk.ts';
+import { workersAnswer } from './processes.ts';
+import { type Injection, Tracer } from './strace.ts';
+
+/** A worker is killed at one exact system call of an operation; the other one and the primary live on. */
+const WORKERS = 2;
+const SIZES = [200_001, 10];
+
+const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: String(WORKERS) } });
+let user: User;
+let kills = 0;
+
+before(async () => {
+  await service.start();
+  user = await register(service);
+});
+afterEach((context) => {
+  const { passed, diagnostic } = context as TestContext;
+  if (!passed) diagnostic.call(context, `log of the service:\n${service.tail()}`);
+});
+after(() => service.stop());
+
+/** Any thread, or the main thread, where the database is; `when` counts there. */
+const at = (calls: string): Injection => ({ calls, fault: 'signal=KILL:when=1' });
+const inDatabase = (calls: string, when: number): Injection => ({
+  calls,
+  fault: `signal=KILL:when=${when}`,
+  mainThread: true,
+});
+
+/** Sends the request while the call is armed; the answer must not come. */
+async function killedAt(injection: Injection, request: () => Promise<Answer>): Promise<void> {
+  const workers = await workersAnswer(service, WORKERS);
+  const tracer = await Tracer.attach(workers, injection);
+  try {
+    const answer = await request().catch((error: NodeJS.ErrnoException) => error);
+    assert.ok(answer instanceof Error, `never reached ${injection.calls} (${injection.fault})`);
+    kills++;
+  } finally {
+    await tracer[Symbol.asyncDispose]();
+  }
+}
+
+const name = ({ calls, fault, mainThread }: Injection) =>
+  `${calls} ${mainThread ? `of the database, ${fault.replace(/.*=/, 'number ')}` : 'of a file'}`;
+
+for (const step of [at('mkdir'), at('rename'), inDatabase('pwrite64', 1), inDatabase('fsync', 1)]) {
+  test(`init, killed at ${name(step)}: no half transfer, the next one works`, async () => {
+    const file = makeFile(SIZES);
+    await killedAt(step, () => user.post(pathOf('init'), file.init));
+    const transferId = await begin(user, file);
+    assert.deepEqual(await received(user, transferId), []);
+    assertOk(await user.delete(pathOf('cancel', { transfer_id: transferId })));
+  });
+}
+
+for (const step of [at('pwrite64'), at('ftruncate'), at('fdatasync'), at('rename'), at('fsync')]) {
+  test(`PUT, killed at ${name(step)}: what was acknowledged stays, the volume can come again`, async () => {
+    const file = makeFile(SIZES);
+    const transferId = await begin(user, file);
+    assertOk(await putVolume(user, transferId, 2, file.volumes[1]!));
+    await killedAt(step, () => putVolume(user, transferId, 1, file.volumes[0]!));
+    const here = (await received(user, transferId)) as number[];
+    assert.ok(here.includes(2), 'an acknowledged volume is gone');
+    if (step.calls !== 'fsync') assert.deepEqual(here, [2], 'a volume counts before it is in its place');
+    assertOk(await putVolume(user, transferId, 1, file.volumes[0]!));
+    const done = await complete(user, transferId);
+    assertOk(done);
+    await assertReadable(user, String(done.json['file_id']), file);
+  });
+}
+
+for (const step of [
+  inDatabase('pwrite64', 1),
+  inDatabase('fsync', 1),
+  at('rename'),
+  inDatabase('pwrite64', 9),
+  inDatabase('fsync', 2),
+]) {
+  test(`complete, killed at ${name(step)}: one file in the end`, async () => {
+    const file = makeFile(SIZES);
+    const transferId = await begin(user, file);
+    await putAll(user, transferId, file);
+    const before = await listFiles(user);
+    await killedAt(step, () => complete(user, transferId));
+    const answers = await Promise.all([complete(user, transferId), complete(user, transferId)]);
+    for (const answer of answers) assertOk(answer);
+    const [one, two] = answers.map(({ json }) => json['file_id']);
+    assert.equal(one, two);
+    const added = (await listFiles(user)).length - before.length;
+    assert.equal(added, 1, 'not exactly one record');
+    await assertReadable(user, String(one), file);
+  });
+}
+
+for (const step of [
+  inDatabase('fsync', 1),
+  at('mkdir'),
+  at('copy_file_range'),
+  at('rename'),
+  inDatabase('fsync', 2),
+]) {
+  test(`clone, killed at ${name(step)}: a whole copy or none`, async () => {
+    const { fileId, file } = await upload(user, makeFile(SIZES));
+    const before = new Set((await listFiles(user)).map((record) => record.file_id));
+    await killedAt(step, () => user.post(pathOf('cloneFile', { file_id: fileId })));
+    const added = (await listFiles(user)).filter((record) => !before.has(record.file_id));
+    assert.ok(added.length <= 1);
+    for (const record of added) await assertReadable(user, record.file_id, file);
+    await assertReadable(user, fileId, file);
+  });
+}
+
+for (const step of [
+  inDatabase('pwrite64', 1),
+  inDatabase('fsync', 1),
+  at('rename'),
+  inDatabase('fsync', 2),
+]) {
+  test(`delete, killed at ${name(step)}: the file is there or gone`, async () => {
+    const { fileId, file } = await upload(user, makeFile(SIZES));
+    await killedAt(step, () => user.delete(pathOf('deleteFile', { file_id: fileId })));
+    const listed = (await listFiles(user)).some((record) => record.file_id === fileId);
+    if (listed) await assertReadable(user, fileId, file);
+    const again = await user.delete(pathOf('deleteFile', { file_id: fileId }));
+    assert.equal(again.status, listed ? 200 : 404, again.text);
+  });
+}
+
+for (const step of [inDatabase('pwrite64', 2), inDatabase('fsync', 1), at('rename')]) {
+  test(`move, killed at ${name(step)}: in the one directory or the other`, async () => {
+    const { fileId, file } = await upload(user, makeFile(SIZES));
+    const dirId = await makeDir(user);
+    await killedAt(step, () => user.put(pathOf('moveFile', { file_id: fileId }), { dir_id: dirId }));
+    const record = (await listFiles(user)).find((one) => one.file_id === fileId);
+    assert.ok(record && [null, dirId].includes(record.dir_id));
+    await assertReadable(user, fileId, file);
+    await checkInvariants(service, user.token);
+  });
+}
+
+test('a start finishes what was being stored, without the client', async () => {
+  const file: MadeFile = makeFile(SIZES);
+  const transferId = await begin(user, file);
+  await putAll(user, transferId, file);
+  const before = await listFiles(user);
+  await killedAt(at('rename'), async () => {
+    const answer = complete(user, transferId);
+    // The primary must not get to finish it first.
+    return answer.finally(() => service.kill9());
+  });
+  await service.start();
+  const after = await listFiles(user);
+  assert.equal(after.length, before.length + 1);
+  await assertReadable(user, after[0]!.file_id, file);
+  assertOk(await complete(user, transferId), { status: 'done', file_id: after[0]!.file_id });
+});
+
+test('after all that: sums right, every file whole, nothing left over', async (t) => {
+  await checkInvariants(service, user.token);
+  await service.restart();
+  await assertTidy(service);
+  await checkInvariants(service, user.token);
+  t.diagnostic(`${kills} kills`);
+});

@@ -1,3 +1,6 @@
+/** What an engine allows that knows nothing about the machine's memory. */
+export const DEFAULT_BUDGET = 256 * 1024 * 1024;
+
 /** Memory for sealed volumes that wait to be sent, shared by all uploads of a session. */
 export class Budget {
   #room: number;

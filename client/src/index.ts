@@ -6,6 +6,7 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
+export { DEFAULT_BUDGET } from './budget.ts';
 export * from './errors.ts';
 export * from './format/index.ts';
 export { type Journal, memoryJournal } from './journal.ts';

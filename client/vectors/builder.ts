@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { concat, utf8 } from '../src/format/bytes.ts';
 import { EMPTY, labels } from '../src/format/engine.ts';
 import {
@@ -34,8 +35,6 @@ export function reproducible(engine: Engine, seed: string): Engine {
     },
   };
 }
-
-import { createHash } from 'node:crypto';
 
 function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');

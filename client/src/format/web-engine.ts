@@ -1,3 +1,4 @@
+import { DEFAULT_BUDGET } from '../budget.ts';
 import { type Bytes, concat } from './bytes.ts';
 import type { Engine, KdfParams } from './engine.ts';
 
@@ -45,7 +46,7 @@ export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = 
 
   return {
     parallel: options.parallel ?? 4,
-    memoryBudget: 256 * 1024 * 1024,
+    memoryBudget: DEFAULT_BUDGET,
     sha256,
     gcmSeal,
     gcmOpen,

@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** An error with a place in the interface: one handler turns it into the response. */
 export class ServiceError extends Error {
   override name = 'ServiceError';
@@ -44,13 +46,13 @@ export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
 export const badDirectory = () => new ServiceError(403, 'no such directory of yours');
 export const unknownVolume = () => new ServiceError(404, 'no such volume');
 
-/** Errors of the operating system that mean: no space left. */
-const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+/** Errors of the operating system that mean: no space left. Node has no name for EDQUOT, only its number. */
+const NO_SPACE = new Set(['ENOSPC', 'EFBIG']);
 
 export function isOsError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
 }
 
 export function isNoSpace(error: unknown): boolean {
-  return isOsError(error) && NO_SPACE.has(error.code ?? '');
+  return isOsError(error) && (NO_SPACE.has(error.code ?? '') || error.errno === -constants.errno.EDQUOT);
 }

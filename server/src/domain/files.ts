@@ -43,13 +43,13 @@ export class Files {
   async remove(fileId: string, caller: string): Promise<void> {
     await this.owned(fileId, caller);
     const leaseUntil = this.#now() + LEASE_MS;
-    const file = await this.#metadata.files.remove(fileId, leaseUntil);
+    const file = await this.#metadata.files.remove(fileId, leaseUntil).catch(notRemoved);
     if (!file) throw unknownFile();
     try {
       await this.#volumes.remove(fileId);
     } catch (cause) {
       await this.#metadata.files.restore(file, leaseUntil);
-      throw new ServiceError(409, 'the volumes could not be removed; the file is unchanged', { cause });
+      notRemoved(cause);
     }
     await this.#metadata.garbage.forget(fileId);
   }
@@ -68,10 +68,9 @@ export class Files {
     await requireSpace(this.#volumes, this.#config, source.stored_size);
     if (this.#config.quotaEnforced) await this.#requireQuota(caller, source);
     const target = { fileId: newFileId(), owner: caller, dirId };
-    const begun = await this.#metadata.files.beginClone(source, {
-      ...target,
-      leaseUntil: this.#now() + LEASE_MS,
-    });
+    const begun = await this.#metadata.files
+      .beginClone(source, { ...target, leaseUntil: this.#now() + LEASE_MS })
+      .catch(notCopied);
     if (begun === 'no directory') throw badDirectory();
     if (begun === 'exists') throw new ServiceError(409, 'that directory has a clone of this file already');
     const lease = setInterval(() => {
@@ -117,7 +116,9 @@ export class Files {
       if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();
       throw new ServiceError(409, 'the volumes could not be copied', { cause });
     }
-    const finished = await this.#metadata.files.finishClone(source.file_id, { ...target, now });
+    const finished = await this.#metadata.files
+      .finishClone(source.file_id, { ...target, now })
+      .catch(notCopied);
     if (finished === 'source vanished') throw unknownFile();
     if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was given up');
     return target.fileId;
@@ -143,4 +144,16 @@ export class Files {
     if (!spec || !volume) throw unknownVolume();
     return { file, sha256: spec.sha256, volume };
   }
+}
+
+/** "409 {error} when the copy fails" */
+function notCopied(cause: unknown): never {
+  if (!isOsError(cause)) throw cause;
+  throw new ServiceError(409, 'the file could not be copied', { cause });
+}
+
+/** "409 {error} on an OS failure during removal" */
+function notRemoved(cause: unknown): never {
+  if (!isOsError(cause)) throw cause;
+  throw new ServiceError(409, 'the file could not be removed; it is unchanged', { cause });
 }

@@ -8,6 +8,8 @@ export interface Injection {
   fault: string;
   /** Only the main thread, which is where the database is used; otherwise all threads. */
   mainThread?: boolean;
+  /** Only calls on this file. */
+  path?: string;
 }
 
 /** Holds processes under strace, which makes their system calls fail as told, until it is released. */
@@ -36,10 +38,11 @@ export class Tracer {
 
 async function attachOne(
   pid: number,
-  { calls, fault, mainThread = false }: Injection,
+  { calls, fault, mainThread = false, path }: Injection,
 ): Promise<ChildProcess> {
   // A test run that is killed must not leave a traced process behind.
   const args = ['--pdeathsig', 'KILL', 'strace', '-o', '/dev/null', ...(mainThread ? [] : ['-f'])];
+  if (path !== undefined) args.push('-P', path);
   args.push('-e', `trace=${calls}`, '-e', `inject=${calls}:${fault}`, '-p', String(pid));
   const strace = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, afterEach, before, type TestContext, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import {
+  assertError,
+  assertNoLeftovers,
+  assertOk,
+  assertReadable,
+  begin,
+  checkInvariants,
+  complete,
+  listFiles,
+  makeFile,
+  putAll,
+  putVolume,
+  readVolume,
+  received,
+  register,
+  Service,
+  send,
+  type User,
+  upload,
+} from '../harness/index.ts';
+import { assertTidy, groupsOnDisk } from './disk.ts';
+import { workersAnswer } from './processes.ts';
+import { type Injection, Tracer } from './strace.ts';
+
+/** System calls of the one worker fail as told; afterwards they work again. */
+const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '1' } });
+let user: User;
+const SIZES = [300_001, 7];
+
+before(async () => {
+  await service.start();
+  user = await register(service);
+});
+afterEach((context) => {
+  const { passed, diagnostic } = context as TestContext;
+  if (!passed) diagnostic.call(context, `log of the service:\n${service.tail()}`);
+});
+after(() => service.stop());
+
+async function during<T>(injection: Injection, work: () => Promise<T>): Promise<T> {
+  const tracer = await Tracer.attach(await workersAnswer(service, 1), injection);
+  try {
+    return await work();
+  } finally {
+    await tracer[Symbol.asyncDispose]();
+  }
+}
+
+const failing = (calls: string, error: string): Injection => ({ calls, fault: `error=${error}` });
+const database = (calls: string, error: string): Injection => ({
+  ...failing(calls, error),
+  mainThread: true,
+});
+
+for (const [calls, error] of [
+  ['pwrite64', 'ENOSPC'],
+  ['fdatasync', 'ENOSPC'],
+  ['rename', 'EDQUOT'],
+] as const) {
+  test(`PUT with ${error} at ${calls}: 507, nothing left, earlier volumes intact, then it works`, async () => {
+    const file = makeFile(SIZES);
+    const transferId = await begin(user, file);
+    assertOk(await putVolume(user, transferId, 2, file.volumes[1]!));
+    const refused = await during(failing(calls, error), () =>
+      putVolume(user, transferId, 1, file.volumes[0]!),
+    );
+    assertError(refused, 507);
+    assert.deepEqual(await received(user, transferId), [2]);
+    await assertNoLeftovers(service);
+    await putAll(user, transferId, file);
+    const done = await complete(user, transferId);
+    assertOk(done);
+    await assertReadable(user, String(done.json['file_id']), file);
+  });
+}
+
+test('PUT over a volume that is there, with an I/O error: the old bytes stay', async () => {
+  const file = makeFile(SIZES);
+  const transferId = await begin(user, file);
+  await putAll(user, transferId, file);
+  for (const calls of ['pwrite64', 'fdatasync', 'rename']) {
+    const answer = await during(failing(calls, 'EIO'), () =>
+      send(service.url, {
+        method: 'PUT',
+        path: pathOf('writeVolume', { transfer_id: transferId, idx: 1 }),
+        token: user.token,
+        body: file.volumes[0]!,
+      }),
+    );
+    assertError(answer, 409, 500);
+  }
+  await assertNoLeftovers(service);
+  const done = await complete(user, transferId);
+  assertOk(done);
+  await assertReadable(user, String(done.json['file_id']), file);
+});
+
+for (const [name, injection] of [
+  ['mkdir', failing('mkdir', 'ENOSPC')],
+  ['the document', failing('fsync', 'ENOSPC')],
+  ['the database', database('pwrite64', 'ENOSPC')],
+] as const) {
+  test(`init on a disk that is full at ${name}: 507 and no trace of it`, async () => {
+    const before = (await groupsOnDisk(service)).length;
+    const file = makeFile(SIZES);
+    assertError(await during(injection, () => user.post(pathOf('init'), file.init)), 507);
+    assert.equal((await groupsOnDisk(service)).length, before, 'a group was left');
+    await assertNoLeftovers(service);
+    await upload(user, file);
+  });
+}
+
+for (const [name, injection] of [
+  ['the manifest', failing('rename', 'EIO')],
+  ['the manifest, full disk', failing('rename', 'ENOSPC')],
+  ['the database, full disk', database('pwrite64', 'ENOSPC')],
+  ['the commit of the database', database('fsync', 'EIO')],
+] as const) {
+  test(`complete with an OS failure at ${name}: 409 failed, the next one succeeds`, async () => {
+    const file = makeFile(SIZES);
+    const transferId = await begin(user, file);
+    await putAll(user, transferId, file);
+    const before = (await listFiles(user)).length;
+    const failed = await during(injection, () => complete(user, transferId));
+    assertError(failed, 409);
+    assert.equal(failed.json['status'], 'failed');
+    assert.equal((await listFiles(user)).length, before, 'half-done and listed');
+    const done = await complete(user, transferId);
+    assertOk(done);
+    assert.equal(done.json['status'], 'done');
+    assert.equal((await listFiles(user)).length, before + 1);
+    await assertReadable(user, String(done.json['file_id']), file);
+  });
+}
+
+test('delete with an OS failure: 409, the file is still listed and readable; then it goes', async () => {
+  const { fileId, file } = await upload(user, makeFile(SIZES));
+  for (const error of ['EIO', 'EACCES']) {
+    const refused = await during(failing('rename', error), () =>
+      user.delete(pathOf('deleteFile', { file_id: fileId })),
+    );
+    assertError(refused, 409);
+    assert.ok((await listFiles(user)).some((record) => record.file_id === fileId));
+    await assertReadable(user, fileId, file);
+    await checkInvariants(service, user.token);
+  }
+  const full = await during(database('pwrite64', 'ENOSPC'), () =>
+    user.delete(pathOf('deleteFile', { file_id: fileId })),
+  );
+  assertError(full, 409);
+  await assertReadable(user, fileId, file);
+  assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+  assert.equal((await readVolume(user, fileId, 1)).status, 404);
+  await assertTidy(service);
+});
+
+for (const [name, injection] of [
+  ['mkdir', failing('mkdir', 'EIO')],
+  ['the copy', failing('fchmod', 'EIO')],
+  ['the sync', failing('fsync', 'EIO')],
+] as const) {
+  test(`clone with an OS failure at ${name}: 409, nothing left, the source untouched`, async () => {
+    const { fileId, file } = await upload(user, makeFile(SIZES));
+    const before = (await listFiles(user)).length;
+    const refused = await during(injection, () => user.post(pathOf('cloneFile', { file_id: fileId })));
+    assertError(refused, 409);
+    assert.equal((await listFiles(user)).length, before);
+    await assertReadable(user, fileId, file);
+    await assertTidy(service);
+    assertOk(await user.post(pathOf('cloneFile', { file_id: fileId })));
+  });
+}
+
+test('a volume that cannot be read breaks the connection off; it never ends as if it were whole', async () => {
+  const { fileId, file } = await upload(user, makeFile([3_000_000]));
+  const path = join(service.data, 'volumes', fileId.slice(0, 2), fileId, '1');
+  await during({ ...failing('pread64', 'EIO'), path }, async () => {
+    await assert.rejects(readVolume(user, fileId, 1), { code: 'ECONNRESET' });
+  });
+  await assertReadable(user, fileId, file);
+});
+
+test('after all that: one worker, never replaced, sums right, every file whole', async () => {
+  assert.doesNotMatch(service.log, /a worker died/);
+  await checkInvariants(service, user.token);
+  await service.restart();
+  await assertTidy(service);
+  await checkInvariants(service, user.token);
+});

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPage } from './page.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
@@ -12,9 +13,14 @@ const pinnedNode = join(root, 'node_modules', '.bin', 'node');
 const PINNED_MAJOR = 26;
 
 const commands = {
-  start: { packages: ['libatomic1', 'aria2'], all: false, args: ['server/src/main.ts'] },
+  start: { packages: ['libatomic1', 'aria2'], all: false, page: true, args: ['server/src/main.ts'] },
   check: { packages: ['libatomic1'], all: true, args: ['scripts/check.ts'] },
-  test: { packages: ['libatomic1', 'aria2'], all: true, args: ['scripts/test.ts'] },
+  test: {
+    packages: ['libatomic1', 'aria2', 'chromium'],
+    all: true,
+    page: true,
+    args: ['scripts/test.ts'],
+  },
   bench: {
     packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone'],
     all: true,
@@ -28,6 +34,7 @@ const presence = {
   aria2: () => program('aria2c'),
   'nginx-light': () => program('nginx'),
   rclone: () => program('rclone'),
+  chromium: () => program('chromium') || program('chromium-browser') || program('google-chrome'),
 };
 
 function program(name) {
@@ -108,7 +115,9 @@ if (!chosen) {
 }
 installPackages(chosen.packages);
 installDependencies(chosen.all);
-const child = spawn(nodeToUse(), [...chosen.args, ...rest], { cwd: root, stdio: 'inherit' });
+const node = nodeToUse();
+if (chosen.page && !buildPage(root, node, say)) say('the web app could not be built; see above');
+const child = spawn(node, [...chosen.args, ...rest], { cwd: root, stdio: 'inherit' });
 // A terminal sends Ctrl-C to the child as well; what comes from elsewhere is passed on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code, signal) => {

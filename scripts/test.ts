@@ -11,6 +11,7 @@ const SUITES = [
   ],
   ['tests/blackbox/**/*.test.ts', 'bench/test/**/*.test.ts'],
   ['tests/faults/**/*.test.ts', 'tests/cross/**/*.test.ts'],
+  ['tests/web/**/*.test.ts'],
 ];
 
 function run(args: string[]): void {

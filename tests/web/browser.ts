@@ -1,0 +1,138 @@
+/** A real Chromium for a test file, and a person in front of it. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { freshName } from '../harness/index.ts';
+
+export const PASSWORD = 'correct horse battery';
+const ARTEFACTS = fileURLToPath(new URL('../../artefacts', import.meta.url));
+const LIMIT_MS = 20_000;
+
+function executable(): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const found = names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
+  assert.ok(found, 'Chromium is missing: apt-get install chromium');
+  return found;
+}
+
+export interface Visit {
+  page: Page;
+  context: BrowserContext;
+  /** What the page wrote to its console as an error, and what it threw. */
+  errors: string[];
+}
+
+export class Chromium {
+  #browser: Browser | undefined;
+  folder = '';
+
+  async start(): Promise<void> {
+    this.folder = await mkdtemp(join(tmpdir(), 'szafa-web-'));
+    await mkdir(ARTEFACTS, { recursive: true });
+    this.#browser = await chromium.launch({
+      executablePath: executable(),
+      args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage'],
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser?.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** A browser of its own: nothing kept from another visit. */
+  async visit(url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
+    const context = await this.#browser!.newContext({ acceptDownloads: true, ...options });
+    context.setDefaultTimeout(LIMIT_MS);
+    // Downloads go the way of browsers without a file picker, unless a test says otherwise.
+    await context.addInitScript(() => {
+      Reflect.deleteProperty(window, 'showSaveFilePicker');
+      Reflect.deleteProperty(window, 'showDirectoryPicker');
+    });
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') errors.push(message.text());
+    });
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(url);
+    return { page, context, errors };
+  }
+
+  async file(name: string, content: string | Uint8Array): Promise<string> {
+    const path = join(this.folder, name);
+    await writeFile(path, content);
+    return path;
+  }
+}
+
+/** One browser for a test file. */
+export function useChromium(): Chromium {
+  const browser = new Chromium();
+  before(() => browser.start());
+  after(() => browser.stop());
+  return browser;
+}
+
+export async function shoot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), animations: 'disabled' });
+}
+
+/** Registers through the page. */
+export async function register(page: Page, username = freshName()): Promise<string> {
+  await page.getByRole('button', { name: 'New here? Create an account' }).click();
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.getByLabel('Password, once more').fill(PASSWORD);
+  await page.getByLabel('I have a safe place for my password').check();
+  await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+  return username;
+}
+
+export async function signIn(page: Page, username: string, password = PASSWORD): Promise<void> {
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+}
+
+/** Chooses files as the picker does, and waits until they are in the list. */
+export async function upload(page: Page, ...paths: string[]): Promise<void> {
+  await page.locator('input[data-test=files]').setInputFiles(paths);
+  for (const path of paths) await row(page, path.split('/').at(-1)!).waitFor();
+}
+
+export function row(page: Page, name: string) {
+  return page.getByRole('row').filter({ has: page.getByRole('button', { name, exact: true }) });
+}
+
+/** Opens the menu of a row and takes an entry of it. */
+export async function choose(page: Page, name: string, entry: string): Promise<void> {
+  await row(page, name)
+    .getByRole('button', { name: `More for ${name}` })
+    .click();
+  await page.getByRole('menuitem', { name: entry }).click();
+}
+
+export async function download(page: Page, name: string): Promise<Buffer> {
+  const soon = page.waitForEvent('download');
+  await choose(page, name, 'Download');
+  const saved = await soon;
+  const stream = await saved.createReadStream();
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,133 @@
+/** What the page and its worker say to each other. The worker has the keys; the page has none. */
+import type { Quota } from '@szafa/protocol';
+
+export interface Account {
+  username: string;
+}
+
+/** A file as the list shows it. */
+export interface Item {
+  fileId: string;
+  name: string;
+  verified: boolean;
+  size: number;
+  dirId: number | null;
+  createdAt: number;
+  /** Something about the record does not fit. */
+  problem?: string;
+}
+
+export interface Dir {
+  dirId: number;
+  name: string;
+  verified: boolean;
+  fileCount: number;
+  size: number;
+}
+
+export interface Listing {
+  items: Item[];
+  dirs: Dir[];
+  quota: Quota;
+}
+
+/** An upload, as it is remembered for after a reload. */
+export interface UploadNote {
+  id: string;
+  username: string;
+  name: string;
+  size: number;
+  lastModified: number;
+  /** The file's own name: with size and time it tells whether the right file was chosen again. */
+  fileName: string;
+  dirId: number | null;
+  /** Where the browser gives one out: the file is found again without asking. */
+  handle?: FileSystemFileHandle;
+}
+
+export interface FileInfo {
+  name: string;
+  size: number;
+  type: string;
+  mtime?: number;
+  volumes: number;
+  volumeSize: number;
+}
+
+/** The calls of the worker. */
+export interface Calls {
+  enter(how: 'register' | 'login', username: string, password: string): Account;
+  restore(): Account | null;
+  /** `everywhere` is false when another tab has signed out already. */
+  leave(tellService: boolean): void;
+  list(): Listing;
+  makeDir(name: string): number;
+  ensureDir(name: string): number;
+  removeDir(dirId: number): void;
+  move(fileId: string, dirId: number | null): void;
+  copy(fileId: string, dirId: number | null): void;
+  remove(fileId: string): void;
+  info(fileId: string): FileInfo;
+  readText(fileId: string, most: number): string;
+  remember(note: UploadNote): void;
+  forget(id: string): void;
+  remembered(): UploadNote[];
+  upload(note: UploadNote, file: File): { fileId: string };
+  /** Cancels what the service holds of an upload that is not running. */
+  abandon(note: UploadNote): void;
+  /** Streams a file into one that the person has chosen. */
+  save(id: string, fileId: string, handle: FileSystemFileHandle): void;
+  /** Answers the service worker over the port that comes with the call. */
+  serve(id: string, fileId: string, request: LocalRequest): void;
+  /** Stops an upload or a download; its own call then fails with the code `stopped`. */
+  stop(id: string): void;
+}
+
+export type CallName = keyof Calls;
+
+/** A request of the browser for `/local/…`, as the service worker passes it on. */
+export interface LocalRequest {
+  /** The Range header. */
+  range: string | null;
+  /** Save instead of show. */
+  attachment: boolean;
+}
+
+export interface LocalHead {
+  status: number;
+  headers: Record<string, string>;
+}
+
+/** From the worker to the service worker, one for each `pull`. */
+export type LocalPart =
+  | { head: LocalHead }
+  | { chunk: Uint8Array<ArrayBuffer> }
+  | { end: true }
+  | { error: string };
+
+export interface Progress {
+  id: string;
+  phase: 'prepare' | 'send' | 'receive';
+  done: number;
+  total: number;
+}
+
+export interface Fault {
+  code: string;
+  message: string;
+  status?: number;
+  stage?: string;
+  retryAfter?: number;
+}
+
+export type ToWorker = { call: number; name: CallName; args: unknown[]; port?: MessagePort };
+export type FromWorker =
+  | { call: number; value: unknown }
+  | { call: number; fault: Fault }
+  | { progress: Progress }
+  /** A request failed or worked after a failure. */
+  | { reachable: boolean };
+
+/** Between tabs of one origin. */
+export type TabNews = 'signed-in' | 'signed-out' | 'changed';
+export const TAB_CHANNEL = 'szafa';

@@ -1,0 +1,88 @@
+/** The page's side of its worker. */
+import type { CallName, Calls, Fault, FromWorker, Progress, ToWorker } from '../bridge.ts';
+import workerUrl from '../worker/main.ts?worker&url';
+
+/** A call of the worker that failed; `fault` says how, text.ts what to tell. */
+export class CoreError extends Error {
+  override name = 'CoreError';
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+export function faultOf(error: unknown): Fault {
+  return error instanceof CoreError ? error.fault : { code: 'unexpected', message: (error as Error).message };
+}
+
+interface ScriptUrls {
+  createScriptURL(url: string): string;
+}
+interface TrustedTypes {
+  createPolicy(name: string, rules: ScriptUrls): ScriptUrls;
+}
+
+const SCRIPTS: readonly string[] = [workerUrl, '/sw.js'];
+const own = (url: string) => {
+  if (!SCRIPTS.includes(url)) throw new TypeError(`not a script of this page: ${url}`);
+  return url;
+};
+const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+const policy = trustedTypes?.createPolicy('szafa', { createScriptURL: own }) ?? { createScriptURL: own };
+
+/** The one way from a text to a script: only the two workers of this page pass. */
+export function scriptUrl(url: string): string {
+  return policy.createScriptURL(url);
+}
+
+type Answer = { resolve(value: unknown): void; reject(error: unknown): void };
+
+const waiting = new Map<number, Answer>();
+const listeners = {
+  progress: (_: Progress) => {},
+  reachable: (_: boolean) => {},
+};
+let worker: Worker | undefined;
+let last = 0;
+
+function started(): Worker {
+  if (worker) return worker;
+  worker = new Worker(scriptUrl(workerUrl), { type: 'module' });
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    if ('progress' in data) listeners.progress(data.progress);
+    else if ('reachable' in data) listeners.reachable(data.reachable);
+    else {
+      const answer = waiting.get(data.call);
+      waiting.delete(data.call);
+      if ('fault' in data) answer?.reject(new CoreError(data.fault));
+      else answer?.resolve(data.value);
+    }
+  };
+  return worker;
+}
+
+export function listen(added: Partial<typeof listeners>): void {
+  Object.assign(listeners, added);
+}
+
+export function call<N extends CallName>(
+  name: N,
+  ...args: Parameters<Calls[N]>
+): Promise<ReturnType<Calls[N]>> {
+  return callWith(undefined, name, ...args);
+}
+
+/** A call that hands a port over. */
+export function callWith<N extends CallName>(
+  port: MessagePort | undefined,
+  name: N,
+  ...args: Parameters<Calls[N]>
+): Promise<ReturnType<Calls[N]>> {
+  const message: ToWorker = { call: ++last, name, args, ...(port && { port }) };
+  return new Promise((resolve, reject) => {
+    waiting.set(message.call, { resolve: resolve as (value: unknown) => void, reject });
+    started().postMessage(message, port ? [port] : []);
+  });
+}

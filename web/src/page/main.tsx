@@ -1,0 +1,33 @@
+import { render } from 'preact';
+import { App } from '../parts/app.tsx';
+import { Refusal } from '../parts/refusal.tsx';
+import '../style/index.css';
+import { text } from '../text.ts';
+import { noteReachable } from './connection.ts';
+import { listen } from './core.ts';
+import { localReady } from './local.ts';
+import { start, toTabs } from './session.ts';
+import { activeCount, onProgress, uploaded } from './transfers.ts';
+
+const page = document.getElementById('page')!;
+
+/** What the SDK and this page cannot do without. */
+function modern(): boolean {
+  return 'fromBase64' in Uint8Array && 'fromAsync' in Array && 'any' in AbortSignal && 'locks' in navigator;
+}
+
+function begin(): void {
+  listen({ progress: onProgress, reachable: noteReachable });
+  uploaded.told = () => toTabs('changed');
+  globalThis.addEventListener('beforeunload', (event) => {
+    if (activeCount.value > 0) event.preventDefault();
+  });
+  render(<App />, page);
+  void start();
+  void localReady();
+}
+
+document.title = text.name;
+const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undefined;
+if (secure && modern()) begin();
+else render(<Refusal secure={secure} />, page);

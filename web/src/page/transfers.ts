@@ -1,0 +1,304 @@
+/** Uploads and downloads of this tab: a queue, and what a person may do with each. */
+import { computed, type Signal, signal } from '@preact/signals';
+import type { Fault, Item, Progress, UploadNote } from '../bridge.ts';
+import { text } from '../text.ts';
+import { call, faultOf } from './core.ts';
+import { localReady, saveByBrowser } from './local.ts';
+import { tell, tellFault } from './notices.ts';
+import { Rate } from './rate.ts';
+import { refresh } from './shelf.ts';
+
+export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
+
+export interface Live {
+  state: State;
+  phase: Progress['phase'] | undefined;
+  done: number;
+  rate: number;
+  fault?: Fault;
+}
+
+export interface Transfer {
+  id: string;
+  kind: 'upload' | 'download';
+  name: string;
+  size: number;
+  live: Signal<Live>;
+  rate: Rate;
+  note?: UploadNote;
+  file?: File;
+  run(): Promise<unknown>;
+  /** Counts the starts: an attempt that ends late must not speak for the next one. */
+  turn?: number;
+}
+
+const UPLOADS_AT_ONCE = 3;
+const SETTLE_MS = 400;
+const lockOf = (id: string) => `szafa-upload-${id}`;
+
+export const transfers = signal<Transfer[]>([]);
+export const activeCount = computed(
+  () => transfers.value.filter(({ live }) => ['waiting', 'running'].includes(live.value.state)).length,
+);
+
+export function emptyTransfers(): void {
+  transfers.value = [];
+}
+
+export function onProgress({ id, phase, done }: Progress): void {
+  const transfer = transfers.peek().find((one) => one.id === id);
+  if (transfer?.live.peek().state !== 'running') return;
+  if (transfer.live.peek().phase !== phase) transfer.rate.clear();
+  set(transfer, { phase, done, rate: transfer.rate.mark(done) });
+}
+
+function set(transfer: Transfer, change: Partial<Live>): void {
+  transfer.live.value = { ...transfer.live.peek(), ...change };
+}
+
+function add(added: Transfer[]): void {
+  transfers.value = [...added, ...transfers.value];
+  schedule();
+}
+
+function fresh(state: State): Signal<Live> {
+  return signal<Live>({ state, phase: undefined, done: 0, rate: 0 });
+}
+
+/** Starts what waits, oldest first. */
+function schedule(): void {
+  const all = transfers.peek().toReversed();
+  for (const kind of ['upload', 'download'] as const) {
+    const mine = all.filter((transfer) => transfer.kind === kind);
+    let running = mine.filter(({ live }) => live.peek().state === 'running').length;
+    for (const transfer of mine) {
+      if (running >= UPLOADS_AT_ONCE) break;
+      if (transfer.live.peek().state !== 'waiting') continue;
+      running++;
+      void run(transfer);
+    }
+  }
+}
+
+async function run(transfer: Transfer): Promise<void> {
+  transfer.rate.clear();
+  const turn = (transfer.turn ?? 0) + 1;
+  transfer.turn = turn;
+  const { fault: _, ...live } = transfer.live.peek();
+  transfer.live.value = { ...live, state: 'running', done: 0, rate: 0 };
+  try {
+    await transfer.run();
+    set(transfer, { state: 'done', done: transfer.size });
+    if (transfer.kind === 'upload') settled();
+  } catch (error) {
+    const fault = faultOf(error);
+    if (transfer.turn !== turn) return;
+    if (fault.code === 'stopped') {
+      if (transfer.live.peek().state === 'running') set(transfer, { state: 'paused' });
+    } else {
+      set(transfer, { state: 'failed', fault });
+    }
+  }
+  schedule();
+}
+
+let settling: ReturnType<typeof setTimeout> | undefined;
+export const uploaded = { told: () => {} };
+
+/** The list is read again once, not after each of a thousand small files. */
+function settled(): void {
+  if (settling !== undefined) return;
+  settling = setTimeout(() => {
+    settling = undefined;
+    void refresh();
+    uploaded.told();
+  }, SETTLE_MS);
+}
+
+function uploadOf(note: UploadNote, file: File | undefined): Transfer {
+  const transfer: Transfer = {
+    id: note.id,
+    kind: 'upload',
+    name: note.name,
+    size: note.size,
+    live: fresh(file ? 'waiting' : 'interrupted'),
+    rate: new Rate(),
+    note,
+    ...(file && { file }),
+    // Other tabs, and this one after a reload, see by the lock whether somebody works on it.
+    run: () => navigator.locks.request(lockOf(note.id), () => call('upload', note, transfer.file!)),
+  };
+  return transfer;
+}
+
+export interface Chosen {
+  file: File;
+  /** The whole name, with the folders above it. */
+  name: string;
+  handle?: FileSystemFileHandle;
+}
+
+export async function upload(username: string, chosen: Chosen[], dirId: number | null): Promise<void> {
+  const added = chosen.map(({ file, name, handle }) => {
+    const { size, lastModified, name: fileName } = file;
+    const id = crypto.randomUUID();
+    const note = { id, username, name, size, lastModified, fileName, dirId, ...(handle && { handle }) };
+    return uploadOf(note, file);
+  });
+  add(added.reverse());
+  for (const { note } of added) await call('remember', note!);
+}
+
+export function pause(transfer: Transfer): void {
+  const { state } = transfer.live.peek();
+  if (state === 'running') void call('stop', transfer.id);
+  if (state === 'running' || state === 'waiting') set(transfer, { state: 'paused', rate: 0 });
+}
+
+export function resume(transfer: Transfer): void {
+  set(transfer, { state: 'waiting' });
+  schedule();
+}
+
+export function dismiss(transfer: Transfer): void {
+  transfers.value = transfers.value.filter((one) => one !== transfer);
+}
+
+export async function cancel(transfer: Transfer): Promise<void> {
+  const { state } = transfer.live.peek();
+  dismiss(transfer);
+  if (state === 'done') return;
+  if (state === 'running') await call('stop', transfer.id);
+  schedule();
+  if (!transfer.note) return;
+  try {
+    // An upload that is just being stopped still writes its journal; its lock is free when it has ended.
+    await navigator.locks.request(lockOf(transfer.id), () => call('abandon', transfer.note!));
+  } catch (error) {
+    tellFault(error);
+  }
+}
+
+export function clearFinished(): void {
+  transfers.value = transfers.value.filter(({ live }) => live.value.state !== 'done');
+}
+
+/** Uploads that a reload, a crash or a closed tab has cut off. */
+export async function recall(username: string): Promise<void> {
+  const notes = await call('remembered');
+  const { held = [] } = await navigator.locks.query();
+  const busy = new Set([...held.map((lock) => lock.name), ...transfers.peek().map(({ id }) => lockOf(id))]);
+  const left = notes.filter((note) => note.username === username && !busy.has(lockOf(note.id)));
+  if (left.length > 0) add(left.map((note) => uploadOf(note, undefined)));
+}
+
+/** Goes on with interrupted uploads after their files were chosen again. */
+export function rejoin(files: File[]): void {
+  let matched = 0;
+  for (const transfer of transfers.peek()) {
+    const { note, live } = transfer;
+    if (!note || live.peek().state !== 'interrupted') continue;
+    const file = files.find(
+      (one) => one.name === note.fileName && one.size === note.size && one.lastModified === note.lastModified,
+    );
+    if (!file) continue;
+    matched++;
+    transfer.file = file;
+    resume(transfer);
+  }
+  if (matched === 0) tell(text.transfers.otherFile, true);
+}
+
+/** With a handle the browser finds the file itself, once the person allows it. */
+export async function reopen(transfer: Transfer): Promise<boolean> {
+  const handle = transfer.note?.handle as
+    | (FileSystemFileHandle & { requestPermission?(o: { mode: 'read' }): Promise<PermissionState> })
+    | undefined;
+  if (!handle) return false;
+  try {
+    if (handle.requestPermission && (await handle.requestPermission({ mode: 'read' })) !== 'granted')
+      return true;
+    rejoin([await handle.getFile()]);
+  } catch {
+    return false; // moved or deleted: the person chooses it by hand
+  }
+  return true;
+}
+
+type SavePicker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
+
+/** Streams a file to disk: into a file the person names where the browser can, as a download of the browser otherwise. */
+export async function download(item: Item): Promise<void> {
+  const id = crypto.randomUUID();
+  const pick = (window as { showSaveFilePicker?: SavePicker }).showSaveFilePicker;
+  let work: () => Promise<unknown>;
+  if (pick) {
+    try {
+      const handle = await pick({ suggestedName: item.name.split('/').at(-1)! });
+      work = () => call('save', id, item.fileId, handle);
+    } catch (error) {
+      if ((error as Error).name === 'AbortError') return; // the person closed the dialog
+      throw error;
+    }
+  } else {
+    if (!(await localReady())) {
+      tell(text.transfers.noWorker, true);
+      return;
+    }
+    work = () => saveByBrowser(id, item.fileId);
+  }
+  const { name, size } = item;
+  add([{ id, kind: 'download', name, size, live: fresh('waiting'), rate: new Rate(), run: work }]);
+}
+
+type DirectoryPicker = (options: { mode: 'readwrite' }) => Promise<FileSystemDirectoryHandle>;
+
+/** Several files: into one folder where the browser can, one download after another otherwise. */
+export async function downloadAll(list: Item[]): Promise<void> {
+  const pick = (window as { showDirectoryPicker?: DirectoryPicker }).showDirectoryPicker;
+  if (list.length === 1 || !pick) {
+    for (const item of list) await download(item);
+    return;
+  }
+  let folder: FileSystemDirectoryHandle;
+  try {
+    folder = await pick({ mode: 'readwrite' });
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') return; // the person closed the dialog
+    throw error;
+  }
+  const taken = new Set<string>();
+  for (const { fileId, name, size } of list) {
+    const id = crypto.randomUUID();
+    const handle = await folder.getFileHandle(await freeName(folder, name, taken), { create: true });
+    const work = () => call('save', id, fileId, handle);
+    add([{ id, kind: 'download', name, size, live: fresh('waiting'), rate: new Rate(), run: work }]);
+  }
+}
+
+/** A name that is neither in the folder nor given out: nothing of the person's is overwritten. */
+async function freeName(
+  folder: FileSystemDirectoryHandle,
+  name: string,
+  taken: Set<string>,
+): Promise<string> {
+  const last =
+    name
+      .split('/')
+      .at(-1)!
+      .replace(/[\\/:*?"<>|~]/g, '_')
+      .replace(/^\.+|[. ]+$/g, '') || 'unnamed';
+  const dot = last.lastIndexOf('.');
+  const [stem, extension] = dot > 0 ? [last.slice(0, dot), last.slice(dot)] : [last, ''];
+  for (let number = 1; ; number++) {
+    const wish = number === 1 ? last : `${stem} (${number})${extension}`;
+    if (taken.has(wish)) continue;
+    try {
+      await folder.getFileHandle(wish);
+    } catch (error) {
+      if ((error as Error).name !== 'NotFoundError') continue;
+      taken.add(wish);
+      return wish;
+    }
+  }
+}

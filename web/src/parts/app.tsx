@@ -1,0 +1,53 @@
+import { dismiss, notices } from '../page/notices.ts';
+import { account, phase, start, startFault } from '../page/session.ts';
+import { explain, text } from '../text.ts';
+import { IconButton, Placard, Spinner } from './controls.tsx';
+import { Enter } from './enter.tsx';
+import { Room } from './room.tsx';
+
+function Notices() {
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {notices.value.map(({ id, text: words, bad }) => (
+        <div key={id} class={`notice ${bad ? 'bad' : ''}`}>
+          <span dir="auto">{words}</span>
+          <IconButton icon="close" label={text.actions.close} onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Inside() {
+  switch (phase.value) {
+    case 'starting':
+      return (
+        <main class="middle">
+          <Spinner label={text.state.starting} />
+        </main>
+      );
+    case 'failed':
+      return (
+        <main class="middle">
+          <Placard icon="offline" title={startFault.value ? explain(startFault.value) : ''}>
+            <button type="button" class="button" onClick={() => void start()}>
+              {text.list.retry}
+            </button>
+          </Placard>
+        </main>
+      );
+    case 'in':
+      return <Room key={account.value?.username} />;
+    default:
+      return <Enter />;
+  }
+}
+
+export function App() {
+  return (
+    <>
+      <Inside />
+      <Notices />
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import { useSignal } from '@preact/signals';
+import { dialog } from '../page/actions.ts';
+import { account, leave } from '../page/session.ts';
+import { filter } from '../page/shelf.ts';
+import { text } from '../text.ts';
+import { IconButton, Menu } from './controls.tsx';
+import { Icon } from './icon.tsx';
+
+export function Bar({ onPlaces }: { onPlaces(): void }) {
+  const menu = useSignal<{ right: number; top: number } | null>(null);
+  const name = account.value?.username ?? '';
+  return (
+    <header class="bar">
+      <IconButton icon="menu" class="only-narrow" label={text.bar.menu} onClick={onPlaces} />
+      <span class="brand">
+        <Icon name="wardrobe" size={26} />
+        <span class="brand-name">{text.name}</span>
+      </span>
+      <search class="filter">
+        <Icon name="search" />
+        <input
+          id="filter"
+          type="search"
+          value={filter.value}
+          placeholder={text.bar.filter}
+          aria-label={text.bar.filter}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => {
+            filter.value = event.currentTarget.value;
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape') return;
+            filter.value = '';
+            event.currentTarget.blur();
+          }}
+        />
+        {filter.value && (
+          <IconButton
+            icon="close"
+            label={text.bar.clearFilter}
+            onClick={() => {
+              filter.value = '';
+            }}
+          />
+        )}
+      </search>
+      <button
+        type="button"
+        class="avatar"
+        aria-label={`${text.bar.account}: ${name}`}
+        aria-haspopup="menu"
+        aria-expanded={menu.value !== null}
+        onClick={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          menu.value = { right: globalThis.innerWidth - box.right, top: box.bottom + 6 };
+        }}
+      >
+        {name.slice(0, 1).toUpperCase()}
+      </button>
+      {menu.value && (
+        <Menu
+          label={`${text.bar.account}: ${name}`}
+          at={menu.value}
+          onClose={() => {
+            menu.value = null;
+          }}
+          items={[
+            {
+              icon: 'info',
+              label: text.bar.about,
+              act: () => {
+                dialog.value = { kind: 'about' };
+              },
+            },
+            { icon: 'leave', label: text.bar.signOut, act: () => void leave() },
+          ]}
+        />
+      )}
+    </header>
+  );
+}

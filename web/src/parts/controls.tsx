@@ -1,0 +1,166 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { text } from '../text.ts';
+import { Icon, type IconName } from './icon.tsx';
+
+interface IconButtonProps {
+  icon: IconName;
+  label: string;
+  onClick(event: MouseEvent): void;
+  class?: string;
+  disabled?: boolean;
+  expanded?: boolean;
+}
+
+export function IconButton({ icon, label, onClick, class: extra = '', disabled, expanded }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      class={`icon-button ${extra}`}
+      aria-label={label}
+      title={label}
+      disabled={disabled}
+      aria-expanded={expanded}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+interface ModalProps {
+  title: string;
+  onClose(): void;
+  children: ComponentChildren;
+  class?: string;
+}
+
+/** The browser's own dialog: it keeps the focus inside, closes on Escape and gives the focus back. */
+export function Modal({ title, onClose, children, class: extra = '' }: ModalProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opened = element.current!;
+    opened.showModal();
+    return () => opened.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={`modal ${extra}`}
+      aria-labelledby="modal-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === element.current) onClose();
+      }}
+    >
+      <div class="modal-body">
+        <header class="modal-head">
+          <h2 id="modal-title" dir="auto">
+            {title}
+          </h2>
+          <IconButton icon="close" label={text.actions.close} onClick={onClose} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface MenuItem {
+  icon: IconName;
+  label: string;
+  act(): void;
+  danger?: boolean;
+}
+
+interface MenuProps {
+  label: string;
+  items: MenuItem[];
+  /** Where it hangs, in the window. */
+  at: { right: number; top: number };
+  onClose(): void;
+}
+
+export function Menu({ label, items, at, onClose }: MenuProps) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    element.current?.querySelector('button')?.focus();
+    return () => before?.focus();
+  }, []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const buttons = [...element.current!.querySelectorAll('button')];
+    const now = buttons.indexOf(document.activeElement as HTMLButtonElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) buttons.at((now + step) % buttons.length)?.focus();
+    else if (event.key === 'Escape' || event.key === 'Tab') onClose();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const height = items.length * 44 + 16;
+  const top = Math.max(8, Math.min(at.top, globalThis.innerHeight - height - 8));
+  return (
+    <>
+      <div class="menu-shade" onMouseDown={onClose} />
+      <div
+        ref={element}
+        class="menu"
+        role="menu"
+        tabIndex={-1}
+        aria-label={label}
+        onKeyDown={onKeyDown}
+        style={{ top: `${top}px`, right: `${at.right}px` }}
+      >
+        {items.map(({ icon, label: name, act, danger }) => (
+          <button
+            key={name}
+            type="button"
+            role="menuitem"
+            class={danger ? 'danger' : ''}
+            onClick={() => {
+              onClose();
+              act();
+            }}
+          >
+            <Icon name={icon} />
+            {name}
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+export function Spinner({ label }: { label: string }) {
+  return (
+    <div class="spinner" role="status">
+      <span class="spinner-ring" />
+      <span>{label}</span>
+    </div>
+  );
+}
+
+/** The middle of an empty place: what is so, and what can be done. */
+export function Placard({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="placard">
+      <span class="placard-icon">
+        <Icon name={icon} size={36} />
+      </span>
+      <h2 dir="auto">{title}</h2>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,200 @@
+import { useSignal } from '@preact/signals';
+import type { Item } from '../bridge.ts';
+import { copyFiles, dialog, makeDir, moveFiles, removeDir, removeFiles } from '../page/actions.ts';
+import { faultOf } from '../page/core.ts';
+import { dirs, go } from '../page/shelf.ts';
+import { explain, text } from '../text.ts';
+import { Modal } from './controls.tsx';
+import { Preview } from './preview.tsx';
+
+const close = () => {
+  dialog.value = null;
+};
+
+interface ConfirmProps {
+  title: string;
+  body: string;
+  names?: string[];
+  act: string;
+  onAct(): void;
+}
+
+function Confirm({ title, body, names = [], act, onAct }: ConfirmProps) {
+  return (
+    <Modal title={title} onClose={close}>
+      {names.length > 0 && (
+        <ul class="names">
+          {names.slice(0, 5).map((name) => (
+            <li key={name}>
+              <bdi>{name}</bdi>
+            </li>
+          ))}
+          {names.length > 5 && <li>…</li>}
+        </ul>
+      )}
+      <p>{body}</p>
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={close}>
+          {text.actions.cancel}
+        </button>
+        <button
+          type="button"
+          class="button danger"
+          onClick={() => {
+            close();
+            onAct();
+          }}
+        >
+          {act}
+        </button>
+      </footer>
+    </Modal>
+  );
+}
+
+function ChooseDir({ kind, items }: { kind: 'move' | 'copy'; items: Item[] }) {
+  const target = useSignal<number>(0);
+  const words = text[kind];
+  const choices = [{ dirId: 0, name: text.places.root as string }, ...dirs.value];
+  return (
+    <Modal title={words.title(items.length)} onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          close();
+          void (kind === 'move' ? moveFiles : copyFiles)(items, target.value || null);
+        }}
+      >
+        <fieldset class="choices">
+          <legend class="unseen">{words.title(items.length)}</legend>
+          {choices.map(({ dirId, name }) => (
+            <label key={dirId} class="choice">
+              <input
+                type="radio"
+                name="dir"
+                checked={target.value === dirId}
+                onChange={() => {
+                  target.value = dirId;
+                }}
+              />
+              <span dir="auto">{name}</span>
+            </label>
+          ))}
+        </fieldset>
+        <footer class="modal-foot">
+          <button type="button" class="button" onClick={close}>
+            {text.actions.cancel}
+          </button>
+          <button type="submit" class="button primary">
+            {words.do}
+          </button>
+        </footer>
+      </form>
+    </Modal>
+  );
+}
+
+function MakeDir() {
+  const name = useSignal('');
+  const trouble = useSignal('');
+  return (
+    <Modal title={text.places.make} onClose={close}>
+      <form
+        onSubmit={async (event) => {
+          event.preventDefault();
+          try {
+            const dirId = await makeDir(name.value);
+            close();
+            go(dirId);
+          } catch (error) {
+            trouble.value = explain(faultOf(error));
+          }
+        }}
+      >
+        <label class="field">
+          <span>{text.places.makeName}</span>
+          <input
+            name="dir-name"
+            required
+            autocomplete="off"
+            value={name.value}
+            onInput={(event) => {
+              name.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <p class="trouble" role="alert">
+          {trouble.value}
+        </p>
+        <footer class="modal-foot">
+          <button type="button" class="button" onClick={close}>
+            {text.actions.cancel}
+          </button>
+          <button type="submit" class="button primary">
+            {text.places.make_}
+          </button>
+        </footer>
+      </form>
+    </Modal>
+  );
+}
+
+function About() {
+  return (
+    <Modal title={text.about.title} onClose={close}>
+      {text.about.lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      <h3>{text.about.keys}</h3>
+      <dl class="keys">
+        {text.about.shortcuts.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <p>
+        <a href="/docs">{text.about.docs}</a>
+      </p>
+    </Modal>
+  );
+}
+
+export function Dialogs() {
+  const now = dialog.value;
+  switch (now?.kind) {
+    case 'remove':
+      return (
+        <Confirm
+          title={text.remove.title(now.items.length)}
+          body={text.remove.body}
+          names={now.items.map(({ name }) => name)}
+          act={text.actions.remove}
+          onAct={() => void removeFiles(now.items)}
+        />
+      );
+    case 'remove-dir':
+      return (
+        <Confirm
+          title={text.places.removeTitle}
+          body={text.places.removeBody(now.name, now.count)}
+          act={text.places.removeDo}
+          onAct={() => void removeDir(now.dirId)}
+        />
+      );
+    case 'move':
+    case 'copy':
+      return <ChooseDir kind={now.kind} items={now.items} />;
+    case 'make-dir':
+      return <MakeDir />;
+    case 'about':
+      return <About />;
+    case 'preview':
+      return <Preview item={now.item} />;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,180 @@
+import { useSignal } from '@preact/signals';
+import { limits } from '@szafa/protocol';
+import { faultOf } from '../page/core.ts';
+import { enter } from '../page/session.ts';
+import { explain, text } from '../text.ts';
+import { Icon } from './icon.tsx';
+
+const LEAST = 8;
+
+interface FieldProps {
+  label: string;
+  hint?: string | undefined;
+  name: string;
+  type: 'text' | 'password';
+  autocomplete: AutoFill;
+  value: string;
+  onInput(value: string): void;
+}
+
+function Field({ label, hint, name, type, autocomplete, value, onInput }: FieldProps) {
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        name={name}
+        // The types of JSX tell the kinds of inputs apart; these two take the same attributes.
+        type={type as 'text'}
+        value={value}
+        required
+        autocomplete={autocomplete}
+        autocapitalize="none"
+        spellcheck={false}
+        maxLength={name === 'username' ? limits.usernameChars.max : limits.passwordChars.max}
+        aria-describedby={hint ? `${name}-hint` : undefined}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      {hint && (
+        <small id={`${name}-hint`} class="hint">
+          {hint}
+        </small>
+      )}
+    </div>
+  );
+}
+
+export function Enter() {
+  const how = useSignal<'login' | 'register'>('login');
+  const username = useSignal('');
+  const password = useSignal('');
+  const repeat = useSignal('');
+  const understood = useSignal(false);
+  const shown = useSignal(false);
+  const working = useSignal(false);
+  const trouble = useSignal('');
+  const words = text.enter;
+  const isNew = how.value === 'register';
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    trouble.value = '';
+    if (isNew && password.value.length < LEAST) trouble.value = words.tooShort;
+    else if (isNew && password.value !== repeat.value) trouble.value = words.different;
+    if (trouble.value) return;
+    working.value = true;
+    try {
+      await enter(how.value, username.value, password.value);
+    } catch (error) {
+      trouble.value = explain(faultOf(error));
+    } finally {
+      working.value = false;
+    }
+  };
+
+  const type = shown.value ? 'text' : 'password';
+  return (
+    <main class="enter">
+      <div class="enter-card">
+        <header class="enter-head">
+          <span class="mark">
+            <Icon name="wardrobe" size={34} />
+          </span>
+          <h1>{text.name}</h1>
+          <p>{text.tagline}</p>
+        </header>
+        <form onSubmit={submit} aria-label={isNew ? words.register : words.signIn}>
+          <Field
+            label={words.username}
+            hint={isNew ? words.usernameRule : undefined}
+            name="username"
+            type="text"
+            autocomplete="username"
+            value={username.value}
+            onInput={(value) => {
+              username.value = value;
+            }}
+          />
+          <div class="with-eye">
+            <Field
+              label={words.password}
+              hint={isNew ? words.passwordRule : undefined}
+              name="password"
+              type={type}
+              autocomplete={isNew ? 'new-password' : 'current-password'}
+              value={password.value}
+              onInput={(value) => {
+                password.value = value;
+              }}
+            />
+            <button
+              type="button"
+              class="icon-button eye"
+              aria-label={shown.value ? words.hide : words.show}
+              aria-pressed={shown.value}
+              onClick={() => {
+                shown.value = !shown.value;
+              }}
+            >
+              <Icon name="eye" />
+            </button>
+          </div>
+          {isNew && (
+            <>
+              <Field
+                label={words.repeat}
+                name="repeat"
+                type={type}
+                autocomplete="new-password"
+                value={repeat.value}
+                onInput={(value) => {
+                  repeat.value = value;
+                }}
+              />
+              <p class="caution">
+                <Icon name="lock" />
+                <span>{words.noReset}</span>
+              </p>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  name="understood"
+                  required
+                  checked={understood.value}
+                  onChange={(event) => {
+                    understood.value = event.currentTarget.checked;
+                  }}
+                />
+                <span>{words.understood}</span>
+              </label>
+            </>
+          )}
+          <p class="trouble" role="alert">
+            {trouble.value}
+          </p>
+          <button type="submit" class="button primary wide" disabled={working.value}>
+            {working.value ? words.working : isNew ? words.register : words.signIn}
+          </button>
+        </form>
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            how.value = isNew ? 'login' : 'register';
+            trouble.value = '';
+          }}
+        >
+          {isNew ? words.toSignIn : words.toRegister}
+        </button>
+      </div>
+      <ul class="points">
+        {words.points.map((point) => (
+          <li key={point}>
+            <Icon name="check" size={16} />
+            {point}
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
+}

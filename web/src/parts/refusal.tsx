@@ -1,0 +1,24 @@
+import { text } from '../text.ts';
+import { Placard } from './controls.tsx';
+
+/** Shown instead of everything else where the browser cannot encrypt. */
+export function Refusal({ secure }: { secure: boolean }) {
+  const { insecure, unsupported } = text;
+  return (
+    <main class="middle refusal">
+      <Placard icon="lock" title={secure ? unsupported.title : insecure.title}>
+        <p>{secure ? unsupported.why : insecure.why}</p>
+        {!secure && (
+          <>
+            <h3>{insecure.what}</h3>
+            <ol>
+              {insecure.steps.map((step) => (
+                <li key={step}>{step}</li>
+              ))}
+            </ol>
+          </>
+        )}
+      </Placard>
+    </main>
+  );
+}

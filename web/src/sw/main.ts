@@ -1,0 +1,88 @@
+/**
+ * The service worker has one task: requests of the browser itself for `/local/<id>` (a download, an image, a film) are
+ * answered by the tab that gave the id out. It holds no state, since the browser may end it at any time.
+ */
+import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
+
+interface Client {
+  postMessage(message: unknown, transfer: Transferable[]): void;
+}
+interface Worker {
+  addEventListener(name: string, listener: (event: WorkerEvent) => void): void;
+  skipWaiting(): Promise<void>;
+  clients: {
+    claim(): Promise<void>;
+    matchAll(options: { type: 'window'; includeUncontrolled: true }): Promise<Client[]>;
+  };
+}
+interface WorkerEvent {
+  request: Request;
+  waitUntil(promise: Promise<unknown>): void;
+  respondWith(response: Promise<Response>): void;
+}
+
+const PATIENCE_MS = 10_000;
+const worker = globalThis as unknown as Worker;
+
+worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
+worker.addEventListener('activate', (event) => event.waitUntil(worker.clients.claim()));
+worker.addEventListener('fetch', (event) => {
+  const { pathname, origin, search } = new URL(event.request.url);
+  if (origin !== globalThis.location.origin || !pathname.startsWith('/local/')) return;
+  const id = pathname.slice('/local/'.length);
+  if (id === 'ping') event.respondWith(Promise.resolve(new Response(null, { status: 204 })));
+  else
+    event.respondWith(
+      answer(id, { range: event.request.headers.get('range'), attachment: search === '?save' }),
+    );
+});
+
+async function answer(id: string, request: LocalRequest): Promise<Response> {
+  const tabs = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  const first = await Promise.any(tabs.map((tab) => ask(tab, id, request))).catch(() => undefined);
+  if (!first) return new Response('Not here any more', { status: 404 });
+  const { head, port } = first;
+  const hasBody = head.status === 200 || head.status === 206;
+  return new Response(hasBody ? bodyFrom(port) : null, head);
+}
+
+/** Asks one tab; rejects when the file is not one of its own. */
+function ask(
+  tab: Client,
+  id: string,
+  request: LocalRequest,
+): Promise<{ head: LocalHead; port: MessagePort }> {
+  const { port1: port, port2 } = new MessageChannel();
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS);
+    port.onmessage = ({ data }: MessageEvent<LocalPart | null>) => {
+      clearTimeout(late);
+      if (data && 'head' in data) resolve({ head: data.head, port });
+      else reject(new Error('not of this tab'));
+    };
+    tab.postMessage({ local: id, request }, [port2]);
+  });
+}
+
+/** Asks for a part when the browser wants one, so that nothing piles up. */
+function bodyFrom(port: MessagePort): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      pull(controller) {
+        return new Promise((resolve) => {
+          port.onmessage = ({ data }: MessageEvent<LocalPart>) => {
+            if ('chunk' in data) controller.enqueue(data.chunk);
+            else if ('error' in data) controller.error(new Error(data.error));
+            else controller.close();
+            resolve();
+          };
+          port.postMessage('pull');
+        });
+      },
+      cancel() {
+        port.postMessage('cancel');
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,76 @@
+import { Api, ApiError, type ConnectOptions, deriveAccountKeys, LockedError, Szafa } from '@szafa/client';
+import { checkPassword, cleanUsername } from '@szafa/protocol';
+import type { Account } from '../bridge.ts';
+import { browserRings, kept } from './database.ts';
+import { holdingEngine } from './engine.ts';
+import { pageTransport } from './transport.ts';
+
+const GOODBYE_MS = 5_000;
+
+/** Who is signed in. The password is used once and forgotten; what stays is a token and a key that cannot be read out. */
+export class SignedIn {
+  readonly #engine = holdingEngine();
+  readonly #options: ConnectOptions;
+  #szafa: Szafa | undefined;
+
+  constructor(onReachable: (reachable: boolean) => void) {
+    this.#options = {
+      server: globalThis.location.origin,
+      engine: this.#engine,
+      transport: pageTransport(onReachable),
+      rings: browserRings,
+    };
+  }
+
+  get szafa(): Szafa {
+    if (!this.#szafa) throw new LockedError('not signed in');
+    return this.#szafa;
+  }
+
+  async enter(how: 'register' | 'login', rawName: string, password: string): Promise<Account> {
+    const username = cleanUsername(rawName);
+    if (how === 'register') checkPassword(password);
+    const { authSecret, kek } = await deriveAccountKeys(this.#engine, username, password);
+    const { token } = await new Api(this.#options)[how]({ username, password: authSecret });
+    await this.#engine.hold(kek);
+    const session = { username, token, kek: this.#engine.keyOf(kek) };
+    const before = await kept.session();
+    // Unfinished uploads of this account go on; those of another are none of its business.
+    if (before && before.username !== username) await kept.forgetAll();
+    await kept.keepSession(session);
+    this.#szafa = await Szafa.open(this.#options, { username, token, kek });
+    return { username };
+  }
+
+  async restore(): Promise<Account | null> {
+    const session = await kept.session();
+    if (!session) return null;
+    const { username, token } = session;
+    const szafa = await Szafa.open(this.#options, {
+      username,
+      token,
+      kek: this.#engine.handleOf(session.kek),
+    });
+    try {
+      await szafa.api.me();
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 401)) throw error;
+      await kept.forgetAll();
+      return null;
+    }
+    this.#szafa = szafa;
+    return { username };
+  }
+
+  async leave(tellService: boolean): Promise<void> {
+    const szafa = this.#szafa;
+    this.#szafa = undefined;
+    await kept.forgetAll();
+    if (!tellService || !szafa) return;
+    try {
+      await szafa.logout({ signal: AbortSignal.timeout(GOODBYE_MS) });
+    } catch {
+      // The keys are gone from here; a token that the service did not hear about expires by itself.
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { displayName, type Entry, type RemoteFile, type Szafa } from '@szafa/client';
+import { cleanDirName } from '@szafa/protocol';
+import type { Dir, FileInfo, Item, Listing } from '../bridge.ts';
+import { shownType } from './types.ts';
+
+const OPEN_FILES = 16;
+
+function itemOf(entry: Entry): Item {
+  const { fileId, name, verified, size, dirId, createdAt, problem } = entry;
+  return {
+    fileId,
+    name: displayName(name),
+    verified,
+    size,
+    dirId,
+    createdAt: Date.parse(createdAt),
+    ...(problem && { problem: problem.code }),
+  };
+}
+
+/** The files and directories of one account. */
+export class Cabinet {
+  readonly #szafa: () => Szafa;
+  #entries = new Map<string, Entry>();
+  readonly #open = new Map<string, Promise<RemoteFile>>();
+
+  constructor(szafa: () => Szafa) {
+    this.#szafa = szafa;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#open.clear();
+  }
+
+  async list(): Promise<Listing> {
+    const szafa = this.#szafa();
+    const [entries, dirs, quota] = await Promise.all([szafa.list(), szafa.dirs(), szafa.quota()]);
+    this.#entries = new Map(entries.map((entry) => [entry.fileId, entry]));
+    return {
+      items: entries.map(itemOf),
+      dirs: dirs.map(
+        ({ dirId, name, verified, fileCount, size }): Dir => ({
+          dirId,
+          name: displayName(name),
+          verified,
+          fileCount,
+          size,
+        }),
+      ),
+      quota,
+    };
+  }
+
+  makeDir(name: string): Promise<number> {
+    return this.#szafa().makeDir(cleanDirName(name));
+  }
+
+  ensureDir(name: string): Promise<number> {
+    return this.#szafa().ensureDir(cleanDirName(name));
+  }
+
+  async removeDir(dirId: number): Promise<void> {
+    await this.#szafa().api.deleteDir(dirId);
+  }
+
+  move(fileId: string, dirId: number | null): Promise<void> {
+    return this.#szafa().move(fileId, dirId);
+  }
+
+  async copy(fileId: string, dirId: number | null): Promise<void> {
+    await this.#szafa().copy(fileId, dirId);
+  }
+
+  async remove(fileId: string): Promise<void> {
+    await this.#szafa().remove(fileId);
+    this.#open.delete(fileId);
+  }
+
+  /** Opens a file once; seeking in a film must not open it again for every range. */
+  open(fileId: string): Promise<RemoteFile> {
+    const known = this.#open.get(fileId);
+    if (known) return known;
+    const opening = this.#szafa().openFile(fileId, { record: this.#entries.get(fileId)?.record });
+    this.#open.set(fileId, opening);
+    opening.catch(() => this.#open.delete(fileId));
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size <= OPEN_FILES) break;
+      this.#open.delete(oldest);
+    }
+    return opening;
+  }
+
+  async info(fileId: string): Promise<FileInfo> {
+    const { metadata, layout } = await this.open(fileId);
+    const { name, size, mtime, type } = metadata;
+    return {
+      name: displayName(name),
+      size,
+      type: shownType(name, type),
+      ...(mtime !== undefined && { mtime }),
+      volumes: layout.count,
+      volumeSize: layout.volumeSize,
+    };
+  }
+
+  async readText(fileId: string, most: number): Promise<string> {
+    const bytes = await (await this.open(fileId)).readRange(0, most);
+    return new TextDecoder().decode(bytes);
+  }
+}

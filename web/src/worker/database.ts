@@ -1,0 +1,77 @@
+import type { Journal, KnownRing, RingCache } from '@szafa/client';
+import type { UploadNote } from '../bridge.ts';
+
+/** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; rings and journals are sealed. */
+export interface KeptSession {
+  username: string;
+  token: string;
+  kek: CryptoKey;
+}
+
+const STORES = ['session', 'rings', 'journal', 'uploads'] as const;
+type Store = (typeof STORES)[number];
+
+let opening: Promise<IDBDatabase> | undefined;
+
+function finished<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+function database(): Promise<IDBDatabase> {
+  opening ??= (() => {
+    const request = indexedDB.open('szafa', 1);
+    request.onupgradeneeded = () => {
+      for (const name of STORES) request.result.createObjectStore(name);
+    };
+    return finished(request);
+  })();
+  return opening;
+}
+
+async function read<T>(store: Store, key: string): Promise<T | undefined> {
+  return finished(
+    (await database()).transaction(store).objectStore(store).get(key) as IDBRequest<T | undefined>,
+  );
+}
+
+async function write(store: Store, change: (objects: IDBObjectStore) => void): Promise<void> {
+  const transaction = (await database()).transaction(store, 'readwrite');
+  change(transaction.objectStore(store));
+  await new Promise<void>((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+export const kept = {
+  session: () => read<KeptSession>('session', 'current'),
+  keepSession: (session: KeptSession) => write('session', (objects) => objects.put(session, 'current')),
+
+  /** Token, key, rings, journals and names of unfinished uploads. */
+  async forgetAll(): Promise<void> {
+    for (const store of STORES) await write(store, (objects) => objects.clear());
+  },
+
+  async notes(): Promise<UploadNote[]> {
+    const all = (await database()).transaction('uploads').objectStore('uploads').getAll();
+    return finished(all as IDBRequest<UploadNote[]>);
+  },
+  keepNote: (note: UploadNote) => write('uploads', (objects) => objects.put(note, note.id)),
+  forgetNote: (id: string) => write('uploads', (objects) => objects.delete(id)),
+};
+
+export const browserJournal: Journal = {
+  load: (key) => read<Uint8Array>('journal', key),
+  store: (key, entry) => write('journal', (objects) => objects.put(entry, key)),
+  remove: (key) => write('journal', (objects) => objects.delete(key)),
+};
+
+export function browserRings(username: string): RingCache {
+  return {
+    load: async () => (await read<KnownRing[]>('rings', username)) ?? [],
+    save: (rings) => write('rings', (objects) => objects.put(rings, username)),
+  };
+}

@@ -1,0 +1,87 @@
+/** The page's worker: keys, encryption and transfers. It is asked by messages and answers by messages. */
+import { ApiError, SzafaError, TamperedError } from '@szafa/client';
+import { RuleError } from '@szafa/protocol';
+import type { CallName, Calls, Fault, FromWorker, ToWorker } from '../bridge.ts';
+import { SignedIn } from './account.ts';
+import { Cabinet } from './cabinet.ts';
+import { kept } from './database.ts';
+import { serveFile } from './outlet.ts';
+import { StoppedError, Transfers } from './transfers.ts';
+
+const scope = globalThis as unknown as {
+  postMessage(message: FromWorker): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+};
+const say = (message: FromWorker) => scope.postMessage(message);
+
+const signedIn = new SignedIn((reachable) => say({ reachable }));
+const cabinet = new Cabinet(() => signedIn.szafa);
+const transfers = new Transfers(
+  () => signedIn.szafa,
+  (progress) => say({ progress }),
+);
+
+type Handlers = {
+  [N in CallName]: (...args: [...Parameters<Calls[N]>, MessagePort?]) => Promise<ReturnType<Calls[N]>>;
+};
+
+const handlers: Handlers = {
+  enter: (how, username, password) => signedIn.enter(how, username, password),
+  restore: () => signedIn.restore(),
+  async leave(tellService) {
+    transfers.stopAll();
+    cabinet.clear();
+    await signedIn.leave(tellService);
+  },
+  list: () => cabinet.list(),
+  makeDir: (name) => cabinet.makeDir(name),
+  ensureDir: (name) => cabinet.ensureDir(name),
+  removeDir: (dirId) => cabinet.removeDir(dirId),
+  move: (fileId, dirId) => cabinet.move(fileId, dirId),
+  copy: (fileId, dirId) => cabinet.copy(fileId, dirId),
+  remove: (fileId) => cabinet.remove(fileId),
+  info: (fileId) => cabinet.info(fileId),
+  readText: (fileId, most) => cabinet.readText(fileId, most),
+  remember: (note) => kept.keepNote(note),
+  forget: (id) => kept.forgetNote(id),
+  async remembered() {
+    const { username } = signedIn.szafa;
+    return (await kept.notes()).filter((note) => note.username === username);
+  },
+  upload: (note, file) => transfers.upload(note, file),
+  abandon: (note) => transfers.abandon(note),
+  save: async (id, fileId, handle) => transfers.save(id, await cabinet.open(fileId), handle),
+  async serve(id, fileId, request, port) {
+    const remote = await cabinet.open(fileId).catch((error: unknown) => {
+      port!.postMessage(null);
+      throw error;
+    });
+    const tell = transfers.teller(id);
+    await transfers.run(id, (signal) =>
+      serveFile(remote, request, port!, signal, (done, total) => tell('receive', done, total)),
+    );
+  },
+  stop: async (id) => transfers.stop(id),
+};
+
+function faultOf(error: unknown): Fault {
+  if (error instanceof ApiError) {
+    const { code, message, status, retryAfter } = error;
+    return { code, message, status, ...(retryAfter !== undefined && { retryAfter }) };
+  }
+  if (error instanceof TamperedError) return { code: error.code, message: error.message, stage: error.stage };
+  if (error instanceof SzafaError || error instanceof StoppedError)
+    return { code: error.code, message: error.message };
+  if (error instanceof RuleError) return { code: 'rule', message: error.message };
+  const { name, message } = error as Error;
+  return { code: name === 'AbortError' ? 'stopped' : 'unexpected', message };
+}
+
+scope.onmessage = async ({ data: { call, name, args, port } }) => {
+  try {
+    const handler = handlers[name] as (...args: unknown[]) => Promise<unknown>;
+    say({ call, value: await handler(...args, ...(port ? [port] : [])) });
+  } catch (error) {
+    say({ call, fault: faultOf(error) });
+  }
+};

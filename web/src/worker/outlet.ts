@@ -1,0 +1,117 @@
+/** Answers the browser's own requests for a file (a download, a film) with its plaintext, through the service worker. */
+import type { RemoteFile } from '@szafa/client';
+import { safeSegments } from '@szafa/client';
+import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
+import { parseRange } from './range.ts';
+import { shownType } from './types.ts';
+
+/** Content from a person's file under our address: it gets no powers here, whatever it is. */
+const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+type Parts = AsyncGenerator<Uint8Array<ArrayBuffer>, void>;
+
+function headersOf(remote: RemoteFile, attachment: boolean): Record<string, string> {
+  const { name, type } = remote.metadata;
+  const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+  if (attachment) {
+    const saved = safeSegments(name).at(-1)!;
+    const encoded = encodeURIComponent(saved).replace(
+      /['()*]/g,
+      (char) => `%${char.charCodeAt(0).toString(16)}`,
+    );
+    return {
+      ...common,
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename*=UTF-8''${encoded}`,
+      'content-security-policy': HARMLESS,
+    };
+  }
+  const shown = shownType(name, type) || 'application/octet-stream';
+  return {
+    ...common,
+    'content-type': shown,
+    'accept-ranges': 'bytes',
+    // A sandbox would keep the browser's own PDF viewer from starting; a PDF cannot reach the page.
+    ...(shown === 'application/pdf' ? {} : { 'content-security-policy': HARMLESS }),
+  };
+}
+
+/** What to answer: a range gets no more than the rest of its volume, so that a film fetches only what it plays. */
+export function answerTo(
+  remote: RemoteFile,
+  request: LocalRequest,
+): { head: LocalHead; from: number; to: number } {
+  const { size, volumeSize } = remote.layout;
+  const headers = headersOf(remote, request.attachment);
+  const range = request.attachment ? undefined : parseRange(request.range, size);
+  if (range === null) {
+    return { head: { status: 416, headers: { 'content-range': `bytes */${size}` } }, from: 0, to: 0 };
+  }
+  if (!range) {
+    return { head: { status: 200, headers: { ...headers, 'content-length': `${size}` } }, from: 0, to: size };
+  }
+  const { from } = range;
+  const to = Math.min(range.to, (Math.floor(from / volumeSize) + 1) * volumeSize);
+  headers['content-range'] = `bytes ${from}-${to - 1}/${size}`;
+  headers['content-length'] = `${to - from}`;
+  return { head: { status: 206, headers }, from, to };
+}
+
+async function* wholeFile(
+  remote: RemoteFile,
+  signal: AbortSignal,
+  tell: (done: number, total: number) => void,
+): Parts {
+  const onProgress = ({ done, total }: { done: number; total: number }) => tell(done, total);
+  for await (const volume of remote.volumes({ signal, onProgress })) {
+    yield volume.bytes.slice();
+    volume.release();
+  }
+}
+
+async function* range(remote: RemoteFile, from: number, to: number, signal: AbortSignal): Parts {
+  yield (await remote.readRange(from, to - from, { signal })) as Uint8Array<ArrayBuffer>;
+}
+
+/** Sends one part for each message of the port, until the end, an error, or the other side's `cancel`. */
+export async function serveFile(
+  remote: RemoteFile,
+  request: LocalRequest,
+  port: MessagePort,
+  signal: AbortSignal,
+  tell: (done: number, total: number) => void,
+): Promise<void> {
+  const { head, from, to } = answerTo(remote, request);
+  const whole = head.status === 200;
+  const cancelled = new AbortController();
+  const either = AbortSignal.any([signal, cancelled.signal]);
+  const parts = whole ? wholeFile(remote, either, tell) : range(remote, from, to, either);
+  const say = (part: LocalPart, transfer: Transferable[] = []) => port.postMessage(part, transfer);
+  const ended = Promise.withResolvers<void>();
+
+  async function next(): Promise<void> {
+    try {
+      const { done, value } = from === to ? { done: true, value: undefined } : await parts.next();
+      if (value) say({ chunk: value }, [value.buffer]);
+      if (!done) return;
+      say({ end: true });
+      ended.resolve();
+    } catch (error) {
+      say({ error: (error as Error).message });
+      ended.reject(error);
+    }
+  }
+
+  port.onmessage = ({ data }) => {
+    if (data === 'pull') void next();
+    else cancelled.abort(new DOMException('the browser stopped reading', 'AbortError'));
+  };
+  cancelled.signal.addEventListener('abort', () => ended.reject(cancelled.signal.reason), { once: true });
+  say({ head });
+  try {
+    await ended.promise;
+  } finally {
+    port.close();
+    await parts.return();
+  }
+}

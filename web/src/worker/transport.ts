@@ -1,0 +1,85 @@
+import {
+  fetchTransport,
+  NetworkError,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from '@szafa/client';
+
+/** Browsers open six connections to a host; the rest is for lists and clicks. */
+const VOLUMES_AT_ONCE = 4;
+
+/** `fetch` tells nothing while a body leaves; this does. */
+function send(request: TransportRequest): Promise<TransportResponse> {
+  return new Promise((resolve, reject) => {
+    const { signal, onBytes } = request;
+    const body = request.body as Uint8Array<ArrayBuffer>;
+    const exchange = new XMLHttpRequest();
+    let told = 0;
+    const tell = (loaded: number) => {
+      const sent = Math.min(loaded, body.length);
+      onBytes?.(sent - told);
+      told = sent;
+    };
+    const abort = () => exchange.abort();
+    const fail = (message: string) => () => {
+      signal?.removeEventListener('abort', abort);
+      if (signal?.aborted) reject(signal.reason);
+      else reject(new NetworkError(message));
+    };
+    exchange.open(request.method, request.url);
+    exchange.responseType = 'arraybuffer';
+    exchange.timeout = request.timeoutMs;
+    for (const [name, value] of Object.entries(request.headers)) exchange.setRequestHeader(name, value);
+    exchange.upload.onprogress = (event) => tell(event.loaded);
+    exchange.onerror = fail('the service cannot be reached');
+    exchange.onabort = exchange.onerror;
+    exchange.ontimeout = fail('the service did not answer in time');
+    exchange.onload = () => {
+      signal?.removeEventListener('abort', abort);
+      if (exchange.status >= 200 && exchange.status < 300) tell(body.length);
+      resolve({
+        status: exchange.status,
+        header: (name) => exchange.getResponseHeader(name) ?? undefined,
+        body: new Uint8Array(exchange.response as ArrayBuffer),
+      });
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    exchange.send(body);
+  });
+}
+
+/** `onReachable` hears when requests begin to fail, and when they work again. */
+export function pageTransport(onReachable: (reachable: boolean) => void): Transport {
+  let free = VOLUMES_AT_ONCE;
+  const waiting: (() => void)[] = [];
+  let reachable = true;
+  const note = (now: boolean) => {
+    if (now !== reachable) onReachable(now);
+    reachable = now;
+  };
+
+  async function volume(request: TransportRequest): Promise<TransportResponse> {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      request.signal?.throwIfAborted();
+      return await send(request);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
+    }
+  }
+
+  return async (request) => {
+    try {
+      const response = await (typeof request.body === 'object' ? volume(request) : fetchTransport(request));
+      note(response.status !== 502 && response.status !== 503 && response.status !== 504);
+      return response;
+    } catch (error) {
+      if (error instanceof NetworkError) note(false);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,40 @@
+/** What may be shown in the page. Everything else is only saved: a foreign page under our address would have its powers. */
+const BY_EXTENSION: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  svg: 'image/svg+xml',
+  bmp: 'image/bmp',
+  ico: 'image/x-icon',
+  mp3: 'audio/mpeg',
+  m4a: 'audio/mp4',
+  aac: 'audio/aac',
+  ogg: 'audio/ogg',
+  oga: 'audio/ogg',
+  opus: 'audio/ogg',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  mp4: 'video/mp4',
+  m4v: 'video/mp4',
+  webm: 'video/webm',
+  mov: 'video/quicktime',
+  mkv: 'video/x-matroska',
+  ogv: 'video/ogg',
+  pdf: 'application/pdf',
+};
+
+const TEXT =
+  /\.(txt|md|markdown|csv|tsv|log|json|jsonl|xml|ya?ml|toml|ini|conf|html?|css|[cm]?[jt]sx?|py|rs|go|c|h|cpp|hpp|java|kt|rb|sh|sql|tex|srt|vtt|diff|patch)$/i;
+const SHOWN = new Set(Object.values(BY_EXTENSION));
+
+/** The media type to show a file as, `text/plain` for every kind of text, or '' where there is no preview. */
+export function shownType(name: string, declared: string | undefined): string {
+  const extension = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  const type = declared?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (SHOWN.has(type)) return type;
+  if (type.startsWith('text/') || type === 'application/json') return 'text/plain';
+  return BY_EXTENSION[extension] ?? (TEXT.test(name) ? 'text/plain' : '');
+}

@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vite';
+import { finish } from './build/finish.ts';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const outDir = process.env['SZAFA_WEB_OUT'] ?? at('dist');
+
+export default defineConfig({
+  root: at('.'),
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // The SDK loads it whole when it is first needed; here only Argon2id of it is.
+  resolve: { alias: [{ find: /^hash-wasm$/, replacement: at('src/worker/argon2.ts') }] },
+  build: {
+    outDir,
+    emptyOutDir: true,
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    rolldownOptions: {
+      input: { page: at('index.html'), sw: at('src/sw/main.ts') },
+      output: {
+        // A service worker is found by its address, and its scope is the folder it lies in.
+        entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
+      },
+    },
+  },
+  worker: { format: 'es', rolldownOptions: { output: { codeSplitting: false } } },
+  plugins: [finish(outDir)],
+});

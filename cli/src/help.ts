@@ -40,7 +40,7 @@ export function generalHelp(): string {
     '',
     'options of every command:',
     ...table(Object.entries(commonOptions).map(([name, option]) => optionRow(name, option))),
-    '        --version             show the version',
+    '      --version             show the version',
     '',
     'examples:',
     '  szafa register ewa --server https://szafa.example',

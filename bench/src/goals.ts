@@ -1,3 +1,4 @@
+import { judgeClients } from './clients/judge.ts';
 import type { PeerName } from './peers/peer.ts';
 import { ratio } from './ratios.ts';
 import type { Goal, Results, VolumeResult } from './results.ts';
@@ -37,6 +38,7 @@ export function judge(results: Results): Goal[] {
     complete(results),
     ...flat(results),
     chunks(results),
+    ...judgeClients(results.clients),
   ];
 }
 

@@ -3,10 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { measureChunks } from './cells/chunks.ts';
+import { measureClients } from './cells/clients.ts';
 import { measureGrowth } from './cells/growth.ts';
 import { measureSmall } from './cells/small.ts';
 import { measureTransfers } from './cells/transfers.ts';
 import { measureVolumes, quickVolumeCells, volumeCells, warmUp } from './cells/volumes.ts';
+import { missingClientPackages } from './clients/start.ts';
 import { Daemon } from './daemon.ts';
 import { judge } from './goals.ts';
 import { LoadPool } from './load/pool.ts';
@@ -46,6 +48,10 @@ function cellsOf({ quick, only }: Options): Cell[] {
       name: 'growth',
       run: async (bench, results) => void results.growth.push(...(await measureGrowth(bench))),
     },
+    {
+      name: 'clients',
+      run: async (bench, results) => void results.clients.push(...(await measureClients(bench))),
+    },
   ];
   const chosen = cells.filter(
     ({ name }) => only.length === 0 || only.some((prefix) => name.startsWith(prefix)),
@@ -61,7 +67,10 @@ async function main(args: string[]): Promise<number> {
     console.log(cells.map(({ name }) => name).join('\n'));
     return 0;
   }
-  const missing = missingPackages(options.peers);
+  const missing = [
+    ...missingPackages(options.peers),
+    ...(cells.some(({ name }) => name === 'clients') ? missingClientPackages() : []),
+  ];
   if (missing.length > 0) {
     throw new UsageError(
       `the servers to compare with are not installed; on Debian: apt-get install -y ${missing.join(' ')}\n` +
@@ -81,7 +90,16 @@ async function main(args: string[]): Promise<number> {
   const pool = new LoadPool();
   const fleet = new Fleet(folder, options.peers, (peer) => warmUp(pool, peer));
   const { rounds, quick } = options;
-  const results: Results = { machine, rounds, volumes: [], small: [], transfers: [], growth: [], chunks: [] };
+  const results: Results = {
+    machine,
+    rounds,
+    volumes: [],
+    small: [],
+    transfers: [],
+    growth: [],
+    chunks: [],
+    clients: [],
+  };
   cleanUpWhenInterrupted(folder);
   try {
     const bench: Bench = { fleet, pool, folder, rounds, quick, log };

@@ -1,6 +1,7 @@
+import { clientFailures, clientRows } from './clients/judge.ts';
 import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
-import type { Goal, Results, VolumeResult } from './results.ts';
+import type { ClientResult, Goal, Results, VolumeResult } from './results.ts';
 
 const titles: Record<PeerName, string> = {
   szafa: 'szafa',
@@ -17,6 +18,7 @@ export function report(results: Results, goals: Goal[]): string {
     `${machine.cpu}, ${size}, Linux ${machine.kernel}, Node ${machine.node}; rounds: ${rounds}`,
     ...volumeSections(results.volumes),
     ...otherSections(results),
+    ...clientSections(results.clients),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
   ].join('\n\n');
 }
@@ -74,6 +76,17 @@ function volumeSections(volumes: VolumeResult[]): string[] {
     memory('Peak memory in MB of each process, PUT', 'put'),
     memory('Peak memory in MB of each process, GET', 'get'),
     ...(failed.length > 0 ? [section('Failures', ['cell', 'server', 'why'], failed)] : []),
+  ];
+}
+
+function clientSections(clients: ClientResult[]): string[] {
+  const failed = clientFailures(clients);
+  return [
+    ...clients.map((result) => {
+      const { header, rows } = clientRows(result);
+      return section(`Clients: ${result.load}, until the bytes are on disk`, header, rows);
+    }),
+    ...(failed.length > 0 ? [section('Failures of clients', ['load', 'client', 'why'], failed)] : []),
   ];
 }
 

@@ -1,3 +1,4 @@
+import type { ClientName } from './clients/client.ts';
 import type { Machine } from './machine.ts';
 import type { PeerName } from './peers/peer.ts';
 
@@ -59,6 +60,23 @@ export interface ChunksResult {
   putMs: number;
 }
 
+/** One way of the files, until their bytes are on disk. */
+export interface Trip {
+  mbps: number;
+  /** CPU seconds of the client's processes for 10^9 bytes. */
+  cpuPerGb: number;
+  /** Peak resident set of the client's largest process, as seen ten times a second. */
+  peakBytes: number;
+}
+
+export type ClientRound = { up: Trip; down: Trip } | { failure: string };
+
+export interface ClientResult {
+  load: string;
+  bytes: number;
+  clients: Partial<Record<ClientName, ClientRound[]>>;
+}
+
 export interface Goal {
   text: string;
   verdict: 'pass' | 'FAIL' | 'not measured';
@@ -73,4 +91,5 @@ export interface Results {
   transfers: TransferResult[];
   growth: GrowthResult[];
   chunks: ChunksResult[];
+  clients: ClientResult[];
 }

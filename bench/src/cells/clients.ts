@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import { randomFillSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Bench } from '../bench.ts';
+import type { Client } from '../clients/client.ts';
+import { contentOf, labelOf, startClients } from '../clients/start.ts';
+import { syncFilesystem } from '../machine.ts';
+import type { ClientResult, ClientRound, Trip } from '../results.ts';
+import { peaks } from '../usage.ts';
+
+const MIB = 2 ** 20;
+const PEAK_MS = 100;
+
+interface Load {
+  name: string;
+  files: number;
+  bytes: number;
+}
+
+const loads: Load[] = [
+  { name: 'one file of 1 GiB', files: 1, bytes: 1024 * MIB },
+  { name: '2,000 files of 64 KiB', files: 2000, bytes: 64 * 1024 },
+];
+const quickLoads: Load[] = [
+  { name: 'one file of 20 MiB', files: 1, bytes: 20 * MIB },
+  { name: '50 files of 64 KiB', files: 50, bytes: 64 * 1024 },
+];
+
+/** The same files up and down through every client, interleaved; each until its bytes are on disk. */
+export async function measureClients(bench: Bench): Promise<ClientResult[]> {
+  const folder = join(bench.folder, 'clients');
+  await mkdir(folder, { recursive: true });
+  const clients = await startClients(folder);
+  try {
+    const results: ClientResult[] = [];
+    for (const load of bench.quick ? quickLoads : loads)
+      results.push(await measureLoad(bench, folder, clients, load));
+    return results;
+  } finally {
+    for (const client of clients) await client.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureLoad(
+  bench: Bench,
+  folder: string,
+  clients: Client[],
+  load: Load,
+): Promise<ClientResult> {
+  const result: ClientResult = { load: load.name, bytes: load.files * load.bytes, clients: {} };
+  for (let round = 0; round < bench.rounds; round++) {
+    // New bytes in every round: what one has seen before, it would not upload again.
+    const source = join(folder, `source${round}-${load.files}`);
+    await writeFiles(source, load);
+    for (const [at] of clients.entries()) {
+      const client = clients[(at + round) % clients.length]!;
+      const done = await measureRound(folder, client, source, round, load);
+      result.clients[client.name] = [...(result.clients[client.name] ?? []), done];
+      bench.log(`clients, ${load.name}, round ${round + 1}, ${client.name}: ${summary(done)}`);
+    }
+    await rm(source, { recursive: true });
+  }
+  return result;
+}
+
+function summary(round: ClientRound): string {
+  if ('failure' in round) return round.failure;
+  return `up ${round.up.mbps.toFixed(0)}, down ${round.down.mbps.toFixed(0)} MB/s`;
+}
+
+async function writeFiles(folder: string, { files, bytes }: Load): Promise<void> {
+  await mkdir(folder);
+  const piece = Buffer.alloc(Math.min(bytes, 4 * MIB));
+  for (let number = 0; number < files; number++) {
+    const file = await open(join(folder, `f${number}`), 'w');
+    for (let written = 0; written < bytes; written += piece.length) await file.write(randomFillSync(piece));
+    await file.close();
+  }
+  await syncFilesystem(folder);
+}
+
+async function measureRound(
+  folder: string,
+  client: Client,
+  source: string,
+  round: number,
+  load: Load,
+): Promise<ClientRound> {
+  const target = join(folder, 'target');
+  await mkdir(target);
+  const label = labelOf(round, source);
+  const bytes = load.files * load.bytes;
+  try {
+    const up = await trip(client, client.up(source, label), bytes, folder);
+    const down = await trip(client, client.down(label, target, source), bytes, folder);
+    const content = await contentOf(target);
+    if (content.files !== load.files || content.bytes !== bytes) {
+      throw new Error(`${content.files} files with ${content.bytes} bytes came back`);
+    }
+    return { up, down };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await rm(target, { recursive: true });
+    await syncFilesystem(folder);
+  }
+}
+
+/** Runs a command to its end, then until its bytes are on disk; counts the CPU of all its processes. */
+async function trip(client: Client, command: string, bytes: number, folder: string): Promise<Trip> {
+  const begun = performance.now();
+  const child = spawn('bash', ['-c', `set -o pipefail; ${command}; code=$?; times >&2; exit $code`], {
+    env: client.env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  let peakBytes = 0;
+  const watch = setInterval(() => {
+    peakBytes = Math.max(peakBytes, ...peaks(child.pid!).map((peak) => peak.peakBytes));
+  }, PEAK_MS);
+  try {
+    const [code] = await once(child, 'close');
+    if (code !== 0) throw new Error(`ended with ${code}: ${output.slice(0, 300)}`);
+  } finally {
+    clearInterval(watch);
+  }
+  await syncFilesystem(folder);
+  const seconds = (performance.now() - begun) / 1000;
+  return { mbps: bytes / 1e6 / seconds, cpuPerGb: cpuOf(output) / (bytes / 1e9), peakBytes };
+}
+
+/** The last line that `times` prints: user and system time of all children. */
+function cpuOf(output: string): number {
+  const [, user = '', system = ''] = /(\S+) (\S+)\s*$/.exec(output) ?? [];
+  const seconds = (text: string) => {
+    const [, minutes = '0', rest = '0'] = /^(\d+)m([\d.]+)s$/.exec(text) ?? [];
+    return Number(minutes) * 60 + Number(rest);
+  };
+  return seconds(user) + seconds(system);
+}

@@ -1,0 +1,115 @@
+import type { ClientResult, ClientRound, Goal, Trip } from '../results.ts';
+import { median } from '../stats.ts';
+import { type ClientName, clientNames } from './client.ts';
+
+type Way = 'up' | 'down';
+type GoodRound = { up: Trip; down: Trip };
+
+const isGood = (round: ClientRound | undefined): round is GoodRound =>
+  round !== undefined && !('failure' in round);
+
+/** Beyond the 1 GiB that volumes may be kept in between two passes. */
+const MEMORY_BYTES = 400e6 + 2 ** 30;
+
+/** szafa / other, as the median of the ratios within each round. */
+function ratio(result: ClientResult, way: Way, other: ClientName): number | undefined {
+  const mine = result.clients.szafa ?? [];
+  const theirs = result.clients[other] ?? [];
+  const ratios = mine.flatMap((round, at) => {
+    const peer = theirs[at];
+    return isGood(round) && isGood(peer) ? [round[way].mbps / peer[way].mbps] : [];
+  });
+  return ratios.length === 0 ? undefined : median(ratios);
+}
+
+function medianOf(
+  result: ClientResult,
+  name: ClientName,
+  value: (round: GoodRound) => number,
+): number | undefined {
+  const rounds = (result.clients[name] ?? []).filter(isGood);
+  return rounds.length === 0 ? undefined : median(rounds.map(value));
+}
+
+/** The lines of the issue: what the ratio must reach, by load and by the program compared with. */
+const LINES: [load: RegExp, other: ClientName, way: Way, least: number][] = [
+  [/1 GiB/, 'restic', 'up', 1],
+  [/1 GiB/, 'restic', 'down', 1],
+  [/1 GiB/, 'rclone crypt', 'up', 1],
+  [/1 GiB/, 'rclone crypt', 'down', 1],
+  [/1 GiB/, 'age + curl', 'up', 0.8],
+  [/1 GiB/, 'age + curl', 'down', 0.8],
+  [/64 KiB/, 'rclone crypt', 'up', 10],
+  [/64 KiB/, 'rclone crypt', 'down', 10],
+  [/64 KiB/, 'restic', 'up', 0.5],
+  [/64 KiB/, 'restic', 'down', 0.5],
+];
+
+export function judgeClients(results: ClientResult[]): Goal[] {
+  const goals = LINES.map(([load, other, way, least]): Goal => {
+    const result = results.find((candidate) => load.test(candidate.load));
+    const value = result && ratio(result, way, other);
+    const text = `${result?.load ?? load.source}, ${way}: at least ${least} of ${other}`;
+    if (value === undefined) return { text, verdict: 'not measured', detail: '' };
+    return { text, verdict: value >= least ? 'pass' : 'FAIL', detail: value.toFixed(2) };
+  });
+  const large = results.find(({ load }) => load.includes('1 GiB'));
+  const peak = large && medianOf(large, 'szafa', ({ up, down }) => Math.max(up.peakBytes, down.peakBytes));
+  const text = '1 GiB: memory of the command under 400 MB beyond its budget of at most 1 GiB';
+  goals.push(
+    peak === undefined
+      ? { text, verdict: 'not measured', detail: '' }
+      : { text, verdict: peak < MEMORY_BYTES ? 'pass' : 'FAIL', detail: `${(peak / 1e6).toFixed(0)} MB` },
+  );
+  return goals;
+}
+
+/** Rows of one table a load: ratio, rate, CPU and memory of every client. */
+export function clientRows(result: ClientResult): { header: string[]; rows: string[][] } {
+  const shown = (value: number | undefined, digits: number) => value?.toFixed(digits) ?? '-';
+  return {
+    header: [
+      'client',
+      'szafa / it, up',
+      'down',
+      'up MB/s',
+      'down MB/s',
+      'CPU s/GB up',
+      'down',
+      'peak MB up',
+      'down',
+    ],
+    rows: clientNames.map((name) => [
+      name,
+      ...(['up', 'down'] as const).map((way) => shown(ratio(result, way, name), 2)),
+      ...(['up', 'down'] as const).map((way) =>
+        shown(
+          medianOf(result, name, (round) => round[way].mbps),
+          0,
+        ),
+      ),
+      ...(['up', 'down'] as const).map((way) =>
+        shown(
+          medianOf(result, name, (round) => round[way].cpuPerGb),
+          2,
+        ),
+      ),
+      ...(['up', 'down'] as const).map((way) =>
+        shown(
+          medianOf(result, name, (round) => round[way].peakBytes / 1e6),
+          0,
+        ),
+      ),
+    ]),
+  };
+}
+
+export function clientFailures(results: ClientResult[]): string[][] {
+  return results.flatMap((result) =>
+    clientNames.flatMap((name) =>
+      (result.clients[name] ?? []).flatMap((round) =>
+        'failure' in round ? [[result.load, name, round.failure]] : [],
+      ),
+    ),
+  );
+}

@@ -90,7 +90,8 @@ async function ensureSystemToken(config: Config): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  return `in ${place}`;
+  // Made here, it is known here only.
+  return isShared(config) ? `in ${place}, for this node; set SZ_SYSTEM_TOKEN to share one` : `in ${place}`;
 }
 
 /** A node that was just killed may seem to hold it for a moment. */

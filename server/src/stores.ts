@@ -60,9 +60,6 @@ export async function openServices(config: Config, processName: string): Promise
 
 /** What must be there before any process opens the stores; and whether they can be used at all. */
 export async function prepareStores(config: Config): Promise<void> {
-  if (isShared(config) && config.systemToken === undefined) {
-    throw new ConfigError('SZ_SYSTEM_TOKEN must be set, the same on every node that shares the stores');
-  }
   const database = await openDatabase(config);
   try {
     await database.prepare?.();

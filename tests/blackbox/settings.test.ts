@@ -115,22 +115,27 @@ describe('settings', { concurrency: 3 }, () => {
     });
   });
 
-  test('SZ_MIN_FREE: a nearly full disk refuses init, volumes and clones with 507, and still reads', async () => {
-    await withService({}, async (service) => {
-      const user = await register(service);
-      const { fileId, file } = await upload(user, makeFile([100]));
-      const pending = makeFile([10, 20]);
-      const transferId = await begin(user, pending);
-      await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
-      await service.restart({ env: { SZ_MIN_FREE: String(Number.MAX_SAFE_INTEGER) } });
-      assertError(await user.post(pathOf('init'), makeFile([1]).init), 507);
-      assertError(await putVolume(user, transferId, 2, pending.volumes[1] as Buffer), 507);
-      assertError(await user.post(pathOf('cloneFile', { file_id: fileId }), {}), 507);
-      assert.deepEqual(await received(user, transferId), [1]);
-      await assertReadable(user, fileId, file);
-      assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
-    });
-  });
+  // A bucket has no end that could be near.
+  const onDisk = volumesInFolder() ? test : () => undefined;
+  onDisk(
+    'SZ_MIN_FREE: a nearly full disk refuses init, volumes and clones with 507, and still reads',
+    async () => {
+      await withService({}, async (service) => {
+        const user = await register(service);
+        const { fileId, file } = await upload(user, makeFile([100]));
+        const pending = makeFile([10, 20]);
+        const transferId = await begin(user, pending);
+        await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
+        await service.restart({ env: { SZ_MIN_FREE: String(Number.MAX_SAFE_INTEGER) } });
+        assertError(await user.post(pathOf('init'), makeFile([1]).init), 507);
+        assertError(await putVolume(user, transferId, 2, pending.volumes[1] as Buffer), 507);
+        assertError(await user.post(pathOf('cloneFile', { file_id: fileId }), {}), 507);
+        assert.deepEqual(await received(user, transferId), [1]);
+        await assertReadable(user, fileId, file);
+        assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+      });
+    },
+  );
 
   test('without SZ_SYSTEM_TOKEN one is made, kept for its owner only, and its place is logged', async () => {
     await withService({ unset: ['SZ_SYSTEM_TOKEN'] }, async (service) => {

@@ -48,6 +48,8 @@ export class Files {
     try {
       await this.#volumes.remove(fileId);
     } catch (cause) {
+      // A part may be gone, so there is no way back: the file is, and the sweeper removes the rest.
+      if (!this.#volumes.removesAtOnce) return;
       await this.#metadata.files.restore(file, leaseUntil);
       notRemoved(cause);
     }

@@ -11,7 +11,7 @@ import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
 import { StreamBody } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
-import { requireSpace } from './space.ts';
+import { requireFolderSpace, requireSpace } from './space.ts';
 import type { Transfers } from './transfers.ts';
 
 const LEASE_MS = 15_000;
@@ -47,6 +47,7 @@ export class Pulls {
       throw new ServiceError(409, 'the transfer is complete');
     }
     await requireSpace(volumes, config, transfer.stored_size);
+    await requireFolderSpace(config.dataFolder, config, transfer.stored_size);
     const claimed = await metadata.pulls.claim(transferId, runner, this.#now(), this.#now() + LEASE_MS);
     if (!claimed) throw new ServiceError(409, 'a pull of this transfer is running');
     const reporter = new Reporter(metadata, transferId, runner, this.#now);

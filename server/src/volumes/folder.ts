@@ -43,6 +43,7 @@ const COPIES_AT_ONCE = 8;
  * All on one filesystem, so that every change is a rename.
  */
 export class FolderStore implements VolumeStore {
+  readonly removesAtOnce = true;
   readonly #root: string;
   readonly #tmp: string;
   #tmpReady: Promise<unknown> | undefined;

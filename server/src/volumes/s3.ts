@@ -37,6 +37,7 @@ function checked(id: string): string {
  * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
  */
 export class S3Store implements VolumeStore {
+  readonly removesAtOnce = false;
   readonly #client: S3Client;
   readonly #pool = new SegmentPool(POOL_SEGMENTS, 1024 * 1024);
 
@@ -101,14 +102,20 @@ export class S3Store implements VolumeStore {
       throw new Error('the group to copy to exists');
     }
     const volumes = await this.#volumes(from);
-    await Promise.all(
-      Array.from({ length: COPIES_AT_ONCE }, async () => {
-        for (let next = volumes.pop(); next !== undefined; next = volumes.pop()) {
-          const limit = this.#client.limits.silenceMs + next.size / COPY_BYTES_PER_MS;
+    const copies = Array.from({ length: COPIES_AT_ONCE }, async () => {
+      for (let next = volumes.pop(); next !== undefined; next = volumes.pop()) {
+        const limit = this.#client.limits.silenceMs + next.size / COPY_BYTES_PER_MS;
+        try {
           await this.#client.copy(next.key, keys.volume(to, next.idx), limit);
+        } catch (error) {
+          volumes.length = 0;
+          throw error;
         }
-      }),
-    );
+      }
+    });
+    // None may arrive after the caller has given the copy up and removed it.
+    await Promise.allSettled(copies);
+    await Promise.all(copies);
   }
 
   /** Begins with the document, so that no volume can come in unseen, and may be repeated from any point. */

@@ -41,6 +41,8 @@ export interface VolumeStore {
   open(id: string, idx: number, whole?: boolean): Promise<OpenVolume | undefined>;
   /** Copies every volume of a filed group to a new group, durably, without its manifest. */
   copy(from: string, to: string): Promise<void>;
+  /** Whether a removal that fails has removed nothing. */
+  readonly removesAtOnce: boolean;
   /** After this nothing of the group can be read. May be repeated. */
   remove(id: string): Promise<void>;
   /** Frees the space of what was removed or never finished. */

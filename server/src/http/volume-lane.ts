@@ -100,6 +100,22 @@ export class VolumeLanes {
     this.#pass(takeOver(lane.socket as OpenSocket, this.#server)({}), bytes);
   }
 
+  /** A last answer to a client that still sends: what it sends is thrown away, so that it gets to see the answer. */
+  dismiss(lane: Lane, text: string, unread: number): void {
+    if (lane.socket.destroyed) return;
+    this.#lanes.delete(lane);
+    const socket = takeOver(lane.socket as OpenSocket, this.#server)({});
+    let left = Math.min(unread, DRAIN_BYTES);
+    socket.setTimeout(this.#idleMs, () => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    socket.on('end', () => socket.destroy());
+    socket.on('data', (bytes: Buffer) => {
+      left -= bytes.length;
+      if (left <= 0) socket.destroy();
+    });
+    socket.end(text);
+  }
+
   /** Gives a connection to Node's server, as if these bytes had not been read. */
   #pass(socket: Socket, bytes: Buffer): void {
     socket.pause();
@@ -279,7 +295,9 @@ class Lane implements Body {
       `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(json)}\r\nConnection: ${end ? 'close' : 'keep-alive'}\r\n\r\n${json}`;
     if (end) {
-      this.socket.end(text, () => this.socket.destroy());
+      // Not before a read under way has wholly ended: its end would stop the new reader.
+      if (unread) setImmediate(() => this.#lanes.dismiss(this, text, this.#remaining));
+      else this.socket.end(text, () => this.socket.destroy());
       return;
     }
     this.socket.write(text);

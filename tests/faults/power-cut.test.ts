@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathOf } from '@szafa/protocol';
+import {
+  assertOk,
+  assertReadable,
+  begin,
+  checkInvariants,
+  complete,
+  listFiles,
+  makeDir,
+  makeFile,
+  putAll,
+  putVolume,
+  readVolume,
+  received,
+  register,
+  upload,
+} from '../harness/index.ts';
+import { Actor, seeded } from './actor.ts';
+import { assertTidy } from './disk.ts';
+import { Disk, MountedService } from './mounts.ts';
+
+let disk: Disk;
+let service: MountedService;
+const seed = Date.now() % 1_000_000;
+
+before(async () => {
+  disk = await Disk.create('ext4', 256 * 1024 * 1024);
+  service = new MountedService(disk, { env: { SZ_SWEEP_INTERVAL: '1' } });
+  await service.start();
+});
+afterEach((context) => {
+  const { passed, diagnostic } = context as TestContext;
+  if (!passed) diagnostic.call(context, `seed ${seed}; log of the service:\n${service.tail()}`);
+});
+after(async () => {
+  await service.stop();
+  await disk[Symbol.asyncDispose]();
+});
+
+/** The machine stops at this instant: the processes, and all that the kernel had not yet written. */
+async function powerCut(): Promise<void> {
+  disk.cutPower();
+  await service.kill9();
+  disk.powerBack();
+  await service.start();
+}
+
+test('what was acknowledged survives a power cut at the next instant, each thing by itself', async () => {
+  const user = await register(service);
+  await powerCut();
+  assertOk(await user.get(pathOf('me')), { username: user.username });
+
+  const dirId = await makeDir(user);
+  await powerCut();
+  const file = makeFile([150_001, 20, 2_000_000, 0], { dir_id: dirId });
+  const transferId = await begin(user, file);
+  await powerCut();
+  assert.deepEqual(await received(user, transferId), []);
+
+  for (const [at, bytes] of file.volumes.entries()) {
+    assertOk(await putVolume(user, transferId, at + 1, bytes));
+    await powerCut();
+    assert.deepEqual(
+      await received(user, transferId),
+      Array.from({ length: at + 1 }, (_, before) => before + 1),
+    );
+  }
+  const done = await complete(user, transferId);
+  assertOk(done);
+  const fileId = String(done.json['file_id']);
+  await powerCut();
+  await assertReadable(user, fileId, file);
+  await checkInvariants(service, user.token);
+});
+
+test('move, clone, delete and cancel survive it too', async () => {
+  const user = await register(service);
+  const { fileId, file } = await upload(user, makeFile([150_001, 20]));
+  const dirId = await makeDir(user);
+  assertOk(await user.put(pathOf('moveFile', { file_id: fileId }), { dir_id: dirId }));
+  const cloned = await user.post(pathOf('cloneFile', { file_id: fileId }));
+  assertOk(cloned);
+  await powerCut();
+  const cloneId = String(cloned.json['file_id']);
+  const [newest, older] = await listFiles(user);
+  assert.deepEqual([newest?.file_id, newest?.dir_id], [cloneId, null]);
+  assert.deepEqual([older?.file_id, older?.dir_id], [fileId, dirId]);
+  await assertReadable(user, cloneId, file);
+  await assertReadable(user, fileId, file);
+
+  const other = makeFile([200_000]);
+  const transferId = await begin(user, other);
+  await putAll(user, transferId, other);
+  assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+  assertOk(await user.delete(pathOf('cancel', { transfer_id: transferId })));
+  await powerCut();
+  assert.deepEqual(
+    (await listFiles(user)).map((record) => record.file_id),
+    [cloneId],
+  );
+  assert.equal((await readVolume(user, fileId, 1)).status, 404);
+  assert.equal((await complete(user, transferId)).status, 404);
+  await assertTidy(service);
+  await checkInvariants(service, user.token);
+});
+
+test('a power cut in the middle of everything', async () => {
+  const random = seeded(seed);
+  const actors = await Promise.all(Array.from({ length: 4 }, () => Actor.create(service, random)));
+  for (let cuts = 0; cuts < 3; cuts++) {
+    const stop = new AbortController();
+    const working = Promise.all(actors.map((actor) => actor.work(stop.signal)));
+    await Promise.race([working, sleep(200 + random() * 300)]);
+    // The processes first: else they would live to see their disk gone and answer with errors.
+    await service.kill9();
+    disk.cutPower();
+    stop.abort();
+    await working;
+    disk.powerBack();
+    await service.start();
+    await Promise.all(actors.map((actor) => actor.reconcile()));
+  }
+  await assertTidy(service);
+});

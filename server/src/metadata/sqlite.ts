@@ -64,16 +64,26 @@ class Connection {
   }
 }
 
+interface Job {
+  work: (sql: Sql) => Promise<unknown>;
+  resolve: (value: never) => void;
+  reject: (error: unknown) => void;
+}
+
+const JOBS_AT_ONCE = 64;
+
 /**
  * SQLite through Node's own module. Its calls are synchronous, so a transaction only ever waits on
  * microtasks; the queue keeps two of them from sharing the one writing connection, and readers have a
- * connection of their own so that they never see what is not committed.
+ * connection of their own so that they never see what is not committed. Transactions that wait at the same time are
+ * committed together, each in a savepoint of its own: the disk is waited for once.
  */
 export class SqliteStore implements SqlStore {
   readonly dialect = dialect;
   readonly #reader: Connection;
   readonly #writer: Connection;
-  #queue: Promise<unknown> = Promise.resolve();
+  #jobs: Job[] = [];
+  #running: Promise<void> | undefined;
 
   constructor(path: string) {
     this.#writer = new Connection(path);
@@ -85,42 +95,63 @@ export class SqliteStore implements SqlStore {
   }
 
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
-    return this.#exclusive(async () => this.#writer.all<Row>(text, params));
+    return this.transaction((sql) => sql.execute<Row>(text, ...params));
   }
 
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#exclusive(async () => {
-      this.#writer.exec('BEGIN IMMEDIATE');
-      try {
-        const result = await work(this.#inside());
-        this.#writer.exec('COMMIT');
-        return result;
-      } catch (error) {
-        // A full or failing disk has rolled back by itself.
-        if (this.#writer.inTransaction) this.#writer.exec('ROLLBACK');
-        throw error;
-      }
-    });
+    const result = new Promise<T>((resolve, reject) => this.#jobs.push({ work, resolve, reject }));
+    this.#running ??= this.#run();
+    return result;
   }
 
   async close(): Promise<void> {
-    await this.#exclusive(async () => {
-      this.#reader.close();
-      this.#writer.close();
-    });
+    await this.#running;
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#jobs.length > 0) {
+      // Whoever arrives in this turn of the event loop comes along.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#commit(this.#jobs.splice(0, JOBS_AT_ONCE));
+    }
+    this.#running = undefined;
+  }
+
+  async #commit(jobs: Job[]): Promise<void> {
+    const outcomes: (() => void)[] = [];
+    try {
+      this.#writer.exec('BEGIN IMMEDIATE');
+      for (const job of jobs) outcomes.push(await this.#do(job));
+      this.#writer.exec('COMMIT');
+    } catch (error) {
+      // A full or failing disk has rolled back by itself.
+      if (this.#writer.inTransaction) this.#writer.exec('ROLLBACK');
+      for (const job of jobs) job.reject(error);
+      return;
+    }
+    for (const tell of outcomes) tell();
+  }
+
+  /** What to tell the caller once everything is on disk. */
+  async #do({ work, resolve, reject }: Job): Promise<() => void> {
+    this.#writer.exec('SAVEPOINT job');
+    try {
+      const value = await work(this.#inside());
+      this.#writer.exec('RELEASE job');
+      return () => resolve(value as never);
+    } catch (error) {
+      if (!this.#writer.inTransaction) throw error;
+      this.#writer.exec('ROLLBACK TO job');
+      this.#writer.exec('RELEASE job');
+      return () => reject(error);
+    }
   }
 
   #inside(): Sql {
     const run = async <Row>(text: string, ...params: Value[]) => this.#writer.all<Row>(text, params);
     const inside: Sql = { dialect, query: run, execute: run, transaction: (work) => work(inside) };
     return inside;
-  }
-
-  #exclusive<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(work);
-    this.#queue = result.catch(() => {
-      // The caller gets this error from `result`; the queue only waits for its end.
-    });
-    return result;
   }
 }

@@ -5,8 +5,9 @@ import {
   fstat as fstatCallback,
   fsync as fsyncCallback,
   open as openCallback,
+  writeFile as writeFileCallback,
 } from 'node:fs';
-import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -22,6 +23,7 @@ const openFd = promisify(openCallback);
 const closeFd = promisify(closeCallback);
 const fstat = promisify(fstatCallback);
 const fsync = promisify(fsyncCallback);
+const writeAll = promisify(writeFileCallback);
 
 const ID = /^[0-9a-f]{32}$/;
 /** For 32 uploads and 32 downloads at full speed; the others make do with less. */
@@ -77,8 +79,10 @@ export class FolderStore implements VolumeStore {
   async create(id: string, volumes: Volume[]): Promise<void> {
     const folder = this.#group(id);
     await mkdir(folder, { mode: 0o700 });
-    await this.#writeDocument(folder, 'volumes.json', { volumes });
-    await syncFolder(dirname(folder));
+    await Promise.all([
+      this.#writeDocument(folder, 'volumes.json', { volumes }),
+      syncFolder(dirname(folder)),
+    ]);
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
@@ -201,10 +205,11 @@ export class FolderStore implements VolumeStore {
   async #writeDocument(folder: string, name: string, content: unknown): Promise<void> {
     const unfinished = await this.#newTemp();
     try {
-      await writeFile(unfinished, JSON.stringify(content), { flush: true, mode: 0o600 });
+      await writeDurably(unfinished, JSON.stringify(content));
       await rename(unfinished, join(folder, name));
-    } finally {
+    } catch (error) {
       await rm(unfinished, { force: true });
+      throw error;
     }
     await syncFolder(folder);
   }
@@ -219,10 +224,20 @@ function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
 
 /** A rename is durable once its folder is. Works for files as well. */
 async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY);
+  const fd = await openFd(path, constants.O_RDONLY);
   try {
-    await handle.sync();
+    await fsync(fd);
   } finally {
-    await handle.close();
+    await closeFd(fd);
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const fd = await openFd(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    await writeAll(fd, text);
+    await fsync(fd);
+  } finally {
+    await closeFd(fd);
   }
 }

@@ -38,12 +38,15 @@ const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
 export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
   const plain = new HttpAgent(settings);
+  // The service reads a connection that carries nothing but volumes more quickly.
+  const volumesOnly = new HttpAgent(settings);
   const secure = new HttpsAgent(settings);
   const volumes = new VolumeReader();
   const transport: Transport = async (request) => {
     const url = new URL(request.url);
     const https = url.protocol === 'https:';
-    const agent = request.fresh ? false : https ? secure : plain;
+    const kept = https ? secure : request.body instanceof Uint8Array ? volumesOnly : plain;
+    const agent = request.fresh ? false : kept;
     try {
       if (request.into && !https && !options.throttle) {
         const response = await volumes.read(url, request).catch(otherwise);
@@ -58,6 +61,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
   const close = () => {
     volumes.close();
     plain.destroy();
+    volumesOnly.destroy();
     secure.destroy();
   };
   return Object.assign(transport, { close });

@@ -51,7 +51,8 @@ export class PullProxy {
 
   static async open(options: ProxyOptions): Promise<PullProxy> {
     const proxy = new PullProxy(options);
-    proxy.#server.listen(0, '127.0.0.1');
+    // Not shared: in a cluster port 0 is the same port in every worker, and a pull would reach another one's proxy.
+    proxy.#server.listen({ port: 0, host: '127.0.0.1', exclusive: true });
     await once(proxy.#server, 'listening');
     return proxy;
   }

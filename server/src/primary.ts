@@ -1,16 +1,17 @@
 import cluster, { type Address, type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Services } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { newToken } from './domain/ids.ts';
 import { Sweeper } from './domain/sweeper.ts';
+import { StoreUnavailable } from './errors.ts';
 import type { Log } from './log.ts';
 import {
   discardUnfinished,
   isShared,
+  lockDataFolder,
   newProcessName,
   openServices,
   places,
@@ -19,13 +20,14 @@ import {
 } from './stores.ts';
 
 const RESPAWN_MS = 1000;
+const STORES_MS = 60_000;
 
 /** Sets the data folder up, finishes what a crash left, keeps the workers alive and sweeps. */
 export async function runPrimary(config: Config): Promise<void> {
   await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = lockDataFolder(config);
   const tokenPlace = await ensureSystemToken(config);
-  await prepareStores(config);
+  await whenReachable(() => prepareStores(config));
 
   const services = await openServices(config, newProcessName());
   const { log } = services;
@@ -67,17 +69,6 @@ export async function runPrimary(config: Config): Promise<void> {
   process.exit(0);
 }
 
-/** Two services on one folder would undo each other's recovery. The lock goes with the process, however it ends. */
-function lockDataFolder(config: Config): () => void {
-  const lock = new DatabaseSync(places.lock(config), { timeout: 0 });
-  try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-  } catch (cause) {
-    throw new ConfigError(`SZ_DATA: ${config.dataFolder} is in use by another szafa`, { cause });
-  }
-  return () => lock.close();
-}
-
 /** Where the system token can be read; made at the first start when none is configured. */
 async function ensureSystemToken(config: Config): Promise<string> {
   if (config.systemToken !== undefined) return 'as configured (SZ_SYSTEM_TOKEN)';
@@ -92,6 +83,17 @@ async function ensureSystemToken(config: Config): Promise<string> {
   }
   // Made here, it is known here only.
   return isShared(config) ? `in ${place}, for this node; set SZ_SYSTEM_TOKEN to share one` : `in ${place}`;
+}
+
+/** A database that is only just coming up, as after a power cut, is waited for. */
+async function whenReachable<T>(attempt: () => Promise<T>): Promise<T> {
+  for (const end = Date.now() + STORES_MS; ; await sleep(RESPAWN_MS)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || Date.now() > end) throw error;
+    }
+  }
 }
 
 /** A node that was just killed may seem to hold it for a moment. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Services } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
@@ -70,6 +71,17 @@ export async function prepareStores(config: Config): Promise<void> {
   if (config.s3 === undefined) await FolderStore.prepare(config.dataFolder);
   else await checkBucket(config.s3);
   await discardUnfinished(config);
+}
+
+/** Two services on one folder would undo each other's recovery. The lock goes with the process, however it ends. */
+export function lockDataFolder(config: Config): () => void {
+  const lock = new DatabaseSync(places.lock(config), { timeout: 0 });
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  } catch (cause) {
+    throw new ConfigError(`SZ_DATA: ${config.dataFolder} is in use by another szafa`, { cause });
+  }
+  return () => lock.close();
 }
 
 /** What a process of this node that is no more left on its way in; without a name: all of them. */

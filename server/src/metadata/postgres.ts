@@ -92,6 +92,17 @@ export class PostgresStore implements SqlStore {
     }
   }
 
+  async advanceSerials(): Promise<void> {
+    for (const [table, column] of [
+      ['files', 'seq'],
+      ['dirs', 'dir_id'],
+    ]) {
+      await this.execute(
+        `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), COALESCE(MAX(${column}), 0) + 1, false) FROM ${table}`,
+      );
+    }
+  }
+
   /** Connections in use and requests that wait for one. */
   get load(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount };

@@ -39,6 +39,8 @@ export class StorageFault extends Error {
 export interface SqlStore extends Sql {
   /** Once before the first use by a service: what the engine needs, and whether it can be trusted. */
   prepare?(): Promise<void>;
+  /** After rows were inserted with numbers of their own: new ones get higher numbers. */
+  advanceSerials?(): Promise<void>;
   close(): Promise<void>;
 }
 

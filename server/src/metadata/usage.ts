@@ -74,3 +74,41 @@ export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint
     counted: joined(row!.counted_high, row!.counted_low),
   };
 }
+
+const counted = 'CASE WHEN size > stored_size THEN size ELSE stored_size END';
+/** The sums as they should be, in the columns of `usage`. */
+const RECOUNT = `owner, dir_id, COUNT(*) AS files, SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
+  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low`;
+
+/** Owners whose kept sums differ from those over their files. One statement, so that a change counts in both or in none. */
+export async function wrongUsage(sql: Sql): Promise<string[]> {
+  const text = (column: string) => `CAST(${column} AS TEXT) AS ${column}`;
+  const columns = `owner, dir_id, files, ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(text).join(', ')}`;
+  const rows = await sql.query<SumsRow & { kind: string; owner: string; dir_id: number; files: number }>(
+    `SELECT 'kept' AS kind, ${columns} FROM usage
+     UNION ALL SELECT 'real' AS kind, ${columns} FROM (SELECT ${RECOUNT} FROM files GROUP BY owner, dir_id) AS recounted`,
+  );
+  const sums = new Map<string, { owner: string; difference: [bigint, bigint, number] }>();
+  for (const row of rows) {
+    const key = JSON.stringify([row.owner, row.dir_id]);
+    const entry = sums.get(key) ?? { owner: row.owner, difference: [0n, 0n, 0] };
+    const sign = row.kind === 'kept' ? 1 : -1;
+    entry.difference[0] += BigInt(sign) * joined(row.bytes_high, row.bytes_low);
+    entry.difference[1] += BigInt(sign) * joined(row.counted_high, row.counted_low);
+    entry.difference[2] += sign * row.files;
+    sums.set(key, entry);
+  }
+  const wrong = [...sums.values()].filter(({ difference }) => difference.some((one) => Number(one) !== 0));
+  return [...new Set(wrong.map(({ owner }) => owner))];
+}
+
+/** Counts an owner's sums anew. Whoever changes files meanwhile waits at the rows, or comes before. */
+export function mendUsage(sql: Sql, owner: string): Promise<void> {
+  return sql.transaction(async (tx) => {
+    await tx.execute('DELETE FROM usage WHERE owner = ?', owner);
+    await tx.execute(
+      `INSERT INTO usage (${COLUMNS}) SELECT ${RECOUNT} FROM files WHERE owner = ? GROUP BY owner, dir_id`,
+      owner,
+    );
+  });
+}

@@ -7,7 +7,7 @@ import {
   open as openCallback,
   writeFile as writeFileCallback,
 } from 'node:fs';
-import { copyFile, mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -114,6 +114,13 @@ export class FolderStore implements VolumeStore {
 
   async file(manifest: Manifest): Promise<void> {
     await this.#writeDocument(this.#group(manifest.file_id), 'manifest.json', manifest);
+  }
+
+  async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
+    const read = (name: string) =>
+      readFile(join(this.#group(id), name), 'utf8').then(JSON.parse, ifMissing(undefined));
+    const [spec, manifest] = await Promise.all([read('volumes.json'), read('manifest.json')]);
+    return { volumes: spec?.volumes, manifest };
   }
 
   async open(id: string, idx: number): Promise<OpenVolume | undefined> {

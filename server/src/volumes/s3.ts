@@ -69,6 +69,17 @@ export class S3Store implements VolumeStore {
     await this.#client.write(keys.manifest(manifest.file_id), document(manifest));
   }
 
+  async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
+    const [spec, manifest] = await Promise.all([
+      this.#client.read(keys.spec(id)),
+      this.#client.read(keys.manifest(id)),
+    ]);
+    return {
+      volumes: spec && JSON.parse(spec.toString('utf8')).volumes,
+      manifest: manifest && JSON.parse(manifest.toString('utf8')),
+    };
+  }
+
   async open(id: string, idx: number, whole = true): Promise<OpenVolume | undefined> {
     const key = keys.volume(id, idx);
     if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;

@@ -37,6 +37,8 @@ export interface VolumeStore {
   received(id: string): Promise<number[]>;
   /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */
   file(manifest: Manifest): Promise<void>;
+  /** What lies beside the volumes of a group. */
+  documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }>;
   /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */
   open(id: string, idx: number, whole?: boolean): Promise<OpenVolume | undefined>;
   /** Copies every volume of a filed group to a new group, durably, without its manifest. */

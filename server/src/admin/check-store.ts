@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Config } from '../config.ts';
+import { VolumeRejected } from '../errors.ts';
+import { errorOf, readAnswer, S3Client } from '../s3/client.ts';
+import { sha256Hex } from '../s3/signer.ts';
+import { newProcessName, openVolumes } from '../stores.ts';
+import { StreamBody } from '../volumes/body.ts';
+import { FolderStore } from '../volumes/folder.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+import type { Report } from './report.ts';
+import { digestOf, Throttle } from './volume-body.ts';
+
+type Check = [promise: string, run: () => Promise<void>];
+
+const newId = () => randomBytes(16).toString('hex');
+const BYTES = 3 * 1024 * 1024;
+
+/** Tries a volume store for what the service relies on, with objects of its own that it takes away again. */
+export async function checkStore(config: Config, report: Report): Promise<void> {
+  if (!config.s3) await FolderStore.prepare(config.dataFolder);
+  const store = openVolumes(config, newProcessName());
+  const checks = storeChecks(store);
+  const client = config.s3 && new S3Client(config.s3.location, config.s3.credentials);
+  if (client) checks.push(...s3Checks(client));
+  for (const [promise, run] of checks) {
+    try {
+      await run();
+      report.line({ kept: promise });
+      report.count('promises kept');
+    } catch (error) {
+      report.problem('promises broken', {
+        promise,
+        why: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+  client?.close();
+}
+
+/** What any volume store must do, through the interface that the service uses. */
+function storeChecks(store: VolumeStore): Check[] {
+  const bytes = randomBytes(BYTES);
+  const volume = { idx: 1, size: BYTES, sha256: createHash('sha256').update(bytes).digest('hex') };
+  const [id, copy] = [newId(), newId()];
+  const body = (content: Buffer) => new StreamBody(Readable.from([content], { objectMode: false }));
+  const assertStored = async (group: string) => {
+    const open = await store.open(group, 1);
+    assert.ok(open, 'a volume that was acknowledged is not there');
+    assert.equal(
+      await digestOf(open, new Throttle(Number.POSITIVE_INFINITY)),
+      volume.sha256,
+      'other bytes came back',
+    );
+    await open.close();
+  };
+  return [
+    [
+      'a volume can be read as soon as it is acknowledged',
+      async () => {
+        await store.create(id, [volume]);
+        await store.put(id, volume, body(bytes));
+        await assertStored(id);
+        assert.deepEqual(await store.received(id), [1], 'it is not listed');
+      },
+    ],
+    [
+      'a wrong body is refused and harms nothing',
+      async () => {
+        await assert.rejects(store.put(id, volume, body(randomBytes(BYTES))), VolumeRejected);
+        await assertStored(id);
+      },
+    ],
+    [
+      'a copy is made by the store itself',
+      async () => {
+        await store.copy(id, copy);
+        await assertStored(copy);
+      },
+    ],
+    [
+      'what is removed is gone',
+      async () => {
+        for (const group of [id, copy]) {
+          await store.remove(group);
+          assert.equal(await store.open(group, 1), undefined, 'it can still be read');
+          assert.deepEqual(await store.received(group), [], 'it is still listed');
+        }
+        await store.reclaim();
+      },
+    ],
+  ];
+}
+
+/** What is asked of an S3 store beyond that. */
+function s3Checks(client: S3Client): Check[] {
+  const key = `check/${newId()}`;
+  const content = Buffer.from('szafa check-store');
+  return [
+    [
+      'conditional put: an object is not made twice (If-None-Match)',
+      async () => {
+        assert.equal(await client.write(key, content, { onlyNew: true }), true);
+        assert.equal(await client.write(key, content, { onlyNew: true }), false, 'it was made a second time');
+      },
+    ],
+    [
+      'the signed payload hash is verified by the store',
+      async () => {
+        const request = client.begin({ method: 'PUT', key }, sha256Hex('something else'), content.length);
+        const status = await new Promise<number>((resolve, reject) => {
+          request.on('error', reject).on('response', (response) => {
+            readAnswer(response).then(
+              (answer) => resolve(errorOf({ method: 'PUT', key }, answer).status),
+              reject,
+            );
+          });
+          request.end(content);
+        });
+        assert.ok(status >= 400 && status < 500, `a body with another digest is answered ${status}`);
+        assert.ok((await client.read(key))?.equals(content), 'the object that was there is harmed');
+      },
+    ],
+    [
+      'a body that breaks off leaves nothing',
+      async () => {
+        const broken = `check/${newId()}`;
+        const request = client.begin({ method: 'PUT', key: broken }, sha256Hex(content), 1_000_000);
+        await new Promise<void>((resolve) => {
+          request.on('error', () => resolve()).on('close', () => resolve());
+          request.write(content, () => request.destroy());
+        });
+        assert.equal(await client.size(broken), undefined, 'a part of it is there');
+      },
+    ],
+    [
+      'objects are deleted in batches',
+      async () => {
+        await client.delete([key, `check/${newId()}`]);
+        assert.equal(await client.size(key), undefined, 'it is still there');
+      },
+    ],
+  ];
+}

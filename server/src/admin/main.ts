@@ -1,0 +1,91 @@
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config.ts';
+import { checkStore } from './check-store.ts';
+import { fsck } from './fsck.ts';
+import { migrateStores } from './migrate.ts';
+import { configOf, openAlone, openPair } from './pair.ts';
+import { Report, UsageError } from './report.ts';
+import { rescue } from './rescue.ts';
+
+const USAGE = `usage: szafa-server [command] [options]
+
+  (none)         run the service
+  check-store    try the volume store for what the service relies on
+  fsck           every stored volume against its digest, orphans, sums; may run beside the service
+                 --repair     remove orphans, count sums anew, write missing manifests
+                 --rate N     read at most N MB a second (default 50)
+  migrate        copy everything to other stores; the service must not run; may be repeated
+                 --from STORES  --to STORES
+                 where STORES is a folder, or postgres://…,s3://…, or one of these and a folder
+  rescue         rebuild the metadata from the manifests beside the volumes, into an empty database
+                 --passwords FILE   gets the new password of each account
+
+  --json         results and progress as JSON lines
+Stores come from the same settings as the service's (SZ_DATA, SZ_DATABASE, SZ_VOLUMES), but for migrate.
+The exit code is 0 when all is well, 1 when there are problems, 2 when the command cannot be run.`;
+
+const options = {
+  json: { type: 'boolean', default: false },
+  repair: { type: 'boolean', default: false },
+  rate: { type: 'string', default: '50' },
+  from: { type: 'string' },
+  to: { type: 'string' },
+  passwords: { type: 'string' },
+  help: { type: 'boolean', default: false },
+} as const;
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: false }).values;
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+function required(value: string | undefined, name: string): string {
+  if (value === undefined) throw new UsageError(`${name} is missing`);
+  return value;
+}
+
+/** Runs a command beside, or instead of, the service; resolves to its exit code. */
+export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const values = parse(args);
+  const report = new Report(values.json);
+  switch (name) {
+    case 'check-store':
+      await checkStore(readConfig(env), report);
+      break;
+    case 'fsck': {
+      const rate = Number(values.rate);
+      if (!(rate > 0)) throw new UsageError('--rate must be a number of MB a second');
+      const pair = await openPair(readConfig(env));
+      await fsck(pair, { repair: values.repair, bytesPerSecond: rate * 1e6 }, report).finally(() =>
+        pair.close(),
+      );
+      break;
+    }
+    case 'migrate': {
+      const from = await openAlone(configOf(required(values.from, '--from'), env));
+      try {
+        const to = await openAlone(configOf(required(values.to, '--to'), env), from);
+        await migrateStores(from, to, report).finally(() => to.close());
+      } finally {
+        await from.close();
+      }
+      break;
+    }
+    case 'rescue': {
+      const passwords = required(values.passwords, '--passwords');
+      const pair = await openAlone(readConfig(env));
+      await rescue(pair, passwords, report).finally(() => pair.close());
+      break;
+    }
+    case 'help':
+    case '--help':
+      process.stdout.write(`${USAGE}\n`);
+      return 0;
+    default:
+      throw new UsageError(`there is no command ${name}; see szafa-server --help`);
+  }
+  return report.end();
+}

@@ -1,0 +1,93 @@
+import type { Volume } from '@szafa/protocol';
+import { manifestOf } from '../domain/manifest.ts';
+import { VolumeRejected } from '../errors.ts';
+import type { FileRow } from '../metadata/files.ts';
+import type { Sql } from '../metadata/sql.ts';
+import { insertVolumes } from '../metadata/transfers.ts';
+import type { Pair } from './pair.ts';
+import { type Report, UsageError } from './report.ts';
+import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables } from './rows.ts';
+import { VolumeBody } from './volume-body.ts';
+
+interface Group {
+  id: string;
+  /** The record, where the group is a file by now. */
+  file: FileRow | undefined;
+}
+
+/**
+ * Copies everything from one pair of stores to another, which is empty. Volumes go first, each verified against its
+ * digest by the store that takes it; the rows follow in one transaction. So a run that was broken off is just
+ * started again, goes on with the volumes that are missing, and the source is never changed.
+ */
+export async function migrateStores(from: Pair, to: Pair, report: Report): Promise<void> {
+  if (!(await isEmpty(to.sql))) throw new UsageError('the database to migrate to is not empty');
+  for await (const group of groupsOf(from.sql)) await copyGroup(from, to, group, report);
+  // A half copy must not look like a whole one: the rows come only when every volume has.
+  if (report.problems > 0) return;
+  await to.sql.transaction(async (tx) => copyRows(from, tx, report));
+  await to.sql.advanceSerials?.();
+}
+
+/** Files, and uploads under way. What is waiting to be removed stays behind. */
+async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
+  for await (const file of filesOf(sql)) yield { id: file.file_id, file };
+  for await (const { file_id, status } of rowsOf(sql, 'transfers')) {
+    if (status !== 'done') yield { id: String(file_id), file: undefined };
+  }
+}
+
+async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Report): Promise<void> {
+  const specs = await from.metadata.files.volumes(id);
+  await to.volumes.create(id, specs).catch((error: NodeJS.ErrnoException) => {
+    // An earlier run has made it.
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const here = new Set(await to.volumes.received(id));
+  const there = new Set(await from.volumes.received(id));
+  for (const spec of specs) {
+    if (here.has(spec.idx)) report.count('volumes already there');
+    else if (there.has(spec.idx)) await copyVolume(from, to, id, spec, report);
+    else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
+  }
+  if (file) await to.volumes.file(manifestOf(file));
+  report.count(file ? 'files' : 'uploads under way');
+}
+
+async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report: Report): Promise<void> {
+  const volume = await from.volumes.open(id, spec.idx);
+  if (!volume) {
+    report.problem('missing volumes', { file: id, volume: spec.idx });
+    return;
+  }
+  try {
+    await to.volumes.put(id, spec, new VolumeBody(volume));
+    report.count('volumes');
+    report.count('bytes', spec.size);
+  } catch (error) {
+    if (!(error instanceof VolumeRejected)) throw error;
+    report.problem('volumes with other bytes', { file: id, volume: spec.idx });
+  } finally {
+    await volume.close();
+  }
+}
+
+async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
+  for (const table of Object.keys(tables) as TableName[]) {
+    for await (const row of rowsOf(from.sql, table)) {
+      await insertRow(tx, table, row);
+      report.count('rows');
+    }
+  }
+  const columns = 'owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low';
+  const sums = await from.sql.query<Record<string, string | number>>(`SELECT ${columns} FROM usage`);
+  for (const row of sums) {
+    await tx.execute(
+      `INSERT INTO usage (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ...columns.split(', ').map((column) => row[column]!),
+    );
+  }
+  for await (const { id } of groupsOf(from.sql)) {
+    await insertVolumes(tx, id, await from.metadata.files.volumes(id));
+  }
+}

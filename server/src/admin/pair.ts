@@ -1,0 +1,74 @@
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+import { Metadata } from '../metadata/metadata.ts';
+import type { SqlStore } from '../metadata/sql.ts';
+import {
+  isShared,
+  lockDataFolder,
+  newProcessName,
+  openDatabase,
+  openVolumes,
+  prepareStores,
+  SweepRight,
+} from '../stores.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+import { UsageError } from './report.ts';
+
+/** A pair of stores, open for a command. */
+export interface Pair {
+  config: Config;
+  sql: SqlStore;
+  metadata: Metadata;
+  volumes: VolumeStore;
+  close(): Promise<void>;
+}
+
+/**
+ * The configuration with other stores: `folder`, `postgres://…,s3://…`, or one of the two with a folder, where the
+ * folder holds the other half.
+ */
+export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
+  const { SZ_DATABASE: _, SZ_VOLUMES: __, SZ_DATABASE_FILE: ___, ...rest } = env;
+  const chosen: Record<string, string | undefined> = { ...rest };
+  for (const part of text.split(/,(?=postgres(?:ql)?:\/\/|s3:\/\/|[./~])/)) {
+    if (/^postgres(ql)?:\/\//.test(part)) chosen['SZ_DATABASE'] = part;
+    else if (part.startsWith('s3://')) chosen['SZ_VOLUMES'] = part;
+    else if (part !== '') chosen['SZ_DATA'] = resolve(part);
+    else
+      throw new UsageError(
+        'a store must be a folder, postgres://…, s3://…, or two of them with a comma between',
+      );
+  }
+  return readConfig(chosen);
+}
+
+export async function openPair(config: Config): Promise<Pair> {
+  const sql = await openDatabase(config);
+  return {
+    config,
+    sql,
+    metadata: new Metadata(sql),
+    volumes: openVolumes(config, newProcessName()),
+    close: () => sql.close(),
+  };
+}
+
+/** Stores that no service uses meanwhile, made where they are missing. A folder may be part of both pairs. */
+export async function openAlone(config: Config, other?: Pair): Promise<Pair> {
+  const usesFolder = !isShared(config) && config.dataFolder !== other?.config.dataFolder;
+  if (usesFolder) await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
+  const unlock = usesFolder ? lockDataFolder(config) : () => undefined;
+  await prepareStores(config);
+  const right = new SweepRight(config);
+  if (!(await right.held())) throw new UsageError('a service runs on that database; stop every node first');
+  const pair = await openPair(config);
+  return {
+    ...pair,
+    close: async () => {
+      await pair.close();
+      await right.release();
+      unlock();
+    },
+  };
+}

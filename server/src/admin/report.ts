@@ -1,0 +1,71 @@
+/** A command cannot be run as it was given. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+const SHOW_MS = 1000;
+
+/** What a command has found and how far it is: lines for a person, or JSON lines for a program. */
+export class Report {
+  readonly counts: Record<string, number> = {};
+  readonly #json: boolean;
+  readonly #out: (line: string) => void;
+  readonly #progress: (line: string) => void;
+  #shownAt = Date.now();
+  #problems = 0;
+
+  constructor(
+    json: boolean,
+    out = (line: string) => void process.stdout.write(`${line}\n`),
+    progress = (line: string) => void process.stderr.write(`${line}\n`),
+  ) {
+    this.#json = json;
+    this.#out = out;
+    this.#progress = progress;
+  }
+
+  get problems(): number {
+    return this.#problems;
+  }
+
+  count(what: string, by = 1): void {
+    this.counts[what] = (this.counts[what] ?? 0) + by;
+    if (Date.now() - this.#shownAt < SHOW_MS) return;
+    this.#shownAt = Date.now();
+    this.#progress(this.#json ? JSON.stringify({ progress: this.counts }) : this.#summary());
+  }
+
+  /** `mended`: it was a problem and is none any more. */
+  problem(what: string, details: Record<string, string | number>, mended = false): void {
+    this.count(what);
+    if (!mended) this.#problems++;
+    this.#say({ problem: what, mended, ...details });
+  }
+
+  line(fact: Record<string, unknown>): void {
+    this.#say(fact);
+  }
+
+  /** The last line; the result is the exit code. */
+  end(): number {
+    const ok = this.#problems === 0;
+    if (this.#json) this.#out(JSON.stringify({ ok, ...this.counts }));
+    else this.#out(`${ok ? 'ok' : `${this.#problems} problems`}: ${this.#summary()}`);
+    return ok ? 0 : 1;
+  }
+
+  #say(fact: Record<string, unknown>): void {
+    if (this.#json) this.#out(JSON.stringify(fact));
+    else
+      this.#out(
+        Object.entries(fact)
+          .flatMap(([key, value]) => (value === false ? [] : `${key}: ${value}`))
+          .join(', '),
+      );
+  }
+
+  #summary(): string {
+    const parts = Object.entries(this.counts).map(([what, count]) => `${count} ${what}`);
+    return parts.length === 0 ? 'nothing there' : parts.join(', ');
+  }
+}

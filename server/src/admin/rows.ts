@@ -1,0 +1,55 @@
+import type { FileRow } from '../metadata/files.ts';
+import type { Sql, Value } from '../metadata/sql.ts';
+
+const PAGE = 500;
+
+/** The tables as they are copied: their columns, and the one by which they are read page by page. */
+export const tables = {
+  users: { key: 'username', columns: ['username', 'password_hash', 'created_at'] },
+  sessions: { key: 'token_hash', columns: ['token_hash', 'username', 'used_at'] },
+  dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
+  files: {
+    key: 'seq',
+    columns: [
+      ...['seq', 'file_id', 'owner', 'dir_id', 'file_name', 'size', 'stored_size', 'sha256', 'chunk_count'],
+      ...['created_at', 'cloned_from', 'enc_params'],
+    ],
+  },
+  transfers: {
+    key: 'transfer_id',
+    columns: [
+      ...['transfer_id', 'file_id', 'creator', 'owner', 'dir_id', 'status', 'file_name', 'file_size'],
+      ...['stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at', 'enc_params'],
+    ],
+  },
+} as const;
+
+export type TableName = keyof typeof tables;
+type Row = Record<string, Value>;
+
+/** Every row, page by page, so that a table of any size fits. */
+export async function* rowsOf(sql: Sql, table: TableName): AsyncGenerator<Row> {
+  const { key, columns } = tables[table];
+  const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${PAGE}`;
+  const next = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${PAGE}`;
+  for (let rows = await sql.query<Row>(first); rows.length > 0; ) {
+    yield* rows;
+    rows = rows.length < PAGE ? [] : await sql.query<Row>(next, rows.at(-1)![key]!);
+  }
+}
+
+export const filesOf = (sql: Sql) =>
+  rowsOf(sql, 'files') as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
+
+export async function insertRow(tx: Sql, table: TableName, row: Row): Promise<void> {
+  const { columns } = tables[table];
+  const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+  await tx.execute(text, ...columns.map((column) => row[column]!));
+}
+
+export async function isEmpty(sql: Sql): Promise<boolean> {
+  for (const table of Object.keys(tables)) {
+    if ((await sql.query(`SELECT 1 FROM ${table} LIMIT 1`)).length > 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Body, deposit, type Sink } from '../volumes/body.ts';
+import type { OpenVolume } from '../volumes/store.ts';
+
+/** A stored volume as a body for another store. */
+export class VolumeBody implements Body {
+  readonly #volume: OpenVolume;
+
+  constructor(volume: OpenVolume) {
+    this.#volume = volume;
+  }
+
+  async pour(sink: Sink): Promise<void> {
+    let refusal: unknown;
+    const take = async (chunk: Buffer) => {
+      await deposit(chunk, sink);
+    };
+    const bridge = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        take(chunk).then(
+          () => done(),
+          (error: Error) => {
+            refusal = error;
+            done(error);
+          },
+        );
+      },
+    });
+    // Told by what `send` rejects with.
+    bridge.on('error', () => undefined);
+    await this.#volume.send(bridge, 0, this.#volume.size).catch((error: unknown) => {
+      throw refusal ?? error;
+    });
+  }
+}
+
+/** Keeps a command from taking the disk and the network from the service: so many bytes a second, over all. */
+export class Throttle {
+  readonly #bytesPerMs: number;
+  #free = Date.now();
+
+  constructor(bytesPerSecond: number) {
+    this.#bytesPerMs = bytesPerSecond / 1000;
+  }
+
+  async pass(bytes: number): Promise<void> {
+    const now = Date.now();
+    this.#free = Math.max(this.#free, now) + bytes / this.#bytesPerMs;
+    if (this.#free - now > 20) await sleep(this.#free - now);
+  }
+}
+
+/** SHA-256 of what the store really has. */
+export async function digestOf(volume: OpenVolume, throttle: Throttle): Promise<string> {
+  const hash = createHash('sha256');
+  const sink = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      hash.update(chunk);
+      throttle.pass(chunk.length).then(() => done(), done);
+    },
+  });
+  await volume.send(sink, 0, volume.size);
+  return hash.digest('hex');
+}

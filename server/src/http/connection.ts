@@ -17,6 +17,10 @@ interface Exchange {
 export function guardConnections(app: FastifyInstance): void {
   const server = app.server as Server;
   const current = new WeakMap<Socket, Exchange>();
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
 
   server.on('timeout', (socket: Socket) => {
     const exchange = current.get(socket);
@@ -31,8 +35,19 @@ export function guardConnections(app: FastifyInstance): void {
 
   app.addHook('onRequest', async (request, reply) => {
     current.set(request.raw.socket, { request: request.raw, response: reply.raw });
-    reply.raw.once('finish', () => drain(request.raw));
+    reply.raw.once('finish', () => {
+      drain(request.raw);
+      // Node ends what is idle when it closes; what becomes idle afterwards would be waited for.
+      if (closing) endAfter(request.raw);
+    });
   });
+
+  const endAfter = (request: IncomingMessage) => {
+    const isLast = () => current.get(request.socket)?.request === request;
+    const end = () => isLast() && request.socket.destroySoon();
+    if (request.complete) end();
+    else request.once('end', end);
+  };
 }
 
 const awaitsContinue = new WeakSet<IncomingMessage>();

@@ -43,6 +43,8 @@ export class VolumeLanes {
   readonly #handle: VolumeHandler;
   readonly #idleMs: number;
   readonly #lanes = new Set<Lane>();
+  /** Connections that have not said anything yet. */
+  readonly #silent = new Set<Socket>();
   #closing = false;
 
   /** Stands between the listening server and its own handling of connections. */
@@ -64,15 +66,25 @@ export class VolumeLanes {
   close(): void {
     this.#closing = true;
     for (const lane of this.#lanes) lane.endIfIdle();
+    for (const socket of this.#silent) socket.destroy();
   }
 
   /** Looks at the first bytes of a connection and decides who reads it. */
   #meet(socket: OpenSocket): void {
     const drop = () => socket.destroy();
+    const forget = () => this.#silent.delete(socket);
+    if (this.#closing) {
+      drop();
+      return;
+    }
+    this.#silent.add(socket);
+    socket.once('close', forget);
     socket.on('error', drop);
     socket.once('end', drop);
     socket.setTimeout(this.#idleMs, drop);
     socket.once('data', (bytes: Buffer) => {
+      forget();
+      socket.off('close', forget);
       socket.off('error', drop);
       socket.off('end', drop);
       socket.setTimeout(0);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { headers, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FileRow } from '../metadata/files.ts';
@@ -44,6 +45,7 @@ export async function sendVolume(
       ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${volume.size}` } : {}),
     });
     if (request.method !== 'HEAD' && end > start) {
+      if (!(await hasTurn(response))) return;
       try {
         await volume.send(response, start, end);
       } catch (error) {
@@ -57,4 +59,24 @@ export async function sendVolume(
   } finally {
     await volume.close();
   }
+}
+
+/**
+ * A request that came behind another one on its connection is answered after that one. What is written before never
+ * ends when the client goes away meanwhile, so nothing is. False: it went away.
+ */
+async function hasTurn(response: ServerResponse): Promise<boolean> {
+  const connection = response.req.socket;
+  while (!response.socket && !connection.destroyed) {
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        response.off('socket', go);
+        connection.off('close', go);
+        resolve();
+      };
+      response.once('socket', go);
+      connection.once('close', go);
+    });
+  }
+  return !connection.destroyed;
 }

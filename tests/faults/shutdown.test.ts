@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  assertOk,
+  begin,
+  complete,
+  eventually,
+  makeFile,
+  putAll,
+  putVolume,
+  received,
+  register,
+  Service,
+  type User,
+  upload,
+} from '../harness/index.ts';
+import { killWorker, openFilesOf, servingWorker, workersAnswer } from './processes.ts';
+import { SlowClient } from './slow-client.ts';
+
+const MIB = 1024 * 1024;
+const service = new Service({ env: { SZ_SHUTDOWN_GRACE: '10' } });
+let user: User;
+
+before(async () => {
+  await service.start();
+  user = await register(service);
+});
+after(() => service.stop());
+
+async function connects(): Promise<boolean> {
+  try {
+    (await SlowClient.connect(service)).destroy();
+    return true;
+  } catch {
+    // Refused, which is the answer.
+    return false;
+  }
+}
+
+test('SIGTERM: requests under way finish, new connections are refused, the exit code is 0', async () => {
+  const large = await upload(user, makeFile([24 * MIB]));
+  const file = makeFile([3 * MIB, 1000]);
+  const transferId = await begin(user, file);
+  const [first] = file.volumes;
+  const put = await SlowClient.put(user, transferId, 1, first!.length, first!.subarray(0, MIB));
+  const get = await SlowClient.get(user, large.fileId, 1);
+  const idle = await SlowClient.connect(service);
+  await sleep(200);
+
+  const stopped = service.terminate();
+  await eventually(async () => assert.equal(await connects(), false, 'a new connection was taken'));
+  await put.send(first!.subarray(MIB, 2 * MIB));
+  await sleep(100);
+  await put.send(first!.subarray(2 * MIB));
+  assert.equal((await put.answer()).status, 200);
+  const got = await get.answer();
+  assert.equal(got.status, 200);
+  assert.ok(got.body.equals(large.file.volumes[0]!), 'the download was cut');
+  const finishedAt = Date.now();
+  // Asserts the exit code.
+  await stopped;
+  assert.ok(Date.now() - finishedAt < 3000, 'it waited for connections that had nothing more to say');
+  assert.equal(idle.closed, true);
+
+  await service.start();
+  assert.deepEqual(await received(user, transferId), [1], 'the volume that was acknowledged');
+  assertOk(await putVolume(user, transferId, 2, file.volumes[1]!));
+  assertOk(await complete(user, transferId));
+});
+
+test('a client that stalls holds the end no longer than SZ_SHUTDOWN_GRACE', async () => {
+  await service.restart({ env: { SZ_SHUTDOWN_GRACE: '1' } });
+  const file = makeFile([3 * MIB]);
+  const transferId = await begin(user, file);
+  const [bytes] = file.volumes;
+  const stalled = await SlowClient.put(user, transferId, 1, bytes!.length, bytes!.subarray(0, MIB));
+  await sleep(200);
+  const startedAt = Date.now();
+  await service.terminate();
+  const took = Date.now() - startedAt;
+  assert.ok(took >= 900 && took < 4000, `${took} ms`);
+  stalled.destroy();
+  await service.start();
+  assert.deepEqual(await received(user, transferId), []);
+});
+
+test('a second service on the same data folder is refused with a line that says why', async () => {
+  class Second extends Service {
+    override get data(): string {
+      return service.data;
+    }
+  }
+  const second = new Second();
+  assert.equal(await second.startAndFail(), 1);
+  const lines = second.log.trim().split('\n');
+  assert.equal(lines.length, 1, second.log);
+  assert.match(lines[0]!, /SZ_DATA.*in use by another szafa/);
+  assertOk(await user.get('/api/auth/me'));
+  await second.stop();
+});
+
+test('it starts again in less than two seconds', async (t) => {
+  const times: number[] = [];
+  // A machine that is busy with something else gives the service only its share.
+  const limit = 2000 * Math.max(1, loadavg()[0]! / availableParallelism());
+  for (let tries = 0; tries < 3 && !times.some((time) => time < limit); tries++) {
+    await service.terminate();
+    const startedAt = Date.now();
+    await service.start();
+    times.push(Date.now() - startedAt);
+  }
+  t.diagnostic(`${times.join(', ')} ms, at most ${Math.round(limit)}`);
+  assert.ok(Math.min(...times) < limit, `${times.join(', ')} ms, at most ${Math.round(limit)}`);
+});
+
+test('a worker that dies takes only its own connections along, and is replaced', async () => {
+  const workers = await workersAnswer(service, 2);
+  const large = await upload(user, makeFile([16 * MIB]));
+  const file = makeFile(Array.from({ length: 4 }, () => 2 * MIB));
+  const transferId = await begin(user, file);
+  const clients: { client: SlowClient; finish: () => Promise<void>; worker: number }[] = [];
+  for (const [at, bytes] of file.volumes.entries()) {
+    const put = await SlowClient.put(user, transferId, at + 1, bytes.length, bytes.subarray(0, MIB));
+    const get = await SlowClient.get(user, large.fileId, 1);
+    clients.push(
+      {
+        client: put,
+        finish: () => put.send(bytes.subarray(MIB)),
+        worker: await servingWorker(service, put.socket.localPort!),
+      },
+      {
+        client: get,
+        finish: async () => get.read(),
+        worker: await servingWorker(service, get.socket.localPort!),
+      },
+    );
+  }
+  const [victim] = workers;
+  const spared = clients.filter(({ worker }) => worker !== victim);
+  assert.ok(spared.length > 0 && spared.length < clients.length, 'connections are spread over the workers');
+  killWorker(victim!);
+  for (const { client, finish } of spared) {
+    await finish();
+    assert.equal((await client.answer()).status, 200);
+  }
+  for (const { client, worker } of clients) {
+    client.read();
+    if (worker === victim) await eventually(async () => assert.ok(client.closed));
+    client.destroy();
+  }
+  assert.equal((await workersAnswer(service, 2)).includes(victim!), false);
+  await putAll(user, transferId, file);
+  assertOk(await complete(user, transferId));
+});
+
+test('descriptors are closed when a client goes away, also with requests in the queue', async () => {
+  const { fileId } = await upload(user, makeFile([24 * MIB]));
+  const clients = await Promise.all(Array.from({ length: 6 }, () => SlowClient.get(user, fileId, 1)));
+  // A second request behind the first one: its answer waits in the service and never begins.
+  for (const client of clients) client.head('GET', `/api/files/${fileId}/chunk/1`, user.token);
+  await sleep(300);
+  for (const client of clients) client.destroy();
+  await eventually(async () => {
+    for (const pid of await workersAnswer(service, 2)) {
+      assert.deepEqual(openFilesOf(pid, join(service.data, 'volumes')), [], 'a volume is still open');
+    }
+  }, 8000);
+});

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { close, fchmod, fsync, ftruncate, futimes, open, write } from 'node:fs';
+import { close, constants, fchmod, fsync, ftruncate, futimes, open, write } from 'node:fs';
 import { link, lstat, open as openHandle, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,10 +46,8 @@ export async function downloadToFile(
   if (!options.overwrite) await refuseExisting(target);
   const part = partOf(target, remote);
   const record = new DownloadRecord(remote, part, options.journal);
-  const fd = await openAsync(part, 'a', 0o600).then(async (created) => {
-    await closeAsync(created);
-    return openAsync(part, 'r+');
-  });
+  // In a folder that others share, a link must not lead the plaintext elsewhere.
+  const fd = await openAsync(part, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   let keep = false;
   try {
     const digests = await record.verified();

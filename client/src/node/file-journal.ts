@@ -50,18 +50,24 @@ export function fileRings(folder: string, server: string): (username: string) =>
       .digest('hex')
       .slice(0, 32);
     const path = join(folder, `rings-${id}.json`);
+    const load = async (): Promise<KnownRing[]> => {
+      const bytes = await readIfThere(path);
+      if (!bytes) return [];
+      try {
+        const rings: unknown = JSON.parse(Buffer.from(bytes).toString());
+        return Array.isArray(rings) ? (rings as KnownRing[]) : [];
+      } catch {
+        return []; // a damaged cache: the files themselves carry their rings
+      }
+    };
     return {
-      async load() {
-        const bytes = await readIfThere(path);
-        if (!bytes) return [];
-        try {
-          const rings: unknown = JSON.parse(Buffer.from(bytes).toString());
-          return Array.isArray(rings) ? (rings as KnownRing[]) : [];
-        } catch {
-          return []; // a damaged cache: the files themselves carry their rings
-        }
+      load,
+      async save(rings) {
+        // Another process may have found a ring meanwhile; what was known stays known.
+        const mine = new Set(rings.map(({ ring }) => JSON.stringify(ring)));
+        const others = (await load()).filter(({ ring }) => !mine.has(JSON.stringify(ring)));
+        await writeWhole(path, JSON.stringify([...rings, ...others]));
       },
-      save: (rings) => writeWhole(path, JSON.stringify(rings)),
     };
   };
 }

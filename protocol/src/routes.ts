@@ -266,6 +266,13 @@ const table = {
     open: true,
     responses: { 200: Type.Object({ ok }), 503: ErrorBody },
   },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    summary: "The node's numbers for Prometheus; only with the system token",
+    tag: 'Service',
+    responses: { 200: 'text in the format of Prometheus', 403: ErrorBody, 503: ErrorBody },
+  },
   openapi: {
     method: 'GET',
     path: '/openapi.json',

@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger';
 import {
+  ADMIN,
   type Credentials,
   cleanDirName,
   type DirTarget,
@@ -27,6 +28,7 @@ import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
+import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
@@ -34,6 +36,8 @@ import { volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
 import { type Log, shortened } from './log.ts';
 import type { Metadata } from './metadata/metadata.ts';
+import { CONTENT_TYPE } from './metrics/gathering.ts';
+import type { Metrics } from './metrics/registry.ts';
 import { StreamBody } from './volumes/body.ts';
 import type { VolumeStore } from './volumes/store.ts';
 
@@ -46,6 +50,9 @@ export interface Services {
   files: Files;
   transfers: Transfers;
   pulls: Pulls;
+  metrics: Metrics;
+  /** The numbers of all processes of this node, as text. */
+  gathered: () => Promise<string>;
 }
 
 declare module 'fastify' {
@@ -66,6 +73,8 @@ function handlers({
   files,
   transfers,
   pulls,
+  metrics,
+  gathered,
 }: Services): Record<RouteName, Handler> {
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
@@ -129,7 +138,7 @@ function handlers({
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
       const found = await files.openVolume(file_id, volumeNumber(idx), user(request), whole);
-      await sendVolume(request, reply, found);
+      metrics.add('szafa_volume_bytes_total', { direction: 'out' }, await sendVolume(request, reply, found));
       return reply;
     },
     init: async (request) => ({ transfer_id: await transfers.init(request.body as InitBody, user(request)) }),
@@ -165,6 +174,10 @@ function handlers({
         throw new ServiceError(503, 'a store does not answer', { cause });
       }
       return { ok: true };
+    },
+    metrics: async (request, reply) => {
+      if (user(request) !== ADMIN) throw new ServiceError(403, 'only the system token may see this');
+      return reply.type(CONTENT_TYPE).send(await gathered());
     },
     openapi: async (request) => request.server.swagger(),
     docs: async (request, reply) => {
@@ -216,7 +229,11 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
-  app.addHook('onResponse', async (request, reply) => logRequest(request, reply));
+  app.addHook('onResponse', async (request, reply) => {
+    countRequest(services.metrics, request, reply);
+    logRequest(request, reply);
+  });
+  app.addHook('onError', async (_request, _reply, error) => countFault(services.metrics, error));
   for (const schema of namedSchemas()) app.addSchema(schema);
   await app.register(swagger, openapiInfo);
 

@@ -134,6 +134,11 @@ export const settings = {
   SZ_SHUTDOWN_GRACE: setting('Seconds that requests under way get to finish at SIGTERM', '30', (text) =>
     whole(text, 0, 3600),
   ),
+  SZ_METRICS_PORT: {
+    about: 'Port on SZ_HOST where GET /metrics needs no token; without it, it needs the system token',
+    shown: 'none',
+    read: (text) => (text === undefined ? undefined : whole(text, 1, 65535)),
+  } as Setting<number | undefined>,
   SZ_LOG: setting('Least level of the log: debug, info, warn, error or silent', 'info', (text) =>
     oneOf(text, 'debug', 'info', 'warn', 'error', 'silent'),
   ),
@@ -164,6 +169,7 @@ export interface Config {
   trustProxy: Cidrs;
   idleMs: number;
   shutdownMs: number;
+  metricsPort: number | undefined;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -205,6 +211,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     trustProxy: get('SZ_TRUST_PROXY'),
     idleMs: get('SZ_IDLE_TIMEOUT') * 1000,
     shutdownMs: get('SZ_SHUTDOWN_GRACE') * 1000,
+    metricsPort: get('SZ_METRICS_PORT'),
     logLevel: get('SZ_LOG'),
   };
 }

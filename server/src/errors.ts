@@ -26,18 +26,24 @@ export class DetailError extends ServiceError {
 /** The receiver does not take the volume: 409. */
 export class VolumeRejected extends ServiceError {
   override name = 'VolumeRejected';
+  readonly reason: 'state' | 'number' | 'size' | 'digest';
 
-  constructor(message: string) {
+  constructor(reason: VolumeRejected['reason'], message: string) {
     super(409, message);
+    this.reason = reason;
   }
 }
 
 /** A store that is not on this machine does not answer; the same request may succeed later. */
 export class StoreUnavailable extends ServiceError {
   override name = 'StoreUnavailable';
+  readonly store: 'database' | 'volumes';
 
-  constructor(message: string, cause: unknown) {
-    super(503, message, { cause });
+  constructor(store: 'database' | 'volumes', cause: unknown) {
+    super(503, store === 'database' ? 'the database does not answer' : 'the volume store does not answer', {
+      cause,
+    });
+    this.store = store;
   }
 }
 

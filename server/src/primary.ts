@@ -8,6 +8,8 @@ import { newToken } from './domain/ids.ts';
 import { Sweeper } from './domain/sweeper.ts';
 import { StoreUnavailable } from './errors.ts';
 import type { Log } from './log.ts';
+import { Gatherer } from './metrics/gathering.ts';
+import { poolSamples, storeSamples } from './metrics/node.ts';
 import {
   discardUnfinished,
   isShared,
@@ -47,6 +49,13 @@ export async function runPrimary(config: Config): Promise<void> {
     await services.metadata.pulls.abandon(processName);
     await sweeper.finishStoring();
   });
+  const swept = { at: 0 };
+  const gatherer = new Gatherer(async () => ({
+    ...services.metrics.snapshot(poolSamples(services.metadata.load)),
+    // Without the database the rest is worth the more.
+    ...(await storeSamples(services.metadata).catch(() => ({}))),
+    szafa_sweep_success_timestamp_seconds: swept.at / 1000,
+  }));
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -55,11 +64,12 @@ export async function runPrimary(config: Config): Promise<void> {
     });
   }
   const url = await workers.start();
+  if (config.metricsPort !== undefined) await gatherer.listen(config.host, config.metricsPort);
   log.info(`szafa listens on ${url}`);
   log.info(`data folder: ${config.dataFolder}`);
   log.info(`system token: ${tokenPlace}`);
 
-  const sweeping = sweepUntil(stop.signal, sweeper, right, services);
+  const sweeping = sweepUntil(stop.signal, sweeper, right, { ...services, swept });
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await Promise.all([workers.stop(), sweeping]);
   await right.release();
@@ -110,11 +120,13 @@ async function sweepUntil(
   stop: AbortSignal,
   sweeper: Sweeper,
   right: SweepRight,
-  { config, log, pulls }: Services,
+  { config, log, pulls, swept }: Pick<Services, 'config' | 'log' | 'pulls'> & { swept: { at: number } },
 ): Promise<void> {
   const round = async () => {
     await pulls.reclaim();
-    if (await right.held()) await sweeper.sweep();
+    const ours = await right.held();
+    if (ours) await sweeper.sweep();
+    swept.at = ours ? Date.now() : 0;
   };
   while (!stop.aborted) {
     await round().catch((err: unknown) => log.error({ err }, 'sweeping failed; it is tried again'));

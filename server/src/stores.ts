@@ -14,6 +14,7 @@ import type { PostgresStore } from './metadata/postgres.ts';
 import { migrate } from './metadata/schema.ts';
 import type { Lock, SqlStore } from './metadata/sql.ts';
 import { SqliteStore } from './metadata/sqlite.ts';
+import { Metrics } from './metrics/registry.ts';
 import { S3Client, S3Error } from './s3/client.ts';
 import { FolderStore } from './volumes/folder.ts';
 import { S3Store } from './volumes/s3.ts';
@@ -47,7 +48,7 @@ export function openVolumes(config: Config, processName: string): VolumeStore {
 }
 
 /** The composition root: the only file that names the engines. */
-export async function openServices(config: Config, processName: string): Promise<Services> {
+export async function openServices(config: Config, processName: string): Promise<Omit<Services, 'gathered'>> {
   const log = createLog(config.logLevel);
   const metadata = new Metadata(await openDatabase(config));
   const volumes = openVolumes(config, processName);
@@ -56,7 +57,8 @@ export async function openServices(config: Config, processName: string): Promise
   const files = new Files(metadata, volumes, config);
   const transfers = new Transfers(metadata, volumes, config);
   const pulls = new Pulls({ metadata, volumes, transfers, config, runner: processName });
-  return { config, log, metadata, volumes, accounts, files, transfers, pulls };
+  const metrics = new Metrics();
+  return { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics };
 }
 
 /** What must be there before any process opens the stores; and whether they can be used at all. */

@@ -1,11 +1,14 @@
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
+import { Gathered } from './metrics/gathering.ts';
+import { poolSamples } from './metrics/node.ts';
 import { openServices } from './stores.ts';
 
 /** Serves requests until the primary says `stop`; in-flight requests finish. */
 export async function runWorker(config: Config): Promise<void> {
   const services = await openServices(config, process.env['SZAFA_PROCESS']!);
-  const app = await createApp(services);
+  const gathered = new Gathered(() => services.metrics.snapshot(poolSamples(services.metadata.load)));
+  const app = await createApp({ ...services, gathered: () => gathered.text() });
   // Ctrl-C reaches every process of the terminal; only the primary acts on it.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);

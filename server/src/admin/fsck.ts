@@ -33,6 +33,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
     if (options.repair) await mendUsage(pair.sql, owner);
     report.problem('accounts with wrong sums', { owner }, options.repair);
   }
+  if (report.problems === 0) await pair.metadata.marks.set('fsck', options.now ?? Date.now());
 }
 
 async function checkFile(

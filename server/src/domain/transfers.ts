@@ -76,13 +76,13 @@ export class Transfers {
   ): Promise<void> {
     const transfer = await this.find(transferId);
     if (transfer.status === 'storing' || transfer.status === 'done') {
-      throw new VolumeRejected('the transfer is complete');
+      throw new VolumeRejected('state', 'the transfer is complete');
     }
     const inRange = Number.isInteger(idx) && idx >= 1 && idx <= transfer.chunk_count;
     const volume = inRange ? await this.#metadata.files.volume(transfer.file_id, idx) : undefined;
-    if (!volume) throw new VolumeRejected(`volume number is not in 1..${transfer.chunk_count}`);
+    if (!volume) throw new VolumeRejected('number', `volume number is not in 1..${transfer.chunk_count}`);
     if (announced !== undefined && announced !== volume.size) {
-      throw new VolumeRejected(`volume has ${announced} bytes instead of ${volume.size}`);
+      throw new VolumeRejected('size', `volume has ${announced} bytes instead of ${volume.size}`);
     }
     await requireSpace(this.#volumes, this.#settings, volume.size);
     begin();

@@ -3,13 +3,14 @@ import { routes } from '@szafa/protocol';
 import type { Services } from '../app.ts';
 import { shortened } from '../log.ts';
 import { describe, logFault } from './errors.ts';
+import { countFault, countReceived } from './metrics.ts';
 import { urlOf } from './schemas.ts';
 import { type Answer, BrokenOff, type VolumeHandler } from './volume-lane.ts';
 
 const url = urlOf(routes.writeVolume);
 
 /** PUT of a volume along the fast lane: the same checks, answers and log lines as the route has. */
-export function volumeHandler({ accounts, transfers, config, log }: Services): VolumeHandler {
+export function volumeHandler({ accounts, transfers, config, log, metrics }: Services): VolumeHandler {
   return async (head, body, begin, remote) => {
     const startedAt = performance.now();
     let user: string | undefined;
@@ -18,9 +19,11 @@ export function volumeHandler({ accounts, transfers, config, log }: Services): V
       const caller = await accounts.identify(head.authorization);
       user = caller.username;
       await transfers.receive(head.transferId, head.idx, body, head.length, begin);
+      countReceived(metrics, head.length);
       answer = { status: 200, reason: 'OK', body: { ok: true } };
     } catch (error) {
       const { status, body } = describe(error);
+      countFault(metrics, error);
       // 499, as others log it: the client went away, nobody is answered.
       if (!(error instanceof BrokenOff)) logFault(log, error, status);
       answer = {
@@ -32,11 +35,13 @@ export function volumeHandler({ accounts, transfers, config, log }: Services): V
     const client = config.trustProxy.contains(remote)
       ? head.forwardedFor?.split(',').at(-1)?.trim()
       : undefined;
+    const ms = performance.now() - startedAt;
+    metrics.request(url, 'PUT', answer.status, ms);
     log.info({
       method: 'PUT',
       route: url,
       status: answer.status,
-      ms: Math.round((performance.now() - startedAt) * 10) / 10,
+      ms: Math.round(ms * 10) / 10,
       ...(user ? { user } : {}),
       transfer: shortened(head.transferId),
       volume: String(head.idx),

@@ -5,12 +5,12 @@ import type { FileRow } from '../metadata/files.ts';
 import type { OpenVolume } from '../volumes/store.ts';
 import { matchesTag, parseRange } from './ranges.ts';
 
-/** Sends one volume, or the part of it that was asked for, straight from the store to the socket. */
+/** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
 export async function sendVolume(
   request: FastifyRequest,
   reply: FastifyReply,
   found: { file: FileRow; sha256: string; volume: OpenVolume },
-): Promise<void> {
+): Promise<number> {
   const { file, sha256, volume } = found;
   const tag = `"${sha256}"`;
   const common = {
@@ -25,7 +25,7 @@ export async function sendVolume(
     if (matchesTag(request.headers['if-none-match'], tag)) {
       reply.hijack();
       reply.raw.writeHead(304, common).end();
-      return;
+      return 0;
     }
     const condition = request.headers['if-range'];
     const wanted = condition === undefined || condition === tag ? request.headers.range : undefined;
@@ -33,7 +33,7 @@ export async function sendVolume(
     if (range === 'unsatisfiable') {
       reply.headers({ ...common, 'content-range': `bytes */${volume.size}` });
       reply.code(416).send({ error: `the volume has ${volume.size} bytes` });
-      return;
+      return 0;
     }
     const { start, end } = range ?? { start: 0, end: volume.size };
     reply.hijack();
@@ -45,17 +45,18 @@ export async function sendVolume(
       ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${volume.size}` } : {}),
     });
     if (request.method !== 'HEAD' && end > start) {
-      if (!(await hasTurn(response))) return;
+      if (!(await hasTurn(response))) return 0;
       try {
         await volume.send(response, start, end);
       } catch (error) {
         // The length is announced already: a broken connection is the only way left to say that bytes are missing.
         request.log.warn({ err: error }, 'volume was not sent whole');
         response.destroy();
-        return;
+        return 0;
       }
     }
     response.end();
+    return request.method === 'HEAD' ? 0 : end - start;
   } finally {
     await volume.close();
   }

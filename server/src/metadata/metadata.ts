@@ -2,8 +2,9 @@ import { Accounts } from './accounts.ts';
 import { Dirs } from './dirs.ts';
 import { Files } from './files.ts';
 import { Garbage } from './garbage.ts';
+import { Marks } from './marks.ts';
 import { Pulls } from './pulls.ts';
-import type { SqlStore } from './sql.ts';
+import type { PoolLoad, SqlStore } from './sql.ts';
 import { Transfers } from './transfers.ts';
 import { usageOf } from './usage.ts';
 
@@ -13,6 +14,7 @@ export class Metadata {
   readonly dirs: Dirs;
   readonly files: Files;
   readonly garbage: Garbage;
+  readonly marks: Marks;
   readonly pulls: Pulls;
   readonly transfers: Transfers;
   readonly #sql: SqlStore;
@@ -23,12 +25,18 @@ export class Metadata {
     this.dirs = new Dirs(sql);
     this.files = new Files(sql);
     this.garbage = new Garbage(sql);
+    this.marks = new Marks(sql);
     this.pulls = new Pulls(sql);
     this.transfers = new Transfers(sql);
   }
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
     return usageOf(this.#sql, caller);
+  }
+
+  /** Connections, where the engine has a pool of them. */
+  get load(): PoolLoad | undefined {
+    return this.#sql.load;
   }
 
   async ping(): Promise<void> {

@@ -47,6 +47,8 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE pulls (
       transfer_id TEXT PRIMARY KEY, runner TEXT NOT NULL, lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
   ],
+  // When something last happened that is watched from outside.
+  () => ['CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)'],
 ];
 
 export async function migrate(sql: Sql): Promise<void> {

@@ -36,7 +36,15 @@ export class StorageFault extends Error {
   }
 }
 
+export interface PoolLoad {
+  total: number;
+  idle: number;
+  /** Requests that wait for a connection. */
+  waiting: number;
+}
+
 export interface SqlStore extends Sql {
+  readonly load?: PoolLoad;
   /** Once before the first use by a service: what the engine needs, and whether it can be trusted. */
   prepare?(): Promise<void>;
   /** After rows were inserted with numbers of their own: new ones get higher numbers. */

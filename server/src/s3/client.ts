@@ -66,7 +66,7 @@ export function translate(error: unknown): unknown {
   if (error instanceof S3Error && error.code === 'QuotaExceeded') {
     return new ServiceError(507, 'the store is full', { cause: error });
   }
-  return isTransient(error) ? new StoreUnavailable('the volume store does not answer', error) : error;
+  return isTransient(error) ? new StoreUnavailable('volumes', error) : error;
 }
 
 class Silence extends Error {

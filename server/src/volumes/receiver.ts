@@ -90,7 +90,7 @@ class Reception implements Sink {
     this.#received += count;
     this.#filled += count;
     if (this.#received > this.#volume.size) {
-      throw new VolumeRejected(`volume is longer than ${this.#volume.size} bytes`);
+      throw new VolumeRejected('size', `volume is longer than ${this.#volume.size} bytes`);
     }
     if (this.#filled < this.#segments[this.#current]!.length) return undefined;
     this.#flush();
@@ -104,14 +104,14 @@ class Reception implements Sink {
 
   async verify(): Promise<void> {
     if (this.#received !== this.#volume.size) {
-      throw new VolumeRejected(`volume has ${this.#received} bytes instead of ${this.#volume.size}`);
+      throw new VolumeRejected('size', `volume has ${this.#received} bytes instead of ${this.#volume.size}`);
     }
     if (this.#filled > 0) this.#flush();
     // All have ended before the descriptor is closed, also when one has failed.
     await this.settled();
     await Promise.all(this.#writes);
     if (this.#hash.digest('hex') !== this.#volume.sha256) {
-      throw new VolumeRejected('SHA-256 of the volume differs from its specification');
+      throw new VolumeRejected('digest', 'SHA-256 of the volume differs from its specification');
     }
     if (this.#written !== this.#volume.size) await truncate(this.#fd, this.#volume.size);
   }

@@ -73,7 +73,7 @@ class Upload implements Sink {
     this.#received += count;
     this.#filled += count;
     const { size } = this.#volume;
-    if (this.#received > size) throw new VolumeRejected(`volume is longer than ${size} bytes`);
+    if (this.#received > size) throw new VolumeRejected('size', `volume is longer than ${size} bytes`);
     const segment = this.#segments[this.#current]!;
     if (this.#filled < segment.length) return undefined;
     if (this.#received < size) this.#flush();
@@ -88,12 +88,12 @@ class Upload implements Sink {
   async finish(): Promise<void> {
     const { size, sha256 } = this.#volume;
     if (this.#received !== size) {
-      throw new VolumeRejected(`volume has ${this.#received} bytes instead of ${size}`);
+      throw new VolumeRejected('size', `volume has ${this.#received} bytes instead of ${size}`);
     }
     clearInterval(this.#trickle);
     const rest = this.#held ?? this.#segments[this.#current]!.subarray(this.#flushed, this.#filled);
     if (this.#hash.update(rest).digest('hex') !== sha256) {
-      throw new VolumeRejected('SHA-256 of the volume differs from its specification');
+      throw new VolumeRejected('digest', 'SHA-256 of the volume differs from its specification');
     }
     if (!this.#request) {
       // All of it is still here, so it may be tried again.

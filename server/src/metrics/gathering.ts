@@ -1,0 +1,103 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { ServiceError } from '../errors.ts';
+import { render, type Samples } from './registry.ts';
+
+/** A process that is too busy to answer in this time is left out. */
+const GATHER_MS = 2000;
+
+type Message =
+  | { metrics: 'count'; id: number }
+  | { metrics: 'counted'; id: number; samples: Samples }
+  | { metrics: 'show'; id: number }
+  | { metrics: 'shown'; id: number; text: string };
+
+function isOurs(message: unknown): message is Message {
+  return typeof message === 'object' && message !== null && 'metrics' in message;
+}
+
+/** The primary's side: asks every worker, adds its own, and gives the sum to whoever wants it. */
+export class Gatherer {
+  readonly #own: () => Promise<Samples>;
+  readonly #waiting = new Map<number, (samples: Samples) => void>();
+  #last = 0;
+
+  constructor(own: () => Promise<Samples>) {
+    this.#own = own;
+    cluster.on('message', (worker: Worker, message: unknown) => {
+      if (!isOurs(message)) return;
+      if (message.metrics === 'counted') this.#waiting.get(message.id)?.(message.samples);
+      if (message.metrics === 'show') void this.#answer(worker, message.id);
+    });
+  }
+
+  async text(): Promise<string> {
+    const workers = Object.values(cluster.workers ?? {}) as Worker[];
+    const parts = await Promise.all([this.#own(), ...workers.map((worker) => this.#ask(worker))]);
+    return render(parts);
+  }
+
+  /** On a port of its own, for whoever can reach it; off unless it is configured. */
+  async listen(host: string, port: number): Promise<void> {
+    const server = createServer((_request, response) => {
+      this.text().then(
+        (text) => response.writeHead(200, { 'content-type': CONTENT_TYPE }).end(text),
+        () => response.writeHead(503).end(),
+      );
+    });
+    server.listen(port, host).unref();
+    await once(server, 'listening');
+  }
+
+  async #answer(worker: Worker, id: number): Promise<void> {
+    const text = await this.text().catch(() => '');
+    if (worker.isConnected()) worker.send({ metrics: 'shown', id, text } satisfies Message);
+  }
+
+  #ask(worker: Worker): Promise<Samples> {
+    const id = ++this.#last;
+    return new Promise<Samples>((resolve) => {
+      const done = (samples: Samples) => {
+        clearTimeout(late);
+        this.#waiting.delete(id);
+        resolve(samples);
+      };
+      const late = setTimeout(() => done({}), GATHER_MS);
+      this.#waiting.set(id, done);
+      if (worker.isConnected()) worker.send({ metrics: 'count', id } satisfies Message);
+    });
+  }
+}
+
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** A worker's side: gives its own numbers, and can ask for those of the node. */
+export class Gathered {
+  readonly #waiting = new Map<number, (text: string) => void>();
+  #last = 0;
+
+  constructor(own: () => Samples) {
+    process.on('message', (message: unknown) => {
+      if (!isOurs(message)) return;
+      if (message.metrics === 'count') {
+        process.send?.({ metrics: 'counted', id: message.id, samples: own() } satisfies Message);
+      }
+      if (message.metrics === 'shown') this.#waiting.get(message.id)?.(message.text);
+    });
+  }
+
+  async text(): Promise<string> {
+    const id = ++this.#last;
+    const text = await new Promise<string>((resolve) => {
+      const late = setTimeout(() => resolve(''), 2 * GATHER_MS);
+      this.#waiting.set(id, (shown) => {
+        clearTimeout(late);
+        resolve(shown);
+      });
+      process.send?.({ metrics: 'show', id } satisfies Message);
+    }).finally(() => this.#waiting.delete(id));
+    if (text === '') throw new ServiceError(503, 'the numbers could not be gathered');
+    return text;
+  }
+}

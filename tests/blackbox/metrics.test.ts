@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import { freePort } from '../engines/daemon.ts';
+import {
+  admin,
+  assertDetail,
+  assertError,
+  begin,
+  makeFile,
+  putVolume,
+  readVolume,
+  send,
+  sharedUser,
+  upload,
+  useService,
+  withService,
+} from '../harness/index.ts';
+
+const service = useService();
+
+/** Every series with its value. */
+function parse(text: string): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const line of text.trim().split('\n')) {
+    if (line.startsWith('#')) continue;
+    const cut = line.lastIndexOf(' ');
+    found.set(line.slice(0, cut), Number(line.slice(cut + 1)));
+  }
+  return found;
+}
+
+async function metrics(): Promise<Map<string, number>> {
+  const answer = await admin(service).get(pathOf('metrics'));
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(String(answer.headers['content-type']), /^text\/plain; version=0\.0\.4/);
+  return parse(answer.text);
+}
+
+test('metrics need the system token', async () => {
+  assertDetail(await service.call({ path: pathOf('metrics') }), 401);
+  assertError(await (await sharedUser(service)).get(pathOf('metrics')), 403);
+});
+
+test('metrics count over all workers: requests, bytes, rejected volumes, transfers', async () => {
+  const user = await sharedUser(service);
+  const before = await metrics();
+  const grown = (after: Map<string, number>, key: string) => (after.get(key) ?? 0) - (before.get(key) ?? 0);
+  for (let round = 0; round < 10; round++) await user.get(pathOf('me'));
+  const { fileId } = await upload(user, makeFile([3000, 500]));
+  assert.equal((await readVolume(user, fileId, 1)).status, 200);
+  const wrong = makeFile([100]);
+  const transferId = await begin(user, wrong);
+  assertError(await putVolume(user, transferId, 1, Buffer.alloc(100)), 409);
+  assertError(await putVolume(user, transferId, 1, Buffer.alloc(99)), 409);
+  assertError(await putVolume(user, transferId, 2, Buffer.alloc(99)), 409);
+
+  const after = await metrics();
+  assert.equal(grown(after, 'szafa_requests_total{route="/api/auth/me",method="GET",status="200"}'), 10);
+  assert.equal(grown(after, 'szafa_request_seconds_count{route="/api/auth/me",method="GET"}'), 10);
+  assert.equal(grown(after, 'szafa_request_seconds_bucket{route="/api/auth/me",method="GET",le="+Inf"}'), 10);
+  assert.equal(grown(after, 'szafa_volume_bytes_total{direction="in"}'), 3500);
+  assert.equal(grown(after, 'szafa_volume_bytes_total{direction="out"}'), 3000);
+  for (const reason of ['digest', 'size', 'number']) {
+    assert.equal(grown(after, `szafa_volumes_rejected_total{reason="${reason}"}`), 1, reason);
+  }
+  assert.equal(grown(after, 'szafa_transfers{state="done"}'), 1);
+  assert.equal(grown(after, 'szafa_transfers{state="uploading"}'), 1);
+  assert.ok(after.get('szafa_process_resident_bytes')! > 10_000_000);
+  assert.ok(Math.abs(after.get('szafa_sweep_success_timestamp_seconds')! - Date.now() / 1000) < 60);
+});
+
+test('SZ_METRICS_PORT shows them without a token, on that port only', async () => {
+  const port = await freePort();
+  await withService({ env: { SZ_METRICS_PORT: String(port) } }, async (other) => {
+    const answer = await send(`http://127.0.0.1:${port}`, { path: '/metrics' });
+    assert.equal(answer.status, 200);
+    assert.ok(parse(answer.text).has('szafa_transfers{state="uploading"}'));
+    assertDetail(await other.call({ path: pathOf('metrics') }), 401);
+  });
+});

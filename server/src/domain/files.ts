@@ -1,6 +1,14 @@
 import { ADMIN } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { badDirectory, DetailError, isOsError, ServiceError, unknownFile, unknownVolume } from '../errors.ts';
+import {
+  badDirectory,
+  DetailError,
+  isOsError,
+  ServiceError,
+  StoreUnavailable,
+  unknownFile,
+  unknownVolume,
+} from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
@@ -82,7 +90,8 @@ export class Files {
     try {
       return await this.#copy(source, target);
     } catch (error) {
-      await this.#discard(target.fileId);
+      // Where an answer was lost the copy may be a file by now; if it is none, the sweeper finds it when its lease ends.
+      if (!(error instanceof StoreUnavailable)) await this.#discard(target.fileId);
       throw error;
     } finally {
       clearInterval(lease);

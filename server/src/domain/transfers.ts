@@ -15,6 +15,9 @@ type Settings = Pick<
   'maxVolumeBytes' | 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced' | 'transferTtlMs'
 >;
 
+/** Longest time between two signs of life of an upload that is under way. */
+const TOUCH_MS = 3_600_000;
+
 export class Transfers {
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
@@ -86,7 +89,19 @@ export class Transfers {
     }
     await requireSpace(this.#volumes, this.#settings, volume.size);
     begin();
-    await this.#volumes.put(transfer.file_id, volume, body);
+    // A volume that is still coming in keeps its transfer alive, however long it takes.
+    const alive = setInterval(
+      () => {
+        // A lost touch is made good by the next one.
+        this.#metadata.transfers.touch(transferId, this.#now()).catch(() => undefined);
+      },
+      Math.min(this.#settings.transferTtlMs / 4, TOUCH_MS),
+    );
+    try {
+      await this.#volumes.put(transfer.file_id, volume, body);
+    } finally {
+      clearInterval(alive);
+    }
   }
 
   async complete(transferId: string, caller: string): Promise<string> {

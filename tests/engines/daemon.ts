@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /** An engine's process: a child that a killed test run does not leave behind, with its output in a file. */
@@ -14,10 +14,10 @@ export class Daemon {
   ) {
     const { log, user, cwd, env = process.env } = options;
     const [program = '', ...args] = [...asUser(user), ...command];
-    this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd, env });
-    const file = createWriteStream(log, { flags: 'a' });
-    this.#child.stdout!.pipe(file, { end: false });
-    this.#child.stderr!.pipe(file, { end: false });
+    // Written by the process itself: a pipe through this one would stop it whenever this one is busy.
+    const file = openSync(log, 'a');
+    this.#child = spawn(program, args, { stdio: ['ignore', file, file], cwd, env });
+    closeSync(file);
     this.#exited = once(this.#child, 'exit');
   }
 

@@ -103,9 +103,8 @@ test('what the dead left is taken away by the living', async () => {
     for await (const { key } of s3.list('volumes/', { delimiter: '/' })) {
       const id = key.slice('volumes/'.length, -1);
       if (known.has(id)) continue;
-      const objects = await Array.fromAsync(s3.list(key));
-      const here = await Promise.all(objects.map((object) => s3.size(object.key)));
-      strange.push({ id, objects, here, spec: await s3.size(`groups/${id}.json`) });
+      // A gateway that was killed may leave a prefix in its index with nothing below it.
+      strange.push(...(await Array.fromAsync(s3.list(key))));
     }
     assert.deepEqual(strange, [], 'volumes that nobody knows');
     s3.close();

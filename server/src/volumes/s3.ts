@@ -148,7 +148,8 @@ export class S3Store implements VolumeStore {
       this.#client.list('volumes/', { delimiter: '/' }),
     ];
     for await (const { id, changedAt } of merged(sources)) {
-      yield { id, changedAt: Number.isNaN(changedAt) ? await this.#firstChange(id) : changedAt };
+      const time = Number.isNaN(changedAt) ? await this.#firstChange(id) : changedAt;
+      if (time !== undefined) yield { id, changedAt: time };
     }
   }
 
@@ -160,9 +161,10 @@ export class S3Store implements VolumeStore {
     await Array.fromAsync(this.#client.list('groups/', { limit: 1 }));
   }
 
-  async #firstChange(id: string): Promise<number> {
+  /** After a crash of its own a store may name a prefix below which there is nothing. */
+  async #firstChange(id: string): Promise<number | undefined> {
     const [first] = await Array.fromAsync(this.#client.list(keys.volumes(id), { limit: 1 }));
-    return first?.changedAt ?? Date.now();
+    return first?.changedAt;
   }
 
   async #volumes(id: string): Promise<(S3Object & { idx: number })[]> {

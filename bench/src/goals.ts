@@ -38,6 +38,7 @@ export function judge(results: Results): Goal[] {
     complete(results),
     ...flat(results),
     chunks(results),
+    ...scale(results),
     ...judgeClients(results.clients),
   ];
 }
@@ -121,4 +122,13 @@ function chunks({ chunks }: Results): Goal {
     many.putMs <= sameTime(one.putMs),
     `${one.putMs.toFixed(2)} -> ${many.putMs.toFixed(2)} ms`,
   );
+}
+
+function scale({ scale: results }: Results): Goal[] {
+  return results.map(({ question, unit, reference, measured, bound, detail }) => {
+    const value = measured / reference;
+    const [word, passed] = unit === 'ms' ? ['at most', value <= bound] : ['at least', value >= bound];
+    const figures = `${value.toFixed(2)} (${measured.toFixed(0)} / ${reference.toFixed(0)} ${unit})`;
+    return goal(`${question}: ${word} ${bound}`, passed, detail === '' ? figures : `${figures}, ${detail}`);
+  });
 }

@@ -5,6 +5,7 @@ import type { Bench } from './bench.ts';
 import { measureChunks } from './cells/chunks.ts';
 import { measureClients } from './cells/clients.ts';
 import { measureGrowth } from './cells/growth.ts';
+import { measureScale } from './cells/scale.ts';
 import { measureSmall } from './cells/small.ts';
 import { measureTransfers } from './cells/transfers.ts';
 import { measureVolumes, quickVolumeCells, volumeCells, warmUp } from './cells/volumes.ts';
@@ -48,6 +49,7 @@ function cellsOf({ quick, only }: Options): Cell[] {
       name: 'growth',
       run: async (bench, results) => void results.growth.push(...(await measureGrowth(bench))),
     },
+    { name: 'scale', run: async (bench, results) => void results.scale.push(...(await measureScale(bench))) },
     {
       name: 'clients',
       run: async (bench, results) => void results.clients.push(...(await measureClients(bench))),
@@ -99,6 +101,7 @@ async function main(args: string[]): Promise<number> {
     growth: [],
     chunks: [],
     clients: [],
+    scale: [],
   };
   cleanUpWhenInterrupted(folder);
   try {

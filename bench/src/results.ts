@@ -77,6 +77,16 @@ export interface ClientResult {
   clients: Partial<Record<ClientName, ClientRound[]>>;
 }
 
+export interface ScaleResult {
+  question: string;
+  unit: 'a second' | 'MB/s' | 'ms';
+  reference: number;
+  measured: number;
+  /** What measured / reference must reach; for times, what it must not pass. */
+  bound: number;
+  detail: string;
+}
+
 export interface Goal {
   text: string;
   verdict: 'pass' | 'FAIL' | 'not measured';
@@ -92,4 +102,5 @@ export interface Results {
   growth: GrowthResult[];
   chunks: ChunksResult[];
   clients: ClientResult[];
+  scale: ScaleResult[];
 }

@@ -47,6 +47,13 @@ interface Times {
   completeMs: number;
 }
 
+/** One transfer and its deletion, for a comparison of stores. */
+export async function transferTimes(bench: Bench, szafa: Szafa, volumes: number): Promise<Times> {
+  const { fileId, ...times } = await transfer(bench, szafa, volumes);
+  await szafa.call('deleteFile', { file_id: fileId });
+  return times;
+}
+
 /** A small transfer is over in a moment and varies: several of them make one value. */
 async function measureRound(bench: Bench, szafa: Szafa, volumes: number): Promise<Times> {
   const before = await szafa.files();

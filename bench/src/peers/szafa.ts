@@ -26,7 +26,7 @@ export class Szafa implements Peer {
     this.#token = token;
   }
 
-  static async start(folder: string, username = 'bench'): Promise<Szafa> {
+  static async start(folder: string, username = 'bench', env: Record<string, string> = {}): Promise<Szafa> {
     const data = join(folder, 'data');
     await mkdir(folder, { recursive: true });
     const daemon = new Daemon('szafa', [process.execPath, main], join(folder, 'output'), {
@@ -37,6 +37,7 @@ export class Szafa implements Peer {
       SZ_MIN_FREE: '0',
       // Deleted bytes leave the disk soon, so that the next measurement need not wait for it.
       SZ_SWEEP_INTERVAL: '1',
+      ...env,
     });
     const url = (await daemon.printed(/szafa listens on (http:\/\/[^\s"]+)/))[1]!;
     const port = Number(new URL(url).port);

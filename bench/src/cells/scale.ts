@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Signer } from '../../../server/src/s3/signer.ts';
+import { Ceph } from '../../../tests/engines/ceph.ts';
+import { Postgres } from '../../../tests/engines/postgres.ts';
+import type { Bench } from '../bench.ts';
+import { patternSha256 } from '../load/pattern.ts';
+import { LoadPool } from '../load/pool.ts';
+import { type LoadRequest, request } from '../load/request.ts';
+import { Szafa } from '../peers/szafa.ts';
+import type { ScaleResult } from '../results.ts';
+import { median } from '../stats.ts';
+import { cpuSeconds } from '../usage.ts';
+import { transferTimes } from './transfers.ts';
+
+const MIB = 2 ** 20;
+const CONNECTIONS = 8;
+
+/** A question with its answer from two set-ups, asked in turns, so that both meet the same machine. */
+interface Question {
+  text: string;
+  unit: ScaleResult['unit'];
+  /** The least, for times the largest, ratio of what is measured to its reference. */
+  bound: number;
+  reference: () => Promise<number>;
+  measured: () => Promise<number>;
+  /** Asked once at the end. */
+  detail?: () => string;
+}
+
+/** What the other stores and more nodes cost, against the default and against the store itself. */
+export async function measureScale(bench: Bench): Promise<ScaleResult[]> {
+  const [postgres, ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
+  const started: Szafa[] = [];
+  const second = new LoadPool(1);
+  try {
+    const start = async (name: string, env: Record<string, string>) => {
+      const szafa = await Szafa.start(join(bench.folder, name), `bench_${name}`, env);
+      started.push(szafa);
+      return szafa;
+    };
+    const database = (schema: string) => ({ SZ_DATABASE: `${postgres.url}?schema=${schema}` });
+    const s3 = (prefix: string) => ({ SZ_VOLUMES: ceph.url(prefix), ...ceph.environment });
+    const embedded = await start('embedded', {});
+    const large = await start('large', { ...database('large'), ...s3('large') });
+    const both = { ...database('nodes'), ...s3('nodes'), SZ_WORKERS: '1' };
+    const nodes = [await start('node_a', both), await start('node_b', both)] as const;
+    const questions = [
+      ...small(bench, embedded, large),
+      ...volumes(bench, ceph, large),
+      twoNodes(bench, second, large, nodes),
+      ...transfers(bench, embedded, large),
+    ];
+    const results: ScaleResult[] = [];
+    for (const question of questions) results.push(await answer(bench, question));
+    return results;
+  } finally {
+    second.close();
+    await Promise.all(started.map((szafa) => szafa.daemon.stop()));
+    await Promise.all([postgres.stop(), ceph.stop()]);
+  }
+}
+
+async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
+  const { text, unit, bound, detail } = question;
+  const [reference, measured]: [number[], number[]] = [[], []];
+  // The first round only warms up.
+  for (let round = 0; round <= bench.rounds; round++) {
+    const [left, right] = [await question.reference(), await question.measured()];
+    if (round === 0) continue;
+    reference.push(left);
+    measured.push(right);
+    bench.log(`scale round ${round}, ${text}: ${left.toFixed(1)}, ${right.toFixed(1)} ${unit}`);
+  }
+  return {
+    question: text,
+    unit,
+    bound,
+    reference: median(reference),
+    measured: median(measured),
+    detail: detail?.() ?? '',
+  };
+}
+
+function small(bench: Bench, embedded: Szafa, large: Szafa): Question[] {
+  const count = bench.quick ? 200 : 4000;
+  const rate = async (szafa: Szafa, route: 'me' | 'quota') => {
+    const requests = Array.from({ length: count }, () => szafa.request(route));
+    return count / (await bench.pool.run(szafa.port, CONNECTIONS, requests)).seconds;
+  };
+  return (['me', 'quota'] as const).map((route) => ({
+    text: `GET ${route}: PostgreSQL on this machine / SQLite`,
+    unit: 'a second',
+    bound: 0.5,
+    reference: () => rate(embedded, route),
+    measured: () => rate(large, route),
+  }));
+}
+
+function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
+  const count = bench.quick ? 4 : 48;
+  const bytes = 8 * MIB;
+  const megabytes = (count * bytes) / 1e6;
+  const cpu = { put: [] as number[], get: [] as number[] };
+  const direct = new Direct(ceph, count, bytes);
+  const run = async (port: number, requests: LoadRequest[]) =>
+    megabytes / (await bench.pool.run(port, CONNECTIONS, requests)).seconds;
+  const watched = async (flow: 'put' | 'get', requests: LoadRequest[]) => {
+    const before = cpuSeconds(large.daemon.pid);
+    const rate = await run(large.port, requests);
+    cpu[flow].push((cpuSeconds(large.daemon.pid) - before) / (megabytes / 1000));
+    return rate;
+  };
+  const detail = (flow: 'put' | 'get') => () => `CPU of the node: ${median(cpu[flow]).toFixed(2)} s a GB`;
+  let stored: LoadRequest[] = [];
+  const put = async () => {
+    const batch = await large.prepare(count, bytes);
+    const rate = await watched('put', batch.puts);
+    stored = await batch.gets();
+    return rate;
+  };
+  const text = (verb: string) =>
+    `${verb} of 8 MiB volumes, 8 connections: through a node / the gateway itself`;
+  return [
+    {
+      text: text('PUT'),
+      unit: 'MB/s',
+      bound: 0.8,
+      reference: () => run(ceph.port, direct.puts()),
+      measured: put,
+      detail: detail('put'),
+    },
+    {
+      text: text('GET'),
+      unit: 'MB/s',
+      bound: 0.8,
+      reference: () => run(ceph.port, direct.gets()),
+      measured: () => watched('get', stored),
+      detail: detail('get'),
+    },
+  ];
+}
+
+/** The same requests to the gateway itself, signed. */
+class Direct {
+  readonly #ceph: Ceph;
+  readonly #signer: Signer;
+  readonly #count: number;
+  readonly #bytes: number;
+  readonly #prefix = randomBytes(4).toString('hex');
+
+  constructor(ceph: Ceph, count: number, bytes: number) {
+    this.#ceph = ceph;
+    this.#signer = new Signer(ceph.credentials, 'us-east-1');
+    this.#count = count;
+    this.#bytes = bytes;
+  }
+
+  puts(): LoadRequest[] {
+    return this.#each('PUT', patternSha256(this.#bytes), { body: this.#bytes });
+  }
+
+  gets(): LoadRequest[] {
+    return this.#each('GET', patternSha256(0), { expectBytes: this.#bytes });
+  }
+
+  #each(method: string, payload: string, rest: { body?: number; expectBytes?: number }): LoadRequest[] {
+    return Array.from({ length: this.#count }, (_none, at) => {
+      const path = `/${this.#ceph.bucket}/direct/${this.#prefix}/${at}`;
+      // The load generator names the host without its port.
+      const signed = this.#signer.sign({ method, host: '127.0.0.1', path, query: {}, headers: {}, payload });
+      const { host: _host, ...headers } = signed;
+      return request({ method, path, headers, ...rest });
+    });
+  }
+}
+
+function twoNodes(bench: Bench, second: LoadPool, one: Szafa, nodes: readonly [Szafa, Szafa]): Question {
+  const count = bench.quick ? 100 : 2000;
+  const rate = async (left: Szafa, right: Szafa) => {
+    const requests = (szafa: Szafa) => Array.from({ length: count }, () => szafa.request('quota'));
+    const runs = await Promise.all([
+      bench.pool.run(left.port, CONNECTIONS / 2, requests(left)),
+      second.run(right.port, CONNECTIONS / 2, requests(right)),
+    ]);
+    return (2 * count) / Math.max(...runs.map(({ seconds }) => seconds));
+  };
+  return {
+    text: 'GET quota: two nodes with one worker each / one node with a worker for each core',
+    unit: 'a second',
+    // Two medians of the same thing differ by less than this.
+    bound: 0.9,
+    reference: () => rate(one, one),
+    measured: () => rate(...nodes),
+  };
+}
+
+function transfers(bench: Bench, embedded: Szafa, large: Szafa): Question[] {
+  const count = bench.quick ? 20 : 10_000;
+  const times = new Map<Szafa, { initMs: number; completeMs: number }>();
+  const init = async (szafa: Szafa) => {
+    const measured = await transferTimes(bench, szafa, count);
+    times.set(szafa, measured);
+    return measured.initMs;
+  };
+  const complete = async (szafa: Szafa) => times.get(szafa)!.completeMs;
+  const text = (what: string) =>
+    `${what} with ${count.toLocaleString('en')} volumes: PostgreSQL and S3 / embedded`;
+  return [
+    {
+      text: text('init'),
+      unit: 'ms',
+      bound: 2,
+      reference: () => init(embedded),
+      measured: () => init(large),
+    },
+    {
+      text: text('complete'),
+      unit: 'ms',
+      bound: 2,
+      // Of the last of the transfers above.
+      reference: () => complete(embedded),
+      measured: () => complete(large),
+    },
+  ];
+}

@@ -14,9 +14,11 @@ const dialect: Dialect = {
 
 const POOL_CONNECTIONS = 10;
 const CONNECT_MS = 5_000;
-const STATEMENT_MS = 30_000;
-const LOCK_MS = 20_000;
+const STATEMENT_MS = 20_000;
+const LOCK_MS = 10_000;
 const TRIES = 6;
+/** After this time nothing is tried again: whoever waits is better served by a 503. */
+const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
 
 const INT8 = 20;
@@ -263,11 +265,12 @@ function unavailable(error: unknown): unknown {
 
 /** Bounded: a restart of the server takes about a second, and a client gets its 503 within a few. */
 async function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
+  const end = Date.now() + PATIENCE_MS;
   for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
     try {
       return await attempt();
     } catch (error) {
-      if (tries === TRIES || !again(error)) throw unavailable(error);
+      if (tries === TRIES || Date.now() > end || !again(error)) throw unavailable(error);
     }
     await sleep(pause * (0.5 + Math.random()));
   }

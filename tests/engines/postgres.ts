@@ -87,7 +87,7 @@ export class Postgres {
     const command = [program('postgres'), '-D', join(this.#folder, 'data'), '-p', String(this.#port)];
     const flags = ['-k', this.#folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'];
     return new Daemon([...command, ...flags, ...this.#settings], {
-      log: join(tmpdir(), `szafa-pg-${this.#port}.log`),
+      log: join(this.#folder, 'log'),
       ...(USER ? { user: USER } : {}),
       cwd: '/',
     });

@@ -11,7 +11,7 @@ import { freshName } from '../harness/index.ts';
 
 export const PASSWORD = 'correct horse battery';
 const ARTEFACTS = fileURLToPath(new URL('../../artefacts', import.meta.url));
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 
 function executable(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
@@ -30,14 +30,19 @@ export interface Visit {
 
 export class Chromium {
   #browser: Browser | undefined;
+  readonly #args: string[];
   folder = '';
+
+  constructor(args: string[] = []) {
+    this.#args = args;
+  }
 
   async start(): Promise<void> {
     this.folder = await mkdtemp(join(tmpdir(), 'szafa-web-'));
     await mkdir(ARTEFACTS, { recursive: true });
     this.#browser = await chromium.launch({
       executablePath: executable(),
-      args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage'],
+      args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', ...this.#args],
     });
   }
 
@@ -135,4 +140,26 @@ export async function download(page: Page, name: string): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of stream) parts.push(part as Buffer);
   return Buffer.concat(parts);
+}
+
+/** Goes to a place at the side of the page. */
+export async function open(page: Page, place: string): Promise<void> {
+  await page
+    .getByRole('navigation')
+    .getByRole('button', { name: new RegExp(`^${place} ?[0-9,]+$`) })
+    .click();
+  await page.getByRole('heading', { name: place, level: 1 }).waitFor();
+}
+
+/** Drops files and folders of the disk onto the page, as a file manager does. */
+export async function drop(page: Page, paths: string[], picture?: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  const at = { x: 600, y: 400, data };
+  await session.send('Input.dispatchDragEvent', { type: 'dragEnter', ...at });
+  await session.send('Input.dispatchDragEvent', { type: 'dragOver', ...at });
+  await page.getByText('Drop to upload').waitFor();
+  if (picture) await shoot(page, picture);
+  await session.send('Input.dispatchDragEvent', { type: 'drop', ...at });
+  await session.detach();
 }

@@ -13,7 +13,7 @@ test('register, upload, download, sign out, sign in', async () => {
   const username = await register(page);
   await page.getByText('Nothing here yet').waitFor();
   await shoot(page, 'empty');
-  const content = randomBytes(20_000_000);
+  const content = randomBytes(9_000_000);
   await upload(page, await browser.file('large.bin', content), await browser.file('note.txt', 'a note'));
   assert.ok(content.equals(await download(page, 'large.bin')), 'the same bytes');
   await shoot(page, 'list');

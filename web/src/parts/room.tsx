@@ -86,7 +86,7 @@ function UploadButtons() {
   return (
     <div class="upload-buttons">
       <IconButton
-        icon="folderAdd"
+        icon="folderUp"
         class="boxed"
         label={text.actions.uploadFolder}
         onClick={() => folder.current?.click()}

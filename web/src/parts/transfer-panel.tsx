@@ -20,11 +20,12 @@ import { Icon } from './icon.tsx';
 
 const words = text.transfers;
 
-function status({ size, note }: Transfer, live: Live): string {
+function status({ size, note, kind }: Transfer, live: Live): string {
   const { state, phase, done, rate, fault } = live;
   if (state === 'failed' && fault) return explain(fault);
   if (state === 'interrupted') return note?.handle ? words.interruptedHandle : words.interrupted;
-  if (state === 'done') return `${words.done} · ${bytes(size)}`;
+  if (state === 'done')
+    return `${kind === 'upload' ? words.doneUpload : words.doneDownload} · ${bytes(size)}`;
   if (state === 'paused') return `${words.paused} · ${bytes(done)} / ${bytes(size)}`;
   if (state === 'waiting' || !phase) return words.waiting;
   const parts = [words[phase], `${bytes(done)} / ${bytes(size)}`];

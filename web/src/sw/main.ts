@@ -17,6 +17,8 @@ interface Worker {
 }
 interface WorkerEvent {
   request: Request;
+  /** Of an install event, in browsers that have it. */
+  addRoutes?(rules: { condition: { urlPattern: URLPattern }; source: 'network' }): Promise<void>;
   waitUntil(promise: Promise<unknown>): void;
   respondWith(response: Promise<Response>): void;
 }
@@ -24,7 +26,12 @@ interface WorkerEvent {
 const PATIENCE_MS = 10_000;
 const worker = globalThis as unknown as Worker;
 
-worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
+worker.addEventListener('install', (event) => {
+  // Calls of the service, with volumes in them, need not even be shown to us, where the browser can be told so.
+  const calls = () => new URLPattern({ pathname: '/api/*' });
+  const routed = event.addRoutes?.({ condition: { urlPattern: calls() }, source: 'network' });
+  event.waitUntil(Promise.all([routed, worker.skipWaiting()]));
+});
 worker.addEventListener('activate', (event) => event.waitUntil(worker.clients.claim()));
 worker.addEventListener('fetch', (event) => {
   const { pathname, origin, search } = new URL(event.request.url);

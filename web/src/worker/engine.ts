@@ -21,7 +21,7 @@ const KEYS_ARE_SEALED: readonly string[] = [labels.master];
 
 export function holdingEngine(): HoldingEngine {
   const { subtle } = globalThis.crypto;
-  const web = webEngine({ parallel: 3 });
+  const web = webEngine({ parallel: 2 });
   const held = new WeakMap<Bytes, CryptoKey>();
   /** The label for which a one-time key was derived; seal and unseal use it at once. */
   const labelOf = new Map<string, string>();

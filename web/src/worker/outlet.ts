@@ -64,8 +64,8 @@ async function* wholeFile(
 ): Parts {
   const onProgress = ({ done, total }: { done: number; total: number }) => tell(done, total);
   for await (const volume of remote.volumes({ signal, onProgress })) {
-    yield volume.bytes.slice();
-    volume.release();
+    // Handed over with its memory.
+    yield volume.bytes as Uint8Array<ArrayBuffer>;
   }
 }
 

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { send, useService, withService } from '../harness/index.ts';
+import { Chromium, register, row, shoot, upload, useChromium } from './browser.ts';
+
+const service = useService();
+const browser = useChromium();
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const FIRST_LOAD_BYTES = 150_000;
+
+async function built(folder: string): Promise<Map<string, string>> {
+  const names = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile() && entry.name !== '.sources');
+  const digests = files.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name);
+    const digest = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
+    return [path.slice(folder.length), digest] as const;
+  });
+  return new Map((await Promise.all(digests)).sort());
+}
+
+test('built twice, byte for byte the same', async () => {
+  const [first, second] = [join(browser.folder, 'one'), join(browser.folder, 'two')];
+  for (const folder of [first, second]) {
+    const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+    const env = { ...process.env, SZAFA_WEB_OUT: folder };
+    const result = spawnSync(process.execPath, [vite, 'build', join(root, 'web')], { env, encoding: 'utf8' });
+    assert.equal(result.status, 0, result.stderr);
+  }
+  const files = await built(first);
+  assert.ok(files.size > 5);
+  assert.deepEqual(files, await built(second));
+  assert.deepEqual(
+    files,
+    await built(join(root, 'web', 'dist')),
+    'what the service serves is built from these sources',
+  );
+});
+
+test('the page is small, hashed files are kept for ever, and scripts carry their digests', async (t) => {
+  const page = await send(service.url, { path: '/' });
+  assert.equal(page.status, 200);
+  const policy = String(page.headers['content-security-policy']);
+  for (const rule of ["default-src 'none'", "require-trusted-types-for 'script'", "frame-ancestors 'none'"]) {
+    assert.ok(policy.includes(rule), rule);
+  }
+  assert.ok(!policy.includes('unsafe-inline') && !policy.includes("'unsafe-eval'"), policy);
+  assert.equal(page.headers['x-content-type-options'], 'nosniff');
+  assert.equal(page.headers['referrer-policy'], 'no-referrer');
+  assert.equal(page.headers['cache-control'], 'no-cache');
+  assert.doesNotMatch(page.text, /<script(?![^>]*\ssrc=)/, 'no inline script');
+  const tags = [...page.text.matchAll(/<(?:script|link)[^>]*"(\/assets\/[^"]+)"[^>]*>/g)];
+  assert.ok(tags.length >= 2);
+  for (const [tag, url = ''] of tags) {
+    const file = await send(service.url, { path: url });
+    assert.match(String(file.headers['cache-control']), /immutable/);
+    const digest = createHash('sha384').update(file.body).digest('base64');
+    assert.ok(tag!.includes(`integrity="sha384-${digest}"`), url);
+  }
+  const again = await send(service.url, {
+    path: '/',
+    headers: { 'if-none-match': String(page.headers['etag']) },
+  });
+  assert.equal(again.status, 304);
+
+  const { page: tab } = await browser.visit('about:blank');
+  const urls = new Set<string>();
+  tab.context().on('request', (request) => urls.add(request.url()));
+  await tab.goto(service.url);
+  await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  await tab.waitForLoadState('networkidle');
+  const hosts = new Set([...urls].map((url) => new URL(url).host));
+  assert.deepEqual([...hosts], [new URL(service.url).host], 'no request to any other host');
+  const paths = [...urls].map((url) => new URL(url).pathname);
+  assert.ok(
+    paths.some((path) => path.startsWith('/assets/main-')),
+    `the worker is counted: ${paths}`,
+  );
+  const headers = { 'accept-encoding': 'gzip, br' };
+  const answers = await Promise.all(paths.map((path) => send(service.url, { path, headers })));
+  const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
+  t.diagnostic(`first load: ${(bytes / 1000).toFixed(1)} KB compressed in ${paths.length} files`);
+  assert.ok(bytes > 10_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`);
+});
+
+test('over plain HTTP from elsewhere the page says why it cannot work, and what to do', async () => {
+  const elsewhere = new Chromium(['--host-resolver-rules=MAP szafa.test 127.0.0.1']);
+  await elsewhere.start();
+  try {
+    const { page } = await elsewhere.visit(service.url.replace('127.0.0.1', 'szafa.test'));
+    await page.getByRole('heading', { name: 'This address is not secure' }).waitFor();
+    await page.getByText('SZ_TLS_CERT').waitFor();
+    assert.equal(await page.getByLabel('Password').count(), 0, 'no password is asked for');
+    await shoot(page, 'insecure');
+  } finally {
+    await elsewhere.stop();
+  }
+});
+
+test('the service speaks TLS itself', async () => {
+  const pem = join(root, 'server', 'test', 'pull', 'tls.pem');
+  const env = { SZ_TLS_CERT: pem, SZ_TLS_KEY: pem };
+  // The harness looks at plain HTTP when it stops a service; this one is ended without that look.
+  await withService({ env }, async (secure) => {
+    assert.match(secure.url, /^https:/);
+    const { page } = await browser.visit(secure.url, { ignoreHTTPSErrors: true });
+    await register(page);
+    await upload(page, await browser.file('over-tls.txt', 'sealed twice'));
+    await row(page, 'over-tls.txt').waitFor();
+    await page.context().close();
+    await secure.discard();
+  });
+});
+
+test('keys stay in the browser in a form that cannot be read out, and go with the sign-out', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  await upload(page, await browser.file('one.txt', 'one'));
+  const look = () =>
+    page.evaluate(async () => {
+      const database = await new Promise<IDBDatabase>((resolve) => {
+        const request = indexedDB.open('szafa');
+        request.onsuccess = () => resolve(request.result);
+      });
+      const all = async (store: string) =>
+        new Promise<unknown[]>((resolve) => {
+          const request = database.transaction(store).objectStore(store).getAll();
+          request.onsuccess = () => resolve(request.result);
+        });
+      const [session] = (await all('session')) as { kek: CryptoKey; token: string; username: string }[];
+      const counts = await Promise.all(
+        [...database.objectStoreNames].map(async (name) => (await all(name)).length),
+      );
+      const kek = session?.kek;
+      database.close();
+      return {
+        key: kek && { type: kek.type, extractable: kek.extractable, algorithm: kek.algorithm.name },
+        keys: session && Object.keys(session).sort(),
+        total: counts.reduce((sum, count) => sum + count, 0),
+        storage: localStorage.length + sessionStorage.length,
+      };
+    });
+  const before = await look();
+  assert.deepEqual(before.key, { type: 'secret', extractable: false, algorithm: 'HKDF' });
+  assert.deepEqual(before.keys, ['kek', 'token', 'username']);
+  await page.reload();
+  await row(page, 'one.txt').waitFor();
+
+  // Another tab is signed in at once, follows what happens here, and is signed out with this one.
+  const other = await page.context().newPage();
+  await other.goto(service.url);
+  await row(other, 'one.txt').waitFor();
+  await upload(page, await browser.file('two.txt', 'two'));
+  await row(other, 'two.txt').waitFor();
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await other.getByText('You signed out in another tab').waitFor();
+  await other.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  const { key, total, storage } = await look();
+  assert.deepEqual({ key, total, storage }, { key: undefined, total: 0, storage: 0 });
+});

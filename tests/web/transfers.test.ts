@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { Service, useService } from '../harness/index.ts';
+import { choose, download, drop, register, row, shoot, upload, useChromium } from './browser.ts';
+import { SlowLine } from './slow-line.ts';
+
+const service = useService();
+const browser = useChromium();
+const MIB = 1024 * 1024;
+
+function puts(page: Page): string[] {
+  const seen: string[] = [];
+  page.context().on('requestfinished', (request) => {
+    if (request.method() === 'PUT' && request.url().includes('/chunk/'))
+      seen.push(request.url().split('/').at(-1)!);
+  });
+  return seen;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let waited = 0; !condition(); waited += 50) {
+    assert.ok(waited < 60_000, 'it did not come to that');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('several uploads with progress; pause, go on, cancel', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page, errors } = await browser.visit(line.url);
+  await register(page);
+  const content = randomBytes(17 * MIB);
+  const first = await browser.file('first.bin', content);
+  const second = await browser.file('second.bin', randomBytes(9 * MIB));
+  line.bytesPerSecond = MIB;
+  await page.locator('input[data-test=files]').setInputFiles([first, second]);
+  await page
+    .getByText(/Sending · .*MB\/s · .* left/)
+    .first()
+    .waitFor();
+  await shoot(page, 'uploading');
+  await page.getByRole('button', { name: 'Pause first.bin' }).click();
+  await page.getByText(/^Paused/).waitFor();
+  await shoot(page, 'paused');
+  await page.getByRole('button', { name: 'Cancel second.bin' }).click();
+  await page.getByText('second.bin').waitFor({ state: 'detached' });
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await page.getByRole('button', { name: 'Go on with first.bin' }).click();
+  await row(page, 'first.bin').waitFor();
+  assert.equal(await row(page, 'second.bin').count(), 0, 'cancelled');
+  assert.ok(content.equals(await download(page, 'first.bin')), 'the same bytes');
+  assert.deepEqual(errors, []);
+});
+
+for (const way of ['chosen again', 'known by its handle'] as const) {
+  test(`an upload goes on after a reload: the file is ${way}`, async (t) => {
+    const line = await SlowLine.start(t, () => service.url);
+    const { page } = await browser.visit(line.url);
+    await register(page);
+    const content = randomBytes(25 * MIB);
+    const path = await browser.file('long.bin', content);
+    const sent = puts(page);
+    line.bytesPerSecond = MIB;
+    if (way === 'chosen again') await page.locator('input[data-test=files]').setInputFiles([path]);
+    else await drop(page, [path]);
+    await until(() => sent.length >= 1);
+    await page.reload();
+    const already = sent.length;
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    await page.getByText(/^Interrupted/).waitFor();
+    await shoot(page, `interrupted-${way === 'chosen again' ? 'file' : 'handle'}`);
+    if (way === 'chosen again') {
+      await page.locator('input[data-test=rejoin]').setInputFiles([await browser.file('other.bin', 'x')]);
+      await page.getByText('That is another file').waitFor();
+    } else {
+      // A headless browser asks nobody for permission to read the file again, so it is chosen by hand after all.
+      await page.getByRole('button', { name: 'Go on with long.bin' }).click();
+    }
+    await page.locator('input[data-test=rejoin]').setInputFiles([path]);
+    await page.getByText(/^Uploaded/).waitFor();
+    await row(page, 'long.bin').waitFor();
+    assert.ok(sent.length - already < 4, `${already} of 4 volumes before the reload, ${sent.length} in all`);
+    assert.ok(content.equals(await download(page, 'long.bin')), 'the same bytes');
+  });
+}
+
+test('a service that restarts during an upload', async (t) => {
+  const own = new Service({ env: { SZ_WORKERS: '1' } });
+  t.after(() => own.discard());
+  await own.start();
+  const line = await SlowLine.start(t, () => own.url);
+  const { page } = await browser.visit(line.url);
+  await register(page);
+  const content = randomBytes(17 * MIB);
+  const path = await browser.file('sturdy.bin', content);
+  const sent = puts(page);
+  line.bytesPerSecond = MIB;
+  await page.locator('input[data-test=files]').setInputFiles([path]);
+  await until(() => sent.length >= 1);
+  await own.kill9();
+  await page.getByText('The service does not answer').waitFor();
+  await shoot(page, 'unreachable');
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await own.start();
+  await row(page, 'sturdy.bin').waitFor();
+  await page.getByText('The service does not answer').waitFor({ state: 'detached' });
+  assert.ok(content.equals(await download(page, 'sturdy.bin')), 'the same bytes');
+});
+
+test('a download is written to a file that the person names, where the browser can', async () => {
+  const { page, context } = await browser.visit(service.url);
+  // The dialog needs a person; everything behind it is the real thing.
+  await context.addInitScript(() => {
+    const pick = async ({ suggestedName }: { suggestedName: string }) => {
+      const folder = await navigator.storage.getDirectory();
+      return folder.getFileHandle(suggestedName, { create: true });
+    };
+    Object.assign(window, { showSaveFilePicker: pick });
+  });
+  await page.reload();
+  await register(page);
+  const content = randomBytes(9 * MIB);
+  await upload(page, await browser.file('saved.bin', content));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await choose(page, 'saved.bin', 'Download');
+  await page.getByText(/^Downloaded/).waitFor();
+  const digest = await page.evaluate(async () => {
+    const folder = await navigator.storage.getDirectory();
+    const file = await (await folder.getFileHandle('saved.bin')).getFile();
+    return [...new Uint8Array(await crypto.subtle.digest('SHA-256', await file.arrayBuffer()))];
+  });
+  assert.deepEqual(digest, [...createHash('sha256').update(content).digest()]);
+});
+
+test('a failed upload says why and can be tried again', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  await page
+    .context()
+    .route('**/api/transfer/init', (route) => route.fulfill({ status: 507, json: { error: 'full' } }));
+  await page.locator('input[data-test=files]').setInputFiles([await browser.file('fat.bin', 'fat')]);
+  await page.getByText('There is no space left').waitFor();
+  await shoot(page, 'failed');
+  await page.context().unroute('**/api/transfer/init');
+  await page.getByRole('button', { name: 'Try fat.bin again' }).click();
+  await row(page, 'fat.bin').waitFor();
+});

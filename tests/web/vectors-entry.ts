@@ -1,0 +1,44 @@
+/** Bundled for the browser: runs vectors and names those that came out otherwise. */
+import {
+  type FileVector,
+  type KdfVector,
+  type LayoutVector,
+  type NameVector,
+  runFile,
+  runKdf,
+  runLayout,
+  runName,
+  runSeal,
+  type SealVector,
+} from '../../client/vectors/vectors.ts';
+import { holdingEngine } from '../../web/src/worker/engine.ts';
+
+const engine = holdingEngine();
+
+const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = {
+  kdfs: async (vector: KdfVector) => {
+    const { auth_secret, kek } = vector;
+    return [await runKdf(engine, vector), { auth_secret, kek }];
+  },
+  seals: async (vector: SealVector) => [await runSeal(engine, vector), vector.expect],
+  names: async (vector: NameVector) => [await runName(engine, vector), vector.expect],
+  layouts: async (vector: LayoutVector) => [runLayout(vector), vector],
+  files: async (vector: FileVector) => [await runFile(engine, vector), vector.expect],
+};
+
+/** The order of keys does not matter. */
+function same(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
+  const keys = Object.keys({ ...a, ...b });
+  return keys.every((key) => same((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]));
+}
+
+export async function run(kind: string, vectors: { name?: string }[]): Promise<string[]> {
+  const faults: string[] = [];
+  for (const vector of vectors) {
+    const [got, wanted] = await runners[kind]!(vector as never);
+    if (!same(got, wanted))
+      faults.push(`${vector.name}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
+  }
+  return faults;
+}

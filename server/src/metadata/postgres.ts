@@ -71,6 +71,8 @@ export class PostgresStore implements SqlStore {
   constructor(url: string) {
     this.#address = parsePostgresUrl(url);
     this.#pool = new Pool({ ...this.#address.config, max: POOL_CONNECTIONS });
+    // A connection that was given up may still be told why; nobody else listens to it any more.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
     this.#pool.on('error', () => {
       // An idle connection was lost; the pool has dropped it and the next query opens another one.
     });

@@ -7,6 +7,7 @@ import { type Config, ConfigError } from './config.ts';
 import { newToken } from './domain/ids.ts';
 import { Sweeper } from './domain/sweeper.ts';
 import { StoreUnavailable } from './errors.ts';
+import { recoverConnections } from './handover.ts';
 import type { Log } from './log.ts';
 import { Gatherer } from './metrics/gathering.ts';
 import { poolSamples, storeSamples } from './metrics/node.ts';
@@ -174,6 +175,7 @@ class Workers {
     const startedAt = Date.now();
     // More threads for file operations than Node's four: each durable write waits for the disk in one.
     const worker = cluster.fork({ UV_THREADPOOL_SIZE: '16', ...process.env, SZAFA_PROCESS: processName });
+    recoverConnections(worker);
     return new Promise((resolve, reject) => {
       let address: Address | undefined;
       worker.once('listening', (found) => {

@@ -1,0 +1,53 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Worker } from 'node:cluster';
+
+/** What travels between the processes of a cluster; Node does not document it, a test holds the pinned version to it. */
+interface ClusterMessage {
+  cmd?: string;
+  act?: string;
+  seq?: number;
+  ack?: number;
+}
+interface Handle {
+  fd: number;
+  close(): void;
+}
+type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean;
+
+/** Workers that a connection can be given to. */
+const listening = new Set<Worker>();
+
+/**
+ * Node's cluster gives a connection to a worker and closes its own copy when the worker says that it took it. One that
+ * dies before it says so leaves the client waiting for ever. So it is said in its place that it did not take them, and
+ * Node gives them to another.
+ */
+export function recoverConnections(worker: Worker): void {
+  const child = worker.process as ChildProcess;
+  const given = new Map<number, Handle>();
+  const send = child.send.bind(child) as unknown as Send;
+  const noted: Send = (message, handle, ...rest) => {
+    if (message?.act === 'newconn' && handle) given.set(message.seq!, handle);
+    return send(message, handle, ...rest);
+  };
+  child.send = noted as unknown as ChildProcess['send'];
+  child.on('internalMessage', ({ ack }: ClusterMessage) => {
+    if (ack !== undefined) given.delete(ack);
+  });
+  const giveBack = () => {
+    // Before that Node could give them to the dead one again.
+    if (child.connected) return;
+    listening.delete(worker);
+    for (const [ack, handle] of given) {
+      // Node may have closed one that was still on its way. Where nobody listens the client is better off without it.
+      if (handle.fd < 0) continue;
+      if (listening.size === 0) handle.close();
+      else child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false });
+    }
+    given.clear();
+  };
+  worker.once('listening', () => listening.add(worker));
+  // A connection on its way keeps `disconnect` from ever coming; without one it may come after `exit`.
+  worker.once('exit', giveBack);
+  worker.once('disconnect', giveBack);
+}

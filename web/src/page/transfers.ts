@@ -1,5 +1,6 @@
 /** Uploads and downloads of this tab: a queue, and what a person may do with each. */
 import { computed, type Signal, signal } from '@preact/signals';
+import { displayName } from '@szafa/client';
 import type { Fault, Item, Progress, UploadNote } from '../bridge.ts';
 import { text } from '../text.ts';
 import { call, faultOf } from './core.ts';
@@ -119,7 +120,7 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
   const transfer: Transfer = {
     id: note.id,
     kind: 'upload',
-    name: note.name,
+    name: displayName(note.name),
     size: note.size,
     live: fresh(file ? 'waiting' : 'interrupted'),
     rate: new Rate(),

@@ -196,48 +196,50 @@ export function FileList() {
 
   const allChosen = list.length > 0 && list.every(({ fileId }) => selected.value.has(fileId));
   return (
-    <div
-      class="list"
-      role="grid"
-      aria-label={text.list.label}
-      aria-rowcount={list.length + 1}
-      tabIndex={-1}
-      onKeyDown={onKeyDown}
-    >
-      <div role="row" class="row head" aria-rowindex={1} tabIndex={-1}>
-        <div role="columnheader" class="cell check">
-          <input
-            type="checkbox"
-            checked={allChosen}
-            aria-label={text.list.selectAll}
-            onChange={() => {
-              selected.value = new Set(allChosen ? [] : list.map(({ fileId }) => fileId));
-            }}
-          />
-        </div>
-        <Header name="name" label={text.list.name} />
-        <Header name="size" label={text.list.size} />
-        <Header name="date" label={text.list.date} />
-        <div role="columnheader" class="cell acts" aria-label={text.actions.preview} />
-      </div>
-      <div class="rows" role="rowgroup" ref={scroller}>
-        <div class="rows-space" role="presentation" style={{ height: `${list.length * row}px` }}>
-          {list.slice(first, last).map((item, offset) => (
-            <Row
-              key={item.fileId}
-              item={item}
-              index={first + offset}
-              top={(first + offset) * row}
-              focused={first + offset === at}
-              onFocus={() => {
-                focus.value = first + offset;
-              }}
-              onMenu={(of, button) => {
-                const box = button.getBoundingClientRect();
-                menu.value = { item: of, right: globalThis.innerWidth - box.right, top: box.bottom + 4 };
+    <>
+      <div
+        class="list"
+        role="grid"
+        aria-label={text.list.label}
+        aria-rowcount={list.length + 1}
+        tabIndex={-1}
+        onKeyDown={onKeyDown}
+      >
+        <div role="row" class="row head" aria-rowindex={1} tabIndex={-1}>
+          <div role="columnheader" class="cell check">
+            <input
+              type="checkbox"
+              checked={allChosen}
+              aria-label={text.list.selectAll}
+              onChange={() => {
+                selected.value = new Set(allChosen ? [] : list.map(({ fileId }) => fileId));
               }}
             />
-          ))}
+          </div>
+          <Header name="name" label={text.list.name} />
+          <Header name="size" label={text.list.size} />
+          <Header name="date" label={text.list.date} />
+          <div role="columnheader" class="cell acts" aria-label={text.actions.preview} />
+        </div>
+        <div class="rows" role="rowgroup" ref={scroller}>
+          <div class="rows-space" role="presentation" style={{ height: `${list.length * row}px` }}>
+            {list.slice(first, last).map((item, offset) => (
+              <Row
+                key={item.fileId}
+                item={item}
+                index={first + offset}
+                top={(first + offset) * row}
+                focused={first + offset === at}
+                onFocus={() => {
+                  focus.value = first + offset;
+                }}
+                onMenu={(of, button) => {
+                  const box = button.getBoundingClientRect();
+                  menu.value = { item: of, right: globalThis.innerWidth - box.right, top: box.bottom + 4 };
+                }}
+              />
+            ))}
+          </div>
         </div>
       </div>
       {menu.value && (
@@ -250,7 +252,7 @@ export function FileList() {
           items={menuFor(menu.value.item)}
         />
       )}
-    </div>
+    </>
   );
 }
 

@@ -201,6 +201,7 @@ function insertVolumesText(rows: number): string {
 
 /** Few statements for many rows, of few different texts, so that each stays prepared. */
 export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
+  if (tx.dialect.unnest !== '') return insertUnnested(tx, fileId, volumes);
   let next = 0;
   for (; next + ROWS_AT_ONCE <= volumes.length; next += ROWS_AT_ONCE) {
     const params: Value[] = [];
@@ -211,4 +212,16 @@ export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]):
   }
   const one = insertVolumesText(1);
   for (const { idx, size, sha256 } of volumes.slice(next)) await tx.execute(one, fileId, idx, size, sha256);
+}
+
+async function insertUnnested(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
+  // Numbers and hex digits need no quotes.
+  const array = (values: (number | string)[]) => `{${values.join(',')}}`;
+  await tx.execute(
+    `INSERT INTO volumes (file_id, idx, size, sha256) SELECT ?, i, s, d FROM ${tx.dialect.unnest}`,
+    fileId,
+    array(volumes.map(({ idx }) => idx)),
+    array(volumes.map(({ size }) => size)),
+    array(volumes.map(({ sha256 }) => sha256)),
+  );
 }

@@ -9,6 +9,7 @@ import { createWriteStream, readdirSync, readFileSync } from 'node:fs';
 import { link } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Device } from '../../tests/cross/device.ts';
 import { freshName, Service } from '../../tests/harness/index.ts';
 import { BareBrowser } from './browser.ts';
@@ -87,6 +88,8 @@ async function byPage(browser: BareBrowser, file: string) {
     latencies.push(await browser.evaluate<number>(LATENCY));
     memory.push(tabBytes(browser.pid));
     now = await browser.evaluate<string>(state);
+    // As fast as a person types; without a pause the looking would cost more than the upload.
+    await sleep(100);
   }
   const seconds = (performance.now() - began) / 1000;
   await browser.evaluate("document.querySelector('.transfer button:last-child').click()");

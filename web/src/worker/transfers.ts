@@ -3,7 +3,7 @@ import type { Progress, UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
 
 /** Sealed volumes kept between the two passes; more would be faster, and felt by the rest of the browser. */
-const MEMORY_BUDGET = 64 * 1024 * 1024;
+const MEMORY_BUDGET = 128 * 1024 * 1024;
 const TELL_EVERY_MS = 100;
 
 /** What `stop` makes a transfer fail with. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -195,6 +195,10 @@ for (const kind of ['folder', 'S3'] as const) {
       await writeFile(place(first!.fileId, 1), randomBytes(1_200_000));
       await rm(place(second!.fileId, 2));
       await rm(place(second!.fileId, 0).replace(/0$/, 'manifest.json'));
+      const orphan = join(service.data, 'volumes', 'ab', 'ab'.repeat(16));
+      await mkdir(orphan);
+      await writeFile(join(orphan, '1'), 'x');
+      await utimes(orphan, 0, 0);
       const database = new SqliteStore(join(service.data, 'szafa.db'));
       await database.execute(sums);
       await database.close();
@@ -215,6 +219,7 @@ for (const kind of ['folder', 'S3'] as const) {
       [[user.username, true]],
     );
     assert.equal(told('files without their documents').length, kind === 'folder' ? 1 : 0);
+    assert.equal(told('groups without a record').length, kind === 'folder' ? 1 : 0);
     const quota = await user.get(pathOf('quota'));
     assert.equal(
       quota.json['used_bytes'],

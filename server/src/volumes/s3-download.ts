@@ -2,6 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import { errorOf, readAnswer, type S3Client } from '../s3/client.ts';
 
+/** So much may wait for the sink, so that the store's next bytes come in while the last ones go out. */
+const HIGH_BYTES = 512 * 1024;
+const LOW_BYTES = 128 * 1024;
+
 /** The peer that is being sent to went away; the store is not to blame and nothing is tried again. */
 class SinkClosed extends Error {
   override name = 'SinkClosed';
@@ -65,7 +69,7 @@ function flow(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let heard = Date.now();
-    let writing = 0;
+    let waiting = 0;
     let ended = false;
     const watch = setInterval(() => {
       if (!ended && !response.isPaused() && Date.now() - heard > silenceMs) settle(silent());
@@ -75,28 +79,28 @@ function flow(
       response.off('data', onData).off('end', onEnd).off('error', settle).off('aborted', onAborted);
       // Whatever a broken connection still has to say is of no interest.
       response.on('error', () => undefined);
-      sink.off('drain', onDrain).off('close', onClosed).off('error', onClosed);
+      sink.off('close', onClosed).off('error', onClosed);
       if (error) reject(error);
       else resolve();
     };
-    const onWritten = (error?: Error | null) => {
-      writing--;
-      if (error) onClosed(error);
-      else if (ended && writing === 0) settle();
-    };
     const onData = (chunk: Buffer) => {
       heard = Date.now();
-      writing++;
+      waiting += chunk.length;
       onTaken(chunk.length);
-      if (!sink.write(chunk, onWritten)) response.pause();
-    };
-    const onDrain = () => {
-      heard = Date.now();
-      response.resume();
+      sink.write(chunk, (error) => {
+        waiting -= chunk.length;
+        if (error) onClosed(error);
+        else if (ended && waiting === 0) settle();
+        else if (waiting <= LOW_BYTES && response.isPaused()) {
+          heard = Date.now();
+          response.resume();
+        }
+      });
+      if (waiting >= HIGH_BYTES) response.pause();
     };
     const onEnd = () => {
       ended = true;
-      if (writing === 0) settle();
+      if (waiting === 0) settle();
     };
     const onAborted = () => settle(Object.assign(new Error('the store broke off'), { code: 'ECONNRESET' }));
     const onClosed = (cause?: unknown) => {
@@ -105,7 +109,7 @@ function flow(
     };
     if (sink.destroyed) return settle(new SinkClosed('the peer is gone'));
     response.on('data', onData).on('end', onEnd).on('error', settle).on('aborted', onAborted);
-    sink.on('drain', onDrain).on('close', onClosed).on('error', onClosed);
+    sink.on('close', onClosed).on('error', onClosed);
   });
 }
 

@@ -16,13 +16,13 @@ const commands = {
   start: { packages: ['libatomic1', 'aria2'], all: false, page: true, args: ['server/src/main.ts'] },
   check: { packages: ['libatomic1'], all: true, args: ['scripts/check.ts'] },
   test: {
-    packages: ['libatomic1', 'aria2', 'chromium'],
+    packages: ['libatomic1', 'aria2', 'chromium', 'strace', 'e2fsprogs', 'ceph-mon', 'ceph-osd', 'radosgw'],
     all: true,
     page: true,
     args: ['scripts/test.ts'],
   },
   bench: {
-    packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone'],
+    packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl'],
     all: true,
     args: ['bench/src/main.ts'],
   },
@@ -34,11 +34,19 @@ const presence = {
   aria2: () => program('aria2c'),
   'nginx-light': () => program('nginx'),
   rclone: () => program('rclone'),
+  restic: () => program('restic'),
+  age: () => program('age'),
+  curl: () => program('curl'),
+  strace: () => program('strace'),
+  e2fsprogs: () => program('mkfs.ext4'),
+  'ceph-mon': () => program('ceph-mon'),
+  'ceph-osd': () => program('ceph-osd'),
+  radosgw: () => program('radosgw'),
   chromium: () => program('chromium') || program('chromium-browser') || program('google-chrome'),
 };
 
 function program(name) {
-  const places = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+  const places = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin', '/sbin'];
   return places.some((place) => place !== '' && existsSync(join(place, name)));
 }
 

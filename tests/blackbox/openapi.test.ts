@@ -150,7 +150,6 @@ for (const [name, route] of Object.entries(routes) as [string, Route][]) {
 }
 
 for (const path of [
-  '/',
   '/api',
   '/api/',
   '/api/nothing',

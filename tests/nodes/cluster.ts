@@ -37,7 +37,12 @@ export class Cluster extends Service {
   }
 
   static async create(count: number): Promise<Cluster> {
-    const [postgres, ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
+    const postgres = await Postgres.start();
+    // One that is left running would keep a failed test from ending.
+    const ceph = await Ceph.start().catch(async (error: unknown) => {
+      await postgres.stop();
+      throw error;
+    });
     const cluster = new Cluster(postgres, ceph, count);
     await Promise.all(cluster.nodes.map((node) => cluster.startNode(node)));
     return cluster;

@@ -67,6 +67,31 @@ test('a pull runs on one node and is seen on all', async () => {
   assert.equal((await complete(at(0, user), transferId)).status, 200);
 });
 
+test('a pull whose node dies is done on another, once the lease of the dead one is over', async () => {
+  const user = await register(cluster);
+  const file = makeFile([200_000, 300_000]);
+  const transferId = await begin(user, file);
+  let silent = true;
+  const arrived = Promise.withResolvers<void>();
+  // The first node never gets a byte.
+  const answer = () => {
+    arrived.resolve();
+    return silent;
+  };
+  await using server = await new PullServer(file, { answer }).listen();
+  const source = { base_url: server.url, token: 'one-time' };
+  const path = pathOf('pull', { transfer_id: transferId });
+  const cut = assert.rejects(at(0, user).post(path, source));
+  await arrived.promise;
+  await cluster.nodes[0]!.kill9();
+  await cut;
+  silent = false;
+  assert.equal((await at(1, user).post(path, source)).status, 409, 'it may still be running');
+  await eventually(async () => assert.equal((await at(1, user).post(path, source)).status, 200), 30_000);
+  assert.equal((await complete(at(2, user), transferId)).status, 200);
+  await cluster.startNode(cluster.nodes[0]!);
+});
+
 test('the right to sweep goes on when its holder ends', async () => {
   const user = await register(cluster);
   const cancelled = async () => {

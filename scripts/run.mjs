@@ -90,12 +90,14 @@ function installPackages(names) {
 }
 
 /** The locked dependencies, when they are not the ones that are installed. */
-function installDependencies(all) {
+function installDependencies(wantsAll) {
   const mark = join(root, 'node_modules', '.szafa-setup');
   const lock = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
   const installed = existsSync(mark) ? readFileSync(mark, 'utf8') : '';
+  // A checkout that is worked in keeps what its tests need.
+  const all = wantsAll || installed.endsWith(' all');
   if (installed === `${lock} all` || (!all && installed === `${lock} run`)) return;
   say('installing the locked dependencies');
   const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', ...(all ? [] : ['--omit=dev'])];

@@ -11,8 +11,7 @@ const SUITES = [
   ],
   ['tests/blackbox/**/*.test.ts', 'bench/test/**/*.test.ts'],
   ['tests/faults/**/*.test.ts', 'tests/cross/**/*.test.ts'],
-  ['tests/engines/**/*.test.ts', 'tests/nodes/**/*.test.ts'],
-  ['tests/web/**/*.test.ts'],
+  ['tests/engines/**/*.test.ts', 'tests/nodes/**/*.test.ts', 'tests/web/**/*.test.ts'],
 ];
 
 function run(args: string[]): void {
@@ -23,7 +22,7 @@ function run(args: string[]): void {
 run(['scripts/check.ts']);
 for (const patterns of SUITES) {
   const files = globSync(patterns).sort();
-  if (files.length > 0) run(['--test', '--test-concurrency=2', '--test-timeout=300000', ...files]);
+  if (files.length > 0) run(['--test', '--test-concurrency=3', '--test-timeout=300000', ...files]);
 }
-// The whole interface once more, on PostgreSQL and S3 and on each of them with the other's default.
-run(['tests/engines/pairs.ts', ...globSync('tests/blackbox/**/*.test.ts').sort()]);
+// The whole interface once more on PostgreSQL and S3; --all adds the two mixed pairs, which take minutes more.
+run(['tests/engines/pairs.ts', ...process.argv.slice(2), ...globSync('tests/blackbox/**/*.test.ts').sort()]);

@@ -17,7 +17,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { Config } from './config.ts';
-import type { Accounts } from './domain/accounts.ts';
+import type { Accounts, Caller } from './domain/accounts.ts';
 import type { Files } from './domain/files.ts';
 import type { Pulls } from './domain/pulls.ts';
 import { quotaOf } from './domain/quota.ts';
@@ -57,7 +57,9 @@ export interface Services {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller: { username: string; token: string };
+    caller: Caller;
+    /** Only where the route asks for it. */
+    usedBytes: bigint;
   }
 }
 
@@ -87,7 +89,7 @@ function handlers({
       await accounts.logout(request.caller);
       return { ok: true };
     },
-    quota: async (request) => quotaOf((await metadata.usage(user(request))).bytes, config.quotaBytes),
+    quota: async (request) => quotaOf(request.usedBytes, config.quotaBytes),
     createDir: async (request) => {
       const name = cleanDirName((request.body as { name: string }).name);
       const dirId = await metadata.dirs.create(user(request), name, Date.now());
@@ -219,6 +221,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     app.addHook('preClose', async () => lanes.close());
   }
   app.decorateRequest('caller');
+  app.decorateRequest('usedBytes');
   app.setErrorHandler(sendError);
   app.setNotFoundHandler(async () => {
     throw new ServiceError(404, 'no such route');
@@ -240,6 +243,11 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const authenticate = async (request: FastifyRequest) => {
     request.caller = await accounts.identify(request.headers.authorization);
   };
+  const authenticateWithUsage = async (request: FastifyRequest) => {
+    const { caller, bytes } = await accounts.identifyWithUsage(request.headers.authorization);
+    request.caller = caller;
+    request.usedBytes = bytes;
+  };
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
@@ -253,7 +261,10 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       schema: schemaOf(route),
       bodyLimit: bodyLimitOf(route),
       config: { hasBody: route.body !== undefined },
-      onRequest: [...(route.open ? [] : [authenticate]), ...(route.rawBody ? [] : [askForBody])],
+      onRequest: [
+        ...(route.open ? [] : [name === 'quota' ? authenticateWithUsage : authenticate]),
+        ...(route.rawBody ? [] : [askForBody]),
+      ],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       handler: all[name],
     });

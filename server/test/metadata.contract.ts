@@ -4,6 +4,7 @@ import { ADMIN } from '@szafa/protocol';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
+import { addUsage } from '../src/metadata/usage.ts';
 import { filesContract } from './metadata.files.ts';
 import { type Database, DIGEST, fresh } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
@@ -178,6 +179,22 @@ function accountsContract(stores: Stores): void {
     await accounts.clearFailures(name, 'a');
     assert.equal((await accounts.failures(name, 'a')).failures, 0);
     assert.equal((await accounts.failures(name, 'b')).failures, 1);
+  });
+
+  test('a session is found together with what its user has stored', async () => {
+    const { accounts } = stores.one;
+    const username = fresh('u');
+    const token = fresh('t');
+    await accounts.openSession(token, username, 5);
+    assert.deepEqual(await accounts.sessionWithUsage(token), { username, used_at: 5, bytes: 0n });
+    await addUsage(stores.sql, { owner: username, dirId: 0, files: 1, bytes: 2 ** 52, counted: 1 });
+    await addUsage(stores.sql, { owner: username, dirId: 7, files: 1, bytes: 2 ** 52 + 1, counted: 1 });
+    const found = await accounts.sessionWithUsage(token);
+    assert.deepEqual(found, { username, used_at: 5, bytes: 2n ** 53n + 1n });
+    assert.equal((await stores.one.usage(username)).bytes, found?.bytes);
+    assert.equal(await accounts.sessionWithUsage(fresh('t')), undefined);
+    // Made up for this test: the sums of the others are held against their files.
+    await stores.sql.execute('DELETE FROM usage WHERE owner = ?', username);
   });
 
   test('expire removes sessions and failures from before the times, and no other', async () => {

@@ -137,6 +137,48 @@ test('a server that is killed under load loses nothing acknowledged; requests wa
   await metadata.close();
 });
 
+test('reads travel together; one that takes long keeps no other waiting', async () => {
+  const store = await open(newSchema());
+  const since = Date.now();
+  const slow = store.query('SELECT pg_sleep(1.5)');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const many = await Promise.all(
+    Array.from({ length: 200 }, (_, at) => store.query<{ at: string }>('SELECT CAST(? AS text) AS at', at)),
+  );
+  assert.ok(Date.now() - since < 1400);
+  assert.deepEqual(
+    many.map(([row]) => row!.at),
+    many.map((_, at) => String(at)),
+  );
+  // One that fails is alone with it.
+  const results = await Promise.allSettled(
+    [4, 0, 2].map((divisor) => store.query('SELECT 8 / CAST(? AS int) AS result', divisor)),
+  );
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  await slow;
+  await store.close();
+});
+
+test('reads whose connection is lost are done on another one', async () => {
+  const store = await open(newSchema());
+  let stop = false;
+  const load = Array.from({ length: 4 }, async () => {
+    while (!stop) assert.equal((await store.query<{ one: number }>('SELECT 1 AS one'))[0]!.one, 1);
+  });
+  for (let round = 0; round < 5; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await store.execute(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL',
+    );
+  }
+  stop = true;
+  await Promise.all(load);
+  await store.close();
+});
+
 test('a server that is not there is told as such, in bounded time', async () => {
   const store = new PostgresStore('postgres://postgres@127.0.0.1:1/postgres');
   const since = Date.now();

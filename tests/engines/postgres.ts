@@ -53,6 +53,11 @@ export class Postgres {
     return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
   }
 
+  /** By its socket, as a service on the same machine would. */
+  get socketUrl(): string {
+    return `postgres://postgres@localhost:${this.#port}/postgres?host=${this.#folder}`;
+  }
+
   /** Resolves once it answers. */
   async restart(): Promise<void> {
     const end = Date.now() + START_MS;

@@ -39,7 +39,7 @@ export async function measureScale(bench: Bench): Promise<ScaleResult[]> {
       started.push(szafa);
       return szafa;
     };
-    const database = (schema: string) => ({ SZ_DATABASE: `${postgres.url}?schema=${schema}` });
+    const database = (schema: string) => ({ SZ_DATABASE: `${postgres.socketUrl}&schema=${schema}` });
     const s3 = (prefix: string) => ({ SZ_VOLUMES: ceph.url(prefix), ...ceph.environment });
     const embedded = await start('embedded', {});
     const large = await start('large', { ...database('large'), ...s3('large') });
@@ -83,7 +83,8 @@ async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
 }
 
 function small(bench: Bench, embedded: Szafa, large: Szafa): Question[] {
-  const count = bench.quick ? 200 : 4000;
+  // So many that what is compiled while they run is compiled in the first of the rounds.
+  const count = bench.quick ? 200 : 20_000;
   const rate = async (szafa: Szafa, route: 'me' | 'quota') => {
     const requests = Array.from({ length: count }, () => szafa.request(route));
     return count / (await bench.pool.run(szafa.port, CONNECTIONS, requests)).seconds;
@@ -176,7 +177,7 @@ class Direct {
 }
 
 function twoNodes(bench: Bench, second: LoadPool, one: Szafa, nodes: readonly [Szafa, Szafa]): Question {
-  const count = bench.quick ? 100 : 2000;
+  const count = bench.quick ? 100 : 10_000;
   const rate = async (left: Szafa, right: Szafa) => {
     const requests = (szafa: Szafa) => Array.from({ length: count }, () => szafa.request('quota'));
     const runs = await Promise.all([

@@ -15,6 +15,11 @@ import { Passwords } from './passwords.ts';
 
 type Settings = Pick<Config, 'sessionTtlMs' | 'registrationOpen' | 'loginAttempts' | 'loginWaitMs'>;
 
+export interface Caller {
+  username: string;
+  token: string;
+}
+
 /** Too many failed logins in a row: 429. */
 export class TooManyAttempts extends ServiceError {
   override name = 'TooManyAttempts';
@@ -69,27 +74,38 @@ export class Accounts {
   }
 
   /** The caller behind an Authorization header. */
-  async identify(header: string | undefined): Promise<{ username: string; token: string }> {
-    if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');
-    if (!header.startsWith('Bearer '))
-      throw new DetailError(401, 'the Authorization header must start with "Bearer "');
-    const token = header.slice('Bearer '.length);
+  async identify(header: string | undefined): Promise<Caller> {
+    const token = bearer(header);
     if (sameText(token, this.#systemToken)) return { username: ADMIN, token };
-    const tokenHash = hashToken(token);
-    const session = await this.#metadata.accounts.session(tokenHash);
+    const session = await this.#metadata.accounts.session(hashToken(token));
+    return { username: await this.#use(token, session), token };
+  }
+
+  /** The caller and how many bytes their files have: what every client asks together, answered by one look. */
+  async identifyWithUsage(header: string | undefined): Promise<{ caller: Caller; bytes: bigint }> {
+    const token = bearer(header);
+    if (sameText(token, this.#systemToken)) {
+      return { caller: { username: ADMIN, token }, bytes: (await this.#metadata.usage(ADMIN)).bytes };
+    }
+    const session = await this.#metadata.accounts.sessionWithUsage(hashToken(token));
+    return { caller: { username: await this.#use(token, session), token }, bytes: session!.bytes };
+  }
+
+  /** Whose the session is, if it is one; its use is written down. */
+  async #use(token: string, session: { username: string; used_at: number } | undefined): Promise<string> {
     const use = session && lastUse(session.used_at, this.#now(), this.#settings.sessionTtlMs);
     if (!session || use === 'expired')
       throw new DetailError(401, 'the token is unknown or has expired; log in again');
     if (use === 'stale') {
-      await this.#metadata.accounts.touchSession(tokenHash, this.#now()).catch((error: unknown) => {
+      await this.#metadata.accounts.touchSession(hashToken(token), this.#now()).catch((error: unknown) => {
         // On a full disk files can still be read and deleted; the token only ends earlier.
         if (!isOsError(error)) throw error;
       });
     }
-    return { username: session.username, token };
+    return session.username;
   }
 
-  async logout(caller: { username: string; token: string }): Promise<void> {
+  async logout(caller: Caller): Promise<void> {
     if (caller.username !== ADMIN) await this.#metadata.accounts.closeSession(hashToken(caller.token));
   }
 
@@ -98,6 +114,13 @@ export class Accounts {
     await this.#metadata.accounts.openSession(hashToken(token), username, this.#now());
     return { username, token };
   }
+}
+
+function bearer(header: string | undefined): string {
+  if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');
+  if (!header.startsWith('Bearer '))
+    throw new DetailError(401, 'the Authorization header must start with "Bearer "');
+  return header.slice('Bearer '.length);
 }
 
 /** What can be no username is counted under its digest, which is none either: it may have any length. */

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool, TypeOverrides } from 'pg';
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../errors.ts';
+import { ReadLines } from './postgres-reads.ts';
+import { run } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';
 
 const dialect: Dialect = {
@@ -14,7 +16,8 @@ const dialect: Dialect = {
   alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
 };
 
-const POOL_CONNECTIONS = 10;
+const POOL_CONNECTIONS = 7;
+const READ_CONNECTIONS = 3;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 20_000;
 const LOCK_MS = 10_000;
@@ -64,15 +67,17 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   };
 }
 
-/** PostgreSQL through a pool of connections; a statement is prepared once on each of them. */
+/** PostgreSQL through a few connections for reads and a pool for the rest; a statement is prepared once on each. */
 export class PostgresStore implements SqlStore {
   readonly dialect = dialect;
   readonly #address: PostgresAddress;
   readonly #pool: Pool;
+  readonly #reads: ReadLines;
 
   constructor(url: string) {
     this.#address = parsePostgresUrl(url);
     this.#pool = new Pool({ ...this.#address.config, max: POOL_CONNECTIONS });
+    this.#reads = new ReadLines(this.#address.config, READ_CONNECTIONS);
     // A connection that was given up may still be told why; nobody else listens to it any more.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
     this.#pool.on('error', () => {
@@ -110,11 +115,16 @@ export class PostgresStore implements SqlStore {
   }
 
   get load(): PoolLoad {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount };
+    const { total, idle } = this.#reads.load;
+    return {
+      total: this.#pool.totalCount + total,
+      idle: this.#pool.idleCount + idle,
+      waiting: this.#pool.waitingCount,
+    };
   }
 
   query<Row>(text: string, ...params: Value[]): Promise<Row[]> {
-    return persist(() => this.#withClient((client) => run<Row>(client, text, params)), isTransient);
+    return persist(() => this.#reads.query<Row>(text, params), isTransient);
   }
 
   /** Tried again only where it certainly did nothing: a lost answer may stand for a change that was made. */
@@ -180,7 +190,7 @@ export class PostgresStore implements SqlStore {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#reads.close()]);
   }
 
   async #withClient<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
@@ -217,35 +227,6 @@ function inside(client: ClientBase): Sql {
   const both = <Row>(text: string, ...params: Value[]) => run<Row>(client, text, params);
   const sql: Sql = { dialect, query: both, execute: both, transaction: (work) => work(sql) };
   return sql;
-}
-
-interface Prepared {
-  name: string;
-  text: string;
-}
-
-const prepared = new Map<string, Prepared>();
-
-/** The statement in PostgreSQL's spelling, under a name by which each connection keeps its plan. */
-function prepare(text: string): Prepared {
-  let found = prepared.get(text);
-  if (!found) {
-    let count = 0;
-    found = { name: `s${prepared.size}`, text: text.replace(/\?/g, () => `$${++count}`) };
-    prepared.set(text, found);
-  }
-  return found;
-}
-
-async function run<Row>(client: ClientBase, text: string, params: Value[]): Promise<Row[]> {
-  const values = params.map(storable);
-  const { rows } = await client.query({ ...prepare(text), values });
-  return rows as Row[];
-}
-
-/** No text here holds a NUL, which is no name and no id of ours either: it must be found nowhere, not fail. */
-function storable(value: Value): Value {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 }
 
 function isTransient(error: unknown): boolean {

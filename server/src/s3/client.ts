@@ -3,6 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
+import { Lines, type OpenBody } from './line.ts';
 import type { S3Credentials, S3Location } from './location.ts';
 import { encode, queryString, Signer, sha256Hex } from './signer.ts';
 import { elements, encodeXml, text } from './xml.ts';
@@ -83,6 +84,7 @@ export class S3Client {
   readonly #signer: Signer;
   readonly #agent: http.Agent;
   readonly #transport: typeof http | typeof https;
+  readonly #lines: Lines | undefined;
 
   constructor(location: S3Location, credentials: S3Credentials, limits: Partial<S3Limits> = {}) {
     this.location = location;
@@ -91,14 +93,42 @@ export class S3Client {
     this.#transport = location.endpoint.protocol === 'https:' ? https : http;
     const options = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
     this.#agent = new this.#transport.Agent(options);
+    this.#lines = this.#transport === http ? new Lines(location.endpoint, IDLE_MS) : undefined;
   }
 
   close(): void {
     this.#agent.destroy();
+    this.#lines?.close();
+  }
+
+  /**
+   * The body of an object by the short way, which knows no TLS and no other answer than this status: undefined where
+   * there is none, an OtherAnswer where it does not do. Nothing is tried again.
+   */
+  async fetch(request: S3Request, status: number): Promise<OpenBody | undefined> {
+    if (!this.#lines) return undefined;
+    const { path, headers } = this.#signed(request, EMPTY);
+    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = `${request.method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`;
+    return this.#lines.fetch(head, status, this.limits.silenceMs);
   }
 
   /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */
   begin(request: S3Request, payload = EMPTY, length = 0): http.ClientRequest {
+    const { endpoint } = this.location;
+    const { path, headers } = this.#signed(request, payload);
+    return this.#transport.request({
+      agent: this.#agent,
+      protocol: endpoint.protocol,
+      hostname: endpoint.hostname.replace(/^\[|\]$/g, ''),
+      port: endpoint.port,
+      method: request.method,
+      path,
+      headers: { ...headers, 'content-length': String(length) },
+    });
+  }
+
+  #signed(request: S3Request, payload: string): { path: string; headers: Record<string, string> } {
     const { endpoint, bucket, prefix } = this.location;
     const path = `/${bucket}${request.key === undefined ? '' : `/${(prefix + request.key).split('/').map(encode).join('/')}`}`;
     const query = request.query ?? {};
@@ -111,15 +141,7 @@ export class S3Client {
       payload,
     });
     const search = queryString(query);
-    return this.#transport.request({
-      agent: this.#agent,
-      protocol: endpoint.protocol,
-      hostname: endpoint.hostname.replace(/^\[|\]$/g, ''),
-      port: endpoint.port,
-      method: request.method,
-      path: search === '' ? path : `${path}?${search}`,
-      headers: { ...headers, 'content-length': String(length) },
-    });
+    return { path: search === '' ? path : `${path}?${search}`, headers };
   }
 
   /** A whole exchange, tried again while that may help. Other statuses than 2xx and those in `allowed` throw. */

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
 import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
+import type { OpenBody } from '../s3/line.ts';
 import type { Body } from './body.ts';
 import { openRange, sendRange } from './s3-download.ts';
 import { upload } from './s3-upload.ts';
@@ -11,6 +11,8 @@ import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;
+const RECEIVE_BYTES = 1024 * 1024;
+const SEND_BYTES = 256 * 1024;
 const COPIES_AT_ONCE = 8;
 /** A store that copies more slowly than this is taken for dead. */
 const COPY_BYTES_PER_MS = 5_000;
@@ -39,7 +41,8 @@ function checked(id: string): string {
 export class S3Store implements VolumeStore {
   readonly removesAtOnce = false;
   readonly #client: S3Client;
-  readonly #pool = new SegmentPool(POOL_SEGMENTS, 1024 * 1024);
+  readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
+  readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);
 
   constructor(client: S3Client) {
     this.#client = client;
@@ -51,7 +54,7 @@ export class S3Store implements VolumeStore {
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const key = keys.volume(id, volume.idx);
-    await upload(this.#client, key, volume, body, this.#pool);
+    await upload(this.#client, key, volume, body, this.#receiving);
     // Whoever removes the group takes this document away first and then lists the volumes: one of us sees the other.
     if ((await this.#client.size(keys.spec(id))) === undefined) {
       await this.#client.delete([key]);
@@ -84,12 +87,13 @@ export class S3Store implements VolumeStore {
     const key = keys.volume(id, idx);
     if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
     const client = this.#client;
+    const pool = this.#sending;
     let opened = whole
       ? await client.persist(() => openRange(client, key, 0)).catch(unlessMissing)
       : undefined;
-    const size = whole ? opened && Number(opened.headers['content-length']) : await client.size(key);
+    const size = whole ? opened?.length : await client.size(key);
     if (size === undefined) return undefined;
-    const take = (): IncomingMessage | undefined => {
+    const take = (): OpenBody | undefined => {
       const taken = opened;
       opened = undefined;
       return taken;
@@ -98,10 +102,11 @@ export class S3Store implements VolumeStore {
       size,
       async send(sink: Writable, start: number, end: number) {
         if (start === end) return;
-        await sendRange(client, key, sink, start, end, start === 0 && end === size ? take() : undefined);
+        const body = start === 0 && end === size ? take() : undefined;
+        await sendRange(client, pool, key, sink, { start, end, opened: body });
       },
       async close() {
-        take()?.destroy();
+        take()?.close();
       },
     };
   }

@@ -8,7 +8,7 @@ import { assertSums, begin, DIGEST, filed, fresh, ids, NOW, newId, newTransfer }
 export function transfersContract(stores: Stores): void {
   test('init keeps every field and every volume, in the order of their numbers', async () => {
     const ann = fresh('u');
-    for (const count of [1, 499, 500, 501, 1001]) {
+    for (const count of [1, 16, 17, 2000, 2001, 4017]) {
       const init = newTransfer({ count, fileName: 'ż', fileSize: 2 ** 53 - 1, storedSize: 5 });
       const at = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
       assert.equal(await stores.one.transfers.create(init, at), 'created');
@@ -41,6 +41,30 @@ export function transfersContract(stores: Stores): void {
       assert.equal(await stores.two.files.volume(at.fileId, 0), undefined);
     }
     assert.equal(await stores.one.transfers.get(fresh('t')), undefined);
+  });
+
+  test('notes of what has arrived add up, from any process, and go with the upload', async () => {
+    const { transferId, fileId } = await begin(stores.one, fresh('u'), { count: 10_000 });
+    assert.deepEqual(await stores.one.arrivals.numbers(fileId), new Set());
+    const all = Array.from({ length: 10_000 }, (_, at) => at + 1);
+    await Promise.all([
+      stores.one.arrivals.add(fileId, [31, 32, 33, 10_000]),
+      stores.two.arrivals.add(fileId, [32, 1, 31, 31]),
+      stores.one.arrivals.add(fileId, []),
+    ]);
+    const sorted = async () => [...(await stores.two.arrivals.numbers(fileId))].sort((a, b) => a - b);
+    assert.deepEqual(await sorted(), [1, 31, 32, 33, 10_000]);
+    await stores.one.arrivals.add(fileId, all);
+    assert.deepEqual(await sorted(), all);
+    await stores.one.arrivals.expire();
+    assert.deepEqual(await sorted(), all);
+    await stores.one.transfers.beginStoring(transferId, 'ann');
+    await stores.one.transfers.finishStoring(transferId, NOW);
+    assert.deepEqual(await sorted(), []);
+    // One that comes late is nobody's.
+    await stores.one.arrivals.add(fileId, [5]);
+    await stores.two.arrivals.expire();
+    assert.deepEqual(await sorted(), []);
   });
 
   test('init into a directory that is unknown or foreign leaves nothing', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readConfig } from '../../../server/src/config.ts';
 import { insertFile } from '../../../server/src/metadata/files.ts';
 import { SqliteStore } from '../../../server/src/metadata/sqlite.ts';
+import { insertVolumes } from '../../../server/src/metadata/volumes.ts';
 import { places } from '../../../server/src/stores.ts';
 import { patternSha256 } from '../load/pattern.ts';
 import type { LoadPool } from '../load/pool.ts';
@@ -31,12 +32,7 @@ export async function fillDatabase(data: string, owner: string, files: number): 
   await store.transaction(async (tx) => {
     for (let i = 0; i < files; i++) {
       const file_id = randomBytes(16).toString('hex');
-      await tx.execute(
-        'INSERT INTO volumes (file_id, idx, size, sha256) VALUES (?, 1, ?, ?)',
-        file_id,
-        VOLUME_BYTES,
-        sha256,
-      );
+      await insertVolumes(tx, file_id, [{ idx: 1, size: VOLUME_BYTES, sha256 }]);
       await insertFile(tx, {
         file_id,
         owner,

@@ -3,7 +3,7 @@ import { manifestOf } from '../domain/manifest.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { Sql } from '../metadata/sql.ts';
-import { insertVolumes } from '../metadata/transfers.ts';
+import { insertVolumes } from '../metadata/volumes.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables } from './rows.ts';

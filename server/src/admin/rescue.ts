@@ -4,7 +4,7 @@ import { ADMIN } from '@szafa/protocol';
 import { Passwords } from '../domain/passwords.ts';
 import { insertFile } from '../metadata/files.ts';
 import type { Sql } from '../metadata/sql.ts';
-import { insertVolumes } from '../metadata/transfers.ts';
+import { insertVolumes } from '../metadata/volumes.ts';
 import type { Manifest } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';

@@ -111,7 +111,7 @@ export class Pulls {
 
   /** "A volume that fails verification is skipped without an error." */
   async #record(transfer: TransferRow, landed: number[]): Promise<number> {
-    const { metadata, volumes } = this.#deps;
+    const { metadata, transfers } = this.#deps;
     const queue = landed.values();
     let recorded = 0;
     await Promise.all(
@@ -120,7 +120,7 @@ export class Pulls {
           const path = join(this.#landing(transfer), String(idx));
           const volume = await metadata.files.volume(transfer.file_id, idx);
           try {
-            await volumes.put(
+            await transfers.arrivals.take(
               transfer.file_id,
               volume!,
               new StreamBody(createReadStream(path, { highWaterMark: 1024 * 1024 })),

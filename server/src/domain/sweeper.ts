@@ -58,6 +58,7 @@ export class Sweeper {
     if (this.#deps.shared) await this.finishStoring();
     await this.#removeAbandoned(now);
     const faults = await this.#removeGarbage(now);
+    await this.#deps.metadata.arrivals.expire();
     await this.#deps.metadata.accounts.expire(
       expiredBefore(now, this.#deps.config.sessionTtlMs),
       now - this.#deps.config.loginWaitMs * 10,

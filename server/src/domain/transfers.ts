@@ -5,6 +5,7 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
+import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { manifestOf } from './manifest.ts';
@@ -19,6 +20,7 @@ type Settings = Pick<
 const TOUCH_MS = 3_600_000;
 
 export class Transfers {
+  readonly arrivals: Arrivals;
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
   readonly #settings: Settings;
@@ -27,6 +29,7 @@ export class Transfers {
   constructor(metadata: Metadata, volumes: VolumeStore, settings: Settings, now = Date.now) {
     this.#metadata = metadata;
     this.#volumes = volumes;
+    this.arrivals = new Arrivals(metadata, volumes);
     this.#settings = settings;
     this.#now = now;
   }
@@ -35,20 +38,22 @@ export class Transfers {
     const init = checkInit(body, this.#settings.maxVolumeBytes);
     await requireSpace(this.#volumes, this.#settings, init.storedSize);
     const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
-    // The group comes before the record that names it: a crash in between leaves a group that nobody knows,
-    // which the sweeper removes, never a transfer without a place for its volumes.
-    try {
-      await this.#volumes.create(ids.fileId, init.volumes);
-      const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
-      const result = await this.#metadata.transfers.create(init, ids, quota);
-      if (result === 'no directory') throw badDirectory();
-      if (result === 'over quota') throw new ServiceError(507, 'the file would pass your quota');
-      return ids.transferId;
-    } catch (error) {
-      // Should this fail as well, the sweeper finds a group that nobody knows.
-      await this.#volumes.remove(ids.fileId).catch(() => undefined);
-      throw error;
-    }
+    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
+    // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.
+    const [group, record] = await Promise.allSettled([
+      this.#volumes.create(ids.fileId, init.volumes),
+      this.#metadata.transfers.create(init, ids, quota),
+    ]);
+    const created = record.status === 'fulfilled' && record.value === 'created';
+    if (created && group.status === 'fulfilled') return ids.transferId;
+    // Should this fail as well, the sweeper finds a group that nobody knows, or a transfer that nobody uses.
+    await this.#volumes.remove(ids.fileId).catch(() => undefined);
+    if (created)
+      await this.#metadata.transfers.remove(ids.transferId, ['uploading'], ids.now).catch(() => false);
+    if (group.status === 'rejected') throw group.reason;
+    if (record.status === 'rejected') throw record.reason;
+    if (record.value === 'no directory') throw badDirectory();
+    throw new ServiceError(507, 'the file would pass your quota');
   }
 
   /** The transfer; every request to it goes through here and so keeps it from being swept. */
@@ -98,7 +103,7 @@ export class Transfers {
       Math.min(this.#settings.transferTtlMs / 4, TOUCH_MS),
     );
     try {
-      await this.#volumes.put(transfer.file_id, volume, body);
+      await this.arrivals.take(transfer.file_id, volume, body);
     } finally {
       clearInterval(alive);
     }
@@ -147,6 +152,7 @@ export class Transfers {
   }
 
   async #requireAll(transfer: TransferRow): Promise<void> {
+    if (await this.arrivals.knowsAll(transfer)) return;
     const received = await this.#volumes.received(transfer.file_id);
     if (received.length === transfer.chunk_count) return;
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;

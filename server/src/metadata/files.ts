@@ -2,6 +2,7 @@ import { ADMIN, type Volume } from '@szafa/protocol';
 import { holdDir } from './dirs.ts';
 import type { Sql, Value } from './sql.ts';
 import { addUsage } from './usage.ts';
+import { copyVolumes, findVolume, listVolumes } from './volumes.ts';
 
 export interface FileRow {
   seq: number;
@@ -82,20 +83,12 @@ export class Files {
     return row;
   }
 
-  async volume(fileId: string, idx: number): Promise<Volume | undefined> {
-    const [row] = await this.#sql.query<Volume>(
-      'SELECT idx, size, sha256 FROM volumes WHERE file_id = ? AND idx = ?',
-      fileId,
-      idx,
-    );
-    return row;
+  volume(fileId: string, idx: number): Promise<Volume | undefined> {
+    return findVolume(this.#sql, fileId, idx);
   }
 
   volumes(fileId: string): Promise<Volume[]> {
-    return this.#sql.query<Volume>(
-      'SELECT idx, size, sha256 FROM volumes WHERE file_id = ? ORDER BY idx',
-      fileId,
-    );
+    return listVolumes(this.#sql, fileId);
   }
 
   /** One page, newest first. */
@@ -196,11 +189,7 @@ export class Files {
         target.fileId,
       );
       if (held.length === 0) return 'lease lost';
-      await tx.execute(
-        'INSERT INTO volumes (file_id, idx, size, sha256) SELECT ?, idx, size, sha256 FROM volumes WHERE file_id = ?',
-        target.fileId,
-        sourceId,
-      );
+      await copyVolumes(tx, sourceId, target.fileId);
       await insertFile(tx, {
         file_id: target.fileId,
         owner: target.owner,

@@ -1,4 +1,6 @@
+import { forgetArrivals } from './arrivals.ts';
 import type { Sql } from './sql.ts';
+import { forgetVolumes } from './volumes.ts';
 
 /** Volume groups that must go. A row's time is a lease: whoever works on the group moves it ahead. */
 export class Garbage {
@@ -35,7 +37,8 @@ export class Garbage {
   /** The bytes are gone: forget the group. */
   forget(fileId: string): Promise<void> {
     return this.#sql.transaction(async (tx) => {
-      await tx.execute('DELETE FROM volumes WHERE file_id = ?', fileId);
+      await forgetVolumes(tx, fileId);
+      await forgetArrivals(tx, fileId);
       await tx.execute('DELETE FROM garbage WHERE file_id = ?', fileId);
     });
   }

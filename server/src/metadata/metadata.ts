@@ -1,4 +1,5 @@
 import { Accounts } from './accounts.ts';
+import { Arrivals } from './arrivals.ts';
 import { Dirs } from './dirs.ts';
 import { Files } from './files.ts';
 import { Garbage } from './garbage.ts';
@@ -11,6 +12,7 @@ import { usageOf } from './usage.ts';
 /** The metadata store: everything the service knows, except the bytes of volumes. */
 export class Metadata {
   readonly accounts: Accounts;
+  readonly arrivals: Arrivals;
   readonly dirs: Dirs;
   readonly files: Files;
   readonly garbage: Garbage;
@@ -22,6 +24,7 @@ export class Metadata {
   constructor(sql: SqlStore) {
     this.#sql = sql;
     this.accounts = new Accounts(sql);
+    this.arrivals = new Arrivals(sql);
     this.dirs = new Dirs(sql);
     this.files = new Files(sql);
     this.garbage = new Garbage(sql);

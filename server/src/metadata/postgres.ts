@@ -11,8 +11,6 @@ const dialect: Dialect = {
   clustered: '',
   forUpdate: 'FOR UPDATE',
   // Nodes that start at once wait for each other here; the number is any that nobody else uses.
-  // Thousands of parameters cost more on their way than the rows they make.
-  unnest: 'unnest(CAST(? AS int[]), CAST(? AS bigint[]), CAST(? AS text[])) AS v(i, s, d)',
   alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
 };
 

@@ -1,4 +1,5 @@
 import type { Dialect, Sql } from './sql.ts';
+import { BLOCKS_OF_ROWS } from './volumes.ts';
 
 /**
  * Migrations, applied in order, each in one transaction together with its number. Directory 0 is the root;
@@ -49,9 +50,20 @@ const migrations: ((dialect: Dialect) => string[])[] = [
   ],
   // When something last happened that is watched from outside.
   () => ['CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)'],
+  () => [
+    // Specifications in blocks of entries; see volumes.ts.
+    `CREATE TABLE volume_blocks (
+      file_id TEXT NOT NULL, block INTEGER NOT NULL, entries TEXT NOT NULL, PRIMARY KEY (file_id, block))`,
+    `INSERT INTO volume_blocks (file_id, block, entries) ${BLOCKS_OF_ROWS}`,
+    'DROP TABLE volumes',
+    // Volumes that a store is known to have, as bits; see arrivals.ts.
+    `CREATE TABLE arrivals (
+      file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,
+  ],
 ];
 
-export async function migrate(sql: Sql): Promise<void> {
+/** `target` is for tests of the way from an earlier version. */
+export async function migrate(sql: Sql, target = migrations.length): Promise<void> {
   await sql.transaction(async (tx) => {
     await tx.execute(tx.dialect.alone);
     await tx.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
@@ -63,11 +75,11 @@ export async function migrate(sql: Sql): Promise<void> {
       );
     }
     // Nothing is written where nothing is to do: a service must start on a full disk too.
-    if (version === migrations.length) return;
-    for (const migration of migrations.slice(version)) {
+    if (version >= target) return;
+    for (const migration of migrations.slice(version, target)) {
       for (const statement of migration(tx.dialect)) await tx.execute(statement);
     }
     await tx.execute('DELETE FROM schema_version');
-    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', migrations.length);
+    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', target);
   });
 }

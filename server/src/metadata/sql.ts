@@ -8,8 +8,6 @@ export interface Dialect {
   forUpdate: string;
   /** Statement after which no other transaction passes the same one until this one ends. */
   alone: string;
-  /** FROM item that turns three arrays (texts like `{1,2}`) into rows (i, s, d); empty where many VALUES do as well. */
-  unnest: string;
 }
 
 export type Value = string | number | null;

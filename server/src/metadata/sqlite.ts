@@ -7,7 +7,6 @@ const dialect: Dialect = {
   forUpdate: '',
   // A transaction is alone in any case.
   alone: 'SELECT 1',
-  unnest: '',
 };
 
 /** Other processes hold the write lock for milliseconds; this is only the bound. */

@@ -1,8 +1,10 @@
-import { ADMIN, type NewTransfer, type Volume } from '@szafa/protocol';
+import { ADMIN, type NewTransfer } from '@szafa/protocol';
+import { forgetArrivals } from './arrivals.ts';
 import { holdDir } from './dirs.ts';
 import { insertFile } from './files.ts';
-import type { Sql, Value } from './sql.ts';
+import type { Sql } from './sql.ts';
 import { holdUsage, joined } from './usage.ts';
+import { insertVolumes } from './volumes.ts';
 
 export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
 
@@ -123,6 +125,7 @@ export class Transfers {
         cloned_from: null,
         enc_params: row.enc_params,
       });
+      await forgetArrivals(tx, row.file_id);
       return true;
     });
   }
@@ -190,38 +193,4 @@ async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {
     owner === ADMIN ? '' : owner,
   );
   return joined(row!.high, row!.low) + BigInt(row!.pending);
-}
-
-const ROWS_AT_ONCE = 500;
-const INSERT_MANY = insertVolumesText(ROWS_AT_ONCE);
-
-function insertVolumesText(rows: number): string {
-  return `INSERT INTO volumes (file_id, idx, size, sha256) VALUES ${Array(rows).fill('(?, ?, ?, ?)').join(', ')}`;
-}
-
-/** Few statements for many rows, of few different texts, so that each stays prepared. */
-export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
-  if (tx.dialect.unnest !== '') return insertUnnested(tx, fileId, volumes);
-  let next = 0;
-  for (; next + ROWS_AT_ONCE <= volumes.length; next += ROWS_AT_ONCE) {
-    const params: Value[] = [];
-    for (const { idx, size, sha256 } of volumes.slice(next, next + ROWS_AT_ONCE)) {
-      params.push(fileId, idx, size, sha256);
-    }
-    await tx.execute(INSERT_MANY, ...params);
-  }
-  const one = insertVolumesText(1);
-  for (const { idx, size, sha256 } of volumes.slice(next)) await tx.execute(one, fileId, idx, size, sha256);
-}
-
-async function insertUnnested(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
-  // Numbers and hex digits need no quotes.
-  const array = (values: (number | string)[]) => `{${values.join(',')}}`;
-  await tx.execute(
-    `INSERT INTO volumes (file_id, idx, size, sha256) SELECT ?, i, s, d FROM ${tx.dialect.unnest}`,
-    fileId,
-    array(volumes.map(({ idx }) => idx)),
-    array(volumes.map(({ size }) => size)),
-    array(volumes.map(({ sha256 }) => sha256)),
-  );
 }

@@ -40,6 +40,8 @@ function checked(id: string): string {
  */
 export class S3Store implements VolumeStore {
   readonly removesAtOnce = false;
+  /** A thousand names for each request. */
+  readonly listsSlowly = true;
   readonly #client: S3Client;
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
   readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);

@@ -43,6 +43,8 @@ export interface VolumeStore {
   open(id: string, idx: number, whole?: boolean): Promise<OpenVolume | undefined>;
   /** Copies every volume of a filed group to a new group, durably, without its manifest. */
   copy(from: string, to: string): Promise<void>;
+  /** Whether `received` takes long where there are thousands of volumes. */
+  readonly listsSlowly?: boolean;
   /** Whether a removal that fails has removed nothing. */
   readonly removesAtOnce: boolean;
   /** After this nothing of the group can be read. May be repeated. */

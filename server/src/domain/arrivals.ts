@@ -1,0 +1,72 @@
+import type { Volume } from '@szafa/protocol';
+import type { Metadata } from '../metadata/metadata.ts';
+import type { TransferRow } from '../metadata/transfers.ts';
+import type { Body } from '../volumes/body.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+
+/** Notes are written together, so many milliseconds after the first of them. */
+const GATHER_MS = 20;
+/** When no more notes than this are missing, the store is asked for each of these volumes. */
+const ASKED_ONE_BY_ONE = 64;
+const ASKED_AT_ONCE = 8;
+
+/**
+ * Volumes on their way into the store. Where the store is slow to list what it has, each is noted in the metadata
+ * once the store has it, so that complete need not ask for ten thousand names. A note is written after the
+ * answer and may get lost; the store stays the truth.
+ */
+export class Arrivals {
+  readonly #metadata: Metadata;
+  readonly #volumes: VolumeStore;
+  #noted = new Map<string, number[]>();
+  #writing: Promise<void> | undefined;
+
+  constructor(metadata: Metadata, volumes: VolumeStore) {
+    this.#metadata = metadata;
+    this.#volumes = volumes;
+  }
+
+  /** Takes a volume; once it resolves, the verified bytes are durable. */
+  async take(fileId: string, volume: Volume, body: Body): Promise<void> {
+    await this.#volumes.put(fileId, volume, body);
+    if (!this.#volumes.listsSlowly) return;
+    const numbers = this.#noted.get(fileId);
+    if (numbers) numbers.push(volume.idx);
+    else this.#noted.set(fileId, [volume.idx]);
+    this.#writing ??= this.#writeSoon();
+  }
+
+  /** True when every volume is here; false says nothing. */
+  async knowsAll({ file_id, chunk_count }: TransferRow): Promise<boolean> {
+    if (!this.#volumes.listsSlowly) return false;
+    await this.#writing;
+    const noted = await this.#metadata.arrivals.numbers(file_id);
+    if (chunk_count - noted.size > ASKED_ONE_BY_ONE) return false;
+    const missing: number[] = [];
+    for (let idx = 1; idx <= chunk_count; idx++) if (!noted.has(idx)) missing.push(idx);
+    const queue = missing.values();
+    let here = 0;
+    await Promise.all(
+      Array.from({ length: ASKED_AT_ONCE }, async () => {
+        for (const idx of queue) {
+          const volume = await this.#volumes.open(file_id, idx, false);
+          if (!volume) return;
+          here++;
+          await volume.close();
+        }
+      }),
+    );
+    return here === missing.length;
+  }
+
+  async #writeSoon(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+    const noted = this.#noted;
+    this.#noted = new Map();
+    this.#writing = undefined;
+    for (const [fileId, numbers] of noted) {
+      // Without its notes a complete takes longer, that is all.
+      await this.#metadata.arrivals.add(fileId, numbers).catch(() => undefined);
+    }
+  }
+}

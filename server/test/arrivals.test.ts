@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import type { Volume } from '@szafa/protocol';
+import { Transfers } from '../src/domain/transfers.ts';
+import { Metadata } from '../src/metadata/metadata.ts';
+import { migrate } from '../src/metadata/schema.ts';
+import { SqliteStore } from '../src/metadata/sqlite.ts';
+import { StreamBody } from '../src/volumes/body.ts';
+import { FolderStore } from '../src/volumes/folder.ts';
+
+/** A folder that says of itself that it is slow to list, and counts how it is asked. */
+class SlowFolder extends FolderStore {
+  readonly listsSlowly = true;
+  asked = { lists: 0, volumes: 0 };
+
+  override received(id: string): Promise<number[]> {
+    this.asked.lists++;
+    return super.received(id);
+  }
+
+  override open(id: string, idx: number) {
+    this.asked.volumes++;
+    return super.open(id, idx);
+  }
+}
+
+const settings = {
+  maxVolumeBytes: 1000,
+  minFreeBytes: 0,
+  quotaBytes: 0,
+  quotaEnforced: false,
+  transferTtlMs: 60_000,
+};
+const bytes = (idx: number) => Buffer.from(`volume ${idx}`);
+const specOf = (idx: number): Volume => ({
+  idx,
+  size: bytes(idx).length,
+  sha256: createHash('sha256').update(bytes(idx)).digest('hex'),
+});
+const body = (idx: number) => new StreamBody(Readable.from([bytes(idx)]));
+
+let folder = '';
+let metadata: Metadata;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'szafa-arrivals-'));
+  await FolderStore.prepare(folder);
+  const sql = new SqliteStore(join(folder, 'szafa.db'));
+  await migrate(sql);
+  metadata = new Metadata(sql);
+});
+after(async () => {
+  await metadata.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** An upload of `count` volumes of which all but `missing` came through the service, the latter straight to the store. */
+async function upload(count: number, missing: { noted: number[]; absent: number[] }) {
+  const store = new SlowFolder(folder, 'p');
+  const transfers = new Transfers(metadata, store, settings);
+  const numbers = Array.from({ length: count }, (_, at) => at + 1);
+  const chunks = numbers.map((idx) => ({ size: specOf(idx).size, sha256: specOf(idx).sha256 }));
+  const transferId = await transfers.init(
+    {
+      file_name: 'f',
+      file_size: 1,
+      total_sha256: 'ab'.repeat(32),
+      chunk_count: count,
+      chunks,
+      enc_params: {},
+    },
+    'ann',
+  );
+  const { file_id } = await transfers.find(transferId);
+  for (const idx of numbers) {
+    if (missing.absent.includes(idx)) continue;
+    if (missing.noted.includes(idx)) await store.put(file_id, specOf(idx), body(idx));
+    else await transfers.receive(transferId, idx, body(idx), undefined, () => undefined);
+  }
+  store.asked = { lists: 0, volumes: 0 };
+  return { transfers, store, transferId };
+}
+
+test('complete believes the notes and does not list', async () => {
+  const { transfers, store, transferId } = await upload(40, { noted: [], absent: [] });
+  await transfers.complete(transferId, 'ann');
+  assert.deepEqual(store.asked, { lists: 0, volumes: 0 });
+});
+
+test('a few missing notes are made good by asking for these volumes', async () => {
+  const { transfers, store, transferId } = await upload(40, { noted: [1, 17, 40], absent: [] });
+  await transfers.complete(transferId, 'ann');
+  assert.deepEqual(store.asked, { lists: 0, volumes: 3 });
+});
+
+test('many missing notes are made good by a list', async () => {
+  const noted = Array.from({ length: 70 }, (_, at) => at + 1);
+  const { transfers, store, transferId } = await upload(80, { noted, absent: [] });
+  await transfers.complete(transferId, 'ann');
+  assert.deepEqual(store.asked, { lists: 1, volumes: 0 });
+});
+
+test('a volume that is not there is missing, and what is there is told exactly', async () => {
+  const { transfers, transferId } = await upload(6, { noted: [2], absent: [4] });
+  await assert.rejects(transfers.complete(transferId, 'ann'), (error: { extra?: unknown }) => {
+    assert.deepEqual(error.extra, { status: 'incomplete', received: [1, 2, 3, 5, 6] });
+    return true;
+  });
+  assert.deepEqual(await transfers.received(transferId), [1, 2, 3, 5, 6]);
+  await transfers.receive(transferId, 4, body(4), undefined, () => undefined);
+  await transfers.complete(transferId, 'ann');
+});

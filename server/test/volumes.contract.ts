@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
 import { ServiceError, VolumeRejected } from '../src/errors.ts';
 import { StreamBody } from '../src/volumes/body.ts';
-import type { Manifest, VolumeStore } from '../src/volumes/store.ts';
+import { LISTED_IN_MANIFEST, type Manifest, type VolumeStore } from '../src/volumes/store.ts';
 
 /** The engine of a volume store, with what the interface does not show. */
 export interface VolumeEngine {
@@ -13,8 +13,6 @@ export interface VolumeEngine {
   open(process: string): Promise<VolumeStore>;
   /** What unfinished bodies have left behind. */
   leftovers(): Promise<string[]>;
-  /** A document kept beside the volumes. */
-  document(id: string, name: 'volumes.json' | 'manifest.json'): Promise<unknown>;
   destroy(): Promise<void>;
 }
 
@@ -285,9 +283,15 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     });
 
     test('specification and record lie beside the volumes; the record may be written again', async () => {
-      const volumes = [volumeOf(randomBytes(3)), volumeOf(randomBytes(4), 2)];
-      const id = await group(...volumes);
-      assert.deepEqual(await engine.document(id, 'volumes.json'), { volumes });
+      const bytes = randomBytes(3);
+      const few = [volumeOf(bytes), volumeOf(randomBytes(4), 2)];
+      const many = Array.from({ length: LISTED_IN_MANIFEST + 1 }, (_, at) =>
+        volumeOf(randomBytes(1), at + 1),
+      );
+      const large = await group(...many);
+      assert.deepEqual((await store.documents(large)).volumes, many);
+      const id = await group(...few);
+      await store.put(id, few[0]!, bodyOf(bytes));
       const manifest: Manifest = {
         file_id: id,
         file_name: 'ż',
@@ -298,12 +302,13 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
         chunk_count: 2,
         created_at: '2026-01-01T00:00:00.000Z',
         enc_params: { k: [1, null] },
+        volumes: few,
       };
       await Promise.all([store.file(manifest), other.file(manifest)]);
-      assert.deepEqual(await engine.document(id, 'manifest.json'), manifest);
+      assert.deepEqual(await other.documents(id), { volumes: few, manifest });
       await store.file({ ...manifest, dir_id: 9 });
-      assert.deepEqual(await engine.document(id, 'manifest.json'), { ...manifest, dir_id: 9 });
-      assert.deepEqual(await store.received(id), [], 'documents are no volumes');
+      assert.deepEqual((await other.documents(id)).manifest, { ...manifest, dir_id: 9 });
+      assert.deepEqual(await store.received(id), [1], 'documents are no volumes');
       assert.deepEqual(await engine.leftovers(), []);
     });
 
@@ -320,10 +325,9 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       for (const [at, { idx }] of volumes.entries()) {
         assert.ok((await readAll(other, to, idx))?.equals(bytes[at]!), SAME);
       }
-      assert.deepEqual(await engine.document(to, 'volumes.json'), { volumes });
       await assert.rejects(store.copy(from, newId()), 'the source is no more');
-      const taken = newId();
-      await store.create(taken, []);
+      const taken = await group(volumes[0]!);
+      await store.put(taken, volumes[0]!, bodyOf(bytes[0]!));
       await assert.rejects(store.copy(to, taken), 'the target exists');
     });
 
@@ -355,7 +359,9 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
 
     test('groups lists every group once, with the time of its last change', async () => {
       const since = Date.now() - 5000;
-      const made = [await group(), await group(), await group()];
+      const bytes = randomBytes(1);
+      const made = await Promise.all([1, 2, 3].map(() => group(volumeOf(bytes))));
+      for (const id of made) await store.put(id, volumeOf(bytes), bodyOf(bytes));
       await store.remove(made[2]!);
       const found = await Array.fromAsync(store.groups());
       const seen = new Set(found.map(({ id }) => id));

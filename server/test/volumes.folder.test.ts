@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { FolderStore } from '../src/volumes/folder.ts';
+import { LISTED_IN_MANIFEST } from '../src/volumes/store.ts';
 import {
   bodyOf,
   Collector,
@@ -26,7 +27,6 @@ async function folderIn(place: string): Promise<VolumeEngine> {
       const entries = await readdir(join(root, 'tmp'), { recursive: true, withFileTypes: true });
       return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
     },
-    document: async (id, name) => JSON.parse(await readFile(join(groupFolder(root, id), name), 'utf8')),
     destroy: () => rm(root, { recursive: true, force: true }),
   };
 }
@@ -94,7 +94,7 @@ test('a volume that was cut behind the back of the service is an error, not a sh
 test('unfinished bodies are discarded for one process or for all', async () => {
   for (const process of ['a', 'b']) {
     const store = new FolderStore(root, process);
-    await store.create(newId(), []);
+    await store.put(newId(), volumeOf(randomBytes(1)), bodyOf(randomBytes(1))).catch(() => undefined);
     await writeFile(join(root, 'tmp', process, 'unfinished'), 'x');
   }
   await FolderStore.discardUnfinished(root, 'a');
@@ -107,18 +107,23 @@ test('unfinished bodies are discarded for one process or for all', async () => {
 
 test('a folder for unfinished bodies that could not be made is made the next time', async () => {
   const store = new FolderStore(root, 'late');
+  const bytes = randomBytes(10);
+  const put = () => store.put(newId(), volumeOf(bytes), bodyOf(bytes));
   await rm(join(root, 'tmp'), { recursive: true });
   await writeFile(join(root, 'tmp'), 'in the way');
-  await assert.rejects(store.create(newId(), []));
+  await assert.rejects(put());
   await rm(join(root, 'tmp'));
-  await store.create(newId(), []);
+  await put();
 });
 
 test('nobody else on the machine can read volumes or documents', async () => {
   const store = new FolderStore(root, 'mode');
   const bytes = randomBytes(10);
   const id = newId();
-  await store.create(id, [volumeOf(bytes)]);
+  await store.create(
+    id,
+    Array.from({ length: LISTED_IN_MANIFEST + 1 }, (_, at) => volumeOf(bytes, at + 1)),
+  );
   await store.put(id, volumeOf(bytes), bodyOf(bytes));
   for (const path of ['.', '1', 'volumes.json']) {
     assert.equal((await stat(join(groupFolder(root, id), path))).mode & 0o077, 0, path);

@@ -21,10 +21,6 @@ volumesContract('an S3 store', async () => {
       }
       return left;
     },
-    document: async (id, name) => {
-      const key = name === 'volumes.json' ? keys.spec(id) : keys.manifest(id);
-      return JSON.parse((await client.read(key))!.toString('utf8'));
-    },
     destroy: async () => client.close(),
   };
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import { eventually, filesBelow, type Service } from '../harness/index.ts';
 
 interface Known {
@@ -49,7 +50,12 @@ export async function assertTidy(service: Service, withinMs = 10_000): Promise<v
     for (const [id, count] of files) {
       const names = await readdir(join(service.data, 'volumes', id.slice(0, 2), id));
       assert.equal(names.filter((name) => /^\d+$/.test(name)).length, count, `volumes of ${id}`);
-      assert.ok(names.includes('manifest.json') && names.includes('volumes.json'), `documents of ${id}`);
+      const documents = count > LISTED_IN_MANIFEST ? ['manifest.json', 'volumes.json'] : ['manifest.json'];
+      assert.deepEqual(
+        names.filter((name) => name.endsWith('.json')).sort(),
+        documents,
+        `documents of ${id}`,
+      );
     }
   }, withinMs);
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
+import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import {
   assertError,
   assertNoLeftovers,
@@ -30,6 +31,8 @@ import { type Injection, Tracer } from './strace.ts';
 const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '1' } });
 let user: User;
 const SIZES = [300_001, 7];
+/** More volumes than a manifest lists: their specification is written at init. */
+const MANY = Array.from({ length: LISTED_IN_MANIFEST + 1 }, () => 1);
 
 before(async () => {
   await service.start();
@@ -54,6 +57,14 @@ const failing = (calls: string, error: string): Injection => ({ calls, fault: `e
 const database = (calls: string, error: string): Injection => ({
   ...failing(calls, error),
   mainThread: true,
+});
+
+/** Where a commit is made durable. */
+const inLog = (error: string): Injection => ({
+  ...failing('fdatasync', error),
+  get path() {
+    return join(service.data, 'szafa.db-wal');
+  },
 });
 
 for (const [calls, error] of [
@@ -103,10 +114,11 @@ for (const [name, injection] of [
   ['mkdir', failing('mkdir', 'ENOSPC')],
   ['the document', failing('fsync', 'ENOSPC')],
   ['the database', database('pwrite64', 'ENOSPC')],
+  ['the commit of the database', inLog('ENOSPC')],
 ] as const) {
   test(`init on a disk that is full at ${name}: 507 and no trace of it`, async () => {
     const before = (await groupsOnDisk(service)).length;
-    const file = makeFile(SIZES);
+    const file = makeFile(MANY);
     assertError(await during(injection, () => user.post(pathOf('init'), file.init)), 507);
     assert.equal((await groupsOnDisk(service)).length, before, 'a group was left');
     await assertNoLeftovers(service);
@@ -118,7 +130,7 @@ for (const [name, injection] of [
   ['the manifest', failing('rename', 'EIO')],
   ['the manifest, full disk', failing('rename', 'ENOSPC')],
   ['the database, full disk', database('pwrite64', 'ENOSPC')],
-  ['the commit of the database', database('fsync', 'EIO')],
+  ['the commit of the database', inLog('EIO')],
 ] as const) {
   test(`complete with an OS failure at ${name}: 409 failed, the next one succeeds`, async () => {
     const file = makeFile(SIZES);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
+import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import {
   type Answer,
   assertOk,
@@ -42,12 +44,23 @@ afterEach((context) => {
 });
 after(() => service.stop());
 
+/** More volumes than a manifest lists: their specification is written at init. */
+const MANY = Array.from({ length: LISTED_IN_MANIFEST + 1 }, () => 1);
+
 /** Any thread, or the main thread, where the database is; `when` counts there. */
 const at = (calls: string): Injection => ({ calls, fault: 'signal=KILL:when=1' });
 const inDatabase = (calls: string, when: number): Injection => ({
   calls,
   fault: `signal=KILL:when=${when}`,
   mainThread: true,
+});
+
+/** Where a commit is made durable. */
+const inLog = (): Injection => ({
+  ...at('fdatasync'),
+  get path() {
+    return join(service.data, 'szafa.db-wal');
+  },
 });
 
 /** Sends the request while the call is armed; the answer must not come. */
@@ -63,12 +76,19 @@ async function killedAt(injection: Injection, request: () => Promise<Answer>): P
   }
 }
 
-const name = ({ calls, fault, mainThread }: Injection) =>
-  `${calls} ${mainThread ? `of the database, ${fault.replace(/.*=/, 'number ')}` : 'of a file'}`;
+const name = ({ calls, fault, mainThread, path }: Injection) =>
+  path
+    ? `${calls} of the log`
+    : `${calls} ${mainThread ? `of the database, ${fault.replace(/.*=/, 'number ')}` : 'of a file'}`;
 
-for (const step of [at('mkdir'), at('rename'), inDatabase('pwrite64', 1), inDatabase('fsync', 1)]) {
+for (const [step, sizes] of [
+  [at('mkdir'), MANY],
+  [at('rename'), MANY],
+  [inDatabase('pwrite64', 1), SIZES],
+  [inLog(), SIZES],
+] as const) {
   test(`init, killed at ${name(step)}: no half transfer, the next one works`, async () => {
-    const file = makeFile(SIZES);
+    const file = makeFile([...sizes]);
     await killedAt(step, () => user.post(pathOf('init'), file.init));
     const transferId = await begin(user, file);
     assert.deepEqual(await received(user, transferId), []);
@@ -92,13 +112,7 @@ for (const step of [at('pwrite64'), at('ftruncate'), at('fdatasync'), at('rename
   });
 }
 
-for (const step of [
-  inDatabase('pwrite64', 1),
-  inDatabase('fsync', 1),
-  at('rename'),
-  inDatabase('pwrite64', 9),
-  inDatabase('fsync', 2),
-]) {
+for (const step of [inDatabase('pwrite64', 1), inLog(), at('rename'), inDatabase('pwrite64', 9)]) {
   test(`complete, killed at ${name(step)}: one file in the end`, async () => {
     const file = makeFile(SIZES);
     const transferId = await begin(user, file);
@@ -115,13 +129,7 @@ for (const step of [
   });
 }
 
-for (const step of [
-  inDatabase('fsync', 1),
-  at('mkdir'),
-  at('copy_file_range'),
-  at('rename'),
-  inDatabase('fsync', 2),
-]) {
+for (const step of [inLog(), at('mkdir'), at('copy_file_range'), at('rename')]) {
   test(`clone, killed at ${name(step)}: a whole copy or none`, async () => {
     const { fileId, file } = await upload(user, makeFile(SIZES));
     const before = new Set((await listFiles(user)).map((record) => record.file_id));
@@ -133,12 +141,7 @@ for (const step of [
   });
 }
 
-for (const step of [
-  inDatabase('pwrite64', 1),
-  inDatabase('fsync', 1),
-  at('rename'),
-  inDatabase('fsync', 2),
-]) {
+for (const step of [inDatabase('pwrite64', 1), inLog(), at('rename')]) {
   test(`delete, killed at ${name(step)}: the file is there or gone`, async () => {
     const { fileId, file } = await upload(user, makeFile(SIZES));
     await killedAt(step, () => user.delete(pathOf('deleteFile', { file_id: fileId })));
@@ -149,7 +152,7 @@ for (const step of [
   });
 }
 
-for (const step of [inDatabase('pwrite64', 2), inDatabase('fsync', 1), at('rename')]) {
+for (const step of [inDatabase('pwrite64', 2), inLog(), at('rename')]) {
   test(`move, killed at ${name(step)}: in the one directory or the other`, async () => {
     const { fileId, file } = await upload(user, makeFile(SIZES));
     const dirId = await makeDir(user);

@@ -93,7 +93,9 @@ test('a token that is used lives on; one that is not ends, and its trace too', a
 test('what landed for an upload that is no more goes; what landed for another stays', async () => {
   const user = await register(usual);
   const known = new Set(await groupsOnDisk(usual));
-  const transferId = await begin(user, makeFile([10]));
+  const file = makeFile([10, 10]);
+  const transferId = await begin(user, file);
+  assertOk(await putVolume(user, transferId, 1, file.volumes[0]!));
   const fileId = (await groupsOnDisk(usual)).find((id) => !known.has(id))!;
   const landing = join(usual.data, 'landing');
   for (const id of [fileId, '0'.repeat(32)]) {

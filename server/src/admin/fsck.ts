@@ -68,8 +68,10 @@ async function checkFile(
   if ((faults.length > 0 || lacks) && !(await metadata.files.get(id))) return;
   for (const [what, volume] of faults) report.problem(what, { file: id, owner: file.owner, volume });
   if (lacks) {
-    const mended = repair && listed !== undefined;
-    if (mended) await volumes.file(manifestOf(file));
+    const whole = manifestOf(file, specs);
+    const complete = listed ?? (specs.length === file.chunk_count ? whole.volumes : undefined);
+    const mended = repair && complete !== undefined;
+    if (mended) await volumes.file(whole);
     report.problem('files without their documents', { file: id }, mended);
   }
   report.count('files');

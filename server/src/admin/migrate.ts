@@ -50,7 +50,7 @@ async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Repo
     else if (there.has(spec.idx)) await copyVolume(from, to, id, spec, report);
     else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
-  if (file) await to.volumes.file(manifestOf(file));
+  if (file) await to.volumes.file(manifestOf(file, specs));
   report.count(file ? 'files' : 'uploads under way');
 }
 

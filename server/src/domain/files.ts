@@ -13,7 +13,7 @@ import type { FileRow } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { newFileId } from './ids.ts';
-import { manifestOf } from './manifest.ts';
+import { listedVolumes, manifestOf } from './manifest.ts';
 import { requireSpace } from './space.ts';
 
 /** How long a removal or a copy may stay silent before the sweeper takes it over. */
@@ -69,8 +69,9 @@ export class Files {
     const result = await this.#metadata.files.move(fileId, caller, dirId);
     if (result === 'no file') throw unknownFile();
     if (result === 'no directory') throw badDirectory();
+    const volumes = await listedVolumes(this.#metadata.files, file);
     // The manifest's directory only serves a rescue; the move itself is done.
-    await this.#volumes.file(manifestOf({ ...file, dir_id: dirId })).catch(() => undefined);
+    await this.#volumes.file(manifestOf({ ...file, dir_id: dirId }, volumes)).catch(() => undefined);
   }
 
   async clone(fileId: string, caller: string, dirId: number): Promise<string> {
@@ -114,15 +115,9 @@ export class Files {
       await this.#volumes.copy(source.file_id, target.fileId);
       const copied = await this.#volumes.received(target.fileId);
       if (copied.length !== source.chunk_count) throw new Error('a volume of the source is missing');
-      await this.#volumes.file(
-        manifestOf({
-          ...source,
-          file_id: target.fileId,
-          owner: target.owner,
-          dir_id: target.dirId,
-          created_at: now,
-        }),
-      );
+      const { fileId: file_id, owner, dirId: dir_id } = target;
+      const volumes = await listedVolumes(this.#metadata.files, source);
+      await this.#volumes.file(manifestOf({ ...source, file_id, owner, dir_id, created_at: now }, volumes));
     } catch (cause) {
       if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();
       throw new ServiceError(409, 'the volumes could not be copied', { cause });

@@ -1,7 +1,10 @@
-import type { FileRow } from '../metadata/files.ts';
-import type { Manifest } from '../volumes/store.ts';
+import type { Volume } from '@szafa/protocol';
+import type { FileRow, Files } from '../metadata/files.ts';
+import { LISTED_IN_MANIFEST, type Manifest } from '../volumes/store.ts';
 
-export function manifestOf(file: Omit<FileRow, 'seq' | 'stored_size' | 'cloned_from'>): Manifest {
+type Described = Omit<FileRow, 'seq' | 'stored_size' | 'cloned_from'>;
+
+export function manifestOf(file: Described, volumes: Volume[] | undefined): Manifest {
   return {
     file_id: file.file_id,
     file_name: file.file_name,
@@ -12,5 +15,14 @@ export function manifestOf(file: Omit<FileRow, 'seq' | 'stored_size' | 'cloned_f
     chunk_count: file.chunk_count,
     created_at: new Date(file.created_at).toISOString(),
     enc_params: JSON.parse(file.enc_params),
+    ...(file.chunk_count <= LISTED_IN_MANIFEST && { volumes }),
   };
+}
+
+/** The specification, where the manifest needs it. */
+export async function listedVolumes(
+  files: Files,
+  { file_id, chunk_count }: Pick<Described, 'file_id' | 'chunk_count'>,
+): Promise<Volume[] | undefined> {
+  return chunk_count <= LISTED_IN_MANIFEST ? files.volumes(file_id) : undefined;
 }

@@ -8,7 +8,7 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
-import { manifestOf } from './manifest.ts';
+import { listedVolumes, manifestOf } from './manifest.ts';
 import { requireSpace } from './space.ts';
 
 type Settings = Pick<
@@ -111,8 +111,8 @@ export class Transfers {
 
   async complete(transferId: string, caller: string): Promise<string> {
     const transfer = await this.find(transferId);
-    if (transfer.status === 'done') return transfer.file_id;
-    if (transfer.status !== 'storing') await this.#requireAll(transfer);
+    // Also when it is done: a write, and so its answer, waits until what it found is on disk.
+    if (transfer.status !== 'storing' && transfer.status !== 'done') await this.#requireAll(transfer);
     const storing = await this.#metadata.transfers.beginStoring(transferId, caller).catch(notFiled);
     if (!storing) throw unknownTransfer();
     await this.store(storing);
@@ -124,15 +124,14 @@ export class Transfers {
     if (transfer.status === 'done') return;
     const now = this.#now();
     try {
-      await this.#volumes.file(
-        manifestOf({
-          ...transfer,
-          owner: transfer.owner!,
-          size: transfer.file_size,
-          sha256: transfer.total_sha256,
-          created_at: now,
-        }),
-      );
+      const file = {
+        ...transfer,
+        owner: transfer.owner!,
+        size: transfer.file_size,
+        sha256: transfer.total_sha256,
+        created_at: now,
+      };
+      await this.#volumes.file(manifestOf(file, await listedVolumes(this.#metadata.files, file)));
       if (!(await this.#metadata.transfers.finishStoring(transfer.transfer_id, now))) throw unknownTransfer();
     } catch (error) {
       // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import {
-  close as closeCallback,
+  closeSync,
   constants,
-  fstat as fstatCallback,
+  fstatSync,
   fsync as fsyncCallback,
-  open as openCallback,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statfsSync,
   writeFile as writeFileCallback,
 } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -17,11 +20,8 @@ import type { Body } from './body.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { send } from './sender.ts';
-import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
+import { LISTED_IN_MANIFEST, type Manifest, type OpenVolume, type VolumeStore } from './store.ts';
 
-const openFd = promisify(openCallback);
-const closeFd = promisify(closeCallback);
-const fstat = promisify(fstatCallback);
 const fsync = promisify(fsyncCallback);
 const writeAll = promisify(writeFileCallback);
 
@@ -36,19 +36,22 @@ const COPIES_AT_ONCE = 8;
 /**
  * Volumes in a folder:
  *
- *     volumes/ab/<id>/1, 2, ...       one group, from init to deletion
- *     volumes/ab/<id>/volumes.json    sizes and digests, written at init
+ *     volumes/ab/<id>/1, 2, ...       one group, from its first volume to deletion
+ *     volumes/ab/<id>/volumes.json    sizes and digests, written at init, of a group that is not small
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
  *     tmp/<process>/                  bodies on their way in
  *     trash/                          groups on their way out
  *
  * All on one filesystem, so that every change is a rename.
+ *
+ * What only touches names (open, rename, mkdir) is called synchronously: it takes microseconds, less than the way to
+ * a thread and back. What moves bytes or waits for the disk is not.
  */
 export class FolderStore implements VolumeStore {
   readonly removesAtOnce = true;
   readonly #root: string;
   readonly #tmp: string;
-  #tmpReady: Promise<unknown> | undefined;
+  #tmpReady = false;
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
   readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);
 
@@ -78,7 +81,8 @@ export class FolderStore implements VolumeStore {
 
   async create(id: string, volumes: Volume[]): Promise<void> {
     const folder = this.#group(id);
-    await mkdir(folder, { mode: 0o700 });
+    if (volumes.length <= LISTED_IN_MANIFEST) return;
+    mkdirSync(folder, { mode: 0o700 });
     await Promise.all([
       this.#writeDocument(folder, 'volumes.json', { volumes }),
       syncFolder(dirname(folder)),
@@ -87,21 +91,19 @@ export class FolderStore implements VolumeStore {
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const folder = this.#group(id);
-    const unfinished = await this.#newTemp();
-    // Opened beside the body's arrival: after it every step is waited for.
-    const folderOpen = openFd(folder, constants.O_RDONLY);
-    folderOpen.catch(() => undefined);
+    const unfinished = this.#newTemp();
+    // Only now: a group that goes away while the body comes in must not come back.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     try {
       await receive(unfinished, volume, body, this.#receiving);
-      await rename(unfinished, join(folder, String(volume.idx)));
-      await fsync(await folderOpen);
+      renameSync(unfinished, join(folder, String(volume.idx)));
+      await syncFolder(folder);
+      await syncFolder(dirname(folder));
     } catch (error) {
       await rm(unfinished, { force: true });
       // The group went away while the body came in: the transfer was cancelled or ran out.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw unknownTransfer();
       throw error;
-    } finally {
-      folderOpen.then(closeFd).catch(() => undefined /* it was never opened */);
     }
   }
 
@@ -122,24 +124,25 @@ export class FolderStore implements VolumeStore {
     const read = (name: string) =>
       readFile(join(this.#group(id), name), 'utf8').then(JSON.parse, ifMissing(undefined));
     const [spec, manifest] = await Promise.all([read('volumes.json'), read('manifest.json')]);
-    return { volumes: spec?.volumes, manifest };
+    return { volumes: manifest?.volumes ?? spec?.volumes, manifest };
   }
 
   async open(id: string, idx: number): Promise<OpenVolume | undefined> {
     if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
-    const fd = await openFd(join(this.#group(id), String(idx)), constants.O_RDONLY).catch(
-      ifMissing(undefined),
-    );
-    if (fd === undefined) return undefined;
+    let fd: number;
     try {
-      const { size } = await fstat(fd);
+      fd = openSync(join(this.#group(id), String(idx)), constants.O_RDONLY);
+    } catch (error) {
+      return ifMissing(undefined)(error as NodeJS.ErrnoException);
+    }
+    try {
       return {
-        size,
+        size: fstatSync(fd).size,
         send: (sink: Writable, start: number, end: number) => send(fd, sink, start, end, this.#sending),
-        close: () => closeFd(fd),
+        close: async () => closeSync(fd),
       };
     } catch (error) {
-      await closeFd(fd);
+      closeSync(fd);
       throw error;
     }
   }
@@ -148,7 +151,7 @@ export class FolderStore implements VolumeStore {
     const source = this.#group(from);
     const target = this.#group(to);
     await mkdir(target, { mode: 0o700 });
-    const names = ['volumes.json', ...(await this.received(from)).map(String)];
+    const names = (await readdir(source)).filter((name) => name !== 'manifest.json');
     await Promise.all(
       Array.from({ length: COPIES_AT_ONCE }, async () => {
         for (let name = names.pop(); name !== undefined; name = names.pop()) {
@@ -186,7 +189,7 @@ export class FolderStore implements VolumeStore {
   }
 
   async freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(this.#root);
+    const { bavail, bsize } = statfsSync(this.#root);
     return bavail * bsize;
   }
 
@@ -199,23 +202,17 @@ export class FolderStore implements VolumeStore {
     return join(this.#root, 'volumes', id.slice(0, 2), id);
   }
 
-  async #newTemp(): Promise<string> {
-    this.#tmpReady ??= mkdir(this.#tmp, { recursive: true, mode: 0o700 });
-    try {
-      await this.#tmpReady;
-    } catch (error) {
-      // On a full disk, say: the next one tries again.
-      this.#tmpReady = undefined;
-      throw error;
-    }
+  #newTemp(): string {
+    if (!this.#tmpReady) mkdirSync(this.#tmp, { recursive: true, mode: 0o700 });
+    this.#tmpReady = true;
     return join(this.#tmp, randomBytes(12).toString('hex'));
   }
 
   async #writeDocument(folder: string, name: string, content: unknown): Promise<void> {
-    const unfinished = await this.#newTemp();
+    const unfinished = this.#newTemp();
     try {
       await writeDurably(unfinished, JSON.stringify(content));
-      await rename(unfinished, join(folder, name));
+      renameSync(unfinished, join(folder, name));
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
@@ -244,20 +241,21 @@ function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
 
 /** A rename is durable once its folder is. Works for files as well. */
 async function syncFolder(path: string): Promise<void> {
-  const fd = await openFd(path, constants.O_RDONLY);
+  const fd = openSync(path, constants.O_RDONLY);
   try {
     await fsync(fd);
   } finally {
-    await closeFd(fd);
+    closeSync(fd);
   }
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
-  const fd = await openFd(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  // O_DSYNC: what is written is on disk, in one call.
+  const { O_WRONLY, O_CREAT, O_EXCL, O_DSYNC } = constants;
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600);
   try {
     await writeAll(fd, text);
-    await fsync(fd);
   } finally {
-    await closeFd(fd);
+    closeSync(fd);
   }
 }

@@ -6,14 +6,12 @@ import { VolumeRejected } from '../errors.ts';
 import type { Body, Sink } from './body.ts';
 import { PAGE_BYTES, type Segment, type SegmentPool } from './segments.ts';
 
-const openFile = promisify(fs.open);
 const write = promisify(fs.write);
 const truncate = promisify(fs.ftruncate);
 const datasync = promisify(fs.fdatasync);
-const close = promisify(fs.close);
-const { O_WRONLY, O_CREAT, O_EXCL, O_DIRECT } = fs.constants;
+const { O_WRONLY, O_CREAT, O_EXCL, O_DIRECT, O_DSYNC } = fs.constants;
 
-/** Volumes up to this size are written at once; page alignment would cost more than it saves. */
+/** Volumes up to this size are written at once, and durably; page alignment would cost more than it saves. */
 const SMALL_BYTES = 128 * 1024;
 const PLAIN_SEGMENT_BYTES = 64 * 1024;
 
@@ -23,9 +21,12 @@ const PLAIN_SEGMENT_BYTES = 64 * 1024;
  * (O_DIRECT), where the filesystem can.
  */
 export async function receive(path: string, volume: Volume, body: Body, pool: SegmentPool): Promise<void> {
-  const lease = volume.size > SMALL_BYTES ? pool.lease() : undefined;
+  const small = volume.size <= SMALL_BYTES;
+  const lease = small ? undefined : pool.lease();
   try {
-    const { fd, direct } = await openForWriting(path, lease !== undefined);
+    const { fd, direct } = small
+      ? { fd: fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600), direct: false }
+      : openForWriting(path, lease !== undefined);
     try {
       const reception = new Reception(fd, volume, lease ?? ownSegments(volume.size), direct);
       try {
@@ -34,10 +35,10 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
         await reception.settled();
       }
       await reception.verify();
-      await datasync(fd);
+      // An empty volume was never written.
+      if (!small || volume.size === 0) await datasync(fd);
     } finally {
-      // The bytes are safe, or given up; nobody needs to wait for this.
-      close(fd).catch(() => undefined);
+      fs.closeSync(fd);
     }
   } finally {
     if (lease) pool.release(lease);
@@ -46,20 +47,20 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
 
 function ownSegments(size: number): Segment[] {
   // One byte more than the volume, so that a body that is too long shows.
-  const bytes = size < PLAIN_SEGMENT_BYTES ? size + 1 : PLAIN_SEGMENT_BYTES;
-  return [new Uint8Array(bytes), new Uint8Array(bytes)];
+  if (size <= SMALL_BYTES) return [new Uint8Array(size + 1)];
+  return [new Uint8Array(PLAIN_SEGMENT_BYTES), new Uint8Array(PLAIN_SEGMENT_BYTES)];
 }
 
-async function openForWriting(path: string, wantDirect: boolean): Promise<{ fd: number; direct: boolean }> {
+function openForWriting(path: string, wantDirect: boolean): { fd: number; direct: boolean } {
   if (wantDirect && O_DIRECT) {
     try {
-      return { fd: await openFile(path, O_WRONLY | O_CREAT | O_EXCL | O_DIRECT, 0o600), direct: true };
+      return { fd: fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DIRECT, 0o600), direct: true };
     } catch (error) {
       // tmpfs and some network filesystems know no O_DIRECT; they may have made the file all the same.
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
     }
   }
-  return { fd: await openFile(path, O_WRONLY | O_CREAT, 0o600), direct: false };
+  return { fd: fs.openSync(path, O_WRONLY | O_CREAT, 0o600), direct: false };
 }
 
 class Reception implements Sink {

@@ -13,7 +13,12 @@ export interface Manifest {
   chunk_count: number;
   created_at: string;
   enc_params: unknown;
+  /** The specification, of a file of few volumes: one document less to be made durable for each small file. */
+  volumes?: Volume[] | undefined;
 }
+
+/** A group of at most so many volumes has its specification in its manifest. */
+export const LISTED_IN_MANIFEST = 64;
 
 /** One volume, open for reading. `close` it whatever happens. */
 export interface OpenVolume {
@@ -29,7 +34,7 @@ export interface OpenVolume {
  * beside it. Ids come from the service, never from a request.
  */
 export interface VolumeStore {
-  /** Makes room for a group and keeps its specification beside it. */
+  /** Makes room for a group; keeps its specification beside it unless the manifest will have it. */
   create(id: string, volumes: Volume[]): Promise<void>;
   /** Takes one volume. Once it resolves, the verified bytes are durable; a VolumeRejected leaves no trace. */
   put(id: string, volume: Volume, body: Body): Promise<void>;

@@ -15,11 +15,14 @@ import { transferTimes } from './transfers.ts';
 
 const MIB = 2 ** 20;
 const CONNECTIONS = 8;
+const VOLUME_WARM_UPS = 3;
 
 /** A question with its answer from two set-ups, asked in turns, so that both meet the same machine. */
 interface Question {
   text: string;
   unit: ScaleResult['unit'];
+  /** Rounds that only warm up: one, unless a round has too few requests for that. */
+  warmUps?: number;
   /** The least, for times the largest, ratio of what is measured to its reference. */
   bound: number;
   reference: () => Promise<number>;
@@ -62,12 +65,11 @@ export async function measureScale(bench: Bench): Promise<ScaleResult[]> {
 }
 
 async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
-  const { text, unit, bound, detail } = question;
+  const { text, unit, bound, detail, warmUps = 1 } = question;
   const [reference, measured]: [number[], number[]] = [[], []];
-  // The first round only warms up.
-  for (let round = 0; round <= bench.rounds; round++) {
+  for (let round = 1 - warmUps; round <= bench.rounds; round++) {
     const [left, right] = [await question.reference(), await question.measured()];
-    if (round === 0) continue;
+    if (round < 1) continue;
     reference.push(left);
     measured.push(right);
     bench.log(`scale round ${round}, ${text}: ${left.toFixed(1)}, ${right.toFixed(1)} ${unit}`);
@@ -126,6 +128,7 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
     {
       text: text('PUT'),
       unit: 'MB/s',
+      warmUps: VOLUME_WARM_UPS,
       bound: 0.8,
       reference: () => run(ceph.port, direct.puts()),
       measured: put,
@@ -134,6 +137,7 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
     {
       text: text('GET'),
       unit: 'MB/s',
+      warmUps: VOLUME_WARM_UPS,
       bound: 0.8,
       reference: () => run(ceph.port, direct.gets()),
       measured: () => watched('get', stored),

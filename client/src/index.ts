@@ -6,6 +6,7 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
+export { blobPieces } from './blob-pieces.ts';
 export { DEFAULT_BUDGET } from './budget.ts';
 export * from './errors.ts';
 export * from './format/index.ts';
@@ -13,7 +14,8 @@ export { type Journal, memoryJournal } from './journal.ts';
 export { Keyring, type KnownRing, type RingCache } from './keyring.ts';
 export type { DirEntry, Entry } from './listing.ts';
 export { type DownloadProgress, type ReadOptions, RemoteFile, type StreamOptions } from './remote-file.ts';
-export { blobSource, bytesSource, type Source } from './source.ts';
+export type { Body, KeptVolume, Shelf } from './shelf.ts';
+export { BlobSource, blobSource, bytesSource, type Source } from './source.ts';
 export { VolumeSupply } from './supply.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
 export { displayName, safeSegments } from './text.ts';

@@ -26,25 +26,39 @@ export function bytesSource(bytes: Uint8Array): Source {
 }
 
 /** A Blob, or a File of a browser: its name, size and time tell whether an upload may go on. */
-export function blobSource(blob: Blob): Source {
-  const file = blob as Partial<File>;
-  const identity =
-    file.name === undefined ? undefined : `file:${file.name}:${blob.size}:${file.lastModified ?? 0}`;
-  return {
-    size: blob.size,
-    identity,
-    place: file.name,
-    async read(offset, length) {
-      let bytes: Uint8Array;
-      try {
-        bytes = new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer());
-      } catch (cause) {
-        // Browsers refuse to read a File whose contents changed on disk.
-        throw Object.assign(new FileChangedError(), { cause });
-      }
-      if (bytes.length !== length) throw new FileChangedError();
-      return bytes;
-    },
-    check: async () => {},
-  };
+export class BlobSource implements Source {
+  readonly blob: Blob;
+  readonly identity: string | undefined;
+  readonly place: string | undefined;
+
+  constructor(blob: Blob) {
+    const { name, lastModified = 0 } = blob as Partial<File>;
+    this.blob = blob;
+    this.identity = name === undefined ? undefined : `file:${name}:${blob.size}:${lastModified}`;
+    this.place = name;
+  }
+
+  get size(): number {
+    return this.blob.size;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    let bytes: Uint8Array;
+    try {
+      bytes = new Uint8Array(await this.blob.slice(offset, offset + length).arrayBuffer());
+    } catch (cause) {
+      // Browsers refuse to read a File whose contents changed on disk.
+      throw Object.assign(new FileChangedError(), { cause });
+    }
+    if (bytes.length !== length) throw new FileChangedError();
+    return bytes;
+  }
+
+  async check(): Promise<void> {
+    // The browser itself refuses to read a file that has changed.
+  }
+}
+
+export function blobSource(blob: Blob): BlobSource {
+  return new BlobSource(blob);
 }

@@ -1,10 +1,10 @@
-import type { Budget } from './budget.ts';
 import { FileChangedError } from './errors.ts';
 import { type Bytes, equal } from './format/bytes.ts';
 import type { Engine, SealedVolume } from './format/engine.ts';
 import type { FileSecrets } from './format/header.ts';
 import { extentOf, type Layout, TAG_BYTES, type VolumeKeys, volumeKeys } from './format/volume.ts';
 import { forEach, lanesFor, range } from './pool.ts';
+import type { Body, KeptVolume, Shelf } from './shelf.ts';
 import type { Source } from './source.ts';
 
 export interface SupplyOptions {
@@ -16,8 +16,8 @@ export interface SupplyOptions {
 }
 
 /**
- * The volumes of one upload. Pass 1 seals all of them to learn their digests and keeps as many as the memory
- * budget takes; the others are sealed a second time when they are needed. The one rule of the format is held
+ * The volumes of one upload. Pass 1 seals all of them to learn their digests and keeps as many as the shelf
+ * takes; the others are sealed a second time when they are needed. The one rule of the format is held
  * here and nowhere else: what `take` gives has the digest that pass 1 declared, or it is not given.
  */
 export class VolumeSupply {
@@ -29,7 +29,7 @@ export class VolumeSupply {
   readonly #engine: Engine;
   readonly #source: Source;
   readonly #keys: VolumeKeys;
-  readonly #kept = new Map<number, SealedVolume>();
+  readonly #kept = new Map<number, KeptVolume>();
   #burnt = false;
 
   private constructor(options: SupplyOptions, digests: Bytes[]) {
@@ -50,7 +50,7 @@ export class VolumeSupply {
   /** Pass 1. */
   static async prepare(
     options: SupplyOptions,
-    budget: Budget,
+    shelf: Shelf,
     onSealed?: (bytes: number) => void,
   ): Promise<VolumeSupply> {
     const { layout, engine, signal } = options;
@@ -63,15 +63,9 @@ export class VolumeSupply {
         supply.digests[idx - 1] = sealed.digest;
         supply.plainDigest = sealed.plainDigest;
         const { length } = sealed.bytes;
-        if (budget.take(length)) {
-          const release = () => {
-            sealed.release();
-            budget.give(length);
-          };
-          supply.#kept.set(idx, { ...sealed, release });
-        } else {
-          sealed.release();
-        }
+        const kept = await shelf.keep(idx, sealed);
+        if (kept) supply.#kept.set(idx, kept);
+        else sealed.release();
         onSealed?.(length - TAG_BYTES);
       });
       return supply;
@@ -83,13 +77,22 @@ export class VolumeSupply {
 
   /** A volume to be sent. It is the caller's to release. */
   async take(idx: number): Promise<SealedVolume> {
+    const { body, release } = await this.takeBody(idx);
+    const bytes = body instanceof Uint8Array ? body : new Uint8Array(await body.arrayBuffer());
+    return { bytes, digest: this.digests[idx - 1]!, release };
+  }
+
+  /** The same, where it may lie in a file of the browser. */
+  async takeBody(idx: number): Promise<{ body: Body; release(): void }> {
     const kept = this.#kept.get(idx);
     if (kept) {
       this.#kept.delete(idx);
-      return kept;
+      return { body: await kept.body(), release: () => kept.release() };
     }
     const sealed = await this.#seal(idx);
-    if (equal(sealed.digest, this.digests[idx - 1]!)) return sealed;
+    if (equal(sealed.digest, this.digests[idx - 1]!)) {
+      return { body: sealed.bytes, release: () => sealed.release() };
+    }
     sealed.release();
     this.burn();
     throw new FileChangedError(`the file changed during the upload (volume ${idx})`);

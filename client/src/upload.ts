@@ -10,6 +10,7 @@ import { type Layout, layoutOf, storedSize, TAG_BYTES, totalSha256 } from './for
 import { type Journal, journalKey, openState, sealState } from './journal.ts';
 import type { Keyring, OpenRing } from './keyring.ts';
 import { forEach, lanesFor } from './pool.ts';
+import type { Shelf } from './shelf.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
 
@@ -45,8 +46,10 @@ export interface UploadOptions {
   volumeSize?: number | undefined;
   /** Show this name to the service, unsealed and unverified. */
   plainName?: boolean | undefined;
-  /** Bytes of sealed volumes kept between the two passes; the session's shared budget unless told. */
+  /** Bytes of sealed volumes kept in memory between the two passes; the session's shared budget unless told. */
   memoryBudget?: number | undefined;
+  /** Keeps them elsewhere. */
+  shelf?: Shelf | undefined;
   /** Volumes on their way at once. */
   parallel?: number | undefined;
   /** Resumes what an earlier call with the same journal, name and directory left unfinished. */
@@ -195,15 +198,12 @@ class Upload {
     const secrets = newSecrets(engine);
     const { memoryBudget } = this.#options;
     const budget = memoryBudget === undefined ? this.#context.budget : new Budget(memoryBudget);
+    const shelf = this.#options.shelf ?? budget;
     let sealed = 0;
-    const supply = await VolumeSupply.prepare(
-      { engine, source, layout, secrets, signal },
-      budget,
-      (bytes) => {
-        sealed += bytes;
-        onProgress?.({ phase: 'prepare', done: sealed, total: layout.size });
-      },
-    );
+    const supply = await VolumeSupply.prepare({ engine, source, layout, secrets, signal }, shelf, (bytes) => {
+      sealed += bytes;
+      onProgress?.({ phase: 'prepare', done: sealed, total: layout.size });
+    });
     try {
       await source.check();
       const body = await this.#initBody(ring, supply, layout);
@@ -307,16 +307,16 @@ class Upload {
     const turns = new Turns(parallel);
     await forEach(missing, lanes, async (idx) => {
       signal?.throwIfAborted();
-      const sealed = await supply.take(idx);
+      const { body, release } = await supply.takeBody(idx);
       try {
         await turns.run(() =>
-          api.writeVolume(transferId, idx, sealed.bytes, {
+          api.writeVolume(transferId, idx, body, {
             signal,
             onBytes: (bytes) => this.#count(layout, bytes),
           }),
         );
       } finally {
-        sealed.release();
+        release();
       }
     });
   }

@@ -16,10 +16,12 @@ import {
   type Session,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
+import type { Body } from '../shelf.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import {
   fetchTransport,
+  sizeOf,
   type Transport,
   type TransportRequest,
   type TransportResponse,
@@ -54,7 +56,7 @@ interface Call extends VolumeOptions {
   params?: Record<string, string | number>;
   query?: Record<string, string | number | undefined>;
   json?: object;
-  bytes?: Uint8Array;
+  bytes?: Body;
   method?: 'HEAD';
   maxBytes?: number;
   timeoutMs?: number;
@@ -191,13 +193,8 @@ export class Api {
     return (await this.#json<{ received: number[] }>('received', { params, ...options })).received;
   }
 
-  writeVolume(
-    transferId: string,
-    idx: number,
-    bytes: Uint8Array,
-    options?: VolumeOptions,
-  ): Promise<{ ok: true }> {
-    const timeoutMs = patience(bytes.length);
+  writeVolume(transferId: string, idx: number, bytes: Body, options?: VolumeOptions): Promise<{ ok: true }> {
+    const timeoutMs = patience(sizeOf(bytes));
     return this.#json('writeVolume', {
       params: { transfer_id: transferId, idx },
       bytes,

@@ -1,11 +1,12 @@
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
+import type { Body } from '../shelf.ts';
 
 /** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. */
 export interface TransportRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  body?: Uint8Array | string | undefined;
+  body?: Body | string | undefined;
   signal?: AbortSignal | undefined;
   /** A response body longer than this is cut off with a TooLongError. */
   maxBytes: number;
@@ -29,6 +30,10 @@ export interface TransportResponse {
 
 /** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+export function sizeOf(body: Body): number {
+  return body instanceof Uint8Array ? body.length : body.size;
+}
 
 async function readBody(response: Response, request: TransportRequest): Promise<Uint8Array> {
   if (!response.body) return new Uint8Array(0);
@@ -59,20 +64,28 @@ async function readBody(response: Response, request: TransportRequest): Promise<
 export const fetchTransport: Transport = async (request) => {
   const timeout = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+  const { body } = request;
+  const isVolume = typeof body === 'object';
   try {
     const response = await fetch(request.url, {
       method: request.method,
       headers: request.headers,
-      body: (request.body as Uint8Array<ArrayBuffer> | string | undefined) ?? null,
+      body: (body as Uint8Array<ArrayBuffer> | Blob | string | undefined) ?? null,
       signal,
       // The bearer token goes to the service and nowhere else.
       redirect: 'error',
-      credentials: 'omit',
+      // There are no cookies. But browsers keep connections with and without credentials apart, and the service reads
+      // one that carries nothing but volumes more quickly.
+      credentials: isVolume ? 'omit' : 'same-origin',
       cache: 'no-store',
     });
-    const body = await readBody(response, request);
-    if (typeof request.body === 'object') request.onBytes?.(request.body.length);
-    return { status: response.status, header: (name) => response.headers.get(name) ?? undefined, body };
+    const answer = await readBody(response, request);
+    if (isVolume) request.onBytes?.(sizeOf(body));
+    return {
+      status: response.status,
+      header: (name) => response.headers.get(name) ?? undefined,
+      body: answer,
+    };
   } catch (cause) {
     request.signal?.throwIfAborted();
     if (cause instanceof SzafaError) throw cause;

@@ -74,15 +74,20 @@ function otherwise(error: Error): undefined {
 
 type Throttle = NodeTransportOptions['throttle'];
 
-function exchange(
+async function bytesOf(body: TransportRequest['body']): Promise<Uint8Array | undefined> {
+  if (typeof body === 'string') return Buffer.from(body);
+  return body instanceof Blob ? new Uint8Array(await body.arrayBuffer()) : body;
+}
+
+async function exchange(
   start: typeof httpRequest,
   agent: HttpAgent | false,
   url: URL,
   request: TransportRequest,
   throttle: Throttle,
 ): Promise<TransportResponse> {
-  const { method, body, signal, quietMs } = request;
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const { method, signal, quietMs } = request;
+  const bytes = await bytesOf(request.body);
   const headers = bytes ? { ...request.headers, 'content-length': bytes.length } : request.headers;
   return new Promise((resolveNow, rejectNow) => {
     // The body's memory is used again by others as soon as this settles: nothing may still be waiting to leave.

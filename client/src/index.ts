@@ -2,6 +2,7 @@ export { Api, type ApiOptions, type CallOptions, type VolumeAnswer } from './api
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
 export {
   fetchTransport,
+  sizeOf,
   type Transport,
   type TransportRequest,
   type TransportResponse,

@@ -45,6 +45,9 @@ export interface UploadNote {
   handle?: FileSystemFileHandle;
 }
 
+/** Held while somebody works on an upload, in whichever tab. */
+export const uploadLock = (id: string) => `szafa-upload-${id}`;
+
 export interface FileInfo {
   name: string;
   size: number;

@@ -1,5 +1,6 @@
 /** The page's side of its worker. */
 import type { CallName, Calls, Fault, FromWorker, Progress, ToWorker } from '../bridge.ts';
+import { scriptPolicy } from '../scripts.ts';
 import workerUrl from '../worker/main.ts?worker&url';
 
 /** A call of the worker that failed; `fault` says how, text.ts what to tell. */
@@ -17,25 +18,7 @@ export function faultOf(error: unknown): Fault {
   return error instanceof CoreError ? error.fault : { code: 'unexpected', message: (error as Error).message };
 }
 
-interface ScriptUrls {
-  createScriptURL(url: string): string;
-}
-interface TrustedTypes {
-  createPolicy(name: string, rules: ScriptUrls): ScriptUrls;
-}
-
-const SCRIPTS: readonly string[] = [workerUrl, '/sw.js'];
-const own = (url: string) => {
-  if (!SCRIPTS.includes(url)) throw new TypeError(`not a script of this page: ${url}`);
-  return url;
-};
-const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
-const policy = trustedTypes?.createPolicy('szafa', { createScriptURL: own }) ?? { createScriptURL: own };
-
-/** The one way from a text to a script: only the two workers of this page pass. */
-export function scriptUrl(url: string): string {
-  return policy.createScriptURL(url);
-}
+export const scriptUrl = scriptPolicy(workerUrl, '/sw.js');
 
 type Answer = { resolve(value: unknown): void; reject(error: unknown): void };
 

@@ -1,7 +1,7 @@
 /** Uploads and downloads of this tab: a queue, and what a person may do with each. */
 import { computed, type Signal, signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
-import type { Fault, Item, Progress, UploadNote } from '../bridge.ts';
+import { type Fault, type Item, type Progress, type UploadNote, uploadLock } from '../bridge.ts';
 import { text } from '../text.ts';
 import { call, faultOf } from './core.ts';
 import { localReady, saveByBrowser } from './local.ts';
@@ -35,7 +35,6 @@ export interface Transfer {
 
 const UPLOADS_AT_ONCE = 3;
 const SETTLE_MS = 400;
-const lockOf = (id: string) => `szafa-upload-${id}`;
 
 export const transfers = signal<Transfer[]>([]);
 export const activeCount = computed(
@@ -127,7 +126,7 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
     note,
     ...(file && { file }),
     // Other tabs, and this one after a reload, see by the lock whether somebody works on it.
-    run: () => navigator.locks.request(lockOf(note.id), () => call('upload', note, transfer.file!)),
+    run: () => navigator.locks.request(uploadLock(note.id), () => call('upload', note, transfer.file!)),
   };
   return transfer;
 }
@@ -174,7 +173,7 @@ export async function cancel(transfer: Transfer): Promise<void> {
   if (!transfer.note) return;
   try {
     // An upload that is just being stopped still writes its journal; its lock is free when it has ended.
-    await navigator.locks.request(lockOf(transfer.id), () => call('abandon', transfer.note!));
+    await navigator.locks.request(uploadLock(transfer.id), () => call('abandon', transfer.note!));
   } catch (error) {
     tellFault(error);
   }
@@ -188,8 +187,11 @@ export function clearFinished(): void {
 export async function recall(username: string): Promise<void> {
   const notes = await call('remembered');
   const { held = [] } = await navigator.locks.query();
-  const busy = new Set([...held.map((lock) => lock.name), ...transfers.peek().map(({ id }) => lockOf(id))]);
-  const left = notes.filter((note) => note.username === username && !busy.has(lockOf(note.id)));
+  const busy = new Set([
+    ...held.map((lock) => lock.name),
+    ...transfers.peek().map(({ id }) => uploadLock(id)),
+  ]);
+  const left = notes.filter((note) => note.username === username && !busy.has(uploadLock(note.id)));
   if (left.length > 0) add(left.map((note) => uploadOf(note, undefined)));
 }
 

@@ -1,4 +1,5 @@
-import { type Bytes, type Engine, labels, webEngine } from '@szafa/client';
+import { BlobSource, type Bytes, type Engine, labels, PIECE_BYTES, webEngine } from '@szafa/client';
+import { Sealers } from './sealers.ts';
 
 /**
  * The engine of the page. Keys that live as long as a session or a preview (the KEK, master keys, the keys of opened
@@ -21,7 +22,8 @@ const KEYS_ARE_SEALED: readonly string[] = [labels.master];
 
 export function holdingEngine(): HoldingEngine {
   const { subtle } = globalThis.crypto;
-  const web = webEngine({ parallel: 2 });
+  const sealers = new Sealers();
+  const web = webEngine({ parallel: sealers.count });
   const held = new WeakMap<Bytes, CryptoKey>();
   /** The label for which a one-time key was derived; seal and unseal use it at once. */
   const labelOf = new Map<string, string>();
@@ -63,6 +65,12 @@ export function holdingEngine(): HoldingEngine {
       const label = new TextDecoder().decode(info);
       if (known && KEYS_ARE_OPENED.includes(label)) labelOf.set(derived.subarray(0, 32).toHex(), label);
       return derived;
+    },
+
+    sealVolume(keys, source, part, plainDigest) {
+      // What is small is done before another thread would have heard of it.
+      const apart = source instanceof BlobSource && part.length > PIECE_BYTES && !plainDigest;
+      return apart ? sealers.seal(keys, source, part) : web.sealVolume(keys, source, part, plainDigest);
     },
 
     async gcmSeal(key, aad, data) {

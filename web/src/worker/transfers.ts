@@ -1,9 +1,12 @@
 import { blobSource, type RemoteFile, type Szafa } from '@szafa/client';
 import type { Progress, UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
+import { Spool } from './spool.ts';
 
-/** Sealed volumes kept between the two passes; more would be faster, and felt by the rest of the browser. */
+/** Sealed volumes kept in memory between the two passes, where they cannot be kept in a file. */
 const MEMORY_BUDGET = 128 * 1024 * 1024;
+/** Files up to this size wait in memory: a file would cost more than it spares. */
+const SMALL = 16 * 1024 * 1024;
 const TELL_EVERY_MS = 100;
 
 /** What `stop` makes a transfer fail with. */
@@ -35,18 +38,24 @@ export class Transfers {
     const { id, name, dirId } = note;
     return this.run(id, async (signal) => {
       const tell = this.teller(id);
-      const { fileId } = await this.#szafa().upload(blobSource(file), {
-        name,
-        dirId,
-        mtime: file.lastModified,
-        ...(file.type && { type: file.type }),
-        memoryBudget: MEMORY_BUDGET,
-        journal: browserJournal,
-        signal,
-        onProgress: ({ phase, done, total }) => tell(phase, done, total),
-      });
-      await kept.forgetNote(id);
-      return { fileId };
+      const spool = file.size > SMALL ? await Spool.start(id) : undefined;
+      try {
+        const { fileId } = await this.#szafa().upload(blobSource(file), {
+          name,
+          dirId,
+          mtime: file.lastModified,
+          ...(file.type && { type: file.type }),
+          memoryBudget: MEMORY_BUDGET,
+          shelf: spool,
+          journal: browserJournal,
+          signal,
+          onProgress: ({ phase, done, total }) => tell(phase, done, total),
+        });
+        await kept.forgetNote(id);
+        return { fileId };
+      } finally {
+        await spool?.remove();
+      }
     });
   }
 

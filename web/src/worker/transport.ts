@@ -1,23 +1,27 @@
 import {
   fetchTransport,
   NetworkError,
+  sizeOf,
   type Transport,
   type TransportRequest,
   type TransportResponse,
 } from '@szafa/client';
 
-/** Browsers open six connections to a host; the rest is for lists and clicks. */
+/** Browsers open six connections of a kind to a host. */
 const VOLUMES_AT_ONCE = 4;
+/** A volume that takes longer is watched while it leaves. */
+const SLOW_MS = 1_000;
 
-/** `fetch` tells nothing while a body leaves; this does. */
-function send(request: TransportRequest): Promise<TransportResponse> {
+/** `fetch` tells nothing while a body leaves; this does, but costs the service and the browser more. */
+function watched(request: TransportRequest): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     const { signal, onBytes } = request;
-    const body = request.body as Uint8Array<ArrayBuffer>;
+    const body = request.body as Uint8Array<ArrayBuffer> | Blob;
+    const size = sizeOf(body);
     const exchange = new XMLHttpRequest();
     let told = 0;
     const tell = (loaded: number) => {
-      const sent = Math.min(loaded, body.length);
+      const sent = Math.min(loaded, size);
       onBytes?.(sent - told);
       told = sent;
     };
@@ -37,7 +41,7 @@ function send(request: TransportRequest): Promise<TransportResponse> {
     exchange.ontimeout = fail('the service did not answer in time');
     exchange.onload = () => {
       signal?.removeEventListener('abort', abort);
-      if (exchange.status >= 200 && exchange.status < 300) tell(body.length);
+      if (exchange.status >= 200 && exchange.status < 300) tell(size);
       resolve({
         status: exchange.status,
         header: (name) => exchange.getResponseHeader(name) ?? undefined,
@@ -54,6 +58,8 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
   let free = VOLUMES_AT_ONCE;
   const waiting: (() => void)[] = [];
   let reachable = true;
+  /** How it was with the volume before; a slow line is what a person looks at. */
+  let slow = true;
   const note = (now: boolean) => {
     if (now !== reachable) onReachable(now);
     reachable = now;
@@ -64,7 +70,10 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       request.signal?.throwIfAborted();
-      return await send(request);
+      const began = performance.now();
+      const response = await (slow ? watched(request) : fetchTransport(request));
+      slow = performance.now() - began > SLOW_MS;
+      return response;
     } finally {
       const next = waiting.shift();
       if (next) next();

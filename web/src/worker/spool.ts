@@ -1,0 +1,87 @@
+/**
+ * Where sealed volumes wait between the two passes of an upload: in a file of the browser that no page but ours sees (OPFS). It
+ * holds ciphertext only. Memory stays flat, nothing is sealed twice, and the browser sends straight from the file.
+ */
+import type { KeptVolume, SealedVolume, Shelf } from '@szafa/client';
+import { uploadLock } from '../bridge.ts';
+
+const FOLDER = 'spool';
+/** Of what the browser would give us, for each upload; volumes beyond it are sealed a second time. */
+const SHARE = 1 / 4;
+const MOST_BYTES = 4 * 1024 ** 3;
+
+interface SyncFile {
+  write(bytes: Uint8Array, options: { at: number }): number;
+  close(): void;
+}
+type SyncHandle = FileSystemFileHandle & { createSyncAccessHandle(): Promise<SyncFile> };
+
+async function folder(): Promise<FileSystemDirectoryHandle> {
+  return (await navigator.storage.getDirectory()).getDirectoryHandle(FOLDER, { create: true });
+}
+
+export class Spool implements Shelf {
+  readonly #id: string;
+  readonly #handle: SyncHandle;
+  readonly #room: number;
+  #open: SyncFile | undefined;
+  #file: Promise<File> | undefined;
+  #length = 0;
+
+  private constructor(id: string, handle: SyncHandle, open: SyncFile, room: number) {
+    this.#id = id;
+    this.#handle = handle;
+    this.#open = open;
+    this.#room = room;
+  }
+
+  /** Undefined where the browser has no such files, as in some private windows. */
+  static async start(id: string): Promise<Spool | undefined> {
+    try {
+      const { quota = 0, usage = 0 } = await navigator.storage.estimate();
+      const handle = (await (await folder()).getFileHandle(id, { create: true })) as SyncHandle;
+      const room = Math.min(MOST_BYTES, (quota - usage) * SHARE);
+      return new Spool(id, handle, await handle.createSyncAccessHandle(), room);
+    } catch {
+      return undefined; // volumes are kept in memory then, as many as fit
+    }
+  }
+
+  /** Removes what uploads left behind whose tab was closed. */
+  static async sweep(): Promise<void> {
+    const { held = [] } = await navigator.locks.query();
+    const busy = new Set(held.map(({ name }) => name));
+    const all = await folder();
+    for await (const id of all.keys()) {
+      if (!busy.has(uploadLock(id))) await all.removeEntry(id);
+    }
+  }
+
+  async keep(_idx: number, { bytes, release }: SealedVolume): Promise<KeptVolume | undefined> {
+    const at = this.#length;
+    if (!this.#open || at + bytes.length > this.#room) return undefined;
+    const written = this.#open.write(bytes, { at });
+    if (written !== bytes.length) return undefined;
+    const end = at + written;
+    this.#length = end;
+    release();
+    return { body: async () => (await this.#whole()).slice(at, end), release: () => {} };
+  }
+
+  async remove(): Promise<void> {
+    this.#close();
+    await (await folder()).removeEntry(this.#id);
+  }
+
+  /** The browser reads a file only as it was when asked for: from here on nothing is written. */
+  #whole(): Promise<File> {
+    this.#close();
+    this.#file ??= this.#handle.getFile();
+    return this.#file;
+  }
+
+  #close(): void {
+    this.#open?.close();
+    this.#open = undefined;
+  }
+}

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
 import type { Entry, Metadata, Szafa } from '@szafa/client/node';
 import { SzafaError } from '@szafa/client/node';
 import { cleanFileName } from '@szafa/protocol';
@@ -60,14 +60,9 @@ function plainName(name: string): string | undefined {
 export type LocalState = 'absent' | 'same' | 'other';
 
 /** Whether a download would only repeat what is on disk. */
-export async function localState(path: string, { size, mtime }: Metadata): Promise<LocalState> {
-  try {
-    const stats = await lstat(path);
-    const same =
-      stats.isFile() && stats.size === size && mtime !== undefined && sameTime(stats.mtimeMs, mtime);
-    return same ? 'same' : 'other';
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'absent';
-    throw error;
-  }
+export function localState(path: string, { size, mtime }: Metadata): LocalState {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return 'absent';
+  const same = stats.isFile() && stats.size === size && mtime !== undefined && sameTime(stats.mtimeMs, mtime);
+  return same ? 'same' : 'other';
 }

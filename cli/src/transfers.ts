@@ -3,7 +3,7 @@ import type { Output } from './output.ts';
 import { parseCount } from './quantities.ts';
 import { formatBytes, formatDuration, plural } from './text.ts';
 
-const DEFAULT_TRANSFERS = 4;
+const DEFAULT_TRANSFERS = 16;
 const MOST_TRANSFERS = 64;
 /** Volumes on their way, over all files. */
 const VOLUMES = 16;

@@ -123,7 +123,7 @@ export class RemoteFile {
   async read(idx: number, options: ReadOptions = {}): Promise<OpenedVolume> {
     const { engine } = this.#context;
     const expected = extentOf(this.layout, idx).length + TAG_BYTES;
-    const slot = engine.borrow(expected);
+    const slot = engine.borrow(idx === 1 && this.#first ? 0 : expected);
     try {
       const sealed = await this.#fetch(idx, expected, slot.bytes, options);
       const opened = await engine.openVolume(await this.#keys(idx), sealed);

@@ -1,4 +1,5 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   downloadToFile,
@@ -33,6 +34,8 @@ interface Get {
   parallel: number;
   /** Paths that are taken: two names may become the same path. */
   taken: Map<string, string>;
+  /** Folders that are there. */
+  folders: Set<string>;
   tally: Tally;
 }
 
@@ -75,6 +78,12 @@ function claimPath({ place, taken }: Get, remote: RemoteFile): string {
   return path;
 }
 
+function makeFolder({ folders }: Get, folder: string): void {
+  if (folders.has(folder)) return;
+  mkdirSync(folder, { recursive: true });
+  folders.add(folder);
+}
+
 async function receive(get: Get, entry: Entry): Promise<void> {
   const { invocation, szafa, progress, parallel } = get;
   const { flags, settings, out, signal } = invocation;
@@ -87,7 +96,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
     track.update('receive', 0, metadata.size);
     const path = claimPath(get, remote);
     const { name, size } = metadata;
-    const state = await localState(path, metadata);
+    const state = localState(path, metadata);
     if (state === 'same') {
       succeeded = true;
       get.tally.skipped++;
@@ -99,7 +108,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
       return;
     }
     if (state === 'other' && !flags.yes) throw new ExistsError(path);
-    await mkdir(dirname(path), { recursive: true });
+    makeFolder(get, dirname(path));
     const { resumed } = await downloadToFile(remote, path, {
       journal: fileJournal(join(settings.config, 'journal')),
       overwrite: flags.yes,
@@ -199,6 +208,7 @@ export const command: Command = async (invocation) => {
     place,
     parallel: volumesAtOnce(lanes),
     taken: new Map(),
+    folders: new Set(),
     tally: { files: 0, bytes: 0, skipped: 0 },
   };
   try {

@@ -1,6 +1,18 @@
 import { createHash } from 'node:crypto';
-import { close, constants, fchmod, fsync, ftruncate, futimes, open, write } from 'node:fs';
-import { link, lstat, open as openHandle, rename, rm } from 'node:fs/promises';
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  fsync,
+  ftruncate,
+  futimesSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
@@ -10,10 +22,10 @@ import type { Journal } from '../journal.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import type { RemoteFile, StreamOptions } from '../remote-file.ts';
 import { DownloadRecord } from './download-record.ts';
+import { PartFile } from './part-file.ts';
 
-const openAsync = promisify(open);
-const closeAsync = promisify(close);
-const writeAsync = promisify(write);
+const truncate = promisify(ftruncate);
+const sync = promisify(fsync);
 
 export interface DownloadOptions extends StreamOptions {
   /** Remembers which volumes are there, so that a later call goes on with the others. */
@@ -43,18 +55,17 @@ export async function downloadToFile(
   options: DownloadOptions = {},
 ): Promise<{ resumed: number }> {
   const target = resolve(path);
-  if (!options.overwrite) await refuseExisting(target);
+  if (!options.overwrite) refuseExisting(target);
   const part = partOf(target, remote);
   const record = new DownloadRecord(remote, part, options.journal);
-  // In a folder that others share, a link must not lead the plaintext elsewhere.
-  const fd = await openAsync(part, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  const file = new PartFile(part);
   let keep = false;
   try {
     const digests = await record.verified();
     const resumed = digests.filter((digest) => digest !== undefined).length;
-    await fetchMissing(remote, fd, digests, record, options);
+    await fetchMissing(remote, file, digests, record, options);
     await remote.checkDigests(digests as Bytes[]);
-    await finish(remote, fd);
+    await finish(remote, file.fd);
     await moveInPlace(part, target, options.overwrite ?? false);
     keep = true;
     await record.remove();
@@ -64,7 +75,7 @@ export async function downloadToFile(
     if (keep) await record.save();
     throw error;
   } finally {
-    await closeAsync(fd);
+    file.close();
     if (!keep) {
       await rm(part, { force: true });
       await record.remove();
@@ -74,7 +85,7 @@ export async function downloadToFile(
 
 async function fetchMissing(
   remote: RemoteFile,
-  fd: number,
+  file: PartFile,
   digests: (Bytes | undefined)[],
   record: DownloadRecord,
   options: DownloadOptions,
@@ -98,7 +109,7 @@ async function fetchMissing(
       const volume = await remote.read(idx, { signal, onBytes: count });
       try {
         if (layout.count === 1) await remote.checkDigests([volume.digest], volume.bytes);
-        await writeAll(fd, volume.bytes, extentOf(layout, idx).offset);
+        await file.write(volume.bytes, extentOf(layout, idx).offset);
       } finally {
         volume.release();
       }
@@ -111,12 +122,6 @@ async function fetchMissing(
   });
 }
 
-async function writeAll(fd: number, bytes: Uint8Array, position: number): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    at += (await writeAsync(fd, bytes, at, bytes.length - at, position + at)).bytesWritten;
-  }
-}
-
 /** What is worth going on from: everything that came is right, and the rest may still come. */
 function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted || error instanceof NetworkError) return true;
@@ -125,43 +130,51 @@ function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
 
 async function finish(remote: RemoteFile, fd: number): Promise<void> {
   const { size, mtime } = remote.metadata;
-  await promisify(ftruncate)(fd, size);
-  await promisify(fchmod)(fd, 0o666 & ~process.umask());
-  if (mtime !== undefined) await promisify(futimes)(fd, new Date(), mtime / 1000);
-  await promisify(fsync)(fd);
+  if (fstatSync(fd).size !== size) await truncate(fd, size);
+  fchmodSync(fd, 0o666 & ~process.umask());
+  if (mtime !== undefined) futimesSync(fd, new Date(), mtime / 1000);
+  await sync(fd);
 }
 
-async function refuseExisting(target: string): Promise<void> {
-  try {
-    await lstat(target);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  throw new ExistsError(target);
+function refuseExisting(target: string): void {
+  if (lstatSync(target, { throwIfNoEntry: false })) throw new ExistsError(target);
 }
 
 async function moveInPlace(part: string, target: string, overwrite: boolean): Promise<void> {
   if (overwrite) {
-    await rename(part, target);
+    renameSync(part, target);
   } else {
     try {
-      await link(part, target); // unlike rename it fails when somebody else was quicker
-      await rm(part);
+      linkSync(part, target); // unlike rename it fails when somebody else was quicker
+      unlinkSync(part);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'EEXIST') throw new ExistsError(target);
       if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EMLINK') throw error;
-      await refuseExisting(target);
-      await rename(part, target);
+      refuseExisting(target);
+      renameSync(part, target);
     }
   }
-  const folder = await openHandle(dirname(target), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncFolder(dirname(target));
+}
+
+const folderSyncs = new Map<string, Promise<void>>();
+
+/** One sync serves all files of a folder that wait for the next one. */
+async function syncFolder(folder: string): Promise<void> {
+  // Those that begin in this turn of the event loop go together.
+  let next = folderSyncs.get(folder);
+  next ??= new Promise((resolve) => setImmediate(resolve)).then(async () => {
+    folderSyncs.delete(folder);
+    const fd = openSync(folder, 'r');
+    try {
+      await sync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  });
+  folderSyncs.set(folder, next);
+  return next;
 }
 
 function partOf(target: string, remote: RemoteFile): string {

@@ -7,7 +7,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Transport, TransportRequest, TransportResponse } from '../api/transport.ts';
 import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../errors.ts';
-import { OtherAnswer, VolumeReader } from './volume-reader.ts';
+import { OtherAnswer, PlainHttp } from './plain-http.ts';
 
 export interface NodeTransportOptions {
   /** Connections kept to the service. */
@@ -34,42 +34,39 @@ const CONNECT = new Set([
 const CERTIFICATE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
 
-/** Keep-alive over node:http: volumes leave and arrive without a copy in between. */
+/** Keep-alive, over node:http where `PlainHttp` does not do. */
 export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
-  const plain = new HttpAgent(settings);
-  // The service reads a connection that carries nothing but volumes more quickly.
-  const volumesOnly = new HttpAgent(settings);
-  const secure = new HttpsAgent(settings);
-  const volumes = new VolumeReader();
+  const kept = { 'http:': new HttpAgent(settings), 'https:': new HttpsAgent(settings) };
+  const quick = new PlainHttp();
   const transport: Transport = async (request) => {
     const url = new URL(request.url);
-    const https = url.protocol === 'https:';
-    const kept = https ? secure : request.body instanceof Uint8Array ? volumesOnly : plain;
-    const agent = request.fresh ? false : kept;
+    const agent = request.fresh ? false : kept[url.protocol as keyof typeof kept];
     try {
-      if (request.into && !https && !options.throttle) {
-        const response = await volumes.read(url, request).catch(otherwise);
+      if (!options.throttle && quick.takes(url, request)) {
+        const response = await quick.exchange(url, request).catch(otherwise(request));
         if (response) return response;
       }
-      return await exchange(https ? httpsRequest : httpRequest, agent, url, request, options.throttle);
+      const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
+      return await exchange(start, agent, url, request, options.throttle);
     } catch (error) {
       request.signal?.throwIfAborted();
       throw translate(error as NodeJS.ErrnoException, url);
     }
   };
   const close = () => {
-    volumes.close();
-    plain.destroy();
-    volumesOnly.destroy();
-    secure.destroy();
+    quick.close();
+    for (const agent of Object.values(kept)) agent.destroy();
   };
   return Object.assign(transport, { close });
 }
 
-/** What the quick reader leaves is asked for again; reading does no harm. */
-function otherwise(error: Error): undefined {
-  if (!(error instanceof OtherAnswer)) throw error;
+/** Reading again does no harm; for the rest the rules of repetition decide, and then node:http is asked. */
+function otherwise({ method }: TransportRequest): (error: Error) => undefined {
+  return (error) => {
+    if (!(error instanceof OtherAnswer)) throw error;
+    if (method !== 'GET') throw new NetworkError('the answer could not be read', { cause: error });
+  };
 }
 
 type Throttle = NodeTransportOptions['throttle'];

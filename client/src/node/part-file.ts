@@ -1,0 +1,79 @@
+import { closeSync, constants, openSync, write, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+const writeAsync = promisify(write);
+const { O_RDWR, O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+/** Not on every system. */
+const O_DIRECT: number | undefined = constants.O_DIRECT;
+const PAGE = 4096;
+/** Less is copied before the way past the page cache would pay. */
+const LEAST_DIRECT = 1024 * 1024;
+/** As much is copied before a thread would have woken up. */
+const MOST_AT_ONCE = 256 * 1024;
+
+/**
+ * A file that grows from all sides. Large volumes go past the page cache where the filesystem allows it: copying a
+ * gigabyte into it costs more than opening that gigabyte, and the disk would only begin at the end.
+ */
+export class PartFile {
+  readonly fd: number;
+  readonly #path: string;
+  /** Null where there is no way past the page cache. */
+  #direct: number | null | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+    // In a folder that others share, a link must not lead the plaintext elsewhere.
+    this.fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<void> {
+    const whole = mayGoPast(bytes, position) ? bytes.length - (bytes.length % PAGE) : 0;
+    const past = whole > 0 && (await this.#writePast(bytes.subarray(0, whole), position)) ? whole : 0;
+    await writeAll(this.fd, bytes.subarray(past), position + past);
+  }
+
+  close(): void {
+    closeSync(this.fd);
+    if (this.#direct) closeSync(this.#direct);
+  }
+
+  /** False where the filesystem takes it only the usual way. */
+  async #writePast(bytes: Uint8Array, position: number): Promise<boolean> {
+    this.#direct ??= openDirect(this.#path);
+    if (this.#direct === null) return false;
+    try {
+      await writeAll(this.#direct, bytes, position);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+      return false;
+    }
+  }
+}
+
+/** Only memory that could grow is known to begin at a page. */
+function mayGoPast({ buffer, byteOffset, length }: Uint8Array, position: number): boolean {
+  const onPage = buffer instanceof SharedArrayBuffer && buffer.growable && byteOffset % PAGE === 0;
+  return onPage && position % PAGE === 0 && length >= LEAST_DIRECT;
+}
+
+function openDirect(path: string): number | null {
+  if (O_DIRECT === undefined) return null;
+  try {
+    return openSync(path, O_WRONLY | O_NOFOLLOW | O_DIRECT);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+    return null;
+  }
+}
+
+async function writeAll(fd: number, bytes: Uint8Array, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const left = bytes.length - at;
+    at +=
+      left <= MOST_AT_ONCE
+        ? writeSync(fd, bytes, at, left, position + at)
+        : (await writeAsync(fd, bytes, at, left, position + at)).bytesWritten;
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { randomFillSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PartFile } from '../src/node/part-file.ts';
+
+const MIB = 1024 * 1024;
+
+/** Of memory that begins at a page, and of memory that does not. */
+function volumes(): Uint8Array[] {
+  const page = (size: number) => new Uint8Array(new SharedArrayBuffer(size, { maxByteLength: size }));
+  const made = [page(2 * MIB), page(MIB), new Uint8Array(MIB), page(3 * MIB).subarray(1), page(MIB + 4097)];
+  for (const bytes of made) bytes.set(randomFillSync(Buffer.alloc(bytes.length)));
+  return made;
+}
+
+for (const place of [tmpdir(), '/dev/shm'].filter((path) => existsSync(path))) {
+  test(`${place}: volumes of all kinds stand where they belong, in whatever order they came`, async () => {
+    const folder = await mkdtemp(join(place, 'szafa-part-'));
+    try {
+      const parts = volumes();
+      const offsets = parts.map((_, at) => parts.slice(0, at).reduce((sum, { length }) => sum + length, 0));
+      const path = join(folder, 'part');
+      const file = new PartFile(path);
+      await Promise.all(parts.map((bytes, at) => file.write(bytes, offsets[at]!)).reverse());
+      file.close();
+      assert.ok(Buffer.concat(parts).equals(await readFile(path)));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+}
+
+test('a link is not followed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-part-'));
+  try {
+    await symlink(join(folder, 'elsewhere'), join(folder, 'part'));
+    assert.throws(() => new PartFile(join(folder, 'part')), { code: 'ELOOP' });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { Api } from '../src/index.ts';
+import { nodeTransport } from '../src/node/index.ts';
+
+/** Connections and requests that a server sees, with a client of its own. */
+async function serving(listener: RequestListener, work: (api: Api, seen: string[]) => Promise<void>) {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} over ${request.socket.remotePort}`);
+    listener(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const transport = nodeTransport();
+  const { port } = server.address() as AddressInfo;
+  const retry = { forMs: 300, baseMs: 1, capMs: 10 };
+  try {
+    await work(new Api({ server: `http://127.0.0.1:${port}`, token: 't', transport, retry }), seen);
+  } finally {
+    transport.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const json = (length: boolean): RequestListener => {
+  const text = JSON.stringify({ username: 'ann', transfer_id: 'x' });
+  return (_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (length) response.end(text);
+    else {
+      response.write(text.slice(0, 5));
+      response.end(text.slice(5));
+    }
+  };
+};
+
+test('requests follow each other on one connection', async () => {
+  await serving(json(true), async (api, seen) => {
+    for (let i = 0; i < 5; i++) assert.equal((await api.me()).username, 'ann');
+    assert.equal((await api.init({} as never)).transfer_id, 'x');
+    assert.equal(new Set(seen.map((line) => line.split(' ').at(-1))).size, 1, seen.join('\n'));
+  });
+});
+
+test('a service behind something that cuts answers into chunks is read by node:http from then on', async () => {
+  await serving(json(false), async (api, seen) => {
+    assert.equal((await api.me()).username, 'ann');
+    assert.equal(seen.length, 2, 'asked again, since reading does no harm');
+    assert.equal((await api.me()).username, 'ann');
+    assert.equal((await api.init({} as never)).transfer_id, 'x');
+    assert.equal(seen.length, 4);
+  });
+});
+
+test('an error has its status and its text', async () => {
+  const refuse: RequestListener = (_request, response) => {
+    response.statusCode = 409;
+    response.end('{"error":"no"}');
+  };
+  await serving(refuse, async (api, seen) => {
+    await assert.rejects(api.login({ username: 'ann', password: 'x' }), { status: 409, message: 'no' });
+    assert.equal(seen.length, 1, 'a refusal is not asked for twice');
+  });
+});
+
+test('a head without an end, a head and no answer, an answer cut short: no answer at all', async () => {
+  const raw =
+    (text: string): RequestListener =>
+    (_request, response) => {
+      response.socket!.end(text);
+    };
+  const endless = `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`;
+  const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const short = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}';
+  for (const text of [endless, interim, short]) {
+    await serving(raw(text), async (api) => {
+      await assert.rejects(api.me());
+    });
+  }
+});

@@ -63,8 +63,13 @@ function schemaContract(create: () => Promise<Database>, database: () => Databas
     for (const { idx, size, sha256 } of volumes.toReversed())
       await sql.execute(insert, 'a', idx, size, sha256);
     await sql.execute(insert, 'b', 1, 5, DIGEST);
+    for (const dirId of [0, 3]) {
+      await sql.execute("INSERT INTO usage VALUES ('ann', ?, 1, ?, 5, 2, 6)", dirId, dirId);
+    }
     await migrate(sql);
-    const { files } = new Metadata(sql);
+    const metadata = new Metadata(sql);
+    const { files } = metadata;
+    assert.deepEqual(await metadata.usage('ann'), { bytes: 3n * 2n ** 32n + 10n, counted: 2n ** 34n + 12n });
     assert.deepEqual(await files.volumes('a'), volumes);
     assert.deepEqual(await files.volume('a', 21), volumes[20]);
     assert.deepEqual(await files.volumes('b'), [{ idx: 1, size: 5, sha256: DIGEST }]);

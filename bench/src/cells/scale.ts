@@ -11,18 +11,17 @@ import { Szafa } from '../peers/szafa.ts';
 import type { ScaleResult } from '../results.ts';
 import { median } from '../stats.ts';
 import { cpuSeconds } from '../usage.ts';
-import { transferTimes } from './transfers.ts';
+import { initTime, transferTimes } from './transfers.ts';
 
 const MIB = 2 ** 20;
 const CONNECTIONS = 8;
-const VOLUME_WARM_UPS = 3;
 
 /** A question with its answer from two set-ups, asked in turns, so that both meet the same machine. */
 interface Question {
   text: string;
   unit: ScaleResult['unit'];
-  /** Rounds that only warm up: one, unless a round has too few requests for that. */
-  warmUps?: number;
+  /** Many small ones of the same requests; without it the first round only warms up. */
+  warmUp?: () => Promise<void>;
   /** The least, for times the largest, ratio of what is measured to its reference. */
   bound: number;
   reference: () => Promise<number>;
@@ -65,11 +64,12 @@ export async function measureScale(bench: Bench): Promise<ScaleResult[]> {
 }
 
 async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
-  const { text, unit, bound, detail, warmUps = 1 } = question;
+  const { text, unit, bound, detail } = question;
   const [reference, measured]: [number[], number[]] = [[], []];
-  for (let round = 1 - warmUps; round <= bench.rounds; round++) {
+  await question.warmUp?.();
+  for (let round = question.warmUp ? 1 : 0; round <= bench.rounds; round++) {
     const [left, right] = [await question.reference(), await question.measured()];
-    if (round < 1) continue;
+    if (round === 0) continue;
     reference.push(left);
     measured.push(right);
     bench.log(`scale round ${round}, ${text}: ${left.toFixed(1)}, ${right.toFixed(1)} ${unit}`);
@@ -122,13 +122,21 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
     stored = await batch.gets();
     return rate;
   };
+  // A few large volumes are too few for their code to be compiled.
+  const warmUp = async () => {
+    const small = await large.prepare(bench.quick ? 4 : 1000, 128 * 1024);
+    await bench.pool.run(large.port, CONNECTIONS, small.puts);
+    const gets = await small.gets();
+    for (let i = 0; i < 3; i++) await bench.pool.run(large.port, CONNECTIONS, gets);
+    await small.remove();
+  };
   const text = (verb: string) =>
     `${verb} of 8 MiB volumes, 8 connections: through a node / the gateway itself`;
   return [
     {
       text: text('PUT'),
       unit: 'MB/s',
-      warmUps: VOLUME_WARM_UPS,
+      warmUp,
       bound: 0.8,
       reference: () => run(ceph.port, direct.puts()),
       measured: put,
@@ -137,7 +145,6 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
     {
       text: text('GET'),
       unit: 'MB/s',
-      warmUps: VOLUME_WARM_UPS,
       bound: 0.8,
       reference: () => run(ceph.port, direct.gets()),
       measured: () => watched('get', stored),
@@ -202,13 +209,11 @@ function twoNodes(bench: Bench, second: LoadPool, one: Szafa, nodes: readonly [S
 
 function transfers(bench: Bench, embedded: Szafa, large: Szafa): Question[] {
   const count = bench.quick ? 20 : 10_000;
-  const times = new Map<Szafa, { initMs: number; completeMs: number }>();
-  const init = async (szafa: Szafa) => {
-    const measured = await transferTimes(bench, szafa, count);
-    times.set(szafa, measured);
-    return measured.initMs;
+  const init = (szafa: Szafa) => initTime(szafa, count);
+  const complete = async (szafa: Szafa) => (await transferTimes(bench, szafa, count)).completeMs;
+  const warmUp = async (run: (szafa: Szafa) => Promise<unknown>) => {
+    for (let i = 0; i < 10; i++) for (const szafa of [embedded, large]) await run(szafa);
   };
-  const complete = async (szafa: Szafa) => times.get(szafa)!.completeMs;
   const text = (what: string) =>
     `${what} with ${count.toLocaleString('en')} volumes: PostgreSQL and S3 / embedded`;
   return [
@@ -216,6 +221,7 @@ function transfers(bench: Bench, embedded: Szafa, large: Szafa): Question[] {
       text: text('init'),
       unit: 'ms',
       bound: 2,
+      warmUp: () => warmUp(init),
       reference: () => init(embedded),
       measured: () => init(large),
     },
@@ -223,7 +229,7 @@ function transfers(bench: Bench, embedded: Szafa, large: Szafa): Question[] {
       text: text('complete'),
       unit: 'ms',
       bound: 2,
-      // Of the last of the transfers above.
+      warmUp: () => warmUp((szafa) => transferTimes(bench, szafa, 20)),
       reference: () => complete(embedded),
       measured: () => complete(large),
     },

@@ -47,6 +47,20 @@ interface Times {
   completeMs: number;
 }
 
+/** Several inits, which are given up at once: one is over in a moment and varies. */
+export async function initTime(szafa: Szafa, volumes: number): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const { answer, ms } = await timed<{ transfer_id: string }>(
+      szafa.port,
+      szafa.request('init', {}, szafa.initBody(volumes, VOLUME_BYTES)),
+    );
+    times.push(ms);
+    await szafa.call('cancel', { transfer_id: answer.transfer_id });
+  }
+  return median(times);
+}
+
 /** One transfer and its deletion, for a comparison of stores. */
 export async function transferTimes(bench: Bench, szafa: Szafa, volumes: number): Promise<Times> {
   const { fileId, ...times } = await transfer(bench, szafa, volumes);

@@ -1,5 +1,5 @@
 import type { Sql } from './sql.ts';
-import { joined } from './usage.ts';
+import { JOIN_USAGE, joined } from './usage.ts';
 
 export class Accounts {
   readonly #sql: Sql;
@@ -49,16 +49,18 @@ export class Accounts {
   async sessionWithUsage(
     tokenHash: string,
   ): Promise<{ username: string; used_at: number; bytes: bigint } | undefined> {
-    // A subquery that gives one text: joined and grouped, it would cost PostgreSQL twice as much.
-    const [row] = await this.#sql.query<{ username: string; used_at: number; sums: string | null }>(
-      `SELECT username, used_at, (SELECT CAST(SUM(bytes_high) AS TEXT) || ' ' || CAST(SUM(bytes_low) AS TEXT)
-         FROM usage WHERE owner = sessions.username) AS sums
-       FROM sessions WHERE token_hash = ?`,
+    const [row] = await this.#sql.query<{
+      username: string;
+      used_at: number;
+      high: string | null;
+      low: string | null;
+    }>(
+      `SELECT s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+       FROM sessions s ${JOIN_USAGE('s.username')} WHERE s.token_hash = ?`,
       tokenHash,
     );
     if (!row) return undefined;
-    const [high = '0', low = '0'] = row.sums?.split(' ') ?? [];
-    return { username: row.username, used_at: row.used_at, bytes: joined(high, low) };
+    return { username: row.username, used_at: row.used_at, bytes: joined(row.high ?? '0', row.low ?? '0') };
   }
 
   async touchSession(tokenHash: string, now: number): Promise<void> {

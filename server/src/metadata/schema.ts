@@ -1,4 +1,5 @@
 import type { Dialect, Sql } from './sql.ts';
+import { ADD_ALL } from './usage.ts';
 import { BLOCKS_OF_ROWS } from './volumes.ts';
 
 /**
@@ -60,6 +61,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE arrivals (
       file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,
   ],
+  () => [ADD_ALL],
 ];
 
 /** `target` is for tests of the way from an earlier version. */

@@ -3,7 +3,7 @@ import { forgetArrivals } from './arrivals.ts';
 import { holdDir } from './dirs.ts';
 import { insertFile } from './files.ts';
 import type { Sql } from './sql.ts';
-import { holdUsage, joined } from './usage.ts';
+import { ALL_DIRS, holdUsage, joined } from './usage.ts';
 import { insertVolumes } from './volumes.ts';
 
 export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
@@ -186,7 +186,7 @@ async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {
     `SELECT CAST(COALESCE(SUM(counted_high), 0) AS TEXT) AS high, CAST(COALESCE(SUM(counted_low), 0) AS TEXT) AS low,
        (SELECT CAST(COALESCE(SUM(CASE WHEN file_size > stored_size THEN file_size ELSE stored_size END), 0) AS TEXT)
         FROM transfers WHERE creator = ? AND status IN ('uploading', 'storing', 'failed')) AS pending
-     FROM usage WHERE owner IN (?, ?)`,
+     FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN (?, ?)`,
     owner,
     owner,
     // Files without an owner are the administrator's.

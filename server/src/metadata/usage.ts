@@ -20,6 +20,9 @@ function halves(value: number): [high: number, low: number] {
 /** Halves can pass what a JavaScript number holds exactly, so they travel as text. */
 export const joined = (high: string, low: string) => BigInt(high) * BigInt(HALF) + BigInt(low);
 
+/** Stands for all directories of an owner together: quota reads one row, however many there are. */
+export const ALL_DIRS = -1;
+
 const COLUMNS = 'owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low';
 const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET files = usage.files + excluded.files,
   bytes_high = usage.bytes_high + excluded.bytes_high, bytes_low = usage.bytes_low + excluded.bytes_low,
@@ -29,12 +32,14 @@ const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET files = usage.files + exc
 /** Adds to the sums; part of the transaction that changes the files themselves. */
 export async function addUsage(tx: Sql, change: UsageChange): Promise<void> {
   await tx.execute(
-    `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
-    change.owner,
-    change.dirId,
-    change.files,
-    ...halves(change.bytes),
-    ...halves(change.counted),
+    `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
+    ...[change.dirId, ALL_DIRS].flatMap((dirId) => [
+      change.owner,
+      dirId,
+      change.files,
+      ...halves(change.bytes),
+      ...halves(change.counted),
+    ]),
   );
 }
 
@@ -42,6 +47,10 @@ export async function addUsage(tx: Sql, change: UsageChange): Promise<void> {
 export function holdUsage(tx: Sql, owner: string): Promise<void> {
   return addUsage(tx, { owner, dirId: 0, files: 0, bytes: 0, counted: 0 });
 }
+
+/** For tables from before there was such a row. */
+export const ADD_ALL = `INSERT INTO usage (${COLUMNS}) SELECT owner, ${ALL_DIRS}, SUM(files), SUM(bytes_high), SUM(bytes_low),
+  SUM(counted_high), SUM(counted_low) FROM usage GROUP BY owner`;
 
 /** The sums of a directory that is no more go to the root. */
 export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
@@ -54,7 +63,11 @@ export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
 }
 
 const sum = (column: string) => `CAST(COALESCE(SUM(${column}), 0) AS TEXT) AS ${column}`;
-const SUMS = `SELECT ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(sum).join(', ')} FROM usage`;
+const SUMS = `SELECT ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(sum).join(', ')}
+  FROM usage WHERE dir_id = ${ALL_DIRS}`;
+/** What `usageOf` is for one owner, as a join that costs one look at a key. */
+export const JOIN_USAGE = (owner: string) =>
+  `LEFT JOIN usage u ON u.owner = ${owner} AND u.dir_id = ${ALL_DIRS}`;
 
 interface SumsRow {
   bytes_high: string;
@@ -67,8 +80,8 @@ interface SumsRow {
 export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint; counted: bigint }> {
   const [row] =
     caller === ADMIN
-      ? await sql.query<SumsRow>(`${SUMS} WHERE owner IN ('${ADMIN}', '')`)
-      : await sql.query<SumsRow>(`${SUMS} WHERE owner = ?`, caller);
+      ? await sql.query<SumsRow>(`${SUMS} AND owner IN ('${ADMIN}', '')`)
+      : await sql.query<SumsRow>(`${SUMS} AND owner = ?`, caller);
   return {
     bytes: joined(row!.bytes_high, row!.bytes_low),
     counted: joined(row!.counted_high, row!.counted_low),
@@ -77,8 +90,13 @@ export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint
 
 const counted = 'CASE WHEN size > stored_size THEN size ELSE stored_size END';
 /** The sums as they should be, in the columns of `usage`. */
-const RECOUNT = `owner, dir_id, COUNT(*) AS files, SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
-  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low`;
+const recount = (
+  dir: 'dir_id' | typeof ALL_DIRS,
+  where = '',
+) => `SELECT owner, ${dir} AS dir_id, COUNT(*) AS files,
+  SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
+  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low
+  FROM files ${where} GROUP BY owner${dir === ALL_DIRS ? '' : ', dir_id'}`;
 
 /** Owners whose kept sums differ from those over their files. One statement, so that a change counts in both or in none. */
 export async function wrongUsage(sql: Sql): Promise<string[]> {
@@ -86,7 +104,8 @@ export async function wrongUsage(sql: Sql): Promise<string[]> {
   const columns = `owner, dir_id, files, ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(text).join(', ')}`;
   const rows = await sql.query<SumsRow & { kind: string; owner: string; dir_id: number; files: number }>(
     `SELECT 'kept' AS kind, ${columns} FROM usage
-     UNION ALL SELECT 'real' AS kind, ${columns} FROM (SELECT ${RECOUNT} FROM files GROUP BY owner, dir_id) AS recounted`,
+     UNION ALL SELECT 'real' AS kind, ${columns}
+       FROM (${recount('dir_id')} UNION ALL ${recount(ALL_DIRS)}) AS recounted`,
   );
   const sums = new Map<string, { owner: string; difference: [bigint, bigint, number] }>();
   for (const row of rows) {
@@ -106,9 +125,8 @@ export async function wrongUsage(sql: Sql): Promise<string[]> {
 export function mendUsage(sql: Sql, owner: string): Promise<void> {
   return sql.transaction(async (tx) => {
     await tx.execute('DELETE FROM usage WHERE owner = ?', owner);
-    await tx.execute(
-      `INSERT INTO usage (${COLUMNS}) SELECT ${RECOUNT} FROM files WHERE owner = ? GROUP BY owner, dir_id`,
-      owner,
-    );
+    for (const dir of ['dir_id', ALL_DIRS] as const) {
+      await tx.execute(`INSERT INTO usage (${COLUMNS}) ${recount(dir, 'WHERE owner = ?')}`, owner);
+    }
   });
 }

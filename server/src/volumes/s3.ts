@@ -12,7 +12,7 @@ import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;
 const RECEIVE_BYTES = 1024 * 1024;
-const SEND_BYTES = 256 * 1024;
+const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
 /** A store that copies more slowly than this is taken for dead. */
 const COPY_BYTES_PER_MS = 5_000;

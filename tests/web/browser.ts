@@ -120,6 +120,14 @@ export async function upload(page: Page, ...paths: string[]): Promise<void> {
   for (const path of paths) await row(page, path.split('/').at(-1)!).waitFor();
 }
 
+/** Files of the browser in which volumes of uploads wait. */
+export async function spooled(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('spool');
+    return Array.fromAsync((folder as unknown as { keys(): AsyncIterable<string> }).keys());
+  });
+}
+
 export function row(page: Page, name: string) {
   return page.getByRole('row').filter({ has: page.getByRole('button', { name, exact: true }) });
 }

@@ -6,7 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { Device } from '../cross/device.ts';
 import { freshName, useService } from '../harness/index.ts';
-import { download, open, PASSWORD, register, row, shoot, signIn, upload, useChromium } from './browser.ts';
+import {
+  download,
+  open,
+  PASSWORD,
+  register,
+  row,
+  shoot,
+  signIn,
+  spooled,
+  upload,
+  useChromium,
+} from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -17,7 +28,8 @@ test('what the command seals the page opens, and the other way round', async () 
   const device = await Device.make(service.url, { SZ_USER: username });
   try {
     await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
-    const [fromCommand, fromPage] = [randomBytes(9_000_000), randomBytes(9_000_000)];
+    // The page's is long enough for all it has: workers that seal, and a file in which volumes wait.
+    const [fromCommand, fromPage] = [randomBytes(9_000_000), randomBytes(18_000_003)];
     await writeFile(device.path('from the command.bin'), fromCommand);
     await device.ok(['mkdir', 'Shared żółw']);
     await device.ok(['put', device.path('from the command.bin')]);
@@ -31,6 +43,7 @@ test('what the command seals the page opens, and the other way round', async () 
     assert.ok(fromCommand.equals(await download(page, 'from the command.bin')), 'page opens the command’s');
     await open(page, 'Shared żółw');
     await upload(page, await browser.file('from the page.bin', fromPage));
+    assert.deepEqual(await spooled(page), [], 'nothing of an upload stays behind');
 
     const listed = (await device.ok(['ls', '--json', 'Shared żółw'])).stdout;
     assert.match(listed, /from the page\.bin/);

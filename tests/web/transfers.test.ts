@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Service, useService } from '../harness/index.ts';
-import { choose, download, drop, register, row, shoot, upload, useChromium } from './browser.ts';
+import { choose, download, drop, register, row, shoot, spooled, upload, useChromium } from './browser.ts';
 import { SlowLine } from './slow-line.ts';
 
 const service = useService();
@@ -65,10 +65,12 @@ for (const way of ['chosen again', 'known by its handle'] as const) {
     if (way === 'chosen again') await page.locator('input[data-test=files]').setInputFiles([path]);
     else await drop(page, [path]);
     await until(() => sent.length >= 1);
+    assert.equal((await spooled(page)).length, 1, 'volumes wait in a file');
     await page.reload();
     const already = sent.length;
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await page.getByText(/^Interrupted/).waitFor();
+    assert.deepEqual(await spooled(page), [], 'which a reload leaves, and the next visit removes');
     await shoot(page, `interrupted-${way === 'chosen again' ? 'file' : 'handle'}`);
     if (way === 'chosen again') {
       await page.locator('input[data-test=rejoin]').setInputFiles([await browser.file('other.bin', 'x')]);

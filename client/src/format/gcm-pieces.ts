@@ -96,15 +96,8 @@ function hashed(bytes: Uint8Array, h: Element): Element {
   return times(sum, h);
 }
 
-/**
- * Seals a message under a nonce of twelve zero bytes into `out`, which has room for it and the tag. All pieces but the last
- * have PIECE_BYTES; each is done with when the next one is asked for. Gives the number of bytes written.
- */
-export async function sealPieces(
-  { key, aad }: VolumeKey,
-  pieces: AsyncIterable<Bytes>,
-  out: Uint8Array,
-): Promise<number> {
+/** Seals, under a nonce of twelve zero bytes, what stands in `memory` before the room for the tag. */
+export async function sealInPlace({ key, aad }: VolumeKey, memory: Bytes): Promise<void> {
   const { subtle } = globalThis.crypto;
   const gcm = await subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt']);
   const ctr = await subtle.importKey('raw', key, 'AES-CTR', false, ['encrypt']);
@@ -118,23 +111,22 @@ export async function sealPieces(
   const nonceLength = times(pair(0, NONCE_BITS), byH);
   const wholePiece = power(h, PIECE_BYTES / BLOCK);
 
+  const end = memory.length - TAG;
   let sum = hashed(aad, h);
-  let at = 0;
   let pieceMask = mask;
-  for await (const piece of pieces) {
+  for (let at = 0; at < end; at += PIECE_BYTES) {
+    const piece = memory.subarray(at, Math.min(at + PIECE_BYTES, end));
     const { length } = piece;
     // GHASH of the nonce has to be the block before the piece's first counter.
     const nonce = bytesOf(plus(times(pair(0, 1 + at / BLOCK), byH2), nonceLength));
     const sealed = new Uint8Array(await subtle.encrypt({ name: 'AES-GCM', iv: nonce }, gcm, piece));
-    out.set(sealed.subarray(0, length), at);
     const raise = length === PIECE_BYTES ? wholePiece : power(h, Math.ceil(length / BLOCK));
     const own = plus(element(sealed, length), pieceMask, times(pair(0, length * 8), h));
     sum = plus(times(sum, raise), own);
     // The next piece's mask is the key stream of this one's last block.
     if (length === PIECE_BYTES)
       pieceMask = plus(element(piece, length - BLOCK), element(sealed, length - BLOCK));
-    at += length;
+    piece.set(sealed.subarray(0, length));
   }
-  out.set(bytesOf(plus(sum, times(pair(aad.length * 8, at * 8), h), mask)), at);
-  return at + TAG;
+  memory.set(bytesOf(plus(sum, times(pair(aad.length * 8, end * 8), h), mask)), end);
 }

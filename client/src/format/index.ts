@@ -7,7 +7,7 @@ export {
   type SealedVolume,
   type VolumeKey,
 } from './engine.ts';
-export { PIECE_BYTES, sealPieces } from './gcm-pieces.ts';
+export { PIECE_BYTES, sealInPlace } from './gcm-pieces.ts';
 export {
   type EncParams,
   type FileSecrets,

@@ -1,5 +1,5 @@
 /** Seals volumes beside the page's worker: a browser does the cryptography of a worker on that worker's own thread. */
-import { blobPieces, PIECE_BYTES, sealPieces, TAG_BYTES, type VolumeKey } from '@szafa/client';
+import { readBlob, sealInPlace, TAG_BYTES, type VolumeKey } from '@szafa/client';
 
 export interface SealJob {
   id: number;
@@ -12,24 +12,21 @@ export interface SealJob {
 export type SealAnswer =
   | { id: number; memory: ArrayBuffer; digest: Uint8Array<ArrayBuffer> }
   /** The part could not be read: browsers refuse that for a file that has changed on disk. */
-  | { id: number; memory: ArrayBuffer; error: string };
+  | { id: number; error: string };
 
 const scope = globalThis as unknown as {
-  postMessage(message: SealAnswer, transfer: Transferable[]): void;
+  postMessage(message: SealAnswer, transfer?: Transferable[]): void;
   onmessage: ((event: MessageEvent<SealJob>) => void) | null;
 };
 
-async function seal({ keys, part, memory }: SealJob): Promise<Uint8Array<ArrayBuffer>> {
-  const sealed = new Uint8Array(memory, 0, part.size + TAG_BYTES);
-  await sealPieces(keys, blobPieces(part, PIECE_BYTES), sealed);
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
-}
-
-scope.onmessage = async ({ data }) => {
-  const { id, memory } = data;
+scope.onmessage = async ({ data: { id, keys, part, memory } }) => {
   try {
-    scope.postMessage({ id, memory, digest: await seal(data) }, [memory]);
+    const filled = await readBlob(part, memory);
+    const sealed = new Uint8Array(filled, 0, part.size + TAG_BYTES);
+    await sealInPlace(keys, sealed);
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
+    scope.postMessage({ id, memory: filled, digest }, [filled]);
   } catch (error) {
-    scope.postMessage({ id, memory, error: String(error) }, [memory]);
+    scope.postMessage({ id, error: String(error) });
   }
 };

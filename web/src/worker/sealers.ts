@@ -12,7 +12,6 @@ import sealerUrl from '../sealer/main.ts?worker&url';
 const MOST_SEALERS = 4;
 /** Memory of volumes that were sent, for the next ones. */
 const MOST_FREE = 8;
-const scriptUrl = scriptPolicy(sealerUrl);
 
 interface Sealer {
   worker: Worker;
@@ -22,7 +21,8 @@ type Waiting = (answer: SealAnswer) => void;
 
 /** Workers that read and seal volumes, started when the first one is needed. */
 export class Sealers {
-  readonly count = Math.min(MOST_SEALERS, Math.max(2, globalThis.navigator.hardwareConcurrency));
+  /** One waits for its file while the others have the processor. */
+  readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency + 1);
   #sealers: Sealer[] = [];
   readonly #waiting = new Map<number, Waiting>();
   readonly #free: ArrayBuffer[] = [];
@@ -35,17 +35,14 @@ export class Sealers {
   ): Promise<SealedVolume> {
     const part = source.blob.slice(offset, offset + length);
     const answer = await this.#run({ keys, part, memory: this.#memory(length + TAG_BYTES) });
-    const { memory } = answer;
+    if ('error' in answer) throw new FileChangedError(answer.error);
+    const { memory, digest } = answer;
     let held = true;
     const release = () => {
       if (held && this.#free.length < MOST_FREE) this.#free.push(memory);
       held = false;
     };
-    if ('error' in answer) {
-      release();
-      throw new FileChangedError(answer.error);
-    }
-    return { bytes: new Uint8Array(memory, 0, length + TAG_BYTES), digest: answer.digest, release };
+    return { bytes: new Uint8Array(memory, 0, length + TAG_BYTES), digest, release };
   }
 
   #memory(size: number): ArrayBuffer {
@@ -54,7 +51,7 @@ export class Sealers {
   }
 
   async #run(job: Omit<SealJob, 'id'>): Promise<SealAnswer> {
-    if (this.#sealers.length === 0) this.#sealers = Array.from({ length: this.count }, () => this.#start());
+    if (this.#sealers.length === 0) this.#start();
     const sealer = this.#sealers.reduce((least, one) => (one.busy < least.busy ? one : least));
     const id = ++this.#last;
     sealer.busy++;
@@ -68,12 +65,15 @@ export class Sealers {
     }
   }
 
-  #start(): Sealer {
-    const worker = new Worker(scriptUrl(sealerUrl), { type: 'module' });
-    worker.onmessage = ({ data }: MessageEvent<SealAnswer>) => {
-      this.#waiting.get(data.id)?.(data);
-      this.#waiting.delete(data.id);
-    };
-    return { worker, busy: 0 };
+  #start(): void {
+    const url = scriptPolicy(sealerUrl)(sealerUrl);
+    this.#sealers = Array.from({ length: this.count }, () => {
+      const worker = new Worker(url, { type: 'module' });
+      worker.onmessage = ({ data }: MessageEvent<SealAnswer>) => {
+        this.#waiting.get(data.id)?.(data);
+        this.#waiting.delete(data.id);
+      };
+      return { worker, busy: 0 };
+    });
   }
 }

@@ -7,7 +7,7 @@ import { Spool } from './spool.ts';
 const MEMORY_BUDGET = 128 * 1024 * 1024;
 /** Files up to this size wait in memory: a file would cost more than it spares. */
 const SMALL = 16 * 1024 * 1024;
-const TELL_EVERY_MS = 100;
+const TELL_EVERY_MS = 200;
 
 /** What `stop` makes a transfer fail with. */
 export class StoppedError extends Error {

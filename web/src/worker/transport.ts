@@ -7,7 +7,7 @@ import {
   type TransportResponse,
 } from '@szafa/client';
 
-/** Browsers open six connections of a kind to a host. */
+/** Browsers open six connections to a host; those that are watched share them with lists and clicks. */
 const VOLUMES_AT_ONCE = 4;
 /** A volume that takes longer is watched while it leaves. */
 const SLOW_MS = 1_000;

@@ -22,8 +22,9 @@ const commands = {
     args: ['scripts/test.ts'],
   },
   bench: {
-    packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl'],
+    packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl', 'chromium'],
     all: true,
+    page: true,
     args: ['bench/src/main.ts'],
   },
 };

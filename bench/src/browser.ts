@@ -3,21 +3,18 @@
  * with its body, which costs more than the upload itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from './machine.ts';
 
 const START_MS = 30_000;
 
-function executable(): string {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const found = ['chromium', 'chromium-browser', 'google-chrome']
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find(existsSync);
-  if (!found) throw new Error('Chromium is missing: apt-get install chromium');
-  return found;
+export function findChromium(): string | undefined {
+  return ['chromium', 'chromium-browser', 'google-chrome']
+    .map(findProgram)
+    .find((path) => path !== undefined);
 }
 
 interface Answer {
@@ -57,7 +54,9 @@ export class BareBrowser {
       '--window-size=1280,800',
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
     ];
-    const child = spawn(executable(), [...args, 'about:blank'], { stdio: 'ignore', detached: true });
+    const program = findChromium();
+    if (!program) throw new Error('Chromium is missing: apt-get install chromium');
+    const child = spawn(program, [...args, 'about:blank'], { stdio: 'ignore', detached: true });
     const port = await portOf(profile);
     const tabs = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as {
       type: string;

@@ -1,4 +1,5 @@
 import { judgeClients } from './clients/judge.ts';
+import { judgePage } from './page.ts';
 import type { PeerName } from './peers/peer.ts';
 import { ratio } from './ratios.ts';
 import type { Goal, Results, VolumeResult } from './results.ts';
@@ -40,6 +41,7 @@ export function judge(results: Results): Goal[] {
     chunks(results),
     ...scale(results),
     ...judgeClients(results.clients),
+    ...judgePage(results.page),
   ];
 }
 

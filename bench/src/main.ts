@@ -2,9 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
+import { findChromium } from './browser.ts';
 import { measureChunks } from './cells/chunks.ts';
 import { measureClients } from './cells/clients.ts';
 import { measureGrowth } from './cells/growth.ts';
+import { measurePage } from './cells/page.ts';
 import { measureScale } from './cells/scale.ts';
 import { measureSmall } from './cells/small.ts';
 import { measureTransfers } from './cells/transfers.ts';
@@ -54,6 +56,7 @@ function cellsOf({ quick, only }: Options): Cell[] {
       name: 'clients',
       run: async (bench, results) => void results.clients.push(...(await measureClients(bench))),
     },
+    { name: 'page', run: async (bench, results) => void results.page.push(await measurePage(bench)) },
   ];
   const chosen = cells.filter(
     ({ name }) => only.length === 0 || only.some((prefix) => name.startsWith(prefix)),
@@ -72,10 +75,11 @@ async function main(args: string[]): Promise<number> {
   const missing = [
     ...missingPackages(options.peers),
     ...(cells.some(({ name }) => name === 'clients') ? missingClientPackages() : []),
+    ...(cells.some(({ name }) => name === 'page') && !findChromium() ? ['chromium'] : []),
   ];
   if (missing.length > 0) {
     throw new UsageError(
-      `the servers to compare with are not installed; on Debian: apt-get install -y ${missing.join(' ')}\n` +
+      `the programs to compare with are not installed; on Debian: apt-get install -y ${missing.join(' ')}\n` +
         'or choose others with --peers, for example --peers szafa,tus',
     );
   }
@@ -102,6 +106,7 @@ async function main(args: string[]): Promise<number> {
     chunks: [],
     clients: [],
     scale: [],
+    page: [],
   };
   cleanUpWhenInterrupted(folder);
   try {

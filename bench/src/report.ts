@@ -1,7 +1,8 @@
 import { clientFailures, clientRows } from './clients/judge.ts';
+import { pageFailures, pageRows } from './page.ts';
 import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
-import type { ClientResult, Goal, Results, VolumeResult } from './results.ts';
+import type { ClientResult, Goal, PageResult, Results, VolumeResult } from './results.ts';
 
 const titles: Record<PeerName, string> = {
   szafa: 'szafa',
@@ -19,6 +20,7 @@ export function report(results: Results, goals: Goal[]): string {
     ...volumeSections(results.volumes),
     ...otherSections(results),
     ...clientSections(results.clients),
+    ...pageSections(results.page),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
   ].join('\n\n');
 }
@@ -137,6 +139,17 @@ function otherSections({ small, transfers, growth, chunks }: Results): string[] 
     );
   }
   return sections;
+}
+
+function pageSections(results: PageResult[]): string[] {
+  return results.flatMap((result) => [
+    section(
+      'The web app: one file up',
+      ['file', 'page / command', 'page MB/s', 'command MB/s', 'key ms', 'worst', 'tab MB, half of it', 'all'],
+      pageRows(result),
+    ),
+    ...pageFailures(result).map((failure) => `Failed: the web app: ${failure}`),
+  ]);
 }
 
 function label({ volumeBytes, connections }: VolumeResult): string {

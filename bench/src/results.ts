@@ -77,6 +77,23 @@ export interface ClientResult {
   clients: Partial<Record<ClientName, ClientRound[]>>;
 }
 
+/** What the web app and the command did with the same file. */
+export type PageRound =
+  | {
+      commandMbps: number;
+      pageMbps: number;
+      /** From a key to the next picture, while an upload ran. */
+      keyMs: { median: number; worst: number };
+      /** Largest resident set of the tab, during an upload of half the file and of the whole one. */
+      tabBytes: { half: number; whole: number };
+    }
+  | { failure: string };
+
+export interface PageResult {
+  bytes: number;
+  rounds: PageRound[];
+}
+
 export interface ScaleResult {
   question: string;
   unit: 'a second' | 'MB/s' | 'ms';
@@ -103,4 +120,5 @@ export interface Results {
   chunks: ChunksResult[];
   clients: ClientResult[];
   scale: ScaleResult[];
+  page: PageResult[];
 }

@@ -71,7 +71,7 @@ function summary(round: ClientRound): string {
   return `up ${round.up.mbps.toFixed(0)}, down ${round.down.mbps.toFixed(0)} MB/s`;
 }
 
-async function writeFiles(folder: string, { files, bytes }: Load): Promise<void> {
+export async function writeFiles(folder: string, { files, bytes }: Omit<Load, 'name'>): Promise<void> {
   await mkdir(folder);
   const piece = Buffer.alloc(Math.min(bytes, 4 * MIB));
   for (let number = 0; number < files; number++) {

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { link, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Bench } from '../bench.ts';
+import { Szafa } from '../peers/szafa.ts';
+import type { PageResult, PageRound } from '../results.ts';
+import { median } from '../stats.ts';
+import { Visitor } from '../visitor.ts';
+import { writeFiles } from './clients.ts';
+
+const MIB = 2 ** 20;
+const USER = 'benchpage';
+const PASSWORD = 'a password for the bench';
+const command = fileURLToPath(new URL('../../../cli/bin/szafa.mjs', import.meta.url));
+
+/** The web app against the command, with the same file and service; then once more while somebody types. */
+export async function measurePage(bench: Bench): Promise<PageResult> {
+  const folder = join(bench.folder, 'page');
+  const bytes = (bench.quick ? 24 : 1024) * MIB;
+  await mkdir(folder, { recursive: true });
+  try {
+    const [whole, half] = [join(folder, 'whole'), join(folder, 'half')];
+    await writeFiles(whole, { files: 1, bytes });
+    await writeFiles(half, { files: 1, bytes: bytes / 2 });
+    const result: PageResult = { bytes, rounds: [] };
+    for (let round = 0; round < bench.rounds; round++) {
+      const own = join(folder, `round${round}`);
+      const done = await measureRound(own, join(whole, 'f0'), join(half, 'f0'), bytes);
+      result.rounds.push(done);
+      bench.log(`page, round ${round + 1}: ${summary(done)}`);
+      await rm(own, { recursive: true, force: true });
+    }
+    return result;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function summary(round: PageRound): string {
+  if ('failure' in round) return round.failure;
+  const { pageMbps, commandMbps, keyMs } = round;
+  return `page ${pageMbps.toFixed(0)}, command ${commandMbps.toFixed(0)} MB/s, slowest key ${keyMs.worst.toFixed(0)} ms`;
+}
+
+async function measureRound(folder: string, whole: string, half: string, bytes: number): Promise<PageRound> {
+  const service = await Szafa.start(join(folder, 'server'), 'bench', { SZ_QUOTA: String(64 * bytes) });
+  let visitor: Visitor | undefined;
+  try {
+    const url = `http://127.0.0.1:${service.port}`;
+    const env = {
+      ...process.env,
+      SZ_SERVER: url,
+      SZ_USER: USER,
+      SZ_PASSWORD: PASSWORD,
+      SZ_CONFIG: join(folder, 'config'),
+    };
+    const run = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { env });
+    await run('register', '--quiet');
+    visitor = await Visitor.enter(url, USER, PASSWORD);
+    // Compiled, and with its connections open, on both sides.
+    await run('put', '--quiet', half);
+    await visitor.upload(half);
+
+    // Under a name of its own: what is there already would not be sent.
+    const fresh = join(folder, 'fresh');
+    await link(whole, fresh);
+    const began = performance.now();
+    await run('put', '--quiet', fresh);
+    const commandSeconds = (performance.now() - began) / 1000;
+    const pageSeconds = await visitor.upload(whole);
+    const feltHalf = await visitor.uploadTyping(half);
+    const felt = await visitor.uploadTyping(whole);
+    const keys = [...feltHalf.keyMs, ...felt.keyMs];
+    return {
+      commandMbps: bytes / 1e6 / commandSeconds,
+      pageMbps: bytes / 1e6 / pageSeconds,
+      keyMs: { median: median(keys), worst: Math.max(...keys) },
+      tabBytes: { half: Math.max(...feltHalf.tabBytes), whole: Math.max(...felt.tabBytes) },
+    };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await visitor?.stop();
+    await service.daemon.stop();
+  }
+}

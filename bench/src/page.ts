@@ -1,0 +1,70 @@
+import type { Goal, PageResult, PageRound } from './results.ts';
+import { median } from './stats.ts';
+
+type GoodRound = Exclude<PageRound, { failure: string }>;
+
+const LEAST_RATIO = 0.5;
+const KEY_MS = 100;
+/** Twice the bytes, and no more memory than a collector's mood explains. */
+const FLAT = 1.25;
+
+function goodRounds({ rounds }: PageResult): GoodRound[] {
+  return rounds.filter((round): round is GoodRound => !('failure' in round));
+}
+
+function ratioOf(rounds: GoodRound[]): number {
+  return median(rounds.map(({ pageMbps, commandMbps }) => pageMbps / commandMbps));
+}
+
+export function pageRows(result: PageResult): string[][] {
+  const rounds = goodRounds(result);
+  const mid = (value: (round: GoodRound) => number) => median(rounds.map(value));
+  return [
+    [
+      `${result.bytes / 2 ** 20} MiB`,
+      ratioOf(rounds).toFixed(2),
+      mid(({ pageMbps }) => pageMbps).toFixed(0),
+      mid(({ commandMbps }) => commandMbps).toFixed(0),
+      mid(({ keyMs }) => keyMs.median).toFixed(0),
+      Math.max(...rounds.map(({ keyMs }) => keyMs.worst)).toFixed(0),
+      (mid(({ tabBytes }) => tabBytes.half) / 1e6).toFixed(0),
+      (mid(({ tabBytes }) => tabBytes.whole) / 1e6).toFixed(0),
+    ],
+  ];
+}
+
+export function pageFailures({ rounds }: PageResult): string[] {
+  return rounds.flatMap((round) => ('failure' in round ? [round.failure] : []));
+}
+
+export function judgePage(results: PageResult[]): Goal[] {
+  const rounds = results.flatMap(goodRounds);
+  const failed = results.flatMap(pageFailures).length > 0;
+  const goal = (text: string, passed: boolean, detail: string): Goal => {
+    if (rounds.length === 0) return { text, verdict: failed ? 'FAIL' : 'not measured', detail: '' };
+    return { text, verdict: passed && !failed ? 'pass' : 'FAIL', detail };
+  };
+  const ratio = ratioOf(rounds);
+  const worst = Math.max(...rounds.map(({ keyMs }) => keyMs.worst));
+  const [half, whole] = (['half', 'whole'] as const).map((part) =>
+    median(rounds.map(({ tabBytes }) => tabBytes[part])),
+  ) as [number, number];
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(0);
+  return [
+    goal(
+      `the web app, 1 GiB up: at least ${LEAST_RATIO} of the command`,
+      ratio >= LEAST_RATIO,
+      ratio.toFixed(2),
+    ),
+    goal(
+      `the web app answers a key within ${KEY_MS} ms meanwhile`,
+      worst <= KEY_MS,
+      `worst ${worst.toFixed(0)} ms`,
+    ),
+    goal(
+      'the memory of the tab is flat, 512 MiB to 1 GiB',
+      whole <= FLAT * half,
+      `${megabytes(half)} -> ${megabytes(whole)} MB`,
+    ),
+  ];
+}

@@ -1,0 +1,118 @@
+/** Somebody in front of the web app: uploads files, types meanwhile, and looks at what the tab takes. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BareBrowser } from './browser.ts';
+
+const LIMIT_MS = 600_000;
+const LOOK_MS = 50;
+/** As fast as a person types; without a pause the typing would cost more than the upload. */
+const KEY_MS = 150;
+const FILES = 'input[data-test=files]';
+
+const fill = (name: string, value: string) => `(() => {
+  const input = document.querySelector('input[name=${name}]');
+  input.value = ${JSON.stringify(value)};
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+})()`;
+
+/** In the page: milliseconds from a key in the filter to the next picture. */
+const KEY = `new Promise((resolve) => {
+  const input = document.getElementById('filter');
+  const began = performance.now();
+  input.value = String(Math.random());
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+  requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => resolve(performance.now() - began);
+    channel.port2.postMessage(0);
+  });
+})`;
+const STATE = "document.querySelector('.transfer')?.className ?? ''";
+
+/** While somebody typed. */
+export interface Felt {
+  /** Milliseconds from each key to the next picture. */
+  keyMs: number[];
+  /** Resident bytes of the tab at each key. */
+  tabBytes: number[];
+}
+
+export class Visitor {
+  readonly #browser: BareBrowser;
+
+  private constructor(browser: BareBrowser) {
+    this.#browser = browser;
+  }
+
+  /** Opens the web app and signs in. */
+  static async enter(url: string, username: string, password: string): Promise<Visitor> {
+    const browser = await BareBrowser.start(url);
+    try {
+      await browser.until('the door', "document.querySelector('form')", LIMIT_MS);
+      await browser.evaluate(fill('username', username));
+      await browser.evaluate(fill('password', password));
+      await browser.evaluate("document.querySelector('form').requestSubmit()");
+      await browser.until('the room', `document.querySelector('${FILES}')`, LIMIT_MS);
+      return new Visitor(browser);
+    } catch (error) {
+      await browser.stop();
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#browser.pid;
+  }
+
+  /** Uploads a file and gives the seconds until the page says that it is there. */
+  async upload(file: string): Promise<number> {
+    return this.#upload(file, () => sleep(LOOK_MS));
+  }
+
+  async uploadTyping(file: string): Promise<Felt> {
+    const felt: Felt = { keyMs: [], tabBytes: [] };
+    await this.#upload(file, async () => {
+      felt.keyMs.push(await this.#browser.evaluate<number>(KEY));
+      felt.tabBytes.push(tabBytes(this.pid));
+      await sleep(KEY_MS);
+    });
+    return felt;
+  }
+
+  stop(): Promise<void> {
+    return this.#browser.stop();
+  }
+
+  async #upload(file: string, meanwhile: () => Promise<void>): Promise<number> {
+    const began = performance.now();
+    await this.#browser.chooseFiles(FILES, [file]);
+    for (let state = ''; !state.includes('done'); state = await this.#browser.evaluate<string>(STATE)) {
+      if (state.includes('failed'))
+        throw new Error(
+          await this.#browser.evaluate<string>("document.querySelector('.transfer').innerText"),
+        );
+      if (performance.now() - began > LIMIT_MS) throw new Error('the page did not finish its upload');
+      await meanwhile();
+    }
+    const seconds = (performance.now() - began) / 1000;
+    await this.#browser.evaluate("document.querySelector('.transfer button:last-child').click()");
+    return seconds;
+  }
+}
+
+/** Resident bytes of the largest renderer in the browser's process group. */
+function tabBytes(group: number): number {
+  let most = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+      if (Number(fields[2]) !== group || !command.includes('--type=renderer')) continue;
+      const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+      most = Math.max(most, Number(resident?.[1] ?? 0) * 1024);
+    } catch {
+      // Ended between the listing and the look.
+    }
+  }
+  return most;
+}

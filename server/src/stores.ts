@@ -8,6 +8,8 @@ import { Accounts } from './domain/accounts.ts';
 import { Files } from './domain/files.ts';
 import { Pulls } from './domain/pulls.ts';
 import { Transfers } from './domain/transfers.ts';
+import type { VolumeRejected } from './errors.ts';
+import { countFault } from './http/metrics.ts';
 import { createLog } from './log.ts';
 import { Metadata } from './metadata/metadata.ts';
 import type { PostgresStore } from './metadata/postgres.ts';
@@ -56,8 +58,9 @@ export async function openServices(config: Config, processName: string): Promise
   const accounts = new Accounts(metadata, config, systemToken);
   const files = new Files(metadata, volumes, config);
   const transfers = new Transfers(metadata, volumes, config);
-  const pulls = new Pulls({ metadata, volumes, transfers, config, runner: processName });
   const metrics = new Metrics();
+  const onRejected = (error: VolumeRejected) => countFault(metrics, error);
+  const pulls = new Pulls({ metadata, volumes, transfers, config, runner: processName, onRejected });
   return { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics };
 }
 

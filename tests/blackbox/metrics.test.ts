@@ -8,6 +8,7 @@ import {
   assertError,
   begin,
   makeFile,
+  PullServer,
   putVolume,
   readVolume,
   send,
@@ -68,6 +69,20 @@ test('metrics count over all workers: requests, bytes, rejected volumes, transfe
   assert.equal(grown(after, 'szafa_transfers{state="uploading"}'), 1);
   assert.ok(after.get('szafa_process_resident_bytes')! > 10_000_000);
   assert.ok(Math.abs(after.get('szafa_sweep_success_timestamp_seconds')! - Date.now() / 1000) < 60);
+});
+
+test('a volume that is rejected inside a pull counts as well', async () => {
+  const user = await sharedUser(service);
+  const file = makeFile([1000, 70_000, 500]);
+  const transferId = await begin(user, file);
+  const key = 'szafa_volumes_rejected_total{reason="digest"}';
+  const before = (await metrics()).get(key) ?? 0;
+  const served = { ...file, volumes: file.volumes.with(1, Buffer.alloc(70_000)) };
+  await using server = await new PullServer(served).listen();
+  const pull = { base_url: server.url, token: 'one-time-pull-token-0123456789' };
+  const { json } = await user.post(pathOf('pull', { transfer_id: transferId }), pull);
+  assert.deepEqual(json, { ok: true, pulled: 2, total: 3 });
+  assert.equal((await metrics()).get(key), before + 1);
 });
 
 test('SZ_METRICS_PORT shows them without a token, on that port only', async () => {

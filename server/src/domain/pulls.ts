@@ -25,6 +25,8 @@ interface Dependencies {
   config: Pick<Config, 'dataFolder' | 'minFreeBytes' | 'pullAllow'>;
   /** Names this process among those that share the stores. */
   runner: string;
+  /** Told of every volume that was pulled and failed its verification. */
+  onRejected: (error: VolumeRejected) => void;
   now?: () => number;
 }
 
@@ -111,7 +113,7 @@ export class Pulls {
 
   /** "A volume that fails verification is skipped without an error." */
   async #record(transfer: TransferRow, landed: number[]): Promise<number> {
-    const { metadata, transfers } = this.#deps;
+    const { metadata, transfers, onRejected } = this.#deps;
     const queue = landed.values();
     let recorded = 0;
     await Promise.all(
@@ -128,6 +130,7 @@ export class Pulls {
             recorded++;
           } catch (error) {
             if (!(error instanceof VolumeRejected)) throw error;
+            onRejected(error);
           }
           await rm(path, { force: true });
         }

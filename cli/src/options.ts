@@ -36,7 +36,7 @@ export const ownOptions = {
     value: 'URL',
     help: 'address at which the service reaches this machine, as http://HOST:PORT; implies --pull',
   },
-  transfers: { value: 'N', short: 't', help: 'files at once (4)' },
+  transfers: { value: 'N', short: 't', help: 'files at once (4 to 64, by their size)' },
   'volume-size': { value: 'SIZE', help: 'bytes of a volume (8M)' },
   bwlimit: { value: 'RATE', help: 'bytes a second, over all transfers, like 2M' },
   'plain-names': { help: 'show the names to the service: they are not sealed, and not verified' },

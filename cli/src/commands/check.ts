@@ -6,17 +6,19 @@ import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
 import { chooseFiles } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
-import { summarize, transfersOf, volumesAtOnce } from '../transfers.ts';
+import { lanesFor, summarize, transfersOf } from '../transfers.ts';
 
 export const command: Command = async (invocation) => {
   const { out, signal } = invocation;
   const began = performance.now();
-  const transfers = transfersOf(invocation);
-  await using connection = await connect(invocation, { keys: 'needed', transfers });
+  await using connection = await connect(invocation, {
+    keys: 'needed',
+    transfers: transfersOf(invocation),
+  });
   const { szafa } = connection;
   const batch = new Batch(out);
   const files = await chooseFiles(new Lookup(szafa, signal), invocation, batch);
-  const lanes = Math.min(transfers, Math.max(1, files.length));
+  const lanes = lanesFor(invocation, files);
   const progress = new Progress(out);
   progress.expect(
     files.length,
@@ -24,7 +26,7 @@ export const command: Command = async (invocation) => {
   );
   const tally = { files: 0, bytes: 0, skipped: 0 };
   try {
-    const options = { out, signal, parallel: lanes, about: ({ name }: Entry) => name };
+    const options = { out, signal, parallel: lanes.files, about: ({ name }: Entry) => name };
     await batch.run(files, options, async (entry) => {
       const track = progress.start(entry.name, entry.size);
       let succeeded = false;
@@ -34,7 +36,7 @@ export const command: Command = async (invocation) => {
         const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
         const onProgress = ({ done, total }: { done: number; total: number }) =>
           track.update('receive', done, total);
-        await remote.verify({ signal, parallel: volumesAtOnce(lanes), onProgress });
+        await remote.verify({ signal, parallel: lanes.volumes, onProgress });
         succeeded = true;
         const { name, size } = remote.metadata;
         tally.files++;

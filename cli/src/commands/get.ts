@@ -19,7 +19,7 @@ import { Lookup, ROOT } from '../lookup.ts';
 import { Progress, type Track } from '../progress/progress.ts';
 import { chooseFiles, newestOnly } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
-import { summarize, type Tally, transfersOf, volumesAtOnce } from '../transfers.ts';
+import { lanesFor, summarize, type Tally, transfersOf } from '../transfers.ts';
 
 const STDOUT = '-';
 
@@ -187,14 +187,16 @@ export const command: Command = async (invocation) => {
   const toStdout = flags.output === STDOUT;
   out.dataOnStdout = toStdout;
   const began = performance.now();
-  const transfers = transfersOf(invocation);
-  await using connection = await connect(invocation, { keys: 'needed', transfers });
+  await using connection = await connect(invocation, {
+    keys: 'needed',
+    transfers: transfersOf(invocation),
+  });
   const { szafa } = connection;
   const lookup = new Lookup(szafa, signal);
   const batch = new Batch(out);
   const chosen = await chooseFiles(lookup, invocation, batch);
   const files = args.length === 0 ? newestOnly(chosen, out) : chosen;
-  const lanes = Math.min(transfers, Math.max(1, files.length));
+  const lanes = lanesFor(invocation, files);
   const progress = new Progress(out);
   progress.expect(
     files.length,
@@ -206,13 +208,13 @@ export const command: Command = async (invocation) => {
     szafa,
     progress,
     place,
-    parallel: volumesAtOnce(lanes),
+    parallel: lanes.volumes,
     taken: new Map(),
     folders: new Set(),
     tally: { files: 0, bytes: 0, skipped: 0 },
   };
   try {
-    const options = { out, signal, parallel: lanes, about: ({ name }: Entry) => name };
+    const options = { out, signal, parallel: lanes.files, about: ({ name }: Entry) => name };
     await batch.run(files, options, (entry) =>
       toStdout ? receiveToStdout(get, entry) : receive(get, entry),
     );

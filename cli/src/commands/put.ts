@@ -12,7 +12,7 @@ import { Progress } from '../progress/progress.ts';
 import { hostFor, type PullPlan, pullPlan } from '../pull.ts';
 import { parseSize } from '../quantities.ts';
 import { formatBytes, oneLine } from '../text.ts';
-import { summarize, type Tally, transfersOf, volumesAtOnce } from '../transfers.ts';
+import { lanesFor, summarize, type Tally } from '../transfers.ts';
 import { type Found, walk } from '../walk.ts';
 
 const STDIN = '-';
@@ -210,9 +210,9 @@ export const command: Command = async (invocation) => {
   const fromStdin = args[0] === STDIN;
   const files = fromStdin ? [] : await collect(invocation, batch);
   if (!fromStdin && files.length === 0 && batch.failed > 0) return batch.finish();
-  const most = pull?.oneAtATime ? 1 : transfersOf(invocation);
-  const lanes = Math.min(most, Math.max(1, files.length));
-  await using connection = await connect(invocation, { keys: 'needed', transfers: lanes });
+  const lanes = lanesFor(invocation, files);
+  const transfers = pull?.oneAtATime ? 1 : lanes.files;
+  await using connection = await connect(invocation, { keys: 'needed', transfers });
   const { szafa } = connection;
   const progress = new Progress(out);
   const put: Put = {
@@ -220,7 +220,7 @@ export const command: Command = async (invocation) => {
     szafa,
     lookup: new Lookup(szafa, signal),
     progress,
-    parallel: volumesAtOnce(lanes),
+    parallel: lanes.volumes,
     pull,
     dirs: new Map(),
     tally: { files: 0, bytes: 0, skipped: 0 },
@@ -234,7 +234,7 @@ export const command: Command = async (invocation) => {
         files.length,
         files.reduce((sum, { size }) => sum + size, 0),
       );
-      const options = { out, signal, parallel: lanes, about: ({ path }: Found) => path };
+      const options = { out, signal, parallel: transfers, about: ({ path }: Found) => path };
       await batch.run(files, options, (file) => sendFile(put, file));
     }
   } finally {

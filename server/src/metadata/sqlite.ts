@@ -36,33 +36,37 @@ class Connection {
     this.#database = new DatabaseSync(path, { timeout: BUSY_MS });
     const [mode] = this.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL', []);
     // NORMAL: whole after a power cut; that a commit is on disk is seen to by `WriteAheadLog`.
-    this.exec(`PRAGMA synchronous = ${mode?.journal_mode === 'wal' ? 'NORMAL' : 'FULL'}`);
-    this.exec('PRAGMA cache_size = -16384');
+    this.run(`PRAGMA synchronous = ${mode?.journal_mode === 'wal' ? 'NORMAL' : 'FULL'}`);
+    this.run('PRAGMA cache_size = -16384');
   }
 
   get inTransaction(): boolean {
     return this.#database.isTransaction;
   }
 
-  exec(text: string): void {
+  all<Row>(text: string, params: Value[]): Row[] {
     try {
-      this.#database.exec(text);
+      return this.#prepared(text).all(...params) as Row[];
     } catch (error) {
       throw translate(error);
     }
   }
 
-  all<Row>(text: string, params: Value[]): Row[] {
+  run(text: string): void {
     try {
-      let statement = this.#statements.get(text);
-      if (!statement) {
-        statement = this.#database.prepare(text);
-        this.#statements.set(text, statement);
-      }
-      return statement.all(...params) as Row[];
+      this.#prepared(text).run();
     } catch (error) {
       throw translate(error);
     }
+  }
+
+  #prepared(text: string): StatementSync {
+    let statement = this.#statements.get(text);
+    if (!statement) {
+      statement = this.#database.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    return statement;
   }
 
   close(): void {
@@ -139,7 +143,7 @@ export class SqliteStore implements SqlStore {
   constructor(path: string) {
     this.#writer = new Connection(path);
     // SQLite would sleep until the lock is free, and all requests with it; #begin waits instead.
-    this.#writer.exec('PRAGMA busy_timeout = 0');
+    this.#writer.run('PRAGMA busy_timeout = 0');
     this.#reader = new Connection(path);
     this.#log = new WriteAheadLog(`${path}-wal`);
   }
@@ -178,7 +182,7 @@ export class SqliteStore implements SqlStore {
     // The other process has it for a fraction of a millisecond; only if not, a timer is worth its while.
     for (let since = Date.now(), turn = 0; ; await (turn++ < QUICK_TURNS ? setImmediate() : setTimeout(1))) {
       try {
-        return this.#writer.exec('BEGIN IMMEDIATE');
+        return this.#writer.run('BEGIN IMMEDIATE');
       } catch (error) {
         const busy = (error as { errcode?: number }).errcode === BUSY;
         if (!busy || Date.now() - since > BUSY_MS) throw error;
@@ -192,10 +196,10 @@ export class SqliteStore implements SqlStore {
       if (this.#logIsDoubtful) this.#leaveLog();
       await this.#begin();
       for (const job of jobs) outcomes.push(await this.#do(job));
-      this.#writer.exec('COMMIT');
+      this.#writer.run('COMMIT');
     } catch (error) {
       // A full or failing disk has rolled back by itself.
-      if (this.#writer.inTransaction) this.#writer.exec('ROLLBACK');
+      if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
       for (const job of jobs) job.reject(error);
       return;
     }
@@ -219,15 +223,15 @@ export class SqliteStore implements SqlStore {
 
   /** What to tell the caller once everything is on disk. */
   async #do({ work, resolve, reject }: Job): Promise<() => void> {
-    this.#writer.exec('SAVEPOINT job');
+    this.#writer.run('SAVEPOINT job');
     try {
       const value = await work(this.#inside());
-      this.#writer.exec('RELEASE job');
+      this.#writer.run('RELEASE job');
       return () => resolve(value as never);
     } catch (error) {
       if (!this.#writer.inTransaction) throw error;
-      this.#writer.exec('ROLLBACK TO job');
-      this.#writer.exec('RELEASE job');
+      this.#writer.run('ROLLBACK TO job');
+      this.#writer.run('RELEASE job');
       return () => reject(error);
     }
   }

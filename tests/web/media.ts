@@ -90,3 +90,72 @@ export function pdf(line: string): Buffer {
   text += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
   return Buffer.from(text, 'latin1');
 }
+
+function ebml(id: number, ...parts: Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64BE(BigInt(body.length) | (1n << 56n));
+  const name = id.toString(16);
+  return Buffer.concat([Buffer.from(name.padStart(name.length + (name.length % 2), '0'), 'hex'), size, body]);
+}
+
+function number(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
+}
+
+function float(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleBE(value);
+  return bytes;
+}
+
+/** A film of VP8 key frames, each shown for ten seconds, with an index at its beginning and `gap` empty bytes after each. */
+export function webm(frames: Uint8Array[], width: number, height: number, gap: number): Buffer {
+  const STEP_MS = 10_000;
+  const header = ebml(
+    0x1a45dfa3,
+    ebml(0x4286, number(1)),
+    ebml(0x42f7, number(1)),
+    ebml(0x42f2, number(4)),
+    ebml(0x42f3, number(8)),
+    ebml(0x4282, Buffer.from('webm')),
+    ebml(0x4287, number(4)),
+    ebml(0x4285, number(2)),
+  );
+  const info = ebml(
+    0x1549a966,
+    ebml(0x2ad7b1, number(1_000_000)),
+    ebml(0x4489, float(frames.length * STEP_MS)),
+    ebml(0x4d80, Buffer.from('test')),
+    ebml(0x5741, Buffer.from('test')),
+  );
+  const picture = ebml(0xe0, ebml(0xb0, number(width)), ebml(0xba, number(height)));
+  const track = [ebml(0xd7, number(1)), ebml(0x73c5, number(1)), ebml(0x83, number(1))];
+  const tracks = ebml(0x1654ae6b, ebml(0xae, ...track, ebml(0x86, Buffer.from('V_VP8')), picture));
+  const clusters = frames.map((frame, at) => {
+    // Ten times a second the same: a browser reads on until it has some seconds in advance.
+    const blocks = Array.from({ length: 100 }, (_, tenth) => {
+      const head = Buffer.from([0x81, 0, 0, 0x80]); // track 1, time after the cluster's own, a key frame
+      head.writeInt16BE(tenth * 100, 1);
+      return ebml(0xa3, head, frame);
+    });
+    return Buffer.concat([
+      ebml(0x1f43b675, ebml(0xe7, number(at * STEP_MS)), ...blocks),
+      ebml(0xec, Buffer.alloc(gap)),
+    ]);
+  });
+  const cuesAt = (offset: number) => {
+    let position = offset;
+    const points = clusters.map((cluster, at) => {
+      const place = ebml(0xb7, ebml(0xf7, number(1)), ebml(0xf1, number(position)));
+      position += cluster.length;
+      return ebml(0xbb, ebml(0xb3, number(at * STEP_MS)), place);
+    });
+    return ebml(0x1c53bb6b, ...points);
+  };
+  // All numbers have the same length, so the index is as long with any offset.
+  const cues = cuesAt(info.length + tracks.length + cuesAt(0).length);
+  return Buffer.concat([header, ebml(0x18538067, info, tracks, cues, ...clusters)]);
+}

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
 import { choose, register, row, shoot, upload, useChromium } from './browser.ts';
-import { pdf, png, wav } from './media.ts';
+import { pdf, png, wav, webm } from './media.ts';
 
 const service = useService();
 const browser = useChromium();
+const MIB = 1024 * 1024;
 
 async function show(page: Page, name: string): Promise<void> {
   await row(page, name).getByRole('button', { name, exact: true }).click();
@@ -71,36 +72,105 @@ test('images, texts and PDFs are shown, other files are not', async () => {
   assert.deepEqual(errors, []);
 });
 
-test('sound and film are sought by fetching only the volumes that are needed', async () => {
+/** The volumes that are fetched from now on. */
+function fetched(page: Page): Set<number> {
+  const volumes = new Set<number>();
+  page.context().on('request', (request) => {
+    const found = /\/api\/files\/[^/]+\/chunk\/(\d+)$/.exec(request.url());
+    if (found && request.method() === 'GET') volumes.add(Number(found[1]));
+  });
+  return volumes;
+}
+
+/** Waits until sound or film knows its length, and gives it. */
+function lengthOf(media: Locator): Promise<number> {
+  return media.evaluate(async (element) => {
+    const known = element as HTMLMediaElement;
+    if (known.readyState === 0)
+      await new Promise((resolve) => known.addEventListener('loadedmetadata', resolve, { once: true }));
+    return known.duration;
+  });
+}
+
+function seek(media: Locator, share: number): Promise<void> {
+  return media.evaluate(async (element, at) => {
+    const moved = element as HTMLMediaElement;
+    moved.currentTime = moved.duration * at;
+    await new Promise((resolve) => moved.addEventListener('seeked', resolve, { once: true }));
+  }, share);
+}
+
+test('sound is sought by fetching only the volumes that are needed', async () => {
   const { page } = await browser.visit(service.url);
   await register(page);
   // Four volumes: a sound of some minutes.
-  await upload(page, await browser.file('song.wav', wav(25 * 1024 * 1024)));
-  const volumes: number[] = [];
-  page.context().on('request', (request) => {
-    const found = /\/api\/files\/[^/]+\/chunk\/(\d+)$/.exec(request.url());
-    if (found && request.method() === 'GET') volumes.push(Number(found[1]));
-  });
+  await upload(page, await browser.file('song.wav', wav(25 * MIB)));
+  const volumes = fetched(page);
   await show(page, 'song.wav');
   const sound = page.locator('dialog audio');
-  await sound.evaluate((element) => {
-    const audio = element as HTMLAudioElement;
-    return (
-      audio.readyState > 0 || new Promise((resolve) => audio.addEventListener('loadedmetadata', resolve))
-    );
-  });
-  const duration = await sound.evaluate((element) => (element as HTMLAudioElement).duration);
-  assert.ok(duration > 200, `${duration} s`);
-  await sound.evaluate(async (element) => {
-    const audio = element as HTMLAudioElement;
-    audio.currentTime = audio.duration * 0.99;
-    await new Promise((resolve) => audio.addEventListener('seeked', resolve, { once: true }));
-  });
+  const seconds = await lengthOf(sound);
+  assert.ok(seconds > 200, `${seconds} s`);
+  await seek(sound, 0.99);
   await shoot(page, 'preview-sound');
-  const seen = new Set(volumes);
-  assert.ok(seen.has(1) && seen.has(4), `fetched ${[...seen]}`);
-  assert.ok(!seen.has(2), `what lies between is not fetched: ${[...seen]}`);
+  assert.ok(volumes.has(1) && volumes.has(4), `fetched ${[...volumes]}`);
+  assert.ok(!volumes.has(2), `what lies between is not fetched: ${[...volumes]}`);
   await page.keyboard.press('Escape');
   await choose(page, 'song.wav', 'Preview');
   await page.locator('dialog audio').waitFor();
+});
+
+/** Key frames, each of another colour, from the browser's own encoder. */
+async function frames(page: Page, colours: string[]): Promise<Buffer[]> {
+  const encoded = await page.evaluate(async (all) => {
+    const parts: number[][] = [];
+    const encoder = new VideoEncoder({
+      output: (chunk) => {
+        const bytes = new Uint8Array(chunk.byteLength);
+        chunk.copyTo(bytes);
+        parts.push([...bytes]);
+      },
+      error: (error) => {
+        throw error;
+      },
+    });
+    encoder.configure({ codec: 'vp8', width: 320, height: 180 });
+    const canvas = new OffscreenCanvas(320, 180);
+    const pen = canvas.getContext('2d')!;
+    for (const [at, colour] of all.entries()) {
+      pen.fillStyle = colour;
+      pen.fillRect(0, 0, 320, 180);
+      const frame = new VideoFrame(canvas, { timestamp: at * 1_000_000 });
+      encoder.encode(frame, { keyFrame: true });
+      frame.close();
+    }
+    await encoder.flush();
+    return parts;
+  }, colours);
+  return encoded.map((bytes) => Buffer.from(bytes));
+}
+
+test('film is sought by fetching only the volumes that are needed', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  await register(page);
+  const colours = ['#a04040', '#40a040', '#4040a0', '#a0a040'];
+  // Each picture begins in a volume of its own.
+  const film = webm(await frames(page, colours), 320, 180, 8 * MIB);
+  await upload(page, await browser.file('film.webm', film));
+  const volumes = fetched(page);
+  await show(page, 'film.webm');
+  const picture = page.locator('dialog video');
+  assert.equal(await lengthOf(picture), 40);
+  await seek(picture, 0.95);
+  const seen = await picture.evaluate((element) => {
+    const video = element as HTMLVideoElement;
+    const pen = new OffscreenCanvas(1, 1).getContext('2d')!;
+    pen.drawImage(video, 0, 0, 1, 1);
+    const [red = 0, green = 0, blue = 0] = pen.getImageData(0, 0, 1, 1).data;
+    return { width: video.videoWidth, lastColour: red > 130 && green > 130 && blue < 90 };
+  });
+  assert.deepEqual(seen, { width: 320, lastColour: true });
+  await shoot(page, 'preview-film');
+  assert.ok(volumes.has(1) && volumes.has(4), `fetched ${[...volumes]}`);
+  assert.ok(!volumes.has(2) && !volumes.has(3), `what lies between is not fetched: ${[...volumes]}`);
+  assert.deepEqual(errors, []);
 });

@@ -60,9 +60,12 @@ export class Spool implements Shelf {
   async keep(_idx: number, { bytes, release }: SealedVolume): Promise<KeptVolume | undefined> {
     const at = this.#length;
     if (!this.#open || at + bytes.length > this.#room) return undefined;
-    const written = this.#open.write(bytes, { at });
-    if (written !== bytes.length) return undefined;
-    const end = at + written;
+    const end = at + bytes.length;
+    try {
+      if (this.#open.write(bytes, { at }) !== bytes.length) return undefined;
+    } catch {
+      return undefined; // there was less room than the browser said
+    }
     this.#length = end;
     release();
     return { body: async () => (await this.#whole()).slice(at, end), release: () => {} };
@@ -70,7 +73,11 @@ export class Spool implements Shelf {
 
   async remove(): Promise<void> {
     this.#close();
-    await (await folder()).removeEntry(this.#id);
+    try {
+      await (await folder()).removeEntry(this.#id);
+    } catch {
+      // Still being read, by a request that was broken off: the next visit sweeps it away.
+    }
   }
 
   /** The browser reads a file only as it was when asked for: from here on nothing is written. */

@@ -19,7 +19,10 @@ export class Arrivals {
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
   #noted = new Map<string, number[]>();
-  #writing: Promise<void> | undefined;
+  /** The notes that are gathered now, until they are written. */
+  #gathering: Promise<void> | undefined;
+  /** Those before them. */
+  #written: Promise<void> = Promise.resolve();
 
   constructor(metadata: Metadata, volumes: VolumeStore) {
     this.#metadata = metadata;
@@ -33,13 +36,13 @@ export class Arrivals {
     const numbers = this.#noted.get(fileId);
     if (numbers) numbers.push(volume.idx);
     else this.#noted.set(fileId, [volume.idx]);
-    this.#writing ??= this.#writeSoon();
+    this.#gathering ??= this.#gather();
   }
 
   /** True when every volume is here; false says nothing. */
   async knowsAll({ file_id, chunk_count }: TransferRow): Promise<boolean> {
     if (!this.#volumes.listsSlowly) return false;
-    await this.#writing;
+    await (this.#gathering ?? this.#written);
     const noted = await this.#metadata.arrivals.numbers(file_id);
     if (chunk_count - noted.size > ASKED_ONE_BY_ONE) return false;
     const missing: number[] = [];
@@ -59,11 +62,16 @@ export class Arrivals {
     return here === missing.length;
   }
 
-  async #writeSoon(): Promise<void> {
+  async #gather(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
     const noted = this.#noted;
     this.#noted = new Map();
-    this.#writing = undefined;
+    this.#gathering = undefined;
+    this.#written = this.#written.then(() => this.#write(noted));
+    await this.#written;
+  }
+
+  async #write(noted: Map<string, number[]>): Promise<void> {
     for (const [fileId, numbers] of noted) {
       // Without its notes a complete takes longer, that is all.
       await this.#metadata.arrivals.add(fileId, numbers).catch(() => undefined);

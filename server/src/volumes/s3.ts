@@ -7,6 +7,7 @@ import type { Body } from './body.ts';
 import { openRange, sendRange } from './s3-download.ts';
 import { upload } from './s3-upload.ts';
 import { SegmentPool } from './segments.ts';
+import { pack, unpack } from './specification.ts';
 import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
@@ -51,7 +52,7 @@ export class S3Store implements VolumeStore {
   }
 
   async create(id: string, volumes: Volume[]): Promise<void> {
-    await this.#client.write(keys.spec(id), document({ volumes }));
+    await this.#client.write(keys.spec(id), document(pack(volumes)));
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
@@ -80,7 +81,7 @@ export class S3Store implements VolumeStore {
       this.#client.read(keys.manifest(id)),
     ]);
     return {
-      volumes: spec && JSON.parse(spec.toString('utf8')).volumes,
+      volumes: spec && unpack(JSON.parse(spec.toString('utf8'))),
       manifest: manifest && JSON.parse(manifest.toString('utf8')),
     };
   }

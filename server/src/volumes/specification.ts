@@ -1,0 +1,36 @@
+import type { Volume } from '@szafa/protocol';
+
+/** The specification of a group as it lies in an S3 store: less than half of the bytes of a list of objects. */
+interface Packed {
+  /** All SHA-256, one behind the other, in Base64. */
+  digests: string;
+  /** Sizes with the number of volumes that follow each other and have it. */
+  sizes: [size: number, count: number][];
+}
+
+const DIGEST_BYTES = 32;
+
+export function pack(volumes: Volume[]): Packed {
+  const sizes: [number, number][] = [];
+  for (const { size } of volumes) {
+    const last = sizes.at(-1);
+    if (last?.[0] === size) last[1]++;
+    else sizes.push([size, 1]);
+  }
+  const digests = Buffer.from(volumes.map(({ sha256 }) => sha256).join(''), 'hex').toString('base64');
+  return { digests, sizes };
+}
+
+/** Also of documents from before they were packed. */
+export function unpack(document: Packed | { volumes: Volume[] }): Volume[] {
+  if ('volumes' in document) return document.volumes;
+  const digests = Buffer.from(document.digests, 'base64').toString('hex');
+  const volumes: Volume[] = [];
+  for (const [size, count] of document.sizes) {
+    for (let i = 0; i < count; i++) {
+      const at = volumes.length * DIGEST_BYTES * 2;
+      volumes.push({ idx: volumes.length + 1, size, sha256: digests.slice(at, at + DIGEST_BYTES * 2) });
+    }
+  }
+  return volumes;
+}

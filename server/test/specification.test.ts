@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { pack, unpack } from '../src/volumes/specification.ts';
+
+const volumesOf = (sizes: number[]) =>
+  sizes.map((size, at) => ({
+    idx: at + 1,
+    size,
+    sha256: createHash('sha256').update(`${at}`).digest('hex'),
+  }));
+
+test('a packed specification says the same', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(0, 1, 8 * 2 ** 20, 2 ** 53 - 1), { maxLength: 50 }), (sizes) => {
+      const volumes = volumesOf(sizes);
+      assert.deepEqual(unpack(JSON.parse(JSON.stringify(pack(volumes)))), volumes);
+    }),
+  );
+});
+
+test('ten thousand volumes take less than half of what a list takes', () => {
+  const volumes = volumesOf(Array(10_000).fill(8 * 2 ** 20));
+  assert.ok(JSON.stringify(pack(volumes)).length < JSON.stringify(volumes).length / 2);
+});
+
+test('one that was written as a list is read as well', () => {
+  const volumes = volumesOf([5, 7]);
+  assert.deepEqual(unpack({ volumes }), volumes);
+});

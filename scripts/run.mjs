@@ -22,7 +22,10 @@ const commands = {
     args: ['scripts/test.ts'],
   },
   bench: {
-    packages: ['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl', 'chromium'],
+    packages: [
+      ...['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl', 'chromium'],
+      ...['ceph-mon', 'ceph-osd', 'radosgw'],
+    ],
     all: true,
     page: true,
     args: ['bench/src/main.ts'],

@@ -8,7 +8,7 @@ import { TAG_BYTES } from '../format/volume.ts';
 import { memoryBudget } from './budget.ts';
 import { FileSource } from './file-source.ts';
 import { Slots } from './slots.ts';
-import { openInPlace, sealInto } from './volume-cipher.ts';
+import { type Digests, openInPlace, sealInto } from './volume-cipher.ts';
 import { Workers } from './workers.ts';
 
 export interface NodeEngineOptions {
@@ -34,6 +34,11 @@ const argon2Async = promisify(argon2);
 /** A view of the same memory, as the plain type that travels. */
 function plain(buffer: Uint8Array): Bytes {
   return new Uint8Array(buffer);
+}
+
+function unlessShorter(digests: Digests | undefined): Digests {
+  if (!digests) throw new FileChangedError('the file became shorter while it was being uploaded');
+  return digests;
 }
 
 /** RFC 5869. Node's own makes a key object and a job for each call, which takes several times as long. */
@@ -96,21 +101,17 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     },
 
     async sealVolume(keys, source, { offset, length }, plainDigest) {
+      const input =
+        source instanceof FileSource ? { fd: source.fd, offset, length } : await source.read(offset, length);
       if (length <= INLINE) {
         const bytes = new Uint8Array(length + TAG_BYTES);
-        const digests = sealInto(keys, await source.read(offset, length), bytes, plainDigest)!;
-        return { bytes, ...digests, release: nothing };
+        return { bytes, ...unlessShorter(sealInto(keys, input, bytes, plainDigest)), release: nothing };
       }
       const { memory, release } = slots.take(length + TAG_BYTES);
       const bytes = new Uint8Array(memory, 0, length + TAG_BYTES);
       try {
-        const input =
-          source instanceof FileSource
-            ? { fd: source.fd, offset, length }
-            : await source.read(offset, length);
         const digests = await workers.run({ kind: 'seal', ...keys, input, memory, plainDigest });
-        if (!digests) throw new FileChangedError('the file became shorter while it was being uploaded');
-        return { bytes, ...digests, release };
+        return { bytes, ...unlessShorter(digests), release };
       } catch (error) {
         release();
         throw error;

@@ -102,6 +102,7 @@ test('a service that restarts during an upload', async (t) => {
   await until(() => sent.length >= 1);
   await own.kill9();
   await page.getByText('The service does not answer').waitFor();
+  await page.getByText(/^Waiting for the service · /).waitFor();
   await shoot(page, 'unreachable');
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   await own.start();

@@ -161,6 +161,7 @@ export const text = {
     dismiss: (name: string) => `Take ${name} off the list`,
     choose: (name: string) => `Choose ${name} again`,
     waiting: 'Waiting',
+    stalled: 'Waiting for the service',
     prepare: 'Encrypting',
     send: 'Sending',
     receive: 'Receiving',

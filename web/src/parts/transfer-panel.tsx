@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { online, reachable } from '../page/connection.ts';
 import { bytes, duration } from '../page/format.ts';
 import {
   activeCount,
@@ -28,8 +29,9 @@ function status({ size, note, kind }: Transfer, live: Live): string {
     return `${kind === 'upload' ? words.doneUpload : words.doneDownload} · ${bytes(size)}`;
   if (state === 'paused') return `${words.paused} · ${bytes(done)} / ${bytes(size)}`;
   if (state === 'waiting' || !phase) return words.waiting;
-  const parts = [words[phase], `${bytes(done)} / ${bytes(size)}`];
-  if (rate > 0) parts.push(words.rate(bytes(rate)), words.left(duration((size - done) / rate)));
+  const connected = online.value && reachable.value;
+  const parts = [connected ? words[phase] : words.stalled, `${bytes(done)} / ${bytes(size)}`];
+  if (rate > 0 && connected) parts.push(words.rate(bytes(rate)), words.left(duration((size - done) / rate)));
   return parts.join(' · ');
 }
 

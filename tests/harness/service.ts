@@ -118,7 +118,7 @@ export class Service {
       SZ_HOST: '127.0.0.1',
       SZ_PORT: '0',
       SZ_DATA: this.data,
-      SZ_WORKERS: '2',
+      SZ_WORKERS: process.env['SZ_TEST_WORKERS'] ?? '2',
       SZ_MIN_FREE: '0',
       SZ_SYSTEM_TOKEN: this.systemToken,
       ...storeEnvironment(this.id),

@@ -55,8 +55,8 @@ export class PlainHttp {
 
   takes(url: URL, { method, body, fresh }: TransportRequest): boolean {
     if (fresh || url.protocol !== 'http:' || this.#others.has(url.host)) return false;
-    const small = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
-    return small && METHODS.has(method);
+    const inMemory = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+    return inMemory && METHODS.has(method);
   }
 
   async exchange(url: URL, request: TransportRequest): Promise<TransportResponse> {

@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import {
   Credentials,
   DetailBody,
@@ -15,6 +15,7 @@ import {
   Received,
   Session,
 } from './resources.ts';
+import { Type } from './type.ts';
 
 /**
  * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI

@@ -30,7 +30,7 @@ import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
-import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
+import { bodyLimitOf, namedSchemas, schemaOf, urlOf, withoutErrors } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
 import { volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
@@ -255,12 +255,13 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const all = handlers(services);
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
+    const schema = schemaOf(route);
     to.route({
       method: name === 'readVolume' ? ['GET', 'HEAD'] : route.method,
       url: urlOf(route),
-      schema: schemaOf(route),
+      schema: withoutErrors(schema),
       bodyLimit: bodyLimitOf(route),
-      config: { hasBody: route.body !== undefined },
+      config: { hasBody: route.body !== undefined, swaggerTransform: ({ url }) => ({ schema, url }) },
       onRequest: [
         ...(route.open ? [] : [name === 'quota' ? authenticateWithUsage : authenticate]),
         ...(route.rawBody ? [] : [askForBody]),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Route, routes } from '@szafa/protocol';
 import type { TSchema } from 'typebox';
-import Value from 'typebox/value';
+import Schema from 'typebox/schema';
 import type { Answer, Call } from './http.ts';
 
 interface OpenApiOperation {
@@ -51,7 +51,7 @@ export class Witness {
     const schema: TSchema | string | undefined = route?.responses[answer.status];
     if (method !== 'HEAD' && schema !== undefined && typeof schema !== 'string') {
       assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
-      assert.ok(Value.Check(schema, answer.json), `${what}: not the published schema`);
+      assert.ok(Schema.Check(schema, answer.json), `${what}: not the published schema`);
     }
   }
 

@@ -1,0 +1,34 @@
+import type TypeBox from 'typebox';
+
+type Keywords = Record<string, unknown>;
+
+const optional = new WeakSet<object>();
+const type =
+  (name: string) =>
+  (options: Keywords = {}): Keywords => ({ type: name, ...options });
+
+/**
+ * The builders of TypeBox that the schemas here need, with its types. The package itself is 373 modules, which
+ * every process of ours would load for these few lines.
+ */
+export const Type = {
+  String: type('string'),
+  Integer: type('integer'),
+  Number: type('number'),
+  Null: type('null'),
+  Literal: (value: unknown, options: Keywords = {}) => ({ type: typeof value, const: value, ...options }),
+  Union: (anyOf: Keywords[], options: Keywords = {}) => ({ anyOf, ...options }),
+  Array: (items: Keywords, options: Keywords = {}) => ({ type: 'array', items, ...options }),
+  Object: (properties: Record<string, Keywords>, options: Keywords = {}) => {
+    const required = Object.keys(properties).filter((name) => !optional.has(properties[name]!));
+    return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
+  },
+  Optional: (schema: Keywords) => {
+    const copy = { ...schema };
+    optional.add(copy);
+    return copy;
+  },
+} as unknown as Pick<
+  typeof TypeBox,
+  'Array' | 'Integer' | 'Literal' | 'Null' | 'Number' | 'Object' | 'Optional' | 'String' | 'Union'
+>;

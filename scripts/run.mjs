@@ -16,7 +16,10 @@ const commands = {
   start: { packages: ['libatomic1', 'aria2'], all: false, page: true, args: ['server/src/main.ts'] },
   check: { packages: ['libatomic1'], all: true, args: ['scripts/check.ts'] },
   test: {
-    packages: ['libatomic1', 'aria2', 'chromium', 'strace', 'e2fsprogs', 'ceph-mon', 'ceph-osd', 'radosgw'],
+    packages: [
+      ...['libatomic1', 'aria2', 'chromium', 'strace', 'e2fsprogs', 'iproute2'],
+      ...['ceph-mon', 'ceph-osd', 'radosgw'],
+    ],
     all: true,
     page: true,
     args: ['scripts/test.ts'],
@@ -43,6 +46,7 @@ const presence = {
   curl: () => program('curl'),
   strace: () => program('strace'),
   e2fsprogs: () => program('mkfs.ext4'),
+  iproute2: () => program('ip'),
   'ceph-mon': () => program('ceph-mon'),
   'ceph-osd': () => program('ceph-osd'),
   radosgw: () => program('radosgw'),

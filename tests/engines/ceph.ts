@@ -22,21 +22,25 @@ export class Ceph {
   readonly bucket = 'szafa-test';
   readonly #folder: string;
   readonly #monitorPort: number;
+  readonly #host: string;
   readonly port: number;
   #monitor: Daemon | undefined;
   #osd: Daemon | undefined;
   #gateway: Daemon | undefined;
 
-  private constructor(folder: string, monitorPort: number, port: number) {
+  private constructor(folder: string, monitorPort: number, host: string, port: number) {
     this.#folder = folder;
     this.#monitorPort = monitorPort;
+    this.#host = host;
     this.port = port;
   }
 
-  static async start(): Promise<Ceph> {
+  /** The gateway listens at the host; the rest of it stays on loopback. */
+  static async start(host = '127.0.0.1'): Promise<Ceph> {
     install();
     // Its sockets need a short path.
-    const ceph = new Ceph(await mkdtemp(join(tmpdir(), 'sz-s3-')), await freePort(), await freePort());
+    const folder = await mkdtemp(join(tmpdir(), 'sz-s3-'));
+    const ceph = new Ceph(folder, await freePort(), host, await freePort());
     try {
       await ceph.#create();
     } catch (error) {
@@ -48,7 +52,7 @@ export class Ceph {
 
   /** The address of a place of one's own, as SZ_VOLUMES takes it. */
   url(prefix: string): string {
-    return `s3://${this.bucket}/${prefix}?endpoint=${encodeURIComponent(`http://127.0.0.1:${this.port}`)}`;
+    return `s3://${this.bucket}/${prefix}?endpoint=${encodeURIComponent(`http://${this.#host}:${this.port}`)}`;
   }
 
   /** What a service needs beside the address. */
@@ -67,7 +71,7 @@ export class Ceph {
 
   async startGateway(): Promise<void> {
     this.#gateway = this.#daemon('radosgw', '--name', 'client.rgw', '-f');
-    await until('the gateway listens', () => reachable(this.port));
+    await until('the gateway listens', () => reachable(this.#host, this.port));
   }
 
   async killOsd(): Promise<void> {
@@ -179,7 +183,7 @@ osd_op_num_shards = 2
 osd_op_num_threads_per_shard = 2
 bluestore_fsck_on_mkfs = false
 [client.rgw]
-rgw_frontends = beast endpoint=127.0.0.1:${this.port} tcp_nodelay=1
+rgw_frontends = beast endpoint=${this.#host}:${this.port} tcp_nodelay=1
 rgw_thread_pool_size = 64
 objecter_tick_interval = 0.5
 objecter_timeout = 1
@@ -201,9 +205,9 @@ function install(): void {
   if (!existsSync('/usr/bin/radosgw')) throw new Error(`needs ${PACKAGES.join(', ')}: apt-get install them`);
 }
 
-async function reachable(port: number): Promise<boolean> {
+async function reachable(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
+    const socket = connect(port, host, () => {
       socket.destroy();
       resolve(true);
     });

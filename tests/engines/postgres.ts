@@ -1,4 +1,4 @@
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,24 +13,26 @@ const USER = process.getuid?.() === 0 ? 'nobody' : undefined;
 /** A real PostgreSQL server of a test's own, from the npm package that carries its binaries. */
 export class Postgres {
   readonly #folder: string;
+  readonly #host: string;
   readonly #port: number;
   readonly #settings: string[];
   #daemon: Daemon | undefined;
 
-  private constructor(folder: string, port: number, settings: string[]) {
+  private constructor(folder: string, host: string, port: number, settings: string[]) {
     this.#folder = folder;
+    this.#host = host;
     this.#port = port;
     this.#settings = settings;
   }
 
-  static async start(settings: Record<string, string> = {}): Promise<Postgres> {
+  static async start(settings: Record<string, string> = {}, host = '127.0.0.1'): Promise<Postgres> {
     const folder = await mkdtemp(join(tmpdir(), 'szafa-pg-'));
     if (USER) {
       const id = (flag: string) => Number(runAs(undefined, ['id', flag, USER]));
       await chown(folder, id('-u'), id('-g'));
     }
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const server = new Postgres(folder, await freePort(), flags);
+    const server = new Postgres(folder, host, await freePort(), flags);
     runAs(USER, [
       program('initdb'),
       ...[
@@ -45,12 +47,13 @@ export class Postgres {
         'UTF8',
       ],
     ]);
+    await appendFile(join(folder, 'data', 'pg_hba.conf'), `host all all ${host}/24 trust\n`);
     await server.restart();
     return server;
   }
 
   get url(): string {
-    return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
+    return `postgres://postgres@${this.#host}:${this.#port}/postgres`;
   }
 
   /** By its socket, as a service on the same machine would. */
@@ -90,7 +93,7 @@ export class Postgres {
 
   #spawn(): Daemon {
     const command = [program('postgres'), '-D', join(this.#folder, 'data'), '-p', String(this.#port)];
-    const flags = ['-k', this.#folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200'];
+    const flags = ['-k', this.#folder, '-c', `listen_addresses=${this.#host}`, '-c', 'max_connections=200'];
     return new Daemon([...command, ...flags, ...this.#settings], {
       log: join(this.#folder, 'log'),
       ...(USER ? { user: USER } : {}),

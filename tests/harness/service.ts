@@ -22,6 +22,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Names that the harness sets and this service must not see. */
   unset?: string[];
+  /** A command that runs the service elsewhere, as in a network of its own. */
+  within?: string[];
 }
 
 /** A started process group: the service with its workers, and what they wrote. */
@@ -127,7 +129,8 @@ export class Service {
     for (const name of this.#options.unset ?? []) delete env[name];
     // A killed test run must leave no service behind.
     const setpriv = onPath('setpriv');
-    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), process.execPath, MAIN];
+    const { within = [] } = this.#options;
+    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...within, process.execPath, MAIN];
     const child = spawn(command[0] ?? '', command.slice(1), {
       cwd: this.#home,
       env,

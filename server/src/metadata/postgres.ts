@@ -23,6 +23,16 @@ const TRIES = 6;
 /** After this time nothing is tried again: whoever waits is better served by a 503. */
 const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
+/**
+ * The server notices within 25 seconds that a node is out of reach, not after the two hours of TCP: what the node held is
+ * then free for another one, and its connections do not add up.
+ */
+const GIVEN_UP = [
+  'tcp_keepalives_idle=10',
+  'tcp_keepalives_interval=5',
+  'tcp_keepalives_count=3',
+  'tcp_user_timeout=25000',
+];
 
 const INT8 = 20;
 const types = new TypeOverrides();
@@ -60,7 +70,9 @@ export function parsePostgresUrl(text: string): PostgresAddress {
       query_timeout: STATEMENT_MS + CONNECT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: STATEMENT_MS,
-      ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
+      options: [...GIVEN_UP, ...(schema === undefined ? [] : [`search_path=${schema}`])]
+        .map((setting) => `-c ${setting}`)
+        .join(' '),
     },
   };
 }

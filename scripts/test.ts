@@ -1,33 +1,126 @@
-/** All tests: the checks, then the fast suites, then those that start and kill services. */
-import { spawnSync } from 'node:child_process';
+/**
+ * All tests: the checks, then every test file as a process of its own, a few at a time; those of the interface on each of
+ * the four pairs of stores. `npm test -- TEXT…` runs the files whose paths contain one of the texts.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { type Pair, Pairs } from '../tests/engines/pairs.ts';
 
-const SUITES = [
-  [
-    'protocol/test/**/*.test.ts',
-    'server/test/**/*.test.ts',
-    'client/test/**/*.test.ts',
-    'cli/test/**/*.test.ts',
-    'bench/test/**/*.test.ts',
-  ],
-  ['tests/{blackbox,cross,engines,faults,nodes,web}/**/*.test.ts'],
+/** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
+const ORDER = [
+  /^tests\/nodes\//,
+  /^tests\/faults\/kills/,
+  /^tests\/(web|cross)\//,
+  /^tests\/(faults|engines)\//,
+  /^(server|client)\//,
+  /^tests\/blackbox\/(settings|accounts|hostile|files|pull)\./,
+  /^tests\//,
 ];
-/** Those that take a minute or two by themselves begin first, so that nothing waits for them at the end. */
-const LONG = /^tests\/(nodes\/|faults\/kills|blackbox\/settings|engines\/)/;
-const byLength = (a: string, b: string) => Number(LONG.test(b)) - Number(LONG.test(a)) || a.localeCompare(b);
+const PATTERNS = ['{protocol,server,client,cli,bench}/test/**/*.test.ts', 'tests/**/*.test.ts'];
+const ON_ALL_PAIRS = /^tests\/blackbox\//;
+const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
+/** Tests wait as often as they compute. */
+const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
+/** For a single test, and for a file. */
+const TEST_MS = 300_000;
+const FILE_MS = 420_000;
+/** The process has this long to clean up after itself. */
+const LAST_MS = 10_000;
 
-/** Each test file is a process of its own, and reads the same TypeScript as the others. */
-const env = { NODE_COMPILE_CACHE: 'node_modules/.cache/compile', ...process.env };
-
-function run(args: string[]): void {
-  const result = spawnSync(process.execPath, args, { stdio: 'inherit', env });
-  if (result.status !== 0) process.exit(result.status ?? 1);
+interface Job {
+  args: string[];
+  name: string;
+  environment: Record<string, string>;
 }
 
-run(['scripts/check.ts']);
-for (const patterns of SUITES) {
-  const files = globSync(patterns).sort(byLength);
-  if (files.length > 0) run(['--test', '--test-concurrency=4', '--test-timeout=300000', ...files]);
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+
+/** Runs to its end, or to the time limit; what it wrote, and whether all is well. */
+async function run({ args, environment }: Job): Promise<{ passed: boolean; output: string }> {
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      // Each process reads the same TypeScript as the others.
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)),
+      ...process.env,
+      ...environment,
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const end = () => child.kill('SIGTERM');
+  stop.signal.addEventListener('abort', end);
+  const limits = [setTimeout(end, FILE_MS), setTimeout(() => child.kill('SIGKILL'), FILE_MS + LAST_MS)];
+  const [code, signal] = await once(child, 'close');
+  stop.signal.removeEventListener('abort', end);
+  for (const limit of limits) clearTimeout(limit);
+  return { passed: code === 0, output: signal ? `${output}\nended by ${signal}` : output };
 }
-// The whole interface once more on PostgreSQL and S3; --all adds the two mixed pairs, which take minutes more.
-run(['tests/engines/pairs.ts', ...process.argv.slice(2), ...globSync('tests/blackbox/**/*.test.ts').sort()]);
+
+function place(file: string): number {
+  const found = ORDER.findIndex((pattern) => pattern.test(file));
+  return found < 0 ? ORDER.length : found;
+}
+
+function jobs(files: string[], pairs: Pair[]): Job[] {
+  const sorted = files.toSorted((a, b) => place(a) - place(b) || a.localeCompare(b));
+  return sorted.flatMap((file) =>
+    (ON_ALL_PAIRS.test(file) ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
+      args: ['--test-timeout', String(TEST_MS), '--test-reporter', 'spec', file],
+      name: ON_ALL_PAIRS.test(file) ? `${file}: ${name}` : file,
+      environment,
+    })),
+  );
+}
+
+/** What a test had to say beside its result; the last lines are the runner's own counts. */
+const remarks = (output: string) =>
+  output.match(/^ *ℹ (?!(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ).*\n/gm)?.join('') ?? '';
+
+/** The names of those that failed. */
+async function runAll(all: Job[]): Promise<string[]> {
+  const failed: string[] = [];
+  const waiting = all.values();
+  let done = 0;
+  const lane = async () => {
+    for (const job of waiting) {
+      if (stop.signal.aborted) return;
+      const since = Date.now();
+      const { passed, output } = await run(job);
+      if (!passed) failed.push(job.name);
+      const took = `${((Date.now() - since) / 1000).toFixed(1)} s`;
+      console.log(`${passed ? '✔' : '✖'} ${++done}/${all.length} ${job.name} (${took})`);
+      process.stdout.write(passed ? remarks(output) : output);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return failed;
+}
+
+const texts = process.argv.slice(2);
+const files = globSync(PATTERNS).filter(
+  (file) => texts.length === 0 || texts.some((text) => file.includes(text)),
+);
+const needsPairs = files.some((file) => ON_ALL_PAIRS.test(file));
+const [checks, pairs] = await Promise.all([
+  run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }),
+  needsPairs ? Pairs.start() : undefined,
+]);
+try {
+  process.stdout.write(checks.output);
+  const failed = checks.passed
+    ? await runAll(jobs(files, [DEFAULT_PAIR, ...(pairs?.list ?? [])]))
+    : ['checks'];
+  for (const name of failed) console.error(`✖ ${name}`);
+  process.exitCode = failed.length === 0 && files.length > 0 && !stop.signal.aborted ? 0 : 1;
+} finally {
+  await pairs?.stop();
+}

@@ -127,7 +127,7 @@ for (const [range, start, end] of [
   test(`Range ${range} is 206 with its bytes`, async () => {
     const { user, fileId, bytes, etag } = await prepared();
     const answer = await readVolume(user, fileId, 1, { range });
-    assert.equal(answer.status, 206, answer.text.slice(0, 200));
+    assert.equal(answer.status, 206, answer.excerpt);
     assert.ok(answer.body.equals(bytes.subarray(start, end + 1)));
     assert.equal(answer.headers['content-range'], `bytes ${start}-${end}/${SIZE}`);
     assert.equal(answer.headers['content-length'], String(end - start + 1));
@@ -168,7 +168,7 @@ for (const range of [
   test(`Range ${range} is ignored`, async () => {
     const { user, fileId, bytes } = await prepared();
     const answer = await readVolume(user, fileId, 1, { range });
-    assert.equal(answer.status, 200, answer.text.slice(0, 200));
+    assert.equal(answer.status, 200, answer.excerpt);
     assert.ok(answer.body.equals(bytes));
     assert.equal(answer.headers['content-range'], undefined);
   });

@@ -133,7 +133,7 @@ test('a file that is read, moved, cloned and deleted at once', async () => {
       many(() => remove(user, fileId), 2),
     ]);
     for (const read of reads) {
-      assert.ok([200, 404].includes(read.status), read.text.slice(0, 200));
+      assert.ok([200, 404].includes(read.status), read.excerpt);
       if (read.status === 200) assert.ok(read.body.equals(file.volumes[0]!), 'half a volume');
     }
     for (const { status } of moves) assert.ok([200, 404].includes(status));

@@ -18,6 +18,6 @@ export function assertDetail(answer: Answer, status: number): void {
 
 /** 200 with exactly this body, where one is given. */
 export function assertOk(answer: Answer, body?: unknown): void {
-  assert.equal(answer.status, 200, answer.text.slice(0, 500));
+  assert.equal(answer.status, 200, answer.excerpt);
   if (body !== undefined) assert.deepEqual(answer.json, body);
 }

@@ -19,6 +19,8 @@ export interface Answer {
   headers: http.IncomingHttpHeaders;
   body: Buffer;
   text: string;
+  /** How the body begins, for messages: all of a volume as text takes longer than to fetch it. */
+  excerpt: string;
   /** The body as a JSON object; throws when it is none. */
   json: Record<string, unknown>;
 }
@@ -30,6 +32,9 @@ function toAnswer(response: http.IncomingMessage, body: Buffer): Answer {
     body,
     get text() {
       return body.toString('utf8');
+    },
+    get excerpt() {
+      return body.subarray(0, 300).toString('utf8');
     },
     get json() {
       return JSON.parse(body.toString('utf8')) as Record<string, unknown>;

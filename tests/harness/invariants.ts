@@ -22,7 +22,7 @@ export async function checkInvariants(service: Service, token: string): Promise<
     const volumes: Buffer[] = [];
     for (let idx = 1; idx <= file.chunk_count; idx++) {
       const answer = await readVolume(user, file.file_id, idx);
-      assert.equal(answer.status, 200, `volume ${idx} of ${file.file_id}: ${answer.text.slice(0, 300)}`);
+      assert.equal(answer.status, 200, `volume ${idx} of ${file.file_id}: ${answer.excerpt}`);
       assert.equal(answer.headers.etag, `"${sha256(answer.body)}"`, `volume ${idx} of ${file.file_id}`);
       volumes.push(answer.body);
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { type FileRecord, type InitBody, pathOf } from '@szafa/protocol';
+import { type FileRecord, headers as headerNames, type InitBody, pathOf, toBase64 } from '@szafa/protocol';
 import type { Answer } from './http.ts';
 import { freshName, type User } from './user.ts';
 
@@ -60,6 +60,18 @@ export function complete(user: User, transferId: string): Promise<Answer> {
   return user.call('POST', pathOf('complete', { transfer_id: transferId }));
 }
 
+/** The way of small files: all in one request, under an id of our own. */
+export function putFile(
+  user: User,
+  transferId: string,
+  { init, volumes }: MadeFile,
+  headers: Record<string, string> = { [headerNames.init]: toBase64(JSON.stringify(init)) },
+): Promise<Answer> {
+  return user.call('PUT', pathOf('writeFile', { transfer_id: transferId }), { body: volumes[0]!, headers });
+}
+
+export const newTransferId = () => randomBytes(20).toString('base64url');
+
 export interface Uploaded {
   fileId: string;
   transferId: string;
@@ -94,7 +106,7 @@ export function readVolume(
 export async function assertReadable(user: User, fileId: string, file: MadeFile): Promise<void> {
   for (const [position, bytes] of file.volumes.entries()) {
     const answer = await readVolume(user, fileId, position + 1);
-    assert.equal(answer.status, 200, answer.text.slice(0, 300));
+    assert.equal(answer.status, 200, answer.excerpt);
     assert.ok(answer.body.equals(bytes), `volume ${position + 1} of ${fileId} has other bytes`);
   }
 }

@@ -40,7 +40,7 @@ export class Witness {
     const method = call.method ?? 'GET';
     const route = routeOf(method, call.path);
     this.#noteSecrets(call, answer);
-    const what = `${method} ${call.path.slice(0, 200)} answered ${answer.status} ${answer.text.slice(0, 300)}`;
+    const what = `${method} ${call.path.slice(0, 200)} answered ${answer.status} ${answer.excerpt}`;
     if (route)
       this.#pairs.set(`${route.method} ${route.path} ${answer.status}`, { route, status: answer.status });
     if (method === 'HEAD') {

@@ -37,7 +37,7 @@ class Node extends Service {
     const answer = await send(this.url, { timeoutMs: LIMIT_MS, ...call });
     this.witness.note(call, answer);
     if (answer.status === 503) throw new Away(answer.text);
-    assert.ok(answer.status < 500, `${call.method} ${call.path}: ${answer.text}`);
+    assert.ok(answer.status < 500, `${call.method} ${call.path}: ${answer.excerpt}`);
     return answer;
   }
 }

@@ -31,6 +31,12 @@ export class Network {
       assert.ok(Date.now() < end, 'no network of its own (these tests make networks, as root)');
     }
     run(...network.command, 'ip', 'link', 'set', 'lo', 'up');
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        network.#unplug();
+        process.kill(process.pid, signal);
+      });
+    }
     return network;
   }
 
@@ -50,9 +56,13 @@ export class Network {
   }
 
   async remove(): Promise<void> {
-    // Connections that were never closed keep a network for minutes, without a process in it.
-    for (const cable of this.#cables) cable.remove();
+    this.#unplug();
     await this.#keeper.kill();
+  }
+
+  /** Connections that were never closed keep a network, and its cables, for minutes without a process in it. */
+  #unplug(): void {
+    for (const cable of this.#cables.splice(0)) cable.remove();
   }
 }
 

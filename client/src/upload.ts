@@ -1,4 +1,4 @@
-import type { InitBody } from '@szafa/protocol';
+import { encodeInit, type InitBody } from '@szafa/protocol';
 import type { Api } from './api/api.ts';
 import { Budget } from './budget.ts';
 import { ApiError, FileChangedError, SzafaError } from './errors.ts';
@@ -81,6 +81,14 @@ export interface UploadContext {
 const PARALLEL = 4;
 /** How often a service may say that volumes it had taken are missing. */
 const ROUNDS = 3;
+
+/** A larger file is better begun first: it may be refused before it is sent, and goes on where it was. */
+const WHOLE_BYTES = 1024 * 1024;
+
+interface Prepared {
+  supply: VolumeSupply;
+  init: InitBody;
+}
 
 interface Begun {
   transferId: string;
@@ -166,7 +174,8 @@ class Upload {
         if (!(error instanceof FileChangedError)) throw error;
       }
     }
-    return this.#finish(await this.#begin(ring));
+    const prepared = await this.#prepare(ring);
+    return (await this.#sendWhole(prepared)) ?? this.#finish(await this.#begin(ring, prepared));
   }
 
   async #resume(ring: OpenRing): Promise<Begun | undefined> {
@@ -190,8 +199,8 @@ class Upload {
     return undefined;
   }
 
-  async #begin(ring: OpenRing): Promise<Begun> {
-    const { api, engine } = this.#context;
+  async #prepare(ring: OpenRing): Promise<Prepared> {
+    const { engine } = this.#context;
     const { signal, onProgress } = this.#options;
     const source = this.#source;
     const layout = layoutOf(source.size, this.#options.volumeSize);
@@ -206,10 +215,46 @@ class Upload {
     });
     try {
       await source.check();
-      const body = await this.#initBody(ring, supply, layout);
-      const { transfer_id: transferId } = await api.init(body, { signal });
+      return { supply, init: await this.#initBody(ring, supply, layout) };
+    } catch (error) {
+      supply.burn();
+      throw error;
+    }
+  }
+
+  /** A small file in one request, where the service takes it; its sealed bytes are all there is to send. */
+  async #sendWhole({ supply, init }: Prepared): Promise<UploadResult | undefined> {
+    const { api, engine } = this.#context;
+    const { signal, pull } = this.#options;
+    const { layout } = supply;
+    const header = pull || layout.count > 1 || layout.size > WHOLE_BYTES ? undefined : encodeInit(init);
+    if (header === undefined) return undefined;
+    const { body, release } = await supply.takeBody(1);
+    try {
+      const transferId = engine.random(20).toBase64({ alphabet: 'base64url', omitPadding: true });
+      const onBytes = (bytes: number) => this.#count(layout, bytes);
+      const answer = await api.writeFile(transferId, header, body, { signal, onBytes });
+      return (
+        answer && {
+          fileId: answer.file_id,
+          totalSha256: init.total_sha256,
+          storedSize: init.file_size,
+          volumes: 1,
+          resumed: 0,
+        }
+      );
+    } finally {
+      release();
+    }
+  }
+
+  async #begin(ring: OpenRing, { supply, init }: Prepared): Promise<Begun> {
+    const { api, engine } = this.#context;
+    const { layout, secrets, digests } = supply;
+    try {
+      const { transfer_id: transferId } = await api.init(init, { signal: this.#options.signal });
       if (this.#journal) {
-        const state = { transferId, ...secrets, identity: source.identity!, layout, digests: supply.digests };
+        const state = { transferId, ...secrets, identity: this.#source.identity!, layout, digests };
         await this.#journal.store(this.#journalKey, await sealState(engine, ring.master, state));
       }
       return { transferId, supply, received: [], resumed: false };

@@ -193,7 +193,51 @@ test('a volume that the service lost is sent again', async () => {
     assert.deepEqual(await read(fileId), content(3 * SIZE));
     proxy.before = (method) =>
       method === 'PUT' ? { status: 200, body: Buffer.from('{"ok":true}') } : undefined;
-    await assert.rejects(user.upload(bytesSource(content(9)), { name: 'x' }), { code: 'incomplete' });
+    const options = { name: 'x', volumeSize: 5 };
+    await assert.rejects(user.upload(bytesSource(content(9)), options), { code: 'incomplete' });
+    await assert.rejects(user.upload(bytesSource(content(9)), { name: 'x' }), { code: 'not-the-service' });
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('a small file goes in one request; one whose answer is lost is there once', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(await newUser(service.url), proxy.url);
+    proxy.requests.length = 0;
+    let cuts = 2;
+    proxy.hostility = ({ method }) => (method === 'PUT' && cuts-- > 0 ? 'cut' : undefined);
+    const progress: number[] = [];
+    const onProgress = ({ done }: { done: number }) => progress.push(done);
+    const { fileId, volumes } = await user.upload(bytesSource(content(1000)), { name: 'x', onProgress });
+    assert.equal(volumes, 1);
+    assert.equal(progress.at(-1), 1000);
+    const puts = proxy.requests.filter(({ method }) => method === 'PUT').map(({ path }) => path);
+    assert.equal(new Set(puts).size, 1);
+    assert.equal(puts.length, 3);
+    assert.deepEqual(
+      (await user.list()).map((entry) => entry.fileId),
+      [fileId],
+    );
+    assert.deepEqual(await readAll((await user.openFile(fileId)).stream()), content(1000));
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('a service that knows no such request is not asked for it again', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(szafa, proxy.url);
+    proxy.before = (_method, path) =>
+      path.endsWith('/file') ? { status: 404, body: Buffer.from('{"error":"no such route"}') } : undefined;
+    for (const length of [0, 1000]) {
+      const { fileId } = await user.upload(bytesSource(content(length)), { name: 'x' });
+      assert.deepEqual(await read(fileId), content(length));
+    }
+    assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/file')).length, 1);
+    assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/complete')).length, 2);
   } finally {
     await proxy.stop();
   }

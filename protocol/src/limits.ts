@@ -10,6 +10,8 @@ export const limits = {
   passwordChars: { min: 6, max: 128 },
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
   encParamsBase64Bytes: 12 * 1024,
+  /** Base64 of what init takes, where it travels in a header. */
+  initBase64Bytes: 12 * 1024,
   pullSeconds: 3600,
   pullDownloads: 8,
   pullConnections: 4,
@@ -22,4 +24,5 @@ export const ADMIN = 'admin';
 export const headers = {
   encParams: 'X-Enc-Params',
   chunkCount: 'X-Chunk-Count',
+  init: 'X-Init',
 } as const;

@@ -215,6 +215,21 @@ const table = {
     rawBody: true,
     responses: { 200: Type.Object({ ok }), 404: ErrorBody, 409: ErrorBody, 507: ErrorBody },
   },
+  writeFile: {
+    method: 'PUT',
+    path: '/api/transfer/{transfer_id}/file',
+    summary:
+      'A file of one volume in one request: what init takes in X-Init, the volume as the body, the id made up by the client',
+    tag: 'Transfers',
+    rawBody: true,
+    responses: {
+      200: Done,
+      400: ErrorBody,
+      403: ErrorBody,
+      409: ErrorBody,
+      507: ErrorBody,
+    },
+  },
   pull: {
     method: 'POST',
     path: '/api/transfer/{transfer_id}/pull',

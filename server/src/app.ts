@@ -28,11 +28,12 @@ import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
+import { readInit } from './http/init-header.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { bodyLimitOf, namedSchemas, schemaOf, urlOf, withoutErrors } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
-import { volumeHandler } from './http/volume-put.ts';
+import { fileDone, volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
 import { type Log, shortened } from './log.ts';
 import type { Metadata } from './metadata/metadata.ts';
@@ -147,13 +148,15 @@ function handlers({
     received: async (request) => ({ received: await transfers.received(params(request).transfer_id) }),
     writeVolume: async (request, reply) => {
       const { transfer_id, idx } = params(request);
-      const { raw } = request;
-      const length = raw.headers['content-length'];
-      const announced = length === undefined ? undefined : Number(length);
-      await transfers.receive(transfer_id, volumeNumber(idx), new StreamBody(raw), announced, () =>
-        wantBody(raw, reply.raw),
-      );
+      const { body, announced, begin } = volumeOf(request, reply);
+      await transfers.receive(transfer_id, volumeNumber(idx), body, announced, begin);
       return { ok: true };
+    },
+    writeFile: async (request, reply) => {
+      const { transfer_id } = params(request);
+      const init = readInit(request.headers['x-init']?.toString());
+      const { body, announced, begin } = volumeOf(request, reply);
+      return fileDone(await transfers.receiveFile(transfer_id, init, user(request), body, announced, begin));
     },
     pull: async (request) => {
       const { transfer_id } = params(request);
@@ -186,6 +189,16 @@ function handlers({
       const { html, policy } = docsPage(request.server.swagger());
       return reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(html);
     },
+  };
+}
+
+/** The body of the request, read by whoever takes it and asked for once it is wanted. */
+function volumeOf({ raw }: FastifyRequest, reply: FastifyReply) {
+  const length = raw.headers['content-length'];
+  return {
+    body: new StreamBody(raw),
+    announced: length === undefined ? undefined : Number(length),
+    begin: () => wantBody(raw, reply.raw),
   };
 }
 
@@ -270,14 +283,16 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       handler: all[name],
     });
   };
+  const names = Object.keys(routes) as RouteName[];
+  const isRaw = (name: RouteName) => 'rawBody' in routes[name];
   await app.register(async (scope) => {
-    for (const name of Object.keys(routes) as RouteName[]) if (name !== 'writeVolume') add(scope, name);
+    for (const name of names) if (!isRaw(name)) add(scope, name);
   });
   // Volumes are not parsed: the receiver reads the stream itself.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    add(scope, 'writeVolume');
+    for (const name of names) if (isRaw(name)) add(scope, name);
   });
   addPage(app);
   return app;

@@ -286,6 +286,7 @@ test('only the plainest form of the request is taken', () => {
   assert.deepEqual(parse('Content-Length: 7', 'Authorization: Bearer x y'), {
     transferId: 'a-b_1',
     idx: 12,
+    init: undefined,
     length: 7,
     authorization: 'Bearer x y',
     forwardedFor: undefined,
@@ -293,6 +294,10 @@ test('only the plainest form of the request is taken', () => {
     close: false,
   });
   assert.equal(parse('content-length:7', 'Connection: Close')?.close, true);
+  const file = parseVolumeHead(
+    'PUT /api/transfer/a/file HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nX-Init: \t e30= ',
+  );
+  assert.deepEqual([file?.transferId, file?.idx, file?.init], ['a', undefined, 'e30=']);
   const refused = [
     [],
     ['Content-Length: 7', 'Content-Length: 7'],

@@ -11,7 +11,9 @@ import {
   listFiles,
   makeDir,
   makeFile,
+  newTransferId,
   putAll,
+  putFile,
   putVolume,
   readVolume,
   received,
@@ -70,6 +72,22 @@ test('what was acknowledged survives a power cut at the next instant, each thing
   const fileId = String(done.json['file_id']);
   await powerCut();
   await assertReadable(user, fileId, file);
+  await checkInvariants(service, user.token);
+});
+
+test('a file in one request survives it, and its repetition finds it', async () => {
+  const user = await register(service);
+  for (const size of [0, 70_000, 300_000]) {
+    const file = makeFile([size]);
+    const transferId = newTransferId();
+    const answer = await putFile(user, transferId, file);
+    assertOk(answer);
+    await powerCut();
+    await assertReadable(user, String(answer.json['file_id']), file);
+    assertOk(await putFile(user, transferId, file), answer.json);
+  }
+  assert.equal((await listFiles(user)).length, 3);
+  await assertTidy(service);
   await checkInvariants(service, user.token);
 });
 

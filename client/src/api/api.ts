@@ -57,6 +57,7 @@ interface Call extends VolumeOptions {
   query?: Record<string, string | number | undefined>;
   json?: object;
   bytes?: Body;
+  headers?: Record<string, string>;
   method?: 'HEAD';
   maxBytes?: number;
   timeoutMs?: number;
@@ -77,6 +78,8 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel']);
 
+const NO_SUCH_ROUTE = new Set([404, 405]);
+
 const JSON_BYTES = 64 * 1024 * 1024;
 const QUIET_MS = 60_000;
 /** The slowest line a volume is still waited for. */
@@ -93,6 +96,8 @@ export class Api {
   readonly #transport: Transport;
   readonly #policy: RetryPolicy;
   readonly #onRetry: ApiOptions['onRetry'];
+  /** Until it turns out that the service knows no files in one request. */
+  #takesFiles = true;
 
   constructor(options: ApiOptions) {
     this.server = checkServer(options.server);
@@ -203,6 +208,31 @@ export class Api {
     });
   }
 
+  /**
+   * A file of one volume in one request, under an id made up here; `init` is what X-Init carries. Undefined when the
+   * service knows no such request.
+   */
+  async writeFile(
+    transferId: string,
+    init: string,
+    bytes: Body,
+    options?: VolumeOptions,
+  ): Promise<{ file_id: string } | undefined> {
+    if (!this.#takesFiles) return undefined;
+    const timeoutMs = patience(sizeOf(bytes));
+    const headers = { [headerNames.init]: init };
+    const call = { params: { transfer_id: transferId }, headers, bytes, timeoutMs, ...options };
+    try {
+      const answer = await this.#json<{ file_id: string }>('writeFile', call);
+      if (typeof answer.file_id === 'string') return answer;
+      throw new NotTheServiceError(this.server, 200, 'a file without its id');
+    } catch (error) {
+      if (!(error instanceof ApiError && NO_SUCH_ROUTE.has(error.status))) throw error;
+      this.#takesFiles = false;
+      return undefined;
+    }
+  }
+
   pull(
     transferId: string,
     body: PullBody,
@@ -263,7 +293,10 @@ export class Api {
     for (const [key, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) query.set(key, String(value));
     }
-    const headers: Record<string, string> = { accept: 'application/json, application/octet-stream' };
+    const headers: Record<string, string> = {
+      accept: 'application/json, application/octet-stream',
+      ...call.headers,
+    };
     if (!('open' in route) && this.token !== undefined) headers['authorization'] = `Bearer ${this.token}`;
     if (call.json) headers['content-type'] = 'application/json';
     if (call.bytes) headers['content-type'] = 'application/octet-stream';

@@ -9,7 +9,7 @@ import {
 import type { Config } from '../config.ts';
 import { DetailError, isOsError, ServiceError } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import { hashToken, newToken, sameText } from './ids.ts';
+import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { Passwords } from './passwords.ts';
 
@@ -35,14 +35,14 @@ export class TooManyAttempts extends ServiceError {
 export class Accounts {
   readonly #metadata: Metadata;
   readonly #settings: Settings;
-  readonly #systemToken: string;
+  readonly #systemTokenHash: string;
   readonly #now: () => number;
   readonly #passwords = new Passwords();
 
   constructor(metadata: Metadata, settings: Settings, systemToken: string, now = Date.now) {
     this.#metadata = metadata;
     this.#settings = settings;
-    this.#systemToken = systemToken;
+    this.#systemTokenHash = hashToken(systemToken);
     this.#now = now;
   }
 
@@ -76,28 +76,30 @@ export class Accounts {
   /** The caller behind an Authorization header. */
   async identify(header: string | undefined): Promise<Caller> {
     const token = bearer(header);
-    if (sameText(token, this.#systemToken)) return { username: ADMIN, token };
-    const session = await this.#metadata.accounts.session(hashToken(token));
-    return { username: await this.#use(token, session), token };
+    const tokenHash = hashToken(token);
+    if (sameHash(tokenHash, this.#systemTokenHash)) return { username: ADMIN, token };
+    const session = await this.#metadata.accounts.session(tokenHash);
+    return { username: await this.#use(tokenHash, session), token };
   }
 
   /** The caller and how many bytes their files have: what every client asks together, answered by one look. */
   async identifyWithUsage(header: string | undefined): Promise<{ caller: Caller; bytes: bigint }> {
     const token = bearer(header);
-    if (sameText(token, this.#systemToken)) {
+    const tokenHash = hashToken(token);
+    if (sameHash(tokenHash, this.#systemTokenHash)) {
       return { caller: { username: ADMIN, token }, bytes: (await this.#metadata.usage(ADMIN)).bytes };
     }
-    const session = await this.#metadata.accounts.sessionWithUsage(hashToken(token));
-    return { caller: { username: await this.#use(token, session), token }, bytes: session!.bytes };
+    const session = await this.#metadata.accounts.sessionWithUsage(tokenHash);
+    return { caller: { username: await this.#use(tokenHash, session), token }, bytes: session!.bytes };
   }
 
   /** Whose the session is, if it is one; its use is written down. */
-  async #use(token: string, session: { username: string; used_at: number } | undefined): Promise<string> {
+  async #use(tokenHash: string, session: { username: string; used_at: number } | undefined): Promise<string> {
     const use = session && lastUse(session.used_at, this.#now(), this.#settings.sessionTtlMs);
     if (!session || use === 'expired')
       throw new DetailError(401, 'the token is unknown or has expired; log in again');
     if (use === 'stale') {
-      await this.#metadata.accounts.touchSession(hashToken(token), this.#now()).catch((error: unknown) => {
+      await this.#metadata.accounts.touchSession(tokenHash, this.#now()).catch((error: unknown) => {
         // On a full disk files can still be read and deleted; the token only ends earlier.
         if (!isOsError(error)) throw error;
       });

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** Names a volume group and the file it becomes. */
 export const newFileId = () => randomBytes(16).toString('hex');
@@ -7,8 +7,8 @@ export const newTransferId = () => randomBytes(20).toString('base64url');
 export const newToken = () => randomBytes(32).toString('base64url');
 
 /** Tokens are kept only like this. */
-export const hashToken = (token: string) => createHash('sha256').update(token).digest('base64url');
+export const hashToken = (token: string) => hash('sha256', token, 'base64url');
 
-export function sameText(a: string, b: string): boolean {
-  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
+export function sameHash(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }

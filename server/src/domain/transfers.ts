@@ -1,8 +1,8 @@
-import { checkInit, type InitBody } from '@szafa/protocol';
+import { checkFile, checkInit, type InitBody, type Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { badDirectory, isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import type { TransferRow } from '../metadata/transfers.ts';
+import { type Creation, fileOf, type TransferRow, transferOf } from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
@@ -18,6 +18,8 @@ type Settings = Pick<
 
 /** Longest time between two signs of life of an upload that is under way. */
 const TOUCH_MS = 3_600_000;
+/** The sweeper takes a group that no record names for one that was left behind, but not so soon. */
+const UNNAMED_MS = 1_800_000;
 
 export class Transfers {
   readonly arrivals: Arrivals;
@@ -52,8 +54,7 @@ export class Transfers {
       await this.#metadata.transfers.remove(ids.transferId, ['uploading'], ids.now).catch(() => false);
     if (group.status === 'rejected') throw group.reason;
     if (record.status === 'rejected') throw record.reason;
-    if (record.value === 'no directory') throw badDirectory();
-    throw new ServiceError(507, 'the file would pass your quota');
+    return refuse(record.value);
   }
 
   /** The transfer; every request to it goes through here and so keeps it from being swept. */
@@ -89,9 +90,7 @@ export class Transfers {
     const inRange = Number.isInteger(idx) && idx >= 1 && idx <= transfer.chunk_count;
     const volume = inRange ? await this.#metadata.files.volume(transfer.file_id, idx) : undefined;
     if (!volume) throw new VolumeRejected('number', `volume number is not in 1..${transfer.chunk_count}`);
-    if (announced !== undefined && announced !== volume.size) {
-      throw new VolumeRejected('size', `volume has ${announced} bytes instead of ${volume.size}`);
-    }
+    requireSize(volume, announced);
     await requireSpace(this.#volumes, this.#settings, volume.size);
     begin();
     // A volume that is still coming in keeps its transfer alive, however long it takes.
@@ -109,6 +108,48 @@ export class Transfers {
     }
   }
 
+  /**
+   * Beyond the specification: a file of one volume in one request, under an id that the client made up. Repeating it
+   * returns the same file.
+   */
+  async receiveFile(
+    transferId: string,
+    init: InitBody,
+    caller: string,
+    body: Body,
+    announced: number | undefined,
+    begin: () => void,
+  ): Promise<string> {
+    const file = checkFile(transferId, init, this.#settings.maxVolumeBytes);
+    const [volume] = file.volumes as [Volume];
+    requireSize(volume, announced);
+    await requireSpace(this.#volumes, this.#settings, volume.size);
+    begin();
+    const fileId = newFileId();
+    const ids = { transferId, fileId, creator: caller, now: this.#now() };
+    const since = performance.now();
+    const giveUp = () => this.#volumes.remove(fileId).catch(() => undefined /* the sweeper finds it */);
+    try {
+      const record = fileOf(transferOf(file, ids, 'done'), ids.now);
+      await this.#volumes.putFile(manifestOf(record, file.volumes), volume, body);
+    } catch (error) {
+      await giveUp();
+      throw error;
+    }
+    if (performance.now() - since > UNNAMED_MS)
+      throw new ServiceError(409, 'the volume took too long to come in');
+    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
+    // Where this fails the record may be there all the same, so the volume stays; without one the sweeper takes it.
+    const result = await this.#metadata.transfers.createDone(file, ids, quota);
+    if (result === 'created') return fileId;
+    await giveUp();
+    if (result === 'taken') {
+      const { status, creator, total_sha256, file_id } = await this.find(transferId);
+      if (status === 'done' && creator === caller && total_sha256 === file.totalSha256) return file_id;
+    }
+    return refuse(result);
+  }
+
   async complete(transferId: string, caller: string): Promise<string> {
     const transfer = await this.find(transferId);
     // Also when it is done: a write, and so its answer, waits until what it found is on disk.
@@ -124,13 +165,7 @@ export class Transfers {
     if (transfer.status === 'done') return;
     const now = this.#now();
     try {
-      const file = {
-        ...transfer,
-        owner: transfer.owner!,
-        size: transfer.file_size,
-        sha256: transfer.total_sha256,
-        created_at: now,
-      };
+      const file = fileOf(transfer, now);
       await this.#volumes.file(manifestOf(file, await listedVolumes(this.#metadata.files, file)));
       if (!(await this.#metadata.transfers.finishStoring(transfer.transfer_id, now))) throw unknownTransfer();
     } catch (error) {
@@ -157,6 +192,18 @@ export class Transfers {
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
     throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
   }
+}
+
+function requireSize(volume: Volume, announced: number | undefined): void {
+  if (announced !== undefined && announced !== volume.size) {
+    throw new VolumeRejected('size', `volume has ${announced} bytes instead of ${volume.size}`);
+  }
+}
+
+function refuse(why: Creation): never {
+  if (why === 'no directory') throw badDirectory();
+  if (why === 'over quota') throw new ServiceError(507, 'the file would pass your quota');
+  throw new ServiceError(409, 'that id is another transfer');
 }
 
 function unlessOsError(error: unknown): void {

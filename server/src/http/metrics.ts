@@ -4,13 +4,13 @@ import { isOsError, StoreUnavailable, VolumeRejected } from '../errors.ts';
 import type { Metrics } from '../metrics/registry.ts';
 import { urlOf } from './schemas.ts';
 
-const WRITE = urlOf(routes.writeVolume);
+const WRITE = new Set([urlOf(routes.writeVolume), urlOf(routes.writeFile)]);
 
 export function countRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const route = request.routeOptions.url ?? 'unknown';
   const { statusCode } = reply.raw;
   metrics.request(route, request.method, statusCode, reply.elapsedTime);
-  if (route === WRITE && statusCode === 200) countReceived(metrics, request.headers['content-length']);
+  if (WRITE.has(route) && statusCode === 200) countReceived(metrics, request.headers['content-length']);
 }
 
 /** A body in chunks has no length that is known here. */

@@ -1,7 +1,10 @@
-/** The head of a PUT of a volume, as strict as the fast lane wants it. */
+/** The head of a PUT of a volume, or of a file of one volume, as strict as the fast lane wants it. */
 export interface VolumeHead {
   transferId: string;
-  idx: number;
+  /** Undefined where the volume is a whole file. */
+  idx: number | undefined;
+  /** X-Init */
+  init: string | undefined;
   length: number;
   authorization: string | undefined;
   forwardedFor: string | undefined;
@@ -10,8 +13,8 @@ export interface VolumeHead {
   close: boolean;
 }
 
-const REQUEST_LINE = /^PUT \/api\/transfer\/([\w-]{1,64})\/chunk\/([1-9][0-9]{0,5}) HTTP\/1\.1$/;
-const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*((?:[\x21-\x7e][ \t]*)*)$/;
+const REQUEST_LINE = /^PUT \/api\/transfer\/([\w-]{1,64})\/(?:chunk\/([1-9][0-9]{0,5})|file) HTTP\/1\.1$/;
+const HEADER = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e]*)$/;
 /** Headers that change how a message is read; whatever has one of them goes to the general server. */
 const FRAMING = new Set(['transfer-encoding', 'te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection']);
 
@@ -30,7 +33,7 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
     const match = HEADER.exec(line);
     const name = match?.[1]?.toLowerCase();
     if (name === undefined || headers.has(name) || FRAMING.has(name)) return undefined;
-    headers.set(name, match![2]!.trimEnd());
+    headers.set(name, match![2]!.trim());
   }
   const length = headers.get('content-length');
   const connection = headers.get('connection')?.toLowerCase() ?? 'keep-alive';
@@ -44,7 +47,8 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
   if (!plain) return undefined;
   return {
     transferId: target[1]!,
-    idx: Number(target[2]),
+    idx: target[2] === undefined ? undefined : Number(target[2]),
+    init: headers.get('x-init'),
     length: Number(length),
     authorization: headers.get('authorization'),
     forwardedFor: headers.get('x-forwarded-for'),

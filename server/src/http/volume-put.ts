@@ -3,13 +3,17 @@ import { routes } from '@szafa/protocol';
 import type { Services } from '../app.ts';
 import { shortened } from '../log.ts';
 import { describe, logFault } from './errors.ts';
+import { readInit } from './init-header.ts';
 import { countFault, countReceived } from './metrics.ts';
 import { urlOf } from './schemas.ts';
 import { type Answer, BrokenOff, type VolumeHandler } from './volume-lane.ts';
 
-const url = urlOf(routes.writeVolume);
+const volumeUrl = urlOf(routes.writeVolume);
+const fileUrl = urlOf(routes.writeFile);
 
-/** PUT of a volume along the fast lane: the same checks, answers and log lines as the route has. */
+export const fileDone = (fileId: string) => ({ status: 'done', file_id: fileId });
+
+/** PUT of a volume, or of a file of one volume, along the fast lane: the same checks, answers and log lines as the route has. */
 export function volumeHandler({ accounts, transfers, config, log, metrics }: Services): VolumeHandler {
   return async (head, body, begin, remote) => {
     const startedAt = performance.now();
@@ -18,9 +22,16 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
     try {
       const caller = await accounts.identify(head.authorization);
       user = caller.username;
-      await transfers.receive(head.transferId, head.idx, body, head.length, begin);
-      countReceived(metrics, head.length);
-      answer = { status: 200, reason: 'OK', body: { ok: true } };
+      const { transferId, idx, length } = head;
+      let done: object = { ok: true };
+      if (idx !== undefined) {
+        await transfers.receive(transferId, idx, body, length, begin);
+      } else {
+        const init = readInit(head.init);
+        done = fileDone(await transfers.receiveFile(transferId, init, user, body, length, begin));
+      }
+      countReceived(metrics, length);
+      answer = { status: 200, reason: 'OK', body: done };
     } catch (error) {
       const { status, body } = describe(error);
       countFault(metrics, error);
@@ -36,6 +47,7 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
       ? head.forwardedFor?.split(',').at(-1)?.trim()
       : undefined;
     const ms = performance.now() - startedAt;
+    const url = head.idx === undefined ? fileUrl : volumeUrl;
     metrics.request(url, 'PUT', answer.status, ms);
     log.info({
       method: 'PUT',
@@ -44,7 +56,7 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
       ms: Math.round(ms * 10) / 10,
       ...(user ? { user } : {}),
       transfer: shortened(head.transferId),
-      volume: String(head.idx),
+      ...(head.idx === undefined ? {} : { volume: String(head.idx) }),
       ip: client ?? remote,
     });
     return answer;

@@ -1,7 +1,7 @@
 import { ADMIN, type NewTransfer } from '@szafa/protocol';
 import { forgetArrivals } from './arrivals.ts';
 import { holdDir } from './dirs.ts';
-import { insertFile } from './files.ts';
+import { type FileRow, insertFile } from './files.ts';
 import type { Sql } from './sql.ts';
 import { ALL_DIRS, holdUsage, joined } from './usage.ts';
 import { insertVolumes } from './volumes.ts';
@@ -27,6 +27,16 @@ export interface TransferRow {
   enc_params: string;
 }
 
+export interface NewIds {
+  transferId: string;
+  fileId: string;
+  creator: string;
+  now: number;
+}
+
+/** `taken`: the id is that of another transfer. */
+export type Creation = 'created' | 'taken' | 'no directory' | 'over quota';
+
 const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name, file_size, stored_size,
   total_sha256, chunk_count, created_at, touched_at, enc_params`;
 
@@ -38,31 +48,42 @@ export class Transfers {
   }
 
   /** `quota`: refuse when the files, the transfers under way and this one would pass it. */
-  create(
-    init: NewTransfer,
-    ids: { transferId: string; fileId: string; creator: string; now: number },
-    quota?: number,
-  ): Promise<'created' | 'no directory' | 'over quota'> {
+  create(init: NewTransfer, ids: NewIds, quota?: number): Promise<Creation> {
+    return this.#create(init, ids, 'uploading', quota);
+  }
+
+  /** A transfer that is done, with its file. */
+  createDone(init: NewTransfer, ids: NewIds, quota?: number): Promise<Creation> {
+    return this.#create(init, ids, 'done', quota);
+  }
+
+  #create(init: NewTransfer, ids: NewIds, status: 'uploading' | 'done', quota?: number): Promise<Creation> {
     return this.#sql
-      .transaction(async (tx) => {
+      .transaction<Creation>(async (tx) => {
         if (!(await holdDir(tx, ids.creator, init.dirId ?? 0))) return 'no directory';
         if (quota !== undefined) await holdUsage(tx, ids.creator);
-        await tx.execute(
-          `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, NULL, ?, 'uploading', ?, ?, ?, ?, ?, ?, ?, ?)`,
-          ids.transferId,
-          ids.fileId,
-          ids.creator,
-          init.dirId ?? 0,
-          init.fileName,
-          init.fileSize,
-          init.storedSize,
-          init.totalSha256,
-          init.volumes.length,
-          ids.now,
-          ids.now,
-          init.encParams,
+        const row = transferOf(init, ids, status);
+        const inserted = await tx.execute(
+          `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (transfer_id) DO NOTHING RETURNING transfer_id`,
+          row.transfer_id,
+          row.file_id,
+          row.creator,
+          row.owner,
+          row.dir_id,
+          row.status,
+          row.file_name,
+          row.file_size,
+          row.stored_size,
+          row.total_sha256,
+          row.chunk_count,
+          row.created_at,
+          row.touched_at,
+          row.enc_params,
         );
+        if (inserted.length === 0) return 'taken';
         await insertVolumes(tx, ids.fileId, init.volumes);
+        if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
         if (quota !== undefined && (await spaceClaimed(tx, ids.creator)) > BigInt(quota)) {
           throw new OverQuota();
         }
@@ -112,19 +133,7 @@ export class Transfers {
         const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
         return (await tx.query(done, transferId)).length === 1;
       }
-      await insertFile(tx, {
-        file_id: row.file_id,
-        owner: row.owner!,
-        dir_id: row.dir_id,
-        file_name: row.file_name,
-        size: row.file_size,
-        stored_size: row.stored_size,
-        sha256: row.total_sha256,
-        chunk_count: row.chunk_count,
-        created_at: now,
-        cloned_from: null,
-        enc_params: row.enc_params,
-      });
+      await insertFile(tx, fileOf(row, now));
       await forgetArrivals(tx, row.file_id);
       return true;
     });
@@ -178,6 +187,38 @@ export class Transfers {
 }
 
 class OverQuota extends Error {}
+
+export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({
+  transfer_id: ids.transferId,
+  file_id: ids.fileId,
+  creator: ids.creator,
+  owner: status === 'done' ? ids.creator : null,
+  dir_id: init.dirId ?? 0,
+  status,
+  file_name: init.fileName,
+  file_size: init.fileSize,
+  stored_size: init.storedSize,
+  total_sha256: init.totalSha256,
+  chunk_count: init.volumes.length,
+  created_at: ids.now,
+  touched_at: ids.now,
+  enc_params: init.encParams,
+});
+
+/** What a transfer becomes. */
+export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'> => ({
+  file_id: transfer.file_id,
+  owner: transfer.owner!,
+  dir_id: transfer.dir_id,
+  file_name: transfer.file_name,
+  size: transfer.file_size,
+  stored_size: transfer.stored_size,
+  sha256: transfer.total_sha256,
+  chunk_count: transfer.chunk_count,
+  created_at: now,
+  cloned_from: null,
+  enc_params: transfer.enc_params,
+});
 
 /** Bytes of the files and of the transfers under way, by the larger of declared and stored. */
 async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {

@@ -32,6 +32,7 @@ const POOL_SEGMENTS = 64;
 const RECEIVE_BYTES = 1024 * 1024;
 const SEND_BYTES = 256 * 1024;
 const COPIES_AT_ONCE = 8;
+const MANIFEST = 'manifest.json';
 
 /**
  * Volumes in a folder:
@@ -123,13 +124,28 @@ export class FolderStore implements VolumeStore {
   }
 
   async file(manifest: Manifest): Promise<void> {
-    await this.#writeDocument(this.#group(manifest.file_id), 'manifest.json', manifest);
+    await this.#writeDocument(this.#group(manifest.file_id), MANIFEST, manifest);
+  }
+
+  async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
+    const folder = this.#group(manifest.file_id);
+    const unfinished = this.#newTemp();
+    try {
+      await receive(unfinished, volume, body, this.#receiving);
+      mkdirSync(folder, { mode: 0o700 });
+      renameSync(unfinished, join(folder, String(volume.idx)));
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+    await writeDurably(join(folder, MANIFEST), JSON.stringify(manifest));
+    await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   }
 
   async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
     const read = (name: string) =>
       readFile(join(this.#group(id), name), 'utf8').then(JSON.parse, ifMissing(undefined));
-    const [spec, manifest] = await Promise.all([read('volumes.json'), read('manifest.json')]);
+    const [spec, manifest] = await Promise.all([read('volumes.json'), read(MANIFEST)]);
     return { volumes: manifest?.volumes ?? spec?.volumes, manifest };
   }
 
@@ -157,7 +173,7 @@ export class FolderStore implements VolumeStore {
     const source = this.#group(from);
     const target = this.#group(to);
     await mkdir(target, { mode: 0o700 });
-    const names = (await readdir(source)).filter((name) => name !== 'manifest.json');
+    const names = (await readdir(source)).filter((name) => name !== MANIFEST);
     await Promise.all(
       Array.from({ length: COPIES_AT_ONCE }, async () => {
         for (let name = names.pop(); name !== undefined; name = names.pop()) {

@@ -75,6 +75,13 @@ export class S3Store implements VolumeStore {
     await this.#client.write(keys.manifest(manifest.file_id), document(manifest));
   }
 
+  async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
+    const id = manifest.file_id;
+    await this.create(id, [volume]);
+    await upload(this.#client, keys.volume(id, volume.idx), volume, body, this.#receiving);
+    await this.file(manifest);
+  }
+
   async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
     const [spec, manifest] = await Promise.all([
       this.#client.read(keys.spec(id)),

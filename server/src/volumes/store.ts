@@ -42,6 +42,11 @@ export interface VolumeStore {
   received(id: string): Promise<number[]>;
   /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */
   file(manifest: Manifest): Promise<void>;
+  /**
+   * A new group of one volume with its manifest, durably. One that nobody knows of yet: when it fails, `remove` takes
+   * away what there is of it.
+   */
+  putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void>;
   /** What lies beside the volumes of a group. */
   documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }>;
   /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */

@@ -141,11 +141,11 @@ test('a failed upload says why and can be tried again', async () => {
   await register(page);
   await page
     .context()
-    .route('**/api/transfer/init', (route) => route.fulfill({ status: 507, json: { error: 'full' } }));
+    .route('**/api/transfer/**', (route) => route.fulfill({ status: 507, json: { error: 'full' } }));
   await page.locator('input[data-test=files]').setInputFiles([await browser.file('fat.bin', 'fat')]);
   await page.getByText('There is no space left').waitFor();
   await shoot(page, 'failed');
-  await page.context().unroute('**/api/transfer/init');
+  await page.context().unroute('**/api/transfer/**');
   await page.getByRole('button', { name: 'Try fat.bin again' }).click();
   await row(page, 'fat.bin').waitFor();
 });

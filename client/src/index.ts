@@ -7,7 +7,7 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
-export { readBlob } from './blob-reader.ts';
+export { BlobReader } from './blob-reader.ts';
 export { DEFAULT_BUDGET } from './budget.ts';
 export * from './errors.ts';
 export * from './format/index.ts';

@@ -1,3 +1,4 @@
+import { BlobReader } from './blob-reader.ts';
 import { FileChangedError } from './errors.ts';
 
 /** Bytes of known length that can be read at any place, as often as needed, and always the same. */
@@ -30,12 +31,14 @@ export class BlobSource implements Source {
   readonly blob: Blob;
   readonly identity: string | undefined;
   readonly place: string | undefined;
+  readonly #reader: BlobReader;
 
   constructor(blob: Blob) {
     const { name, lastModified = 0 } = blob as Partial<File>;
     this.blob = blob;
     this.identity = name === undefined ? undefined : `file:${name}:${blob.size}:${lastModified}`;
     this.place = name;
+    this.#reader = new BlobReader(blob);
   }
 
   get size(): number {
@@ -47,15 +50,28 @@ export class BlobSource implements Source {
     try {
       bytes = new Uint8Array(await this.blob.slice(offset, offset + length).arrayBuffer());
     } catch (cause) {
-      // Browsers refuse to read a File whose contents changed on disk.
       throw Object.assign(new FileChangedError(), { cause });
     }
     if (bytes.length !== length) throw new FileChangedError();
     return bytes;
   }
 
+  /** The same, to the beginning of this memory, which is given back as another buffer; cheapest from beginning to end. */
+  async readInto(memory: ArrayBuffer, offset: number, length: number): Promise<ArrayBuffer> {
+    try {
+      return await this.#reader.read(offset, length, memory);
+    } catch (cause) {
+      throw Object.assign(new FileChangedError(), { cause });
+    }
+  }
+
   async check(): Promise<void> {
-    // The browser itself refuses to read a file that has changed.
+    // Browsers compare a file with what they were given when they begin to read, and only then.
+    if (this.size > 0) await this.read(this.size - 1, 1);
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.close();
   }
 }
 

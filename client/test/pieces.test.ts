@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getRandomValues, randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { type Bytes, PIECE_BYTES, readBlob, sealInPlace, TAG_BYTES, webEngine } from '../src/index.ts';
+import { BlobReader, type Bytes, PIECE_BYTES, sealInPlace, TAG_BYTES, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 
 const web = webEngine();
@@ -42,12 +42,47 @@ test('keys with unusual bits', async () => {
   }
 });
 
-test('a blob is read into the memory it is given, as often as one likes', async () => {
-  let memory = new ArrayBuffer(70_100);
-  for (const size of [0, 1, 100, 70_000, 1000]) {
-    const bytes = randomBytes(size);
-    memory = await readBlob(new Blob([bytes]), memory);
-    assert.equal(memory.byteLength, 70_100);
-    assert.ok(Buffer.from(memory, 0, size).equals(bytes), `${size} bytes`);
-  }
+test('pieces that are done with are handed over, and may be taken away', async () => {
+  const sizes: number[] = [];
+  const key = getRandomValues(new Uint8Array(32));
+  const plain = new Uint8Array(randomBytes(2 * PIECE_BYTES + 100));
+  const memory = new Uint8Array(plain.length + TAG_BYTES);
+  memory.set(plain);
+  await sealInPlace({ key, aad: new Uint8Array(0) }, memory, (piece) => {
+    sizes.push(piece.byteLength - TAG_BYTES);
+    structuredClone(null, { transfer: [piece] });
+  });
+  assert.deepEqual(sizes, [PIECE_BYTES, PIECE_BYTES, 100]);
+  assert.deepEqual(memory, await web.gcmSeal(key, new Uint8Array(0), plain));
+});
+
+test('parts of a blob are read into the memory they are given, in any order, one after the other', async () => {
+  const bytes = randomBytes(300_000);
+  const reader = new BlobReader(new Blob([bytes]));
+  const part = fc.tuple(fc.nat(bytes.length), fc.nat(70_000)).map(([offset, most]) => ({
+    offset,
+    length: Math.min(most, bytes.length - offset),
+  }));
+  const inOrder = fc.constant([0, 1, 2, 3, 4].map((i) => ({ offset: i * 60_000, length: 60_000 })));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(inOrder, fc.array(part, { maxLength: 6 })), async (parts) => {
+      const read = await Promise.all(
+        parts.map(({ offset, length }) => reader.read(offset, length, new ArrayBuffer(70_100))),
+      );
+      for (const [i, { offset, length }] of parts.entries()) {
+        assert.equal(read[i]!.byteLength, 70_100);
+        const expected = bytes.subarray(offset, offset + length);
+        assert.ok(Buffer.from(read[i]!, 0, length).equals(expected), `${length} bytes at ${offset}`);
+      }
+    }),
+    { numRuns: 50 },
+  );
+  await reader.close();
+});
+
+test('a part that is not there fails, and the next one can be read', async () => {
+  const reader = new BlobReader(new Blob(['0123456789']));
+  await assert.rejects(reader.read(5, 6, new ArrayBuffer(16)), { code: 'file-changed' });
+  const memory = await reader.read(5, 5, new ArrayBuffer(16));
+  assert.equal(Buffer.from(memory, 0, 5).toString(), '56789');
 });

@@ -1,6 +1,7 @@
 /**
  * AES-GCM of a long message, made piece by piece on Web Crypto, which itself knows only whole messages. A whole one costs
- * new memory for every copy of it that a browser makes; pieces below a megabyte are given the same memory again and again.
+ * new memory for every copy of it that a browser makes; pieces below a megabyte are given the same memory again and again, so long as
+ * those that are done with are given back.
  *
  * Each piece is a GCM message of its own, under a nonce from which the cipher derives just the counter that the piece has in
  * the whole: so the ciphertext is that of the whole. The tags of the pieces, freed of their masks, are sums of the
@@ -9,7 +10,7 @@
 import type { Bytes } from './bytes.ts';
 import type { VolumeKey } from './engine.ts';
 
-export const PIECE_BYTES = 512 * 1024;
+export const PIECE_BYTES = 256 * 1024;
 const BLOCK = 16;
 const TAG = 16;
 /** What the last block under GHASH says about a nonce of 16 bytes. */
@@ -96,8 +97,15 @@ function hashed(bytes: Uint8Array, h: Element): Element {
   return times(sum, h);
 }
 
-/** Seals, under a nonce of twelve zero bytes, what stands in `memory` before the room for the tag. */
-export async function sealInPlace({ key, aad }: VolumeKey, memory: Bytes): Promise<void> {
+/**
+ * Seals, under a nonce of twelve zero bytes, what stands in `memory` before the room for the tag. `discard` gets the memory of
+ * each piece that is done with.
+ */
+export async function sealInPlace(
+  { key, aad }: VolumeKey,
+  memory: Bytes,
+  discard: (piece: ArrayBuffer) => void = () => {},
+): Promise<void> {
   const { subtle } = globalThis.crypto;
   const gcm = await subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt']);
   const ctr = await subtle.importKey('raw', key, 'AES-CTR', false, ['encrypt']);
@@ -127,6 +135,7 @@ export async function sealInPlace({ key, aad }: VolumeKey, memory: Bytes): Promi
     if (length === PIECE_BYTES)
       pieceMask = plus(element(piece, length - BLOCK), element(sealed, length - BLOCK));
     piece.set(sealed.subarray(0, length));
+    discard(sealed.buffer);
   }
   memory.set(bytesOf(plus(sum, times(pair(aad.length * 8, end * 8), h), mask)), end);
 }

@@ -1,32 +1,34 @@
 /** Seals volumes beside the page's worker: a browser does the cryptography of a worker on that worker's own thread. */
-import { readBlob, sealInPlace, TAG_BYTES, type VolumeKey } from '@szafa/client';
+import { sealInPlace, type VolumeKey } from '@szafa/client';
 
 export interface SealJob {
   id: number;
   keys: VolumeKey;
-  part: Blob;
-  /** Given back with the answer, with the sealed volume at its beginning. */
+  /** Given back with the answer, sealed. */
   memory: ArrayBuffer;
+  /** Bytes at its beginning: the plaintext, and room for the tag. */
+  length: number;
 }
 
-export type SealAnswer =
-  | { id: number; memory: ArrayBuffer; digest: Uint8Array<ArrayBuffer> }
-  /** The part could not be read: browsers refuse that for a file that has changed on disk. */
-  | { id: number; error: string };
+export interface SealAnswer {
+  id: number;
+  memory: ArrayBuffer;
+  digest: Uint8Array<ArrayBuffer>;
+}
 
 const scope = globalThis as unknown as {
   postMessage(message: SealAnswer, transfer?: Transferable[]): void;
   onmessage: ((event: MessageEvent<SealJob>) => void) | null;
 };
 
-scope.onmessage = async ({ data: { id, keys, part, memory } }) => {
-  try {
-    const filled = await readBlob(part, memory);
-    const sealed = new Uint8Array(filled, 0, part.size + TAG_BYTES);
-    await sealInPlace(keys, sealed);
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
-    scope.postMessage({ id, memory: filled, digest }, [filled]);
-  } catch (error) {
-    scope.postMessage({ id, error: String(error) });
-  }
+/** Its other end is closed: memory that is sent there is free at once, and not when it happens to be collected. */
+const { port1: nowhere, port2: end } = new MessageChannel();
+end.close();
+const discard = (memory: ArrayBuffer) => nowhere.postMessage(null, [memory]);
+
+scope.onmessage = async ({ data: { id, keys, memory, length } }) => {
+  const sealed = new Uint8Array(memory, 0, length);
+  await sealInPlace(keys, sealed, discard);
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
+  scope.postMessage({ id, memory, digest }, [memory]);
 };

@@ -23,7 +23,8 @@ const KEYS_ARE_SEALED: readonly string[] = [labels.master];
 export function holdingEngine(): HoldingEngine {
   const { subtle } = globalThis.crypto;
   const sealers = new Sealers();
-  const web = webEngine({ parallel: sealers.count });
+  // One volume is read or written while the others are sealed.
+  const web = webEngine({ parallel: sealers.count + 1 });
   const held = new WeakMap<Bytes, CryptoKey>();
   /** The label for which a one-time key was derived; seal and unseal use it at once. */
   const labelOf = new Map<string, string>();

@@ -1,10 +1,4 @@
-import {
-  type BlobSource,
-  FileChangedError,
-  type SealedVolume,
-  TAG_BYTES,
-  type VolumeKey,
-} from '@szafa/client';
+import { type BlobSource, type SealedVolume, TAG_BYTES, type VolumeKey } from '@szafa/client';
 import { scriptPolicy } from '../scripts.ts';
 import type { SealAnswer, SealJob } from '../sealer/main.ts';
 import sealerUrl from '../sealer/main.ts?worker&url';
@@ -19,10 +13,9 @@ interface Sealer {
 }
 type Waiting = (answer: SealAnswer) => void;
 
-/** Workers that read and seal volumes, started when the first one is needed. */
+/** Workers that seal volumes, started when the first one is needed. */
 export class Sealers {
-  /** One waits for its file while the others have the processor. */
-  readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency + 1);
+  readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency);
   #sealers: Sealer[] = [];
   readonly #waiting = new Map<number, Waiting>();
   readonly #free: ArrayBuffer[] = [];
@@ -33,16 +26,15 @@ export class Sealers {
     source: BlobSource,
     { offset, length }: { offset: number; length: number },
   ): Promise<SealedVolume> {
-    const part = source.blob.slice(offset, offset + length);
-    const answer = await this.#run({ keys, part, memory: this.#memory(length + TAG_BYTES) });
-    if ('error' in answer) throw new FileChangedError(answer.error);
-    const { memory, digest } = answer;
+    const size = length + TAG_BYTES;
+    const plain = await source.readInto(this.#memory(size), offset, length);
+    const { memory, digest } = await this.#run({ keys, memory: plain, length: size });
     let held = true;
     const release = () => {
       if (held && this.#free.length < MOST_FREE) this.#free.push(memory);
       held = false;
     };
-    return { bytes: new Uint8Array(memory, 0, length + TAG_BYTES), digest, release };
+    return { bytes: new Uint8Array(memory, 0, size), digest, release };
   }
 
   #memory(size: number): ArrayBuffer {

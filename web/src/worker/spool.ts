@@ -8,6 +8,8 @@ import { uploadLock } from '../bridge.ts';
 const FOLDER = 'spool';
 /** Of what the browser would give us, for each upload; volumes beyond it are sealed a second time. */
 const SHARE = 1 / 4;
+/** For a longer write Linux looks for memory in longer stretches, and may take five times as long. */
+const WRITE_BYTES = 1024 ** 2;
 const MOST_BYTES = 4 * 1024 ** 3;
 
 interface SyncFile {
@@ -62,7 +64,10 @@ export class Spool implements Shelf {
     if (!this.#open || at + bytes.length > this.#room) return undefined;
     const end = at + bytes.length;
     try {
-      if (this.#open.write(bytes, { at }) !== bytes.length) return undefined;
+      for (let from = 0; from < bytes.length; from += WRITE_BYTES) {
+        const piece = bytes.subarray(from, from + WRITE_BYTES);
+        if (this.#open.write(piece, { at: at + from }) !== piece.length) return undefined;
+      }
     } catch {
       return undefined; // there was less room than the browser said
     }

@@ -2,6 +2,7 @@ import { blobSource, type RemoteFile, type Szafa } from '@szafa/client';
 import type { Progress, UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
 import { Spool } from './spool.ts';
+import { VOLUMES_AT_ONCE } from './transport.ts';
 
 /** Sealed volumes kept in memory between the two passes, where they cannot be kept in a file. */
 const MEMORY_BUDGET = 128 * 1024 * 1024;
@@ -38,15 +39,17 @@ export class Transfers {
     const { id, name, dirId } = note;
     return this.run(id, async (signal) => {
       const tell = this.teller(id);
+      const source = blobSource(file);
       const spool = file.size > SMALL ? await Spool.start(id) : undefined;
       try {
-        const { fileId } = await this.#szafa().upload(blobSource(file), {
+        const { fileId } = await this.#szafa().upload(source, {
           name,
           dirId,
           mtime: file.lastModified,
           ...(file.type && { type: file.type }),
           memoryBudget: MEMORY_BUDGET,
           shelf: spool,
+          parallel: VOLUMES_AT_ONCE,
           journal: browserJournal,
           signal,
           onProgress: ({ phase, done, total }) => tell(phase, done, total),
@@ -54,6 +57,7 @@ export class Transfers {
         await kept.forgetNote(id);
         return { fileId };
       } finally {
+        await source.close();
         await spool?.remove();
       }
     });

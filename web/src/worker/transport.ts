@@ -7,8 +7,10 @@ import {
   type TransportResponse,
 } from '@szafa/client';
 
-/** Browsers open six connections to a host; those that are watched share them with lists and clicks. */
-const VOLUMES_AT_ONCE = 4;
+/** Browsers open six connections to a host for requests without credentials, which only volumes are. */
+export const VOLUMES_AT_ONCE = 6;
+/** Those that are watched share six others with lists and clicks. */
+const WATCHED_AT_ONCE = 4;
 /** A volume that takes longer is watched while it leaves. */
 const SLOW_MS = 1_000;
 
@@ -55,7 +57,7 @@ function watched(request: TransportRequest): Promise<TransportResponse> {
 
 /** `onReachable` hears when requests begin to fail, and when they work again. */
 export function pageTransport(onReachable: (reachable: boolean) => void): Transport {
-  let free = VOLUMES_AT_ONCE;
+  let running = 0;
   const waiting: (() => void)[] = [];
   let reachable = true;
   /** How it was with the volume before; a slow line is what a person looks at. */
@@ -65,9 +67,11 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     reachable = now;
   };
 
+  const room = () => (slow ? WATCHED_AT_ONCE : VOLUMES_AT_ONCE) - running;
+
   async function volume(request: TransportRequest): Promise<TransportResponse> {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    while (room() <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
+    running++;
     try {
       request.signal?.throwIfAborted();
       const began = performance.now();
@@ -75,9 +79,8 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
       slow = performance.now() - began > SLOW_MS;
       return response;
     } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free++;
+      running--;
+      for (const next of waiting.splice(0, Math.max(0, room()))) next();
     }
   }
 

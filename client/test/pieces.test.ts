@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict';
 import { getRandomValues, randomBytes } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { BlobReader, type Bytes, PIECE_BYTES, sealInPlace, TAG_BYTES, webEngine } from '../src/index.ts';
+import {
+  BlobReader,
+  type Bytes,
+  blobSource,
+  PIECE_BYTES,
+  sealInPlace,
+  TAG_BYTES,
+  webEngine,
+} from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 
 const web = webEngine();
@@ -85,4 +97,18 @@ test('a part that is not there fails, and the next one can be read', async () =>
   await assert.rejects(reader.read(5, 6, new ArrayBuffer(16)), { code: 'file-changed' });
   const memory = await reader.read(5, 5, new ArrayBuffer(16));
   assert.equal(Buffer.from(memory, 0, 5).toString(), '56789');
+});
+
+test('a file that changed after it was chosen is noticed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-blob-'));
+  try {
+    const path = join(folder, 'file');
+    await writeFile(path, 'as it was chosen');
+    const source = blobSource(await openAsBlob(path));
+    await source.check();
+    await writeFile(path, 'changed since');
+    await assert.rejects(source.check(), { code: 'file-changed' });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -3,6 +3,7 @@ import type { TransportRequest, TransportResponse } from '../api/transport.ts';
 import { NetworkError, TooLongError } from '../errors.ts';
 
 const HEAD_BYTES = 64 * 1024;
+const HEAD_END = '\r\n\r\n';
 /** Less than servers keep a connection that nothing is sent on. */
 const IDLE_MS = 4_000;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE']);
@@ -100,7 +101,7 @@ async function exchange(line: Line, url: URL, request: TransportRequest): Promis
   signal?.throwIfAborted();
   // Bytes are counted the way they go: of a volume that is sent, or of an answer that is wanted.
   const onBytes = outgoing === undefined ? request.onBytes : undefined;
-  let text = '';
+  let filled = 0;
   let head: Head | undefined;
   let body = Buffer.alloc(0);
   let length = 0;
@@ -111,21 +112,23 @@ async function exchange(line: Line, url: URL, request: TransportRequest): Promis
       length += read;
       onBytes?.(read);
     } else {
-      text += line.scratch.toString('latin1', 0, read);
-      const stop = text.indexOf('\r\n\r\n');
+      filled += read;
+      const stop = line.scratch.subarray(0, filled).indexOf(HEAD_END);
       if (stop < 0) {
-        if (text.length > HEAD_BYTES) throw new OtherAnswer('a head without an end');
+        if (filled === HEAD_BYTES) throw new OtherAnswer('a head without an end');
+        line.next = line.scratch.subarray(filled);
         return false;
       }
-      const early = text.length - stop - 4;
-      head = parseHead(text.slice(0, stop));
+      head = parseHead(line.scratch.toString('latin1', 0, stop));
       if (head.length > request.maxBytes) throw new TooLongError();
-      const memory = (head.status === 200 && request.into?.(head.length)) || new Uint8Array(head.length);
+      const memory =
+        (head.status === 200 && request.into?.(head.length)) || Buffer.allocUnsafeSlow(head.length);
       body = Buffer.from(memory.buffer as ArrayBuffer, memory.byteOffset, head.length);
-      if (early > body.length) throw new OtherAnswer('more than was announced');
-      line.scratch.copy(body, 0, read - early, read);
-      length = early;
-      onBytes?.(early);
+      const early = line.scratch.subarray(stop + HEAD_END.length, filled);
+      if (early.length > body.length) throw new OtherAnswer('more than was announced');
+      body.set(early);
+      length = early.length;
+      onBytes?.(length);
     }
     const whole = length === body.length;
     line.next = whole ? line.scratch : body.subarray(length);
@@ -181,10 +184,12 @@ function requestHead(url: URL, { method, headers }: TransportRequest, length: nu
 }
 
 function parseHead(text: string): Head {
-  const [first = '', ...lines] = text.split('\r\n');
-  const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: |$)/.exec(first)?.[1]);
+  const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: |\r|$)/.exec(text)?.[1]);
   const headers = new Map<string, string>();
-  for (const line of lines) {
+  for (let end = text.indexOf('\r\n'); end >= 0; ) {
+    const start = end + 2;
+    end = text.indexOf('\r\n', start);
+    const line = text.slice(start, end < 0 ? undefined : end);
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).toLowerCase();
     if (colon < 1 || headers.has(name)) throw new OtherAnswer(`an odd head: ${line}`);
@@ -192,6 +197,6 @@ function parseHead(text: string): Head {
   }
   const length = headers.get('content-length') ?? '';
   const plain = !headers.has('transfer-encoding') && !headers.has('content-encoding');
-  if (!plain || Number.isNaN(status) || !/^\d{1,15}$/.test(length)) throw new OtherAnswer(first);
+  if (!plain || Number.isNaN(status) || !/^\d{1,15}$/.test(length)) throw new OtherAnswer(text.slice(0, 80));
   return { status, length: Number(length), header: (name) => headers.get(name.toLowerCase()) };
 }

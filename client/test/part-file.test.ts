@@ -24,7 +24,7 @@ for (const place of [tmpdir(), '/dev/shm'].filter((path) => existsSync(path))) {
       const parts = volumes();
       const offsets = parts.map((_, at) => parts.slice(0, at).reduce((sum, { length }) => sum + length, 0));
       const path = join(folder, 'part');
-      const file = new PartFile(path);
+      const file = new PartFile(path, 2 ** 24);
       await Promise.all(parts.map((bytes, at) => file.write(bytes, offsets[at]!)).reverse());
       file.close();
       assert.ok(Buffer.concat(parts).equals(await readFile(path)));

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   closeSync,
-  fchmodSync,
   fstatSync,
   fsync,
   ftruncate,
@@ -58,14 +57,14 @@ export async function downloadToFile(
   if (!options.overwrite) refuseExisting(target);
   const part = partOf(target, remote);
   const record = new DownloadRecord(remote, part, options.journal);
-  const file = new PartFile(part);
+  const file = new PartFile(part, remote.metadata.size);
   let keep = false;
   try {
     const digests = await record.verified();
     const resumed = digests.filter((digest) => digest !== undefined).length;
     await fetchMissing(remote, file, digests, record, options);
     await remote.checkDigests(digests as Bytes[]);
-    await finish(remote, file.fd);
+    await finish(remote, file);
     await moveInPlace(part, target, options.overwrite ?? false);
     keep = true;
     await record.remove();
@@ -128,12 +127,12 @@ function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 429 || error.status >= 500);
 }
 
-async function finish(remote: RemoteFile, fd: number): Promise<void> {
+async function finish(remote: RemoteFile, { fd, syncs }: PartFile): Promise<void> {
   const { size, mtime } = remote.metadata;
-  if (fstatSync(fd).size !== size) await truncate(fd, size);
-  fchmodSync(fd, 0o666 & ~process.umask());
+  const cut = fstatSync(fd).size !== size;
+  if (cut) await truncate(fd, size);
   if (mtime !== undefined) futimesSync(fd, new Date(), mtime / 1000);
-  await sync(fd);
+  if (!syncs || cut) await sync(fd);
 }
 
 function refuseExisting(target: string): void {

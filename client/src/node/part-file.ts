@@ -5,10 +5,11 @@ const writeAsync = promisify(write);
 const { O_RDWR, O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
 /** Not on every system. */
 const O_DIRECT: number | undefined = constants.O_DIRECT;
+const O_DSYNC: number | undefined = constants.O_DSYNC;
 const PAGE = 4096;
 /** Less is copied before the way past the page cache would pay. */
 const LEAST_DIRECT = 1024 * 1024;
-/** As much is copied before a thread would have woken up. */
+/** As much is copied before a thread would have woken up. A file of no more is written and synced in one call. */
 const MOST_AT_ONCE = 256 * 1024;
 
 /**
@@ -17,20 +18,23 @@ const MOST_AT_ONCE = 256 * 1024;
  */
 export class PartFile {
   readonly fd: number;
+  /** What is written is on disk. */
+  readonly syncs: boolean;
   readonly #path: string;
   /** Null where there is no way past the page cache. */
   #direct: number | null | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, size: number) {
     this.#path = path;
+    this.syncs = O_DSYNC !== undefined && size > 0 && size <= MOST_AT_ONCE;
     // In a folder that others share, a link must not lead the plaintext elsewhere.
-    this.fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+    this.fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (this.syncs ? O_DSYNC! : 0));
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
     const whole = mayGoPast(bytes, position) ? bytes.length - (bytes.length % PAGE) : 0;
     const past = whole > 0 && (await this.#writePast(bytes.subarray(0, whole), position)) ? whole : 0;
-    await writeAll(this.fd, bytes.subarray(past), position + past);
+    await writeAll(this.fd, bytes.subarray(past), position + past, this.syncs);
   }
 
   close(): void {
@@ -68,11 +72,11 @@ function openDirect(path: string): number | null {
   }
 }
 
-async function writeAll(fd: number, bytes: Uint8Array, position: number): Promise<void> {
+async function writeAll(fd: number, bytes: Uint8Array, position: number, syncs = false): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     const left = bytes.length - at;
     at +=
-      left <= MOST_AT_ONCE
+      left <= MOST_AT_ONCE && !syncs
         ? writeSync(fd, bytes, at, left, position + at)
         : (await writeAsync(fd, bytes, at, left, position + at)).bytesWritten;
   }

@@ -158,7 +158,8 @@ class Workers {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    const workers = Object.values(cluster.workers ?? {}) as Worker[];
+    // One that was killed with a connection on its way to it is listed for ever, and has said long ago that it is gone.
+    const workers = (Object.values(cluster.workers ?? {}) as Worker[]).filter((worker) => !worker.isDead());
     await Promise.all(
       workers.map(
         (worker) =>

@@ -13,6 +13,7 @@ import { forEach, lanesFor } from './pool.ts';
 import type { Shelf } from './shelf.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
+import { Turns } from './turns.ts';
 
 export interface UploadProgress {
   /** `prepare`: volumes are being sealed and hashed; `send`: they are on their way. */
@@ -405,28 +406,6 @@ class Upload {
       await this.#context.api.cancel(transferId, { signal: AbortSignal.timeout(5_000) });
     } catch {
       // The service clears abandoned transfers away by itself.
-    }
-  }
-}
-
-/** At most `count` at a time, in the order of asking. */
-class Turns {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = Math.max(1, count);
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
     }
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import fc from 'fast-check';
 import { Postgres } from '../../tests/engines/postgres.ts';
 import { ConfigError } from '../src/config.ts';
 import { StoreUnavailable } from '../src/errors.ts';
@@ -27,6 +28,28 @@ const newSchema = () => `${server.url}?schema=s${++schemas}`;
 metadataContract('PostgreSQL', async () => {
   const url = newSchema();
   return { open: () => open(url), destroy: async () => undefined };
+});
+
+test('values arrive as they were sent, on every run of a statement, and an error ends only its own', async () => {
+  const store = await open(newSchema());
+  const text = 'SELECT CAST(? AS TEXT) AS one, CAST(? AS BIGINT) AS two, CAST(? AS TEXT) AS three';
+  const value = fc.option(fc.string({ unit: 'binary', maxLength: 300 }));
+  const row = fc.record({ one: value, two: fc.option(fc.maxSafeInteger()), three: value });
+  const printable = (sent: string | null) => sent?.replaceAll('\0', '\ufffd') ?? null;
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 8 }), async (rows) => {
+      const answers = rows.map(({ one, two, three }) => store.query(text, one, two, three));
+      const failing = assert.rejects(store.query('SELECT CAST(? AS BIGINT) AS none', 'x'), /bigint/);
+      const [after] = await store.query('SELECT CAST(? AS TEXT) AS one', 'after');
+      assert.deepEqual(after, { one: 'after' });
+      await failing;
+      for (const [at, { one, two, three }] of rows.entries()) {
+        assert.deepEqual(await answers[at], [{ one: printable(one), two, three: printable(three) }]);
+      }
+    }),
+    { numRuns: 60 },
+  );
+  await store.close();
 });
 
 test('many nodes may start at once on an empty database', async () => {

@@ -9,7 +9,7 @@ import {
   unknownFile,
   unknownVolume,
 } from '../errors.ts';
-import type { FileRow } from '../metadata/files.ts';
+import type { FileRow, ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { newFileId } from './ids.ts';
@@ -37,14 +37,8 @@ export class Files {
     this.#now = now;
   }
 
-  /** "On a file, the owner must equal the caller. For `admin`, the owner must be `admin` or absent. Otherwise 403." */
   async owned(fileId: string, caller: string): Promise<FileRow> {
-    const file = await this.#metadata.files.get(fileId);
-    if (!file) throw unknownFile();
-    if (file.owner !== caller && !(caller === ADMIN && file.owner === '')) {
-      throw new DetailError(403, 'the file belongs to another account');
-    }
-    return file;
+    return requireOwned(await this.#metadata.files.get(fileId), caller);
   }
 
   /** The record goes first, so that nothing listed lacks its volumes; it comes back when they cannot be moved. */
@@ -143,13 +137,21 @@ export class Files {
     idx: number,
     caller: string,
     whole: boolean,
-  ): Promise<{ file: FileRow; sha256: string; volume: OpenVolume }> {
-    const file = await this.owned(fileId, caller);
-    const spec = idx <= file.chunk_count ? await this.#metadata.files.volume(fileId, idx) : undefined;
-    const volume = spec && (await this.#volumes.open(fileId, idx, whole));
-    if (!spec || !volume) throw unknownVolume();
-    return { file, sha256: spec.sha256, volume };
+  ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume }> {
+    const file = requireOwned(await this.#metadata.files.readable(fileId, idx), caller);
+    const volume = file.volume && (await this.#volumes.open(fileId, idx, whole));
+    if (!file.volume || !volume) throw unknownVolume();
+    return { file, sha256: file.volume.sha256, volume };
   }
+}
+
+/** "On a file, the owner must equal the caller. For `admin`, the owner must be `admin` or absent. Otherwise 403." */
+function requireOwned<File extends { owner: string }>(file: File | undefined, caller: string): File {
+  if (!file) throw unknownFile();
+  if (file.owner !== caller && !(caller === ADMIN && file.owner === '')) {
+    throw new DetailError(403, 'the file belongs to another account');
+  }
+  return file;
 }
 
 /** "409 {error} when the copy fails" */

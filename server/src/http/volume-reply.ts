@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { headers, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FileRow } from '../metadata/files.ts';
+import type { ReadableFile } from '../metadata/files.ts';
 import type { OpenVolume } from '../volumes/store.ts';
 import { matchesTag, parseRange } from './ranges.ts';
 
@@ -9,7 +9,7 @@ import { matchesTag, parseRange } from './ranges.ts';
 export async function sendVolume(
   request: FastifyRequest,
   reply: FastifyReply,
-  found: { file: FileRow; sha256: string; volume: OpenVolume },
+  found: { file: ReadableFile; sha256: string; volume: OpenVolume },
 ): Promise<number> {
   const { file, sha256, volume } = found;
   const tag = `"${sha256}"`;

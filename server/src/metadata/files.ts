@@ -1,8 +1,8 @@
-import { ADMIN, type Volume } from '@szafa/protocol';
+import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { holdDir } from './dirs.ts';
 import type { Sql, Value } from './sql.ts';
 import { addUsage } from './usage.ts';
-import { copyVolumes, findVolume, listVolumes } from './volumes.ts';
+import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
 
 export interface FileRow {
   seq: number;
@@ -20,6 +20,11 @@ export interface FileRow {
 }
 
 export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from'> & { dir_name: string };
+
+/** What is needed to send one volume. */
+export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'enc_params'> {
+  volume: Volume | undefined;
+}
 
 export interface ListOptions {
   dirId?: number;
@@ -81,6 +86,20 @@ export class Files {
   async get(fileId: string): Promise<FileRow | undefined> {
     const [row] = await this.#sql.query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
     return row;
+  }
+
+  /** The file and one of its volumes, in one look. */
+  async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
+    const inRange = idx >= 1 && idx <= limits.volumesPerFile;
+    const [start, block] = placeOf(inRange ? idx : 1);
+    const [row] = await this.#sql.query<Omit<ReadableFile, 'volume'> & { entry: string | null }>(
+      `SELECT owner, chunk_count, enc_params, ${ENTRY}
+       FROM files f LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ? WHERE f.file_id = ?`,
+      start,
+      block,
+      fileId,
+    );
+    return row && { ...row, volume: inRange ? parseEntry(row.entry, idx) : undefined };
   }
 
   volume(fileId: string, idx: number): Promise<Volume | undefined> {

@@ -1,9 +1,21 @@
-import { type ClientBase, Query } from 'pg';
+import { type ClientBase, Query, type Submittable, TypeOverrides } from 'pg';
 import type { Value } from './sql.ts';
+
+const INT8 = 20;
+export const types = new TypeOverrides();
+// Every BIGINT that is read as one is a safe integer; sums that may be larger are cast to text.
+types.setTypeParser(INT8, Number);
+
+interface Column {
+  name: string;
+  parse: (text: string) => unknown;
+}
 
 interface Prepared {
   name: string;
   text: string;
+  /** Known after the first run. They stay: PostgreSQL refuses a plan whose columns would be others. */
+  columns: Column[] | undefined;
 }
 
 const prepared = new Map<string, Prepared>();
@@ -13,23 +25,124 @@ function prepare(text: string): Prepared {
   let found = prepared.get(text);
   if (!found) {
     let count = 0;
-    found = { name: `s${prepared.size}`, text: text.replace(/\?/g, () => `$${++count}`) };
+    found = {
+      name: `s${prepared.size}`,
+      text: text.replace(/\?/g, () => `$${++count}`),
+      columns: undefined,
+    };
     prepared.set(text, found);
   }
   return found;
 }
 
 export function run<Row>(client: ClientBase, statement: string, params: Value[]): Promise<Row[]> {
-  const { name, text } = prepare(statement);
   return new Promise((resolve, reject) => {
-    const callback = (error: Error | null, result: { rows: Row[] }) =>
-      error ? reject(error) : resolve(result.rows);
-    // A query made by hand: from an object the driver makes one by copying every property with its descriptor.
-    client.query(Object.assign(new Query(text, params.map(storable)), { name, callback }));
+    client.query(
+      new Run<Row>(prepare(statement), params.map(storable), (error, rows) =>
+        error ? reject(error) : resolve(rows),
+      ),
+    );
   });
 }
 
 /** No text here holds a NUL, which is no name and no id of ours either: it must be found nowhere, not fail. */
-function storable(value: Value): Value {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
+function storable(value: Value): string | null {
+  if (typeof value !== 'string') return value === null ? null : String(value);
+  return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
+}
+
+/** What the driver's connection is used for here. */
+interface Connection {
+  stream: NodeJS.WritableStream;
+  parsedStatements: Record<string, string>;
+}
+
+type Callback<Row> = (error: Error | null, rows: Row[]) => void;
+
+/** The driver's query, as far as it is called or overridden below; its types leave most of that out. */
+interface DriverQuery<Row> extends Submittable {
+  name: string;
+  callback: Callback<Row>;
+  submit(connection: unknown): Error | null;
+}
+const DriverQuery = Query as unknown as new <Row>(
+  text: string,
+  values: (string | null)[],
+) => DriverQuery<Row>;
+
+/**
+ * A run of a prepared statement. The driver asks for the columns each time, reads them each time and sends four
+ * messages in four pieces; once the columns are known, this sends what is left in one.
+ */
+class Run<Row> extends DriverQuery<Row> {
+  readonly #prepared: Prepared;
+  readonly #values: (string | null)[];
+  readonly #rows: Row[] = [];
+
+  constructor(statement: Prepared, values: (string | null)[], callback: Callback<Row>) {
+    super(statement.text, values);
+    this.#prepared = statement;
+    this.#values = values;
+    this.name = statement.name;
+    this.callback = callback;
+  }
+
+  override submit(connection: unknown): Error | null {
+    const { stream, parsedStatements } = connection as Connection;
+    const { name, columns } = this.#prepared;
+    if (!columns || parsedStatements[name] === undefined) return super.submit(connection);
+    stream.write(bindAndExecute(name, this.#values));
+    return null;
+  }
+
+  handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
+    this.#prepared.columns ??= fields.map(({ name, dataTypeID }) => ({
+      name,
+      // The driver's types give the parser a number.
+      parse: types.getTypeParser(dataTypeID) as unknown as Column['parse'],
+    }));
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const row: Record<string, unknown> = {};
+    const columns = this.#prepared.columns!;
+    for (let i = 0; i < columns.length; i++) {
+      const { name, parse } = columns[i]!;
+      const text = fields[i]!;
+      row[name] = text === null ? null : parse(text);
+    }
+    this.#rows.push(row as Row);
+  }
+
+  handleCommandComplete(): void {}
+
+  handleReadyForQuery(): void {
+    this.callback(null, this.#rows);
+  }
+}
+
+/** Messages "Execute" without a limit and "Sync", https://www.postgresql.org/docs/current/protocol-message-formats.html */
+const EXECUTE_AND_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
+const NULL = -1;
+
+/** Message "Bind" of the nameless portal, all in text, and what executes it. */
+export function bindAndExecute(name: string, values: (string | null)[]): Buffer {
+  let length = 4 + 1 + name.length + 1 + 2 + 2 + 2;
+  for (const value of values) length += 4 + (value === null ? 0 : Buffer.byteLength(value));
+  const bytes = Buffer.allocUnsafe(1 + length + EXECUTE_AND_SYNC.length);
+  let at = bytes.write('B', 'latin1');
+  at = bytes.writeInt32BE(length, at);
+  at = bytes.writeInt8(0, at);
+  at += bytes.write(name, at, 'latin1');
+  at = bytes.writeInt8(0, at);
+  at = bytes.writeInt16BE(0, at);
+  at = bytes.writeInt16BE(values.length, at);
+  for (const value of values) {
+    const size = value === null ? 0 : bytes.write(value, at + 4);
+    bytes.writeInt32BE(value === null ? NULL : size, at);
+    at += 4 + size;
+  }
+  at = bytes.writeInt16BE(0, at);
+  bytes.set(EXECUTE_AND_SYNC, at);
+  return bytes;
 }

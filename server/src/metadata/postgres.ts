@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool, TypeOverrides } from 'pg';
+import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool } from 'pg';
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { ReadLines } from './postgres-reads.ts';
-import { run } from './postgres-statement.ts';
+import { run, types } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';
 
 const dialect: Dialect = {
@@ -33,11 +33,6 @@ const GIVEN_UP = [
   'tcp_keepalives_count=3',
   'tcp_user_timeout=25000',
 ];
-
-const INT8 = 20;
-const types = new TypeOverrides();
-// Every BIGINT that is read as one is a safe integer; sums that may be larger are cast to text.
-types.setTypeParser(INT8, Number);
 
 /** Errors after which the statement certainly did nothing: it was rolled back for another one's sake. */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03']);

@@ -44,15 +44,26 @@ export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]):
   for (let at = 0; at < params.length; at += 3) await tx.execute(INSERT_ONE, ...params.slice(at, at + 3));
 }
 
+/** In a statement over `volume_blocks`: one entry of a row, and which row it stands in; both parameters are in `placeOf`. */
+export const ENTRY = `substr(entries, ?, ${ENTRY_CHARS}) AS entry`;
+export const placeOf = (idx: number): [start: number, block: number] => [
+  ((idx - 1) % BLOCK) * ENTRY_CHARS + 1,
+  Math.floor((idx - 1) / BLOCK),
+];
+
+export function parseEntry(entry: string | null | undefined, idx: number): Volume | undefined {
+  return entry ? volumeOf(entry, idx) : undefined;
+}
+
 export async function findVolume(sql: Sql, fileId: string, idx: number): Promise<Volume | undefined> {
-  const place = idx - 1;
+  const [start, block] = placeOf(idx);
   const [row] = await sql.query<{ entry: string }>(
-    `SELECT substr(entries, ?, ${ENTRY_CHARS}) AS entry FROM volume_blocks WHERE file_id = ? AND block = ?`,
-    (place % BLOCK) * ENTRY_CHARS + 1,
+    `SELECT ${ENTRY} FROM volume_blocks WHERE file_id = ? AND block = ?`,
+    start,
     fileId,
-    Math.floor(place / BLOCK),
+    block,
   );
-  return row && row.entry !== '' ? volumeOf(row.entry, idx) : undefined;
+  return parseEntry(row?.entry, idx);
 }
 
 export async function listVolumes(sql: Sql, fileId: string): Promise<Volume[]> {

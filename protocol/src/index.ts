@@ -5,3 +5,4 @@ export * from './names.ts';
 export * from './one-request.ts';
 export * from './resources.ts';
 export * from './routes.ts';
+export * from './volume-socket.ts';

@@ -35,6 +35,7 @@ import { bodyLimitOf, namedSchemas, schemaOf, urlOf, withoutErrors } from './htt
 import { VolumeLanes } from './http/volume-lane.ts';
 import { fileDone, volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
+import { isVolumeSocket, VolumeSockets } from './http/volume-socket.ts';
 import { type Log, shortened } from './log.ts';
 import type { Metadata } from './metadata/metadata.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
@@ -210,12 +211,13 @@ function volumeNumber(text: string): number {
 /** Builds the application; the caller listens. */
 export async function createApp(services: Services): Promise<FastifyInstance> {
   const { config, log, accounts } = services;
+  const upgrades = { shouldUpgradeCallback: isVolumeSocket };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: (address) => config.trustProxy.contains(address),
     bodyLimit: bodyLimitOf(routes.me),
-    ...(config.tls && { https: config.tls }),
+    ...(config.tls ? { https: { ...config.tls, ...upgrades } } : { http: upgrades }),
     requestTimeout: 0,
     connectionTimeout: config.idleMs,
     keepAliveTimeout: config.idleMs,
@@ -228,9 +230,12 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
   });
   guardConnections(app);
+  const handleVolume = volumeHandler(services);
+  const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs);
+  app.addHook('preClose', async () => sockets.close());
   // The fast lane reads plain sockets; what TLS decrypts comes through Node's server.
   if (!config.tls) {
-    const lanes = new VolumeLanes(app.server, volumeHandler(services), config.idleMs);
+    const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs);
     app.addHook('preClose', async () => lanes.close());
   }
   app.decorateRequest('caller');

@@ -5,6 +5,8 @@ import type { TestContext } from 'node:test';
 /** A line to a service that can be made slow, and that stays where it is when the service moves. */
 export class SlowLine {
   bytesPerSecond = Number.POSITIVE_INFINITY;
+  /** As a proxy that knows requests only. */
+  refusesSockets = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -46,6 +48,7 @@ export class SlowLine {
     }
     far.pipe(near);
     near.on('data', (bytes) => {
+      if (this.refusesSockets && bytes.includes('Upgrade: websocket')) near.destroy();
       const wait = (bytes.length * 1000) / this.bytesPerSecond;
       far.write(bytes);
       if (wait < 1) return;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { Service, useService } from '../harness/index.ts';
 import { choose, download, drop, register, row, shoot, spooled, upload, useChromium } from './browser.ts';
 import { SlowLine } from './slow-line.ts';
@@ -10,14 +9,9 @@ const service = useService();
 const browser = useChromium();
 const MIB = 1024 * 1024;
 
-function puts(page: Page): string[] {
-  const seen: string[] = [];
-  page.context().on('requestfinished', (request) => {
-    if (request.method() === 'PUT' && request.url().includes('/chunk/'))
-      seen.push(request.url().split('/').at(-1)!);
-  });
-  return seen;
-}
+/** How many volumes the service has taken. */
+const volumesTaken = ({ log }: Service) =>
+  log.match(/"route":"[^"]*\/chunk\/[^"]*","status":200/g)?.length ?? 0;
 
 async function until(condition: () => boolean): Promise<void> {
   for (let waited = 0; !condition(); waited += 50) {
@@ -60,14 +54,15 @@ for (const way of ['chosen again', 'known by its handle'] as const) {
     await register(page);
     const content = randomBytes(17 * MIB);
     const path = await browser.file('long.bin', content);
-    const sent = puts(page);
+    const before = volumesTaken(service);
+    const sent = () => volumesTaken(service) - before;
     line.bytesPerSecond = MIB;
     if (way === 'chosen again') await page.locator('input[data-test=files]').setInputFiles([path]);
     else await drop(page, [path]);
-    await until(() => sent.length >= 1);
+    await until(() => sent() >= 1);
     assert.equal((await spooled(page)).length, 1, 'volumes wait in a file');
     await page.reload();
-    const already = sent.length;
+    const already = sent();
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await page.getByText(/^Interrupted/).waitFor();
     assert.deepEqual(await spooled(page), [], 'which a reload leaves, and the next visit removes');
@@ -82,10 +77,31 @@ for (const way of ['chosen again', 'known by its handle'] as const) {
     await page.locator('input[data-test=rejoin]').setInputFiles([path]);
     await page.getByText(/^Uploaded/).waitFor();
     await row(page, 'long.bin').waitFor();
-    assert.ok(sent.length - already < 3, `${already} of 3 volumes before the reload, ${sent.length} in all`);
+    assert.ok(sent() - already < 3, `${already} of 3 volumes before the reload, ${sent()} in all`);
     assert.ok(content.equals(await download(page, 'long.bin')), 'the same bytes');
   });
 }
+
+test('where sockets are not let through, volumes travel as requests', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  line.refusesSockets = true;
+  const { page } = await browser.visit(line.url);
+  const requests: string[] = [];
+  page.context().on('requestfinished', (request) => {
+    if (request.method() === 'PUT') requests.push(request.url());
+  });
+  await register(page);
+  const content = randomBytes(17 * MIB);
+  line.bytesPerSecond = 8 * MIB;
+  await page
+    .locator('input[data-test=files]')
+    .setInputFiles([await browser.file('by-requests.bin', content)]);
+  await page.getByText(/Sending · .*MB\/s · .* left/).waitFor();
+  await row(page, 'by-requests.bin').waitFor();
+  assert.equal(requests.length, 3);
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  assert.ok(content.equals(await download(page, 'by-requests.bin')), 'the same bytes');
+});
 
 test('a service that restarts during an upload', async (t) => {
   const own = new Service({ env: { SZ_WORKERS: '1' } });
@@ -96,10 +112,9 @@ test('a service that restarts during an upload', async (t) => {
   await register(page);
   const content = randomBytes(17 * MIB);
   const path = await browser.file('sturdy.bin', content);
-  const sent = puts(page);
   line.bytesPerSecond = MIB;
   await page.locator('input[data-test=files]').setInputFiles([path]);
-  await until(() => sent.length >= 1);
+  await until(() => volumesTaken(own) >= 1);
   await own.kill9();
   await page.getByText('The service does not answer').waitFor();
   await page.getByText(/^Waiting for the service · /).waitFor();
@@ -142,7 +157,9 @@ test('a failed upload says why and can be tried again', async () => {
   await page
     .context()
     .route('**/api/transfer/**', (route) => route.fulfill({ status: 507, json: { error: 'full' } }));
-  await page.locator('input[data-test=files]').setInputFiles([await browser.file('fat.bin', 'fat')]);
+  await page
+    .locator('input[data-test=files]')
+    .setInputFiles([await browser.file('fat.bin', randomBytes(9 * MIB))]);
   await page.getByText('There is no space left').waitFor();
   await shoot(page, 'failed');
   await page.context().unroute('**/api/transfer/**');

@@ -5,8 +5,9 @@
  * comes along it. Whatever is not such a PUT, in its plainest form, goes to Node's server, byte for byte.
  */
 import type { Server } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type Body, deposit, type Sink } from '../volumes/body.ts';
+import { type OpenSocket, type SocketMaker, takeOver } from './take-over.ts';
 import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './volume-head.ts';
 
 /** Answers one PUT; never rejects. */
@@ -23,19 +24,8 @@ export interface Answer {
   body: object;
 }
 
-/** The parts of a socket that Node does not document; the pinned version has them, and a test holds it to that. */
-interface Handle {
-  readStop(): void;
-  useUserBuffer?: unknown;
-}
-interface OpenSocket extends Socket {
-  _handle: Handle | null;
-  _server: Server | null;
-  server: Server | null;
-}
-
 /** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
-const DRAIN_BYTES = 64 * 1024 * 1024;
+export const DRAIN_BYTES = 64 * 1024 * 1024;
 
 export class VolumeLanes {
   readonly #server: Server;
@@ -135,26 +125,6 @@ export class VolumeLanes {
     this.#general(socket);
     socket.resume();
   }
-}
-
-/** Makes the socket object that reads the connection from now on. */
-type SocketMaker = (options: object) => Socket;
-
-/** Takes the connection out of a socket object, for another one to read it in another way. */
-function takeOver(from: OpenSocket, server: Server): SocketMaker {
-  const handle = from._handle!;
-  handle.readStop();
-  from._handle = null;
-  // The server counts its connections by this; the new object is the one that counts.
-  from._server = null;
-  from.setTimeout(0);
-  from.removeAllListeners();
-  return (options) => {
-    const socket = new Socket({ handle, allowHalfOpen: true, ...options } as object) as OpenSocket;
-    socket.server = server;
-    socket._server = server;
-    return socket;
-  };
 }
 
 /** The client went away, or fell silent, before its body was whole. */

@@ -4,6 +4,7 @@
  */
 import type { KeptVolume, SealedVolume, Shelf } from '@szafa/client';
 import { uploadLock } from '../bridge.ts';
+import { rememberPieces } from './pieces.ts';
 
 const FOLDER = 'spool';
 /** Of what the browser would give us, for each upload; volumes beyond it are sealed a second time. */
@@ -13,6 +14,7 @@ const WRITE_BYTES = 1024 ** 2;
 const MOST_BYTES = 4 * 1024 ** 3;
 
 interface SyncFile {
+  read(bytes: Uint8Array, options: { at: number }): number;
   write(bytes: Uint8Array, options: { at: number }): number;
   close(): void;
 }
@@ -28,6 +30,9 @@ export class Spool implements Shelf {
   readonly #room: number;
   #open: SyncFile | undefined;
   #file: Promise<File> | undefined;
+  /** The file once it is whole, open to be read from. */
+  #whole: SyncFile | undefined;
+  #piece = new Uint8Array(0);
   #length = 0;
 
   private constructor(id: string, handle: SyncHandle, open: SyncFile, room: number) {
@@ -73,11 +78,12 @@ export class Spool implements Shelf {
     }
     this.#length = end;
     release();
-    return { body: async () => (await this.#whole()).slice(at, end), release: () => {} };
+    return { body: () => this.#body(at, end), release: () => {} };
   }
 
   async remove(): Promise<void> {
     this.#close();
+    this.#whole?.close();
     try {
       await (await folder()).removeEntry(this.#id);
     } catch {
@@ -85,11 +91,30 @@ export class Spool implements Shelf {
     }
   }
 
+  async #body(start: number, end: number): Promise<Blob> {
+    this.#file ??= this.#finish();
+    const blob = (await this.#file).slice(start, end);
+    const whole = this.#whole;
+    if (!whole) return blob;
+    return rememberPieces(blob, (at, length) => {
+      if (this.#piece.length < length) this.#piece = new Uint8Array(length);
+      const piece = this.#piece.subarray(0, length);
+      if (whole.read(piece, { at: start + at }) !== length)
+        throw new Error('the spool is shorter than it was');
+      return piece;
+    });
+  }
+
   /** The browser reads a file only as it was when asked for: from here on nothing is written. */
-  #whole(): Promise<File> {
+  async #finish(): Promise<File> {
     this.#close();
-    this.#file ??= this.#handle.getFile();
-    return this.#file;
+    const file = await this.#handle.getFile();
+    try {
+      this.#whole = await this.#handle.createSyncAccessHandle();
+    } catch {
+      // Then the browser reads it.
+    }
+    return file;
   }
 
   #close(): void {

@@ -1,4 +1,5 @@
 import {
+  type Body,
   fetchTransport,
   NetworkError,
   sizeOf,
@@ -6,6 +7,8 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '@szafa/client';
+import { piecesOf } from './pieces.ts';
+import { VolumeSockets } from './volume-socket.ts';
 
 /** Browsers open six connections to a host for requests without credentials, which only volumes are. */
 export const VOLUMES_AT_ONCE = 6;
@@ -67,6 +70,8 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     reachable = now;
   };
 
+  const sockets = new VolumeSockets();
+
   const room = () => (slow ? WATCHED_AT_ONCE : VOLUMES_AT_ONCE) - running;
 
   async function volume(request: TransportRequest): Promise<TransportResponse> {
@@ -74,6 +79,9 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     running++;
     try {
       request.signal?.throwIfAborted();
+      const pieces = piecesOf(request.body as Body);
+      const answered = pieces && (await sockets.send(request, pieces));
+      if (answered) return answered;
       const began = performance.now();
       const response = await (slow ? watched(request) : fetchTransport(request));
       slow = performance.now() - began > SLOW_MS;

@@ -31,6 +31,16 @@ async function checkAccess(page: Page, what: string): Promise<void> {
   assert.deepEqual(told, [], what);
 }
 
+/** The lines between rows go through to the right edge. */
+async function checkLines(page: Page): Promise<void> {
+  const missing = await page.evaluate(() => {
+    const right = (element: Element) => element.getBoundingClientRect().right;
+    const edge = right(document.querySelector('.main-head')!);
+    return [...document.querySelectorAll('.rows .row')].map((line) => edge - right(line));
+  });
+  assert.deepEqual(new Set(missing), new Set([0]));
+}
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`every state is accessible, ${colorScheme}`, async () => {
     const { page } = await browser.visit(service.url, {
@@ -71,6 +81,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByRole('button', { name: 'Clear finished' }).click();
     await row(page, 'Route.md').getByRole('checkbox').check();
     await checkAccess(page, 'the list');
+    await checkLines(page);
     await shoot(page, `list-${colorScheme}`);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'More for Route.md' }).click();
@@ -101,6 +112,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
     await page.setViewportSize({ width: 390, height: 780 });
     await checkAccess(page, 'on a phone');
+    await checkLines(page);
     await shoot(page, `phone-${colorScheme}`);
     await page.getByRole('button', { name: 'Directories' }).click();
     await page.waitForTimeout(300);

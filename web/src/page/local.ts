@@ -42,9 +42,13 @@ async function register(): Promise<boolean> {
   });
   try {
     await container.register(scriptUrl('/sw.js'));
-    await container.ready;
+    const { active } = await container.ready;
     if (!container.controller) {
-      await new Promise((resolve) => container.addEventListener('controllerchange', resolve, { once: true }));
+      const taken = new Promise((resolve) =>
+        container.addEventListener('controllerchange', resolve, { once: true }),
+      );
+      active!.postMessage('claim');
+      await taken;
     }
     return true;
   } catch {

@@ -1,6 +1,7 @@
 /**
  * The service worker has one task: requests of the browser itself for `/local/<id>` (a download, an image, a film) are
- * answered by the tab that gave the id out. It holds no state, since the browser may end it at any time.
+ * answered by the tab that gave the id out. It holds no state, since the browser may end it at any time. Everything else,
+ * uploads too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a tab's worker fetches.
  */
 import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
 
@@ -17,8 +18,6 @@ interface Worker {
 }
 interface WorkerEvent {
   request: Request;
-  /** Of an install event, in browsers that have it. */
-  addRoutes?(rules: { condition: { urlPattern: URLPattern }; source: 'network' }): Promise<void>;
   waitUntil(promise: Promise<unknown>): void;
   respondWith(response: Promise<Response>): void;
 }
@@ -26,13 +25,9 @@ interface WorkerEvent {
 const PATIENCE_MS = 10_000;
 const worker = globalThis as unknown as Worker;
 
-worker.addEventListener('install', (event) => {
-  // Calls of the service, with volumes in them, need not even be shown to us, where the browser can be told so.
-  const calls = () => new URLPattern({ pathname: '/api/*' });
-  const routed = event.addRoutes?.({ condition: { urlPattern: calls() }, source: 'network' });
-  event.waitUntil(Promise.all([routed, worker.skipWaiting()]));
-});
-worker.addEventListener('activate', (event) => event.waitUntil(worker.clients.claim()));
+worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
+// Asked by a tab that has none: at its first visit, and after a reload that passed the service worker by.
+worker.addEventListener('message', (event) => event.waitUntil(worker.clients.claim()));
 worker.addEventListener('fetch', (event) => {
   const { pathname, origin, search } = new URL(event.request.url);
   if (origin !== globalThis.location.origin || !pathname.startsWith('/local/')) return;

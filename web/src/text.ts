@@ -84,7 +84,7 @@ export const text = {
     name: 'Name',
     size: 'Size',
     date: 'Added',
-    directory: 'Directory',
+    acts: 'Actions',
     select: (name: string) => `Select ${name}`,
     selectAll: 'Select all',
     unverified: 'Plain name',

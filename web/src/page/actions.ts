@@ -5,11 +5,11 @@ import { text } from '../text.ts';
 import { call } from './core.ts';
 import { tell, tellFault } from './notices.ts';
 import type { Batch } from './pick.ts';
-import { account, toTabs } from './session.ts';
-import { refresh, selected, targetDir } from './shelf.ts';
+import { account } from './session.ts';
+import { changed, selected, targetDir } from './shelf.ts';
 import { type Chosen, upload } from './transfers.ts';
 
-export type Dialog =
+type Dialog =
   | { kind: 'remove' | 'move' | 'copy'; items: Item[] }
   | { kind: 'make-dir' }
   | { kind: 'remove-dir'; dirId: number; name: string; count: number }
@@ -17,6 +17,10 @@ export type Dialog =
   | { kind: 'about' };
 
 export const dialog = signal<Dialog | null>(null);
+
+export function closeDialog(): void {
+  dialog.value = null;
+}
 
 /** Several calls in a row; the first failure is told, and the list shows what was done until then. */
 async function each(items: Item[], work: (item: Item) => Promise<unknown>, done: string): Promise<void> {
@@ -27,8 +31,7 @@ async function each(items: Item[], work: (item: Item) => Promise<unknown>, done:
     tellFault(error);
   }
   selected.value = new Set();
-  await refresh();
-  toTabs('changed');
+  await changed();
 }
 
 export const removeFiles = (items: Item[]) =>
@@ -42,8 +45,7 @@ export const copyFiles = (items: Item[], dirId: number | null) =>
 
 export async function makeDir(name: string): Promise<number> {
   const dirId = await call('makeDir', name);
-  await refresh();
-  toTabs('changed');
+  await changed();
   return dirId;
 }
 
@@ -53,8 +55,7 @@ export async function removeDir(dirId: number): Promise<void> {
   } catch (error) {
     tellFault(error);
   }
-  await refresh();
-  toTabs('changed');
+  await changed();
 }
 
 /** A folder becomes a directory where its name fits one; otherwise the folder stays part of the names. */

@@ -4,7 +4,7 @@ import { scriptPolicy } from '../scripts.ts';
 import workerUrl from '../worker/main.ts?worker&url';
 
 /** A call of the worker that failed; `fault` says how, text.ts what to tell. */
-export class CoreError extends Error {
+class CoreError extends Error {
   override name = 'CoreError';
   readonly fault: Fault;
 
@@ -26,6 +26,7 @@ const waiting = new Map<number, Answer>();
 const listeners = {
   progress: (_: Progress) => {},
   reachable: (_: boolean) => {},
+  fault: (_: Fault) => {},
 };
 let worker: Worker | undefined;
 let last = 0;
@@ -39,8 +40,10 @@ function started(): Worker {
     else {
       const answer = waiting.get(data.call);
       waiting.delete(data.call);
-      if ('fault' in data) answer?.reject(new CoreError(data.fault));
-      else answer?.resolve(data.value);
+      if ('fault' in data) {
+        listeners.fault(data.fault);
+        answer?.reject(new CoreError(data.fault));
+      } else answer?.resolve(data.value);
     }
   };
   return worker;

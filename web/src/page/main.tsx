@@ -2,12 +2,11 @@ import { render } from 'preact';
 import { App } from '../parts/app.tsx';
 import { Refusal } from '../parts/refusal.tsx';
 import '../style/index.css';
-import { text } from '../text.ts';
 import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
 import { localReady } from './local.ts';
-import { start, toTabs } from './session.ts';
-import { activeCount, onProgress, uploaded } from './transfers.ts';
+import { onFault, start } from './session.ts';
+import { active, onProgress } from './transfers.ts';
 
 const page = document.getElementById('page')!;
 
@@ -17,17 +16,15 @@ function modern(): boolean {
 }
 
 function begin(): void {
-  listen({ progress: onProgress, reachable: noteReachable });
-  uploaded.told = () => toTabs('changed');
+  listen({ progress: onProgress, reachable: noteReachable, fault: onFault });
   globalThis.addEventListener('beforeunload', (event) => {
-    if (activeCount.value > 0) event.preventDefault();
+    if (active.value.length > 0) event.preventDefault();
   });
   render(<App />, page);
   void start();
   void localReady();
 }
 
-document.title = text.name;
 const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undefined;
 if (secure && modern()) begin();
 else render(<Refusal secure={secure} />, page);

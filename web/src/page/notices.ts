@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { explain } from '../text.ts';
 import { faultOf } from './core.ts';
 
-export interface Notice {
+interface Notice {
   id: number;
   text: string;
   bad: boolean;
@@ -20,7 +20,8 @@ export function dismiss(id: number): void {
 
 export function tell(text: string, bad = false): void {
   const id = ++last;
-  notices.value = [...notices.value.slice(-2), { id, text, bad }];
+  const others = notices.value.filter((notice) => notice.text !== text);
+  notices.value = [...others.slice(-2), { id, text, bad }];
   setTimeout(() => dismiss(id), bad ? SHOWN_BAD_MS : SHOWN_MS);
 }
 

@@ -78,13 +78,14 @@ export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
 
 /** Of an input: with `webkitdirectory` each file knows its path, whose first part is the folder. */
 export function fromInput(files: Iterable<File>): Batch[] {
-  const folders = new Map<string | undefined, Chosen[]>();
+  const batches = new Map<string | undefined, Batch>();
   for (const file of files) {
-    const [folder, ...rest] = file.webkitRelativePath.split('/');
+    const [first, ...rest] = file.webkitRelativePath.split('/');
     const inFolder = rest.length > 0;
-    const key = inFolder ? folder : undefined;
-    const name = inFolder ? rest.join('/') : file.name;
-    folders.set(key, [...(folders.get(key) ?? []), { file, name }]);
+    const folder = inFolder ? first : undefined;
+    const batch = batches.get(folder) ?? { folder, chosen: [] };
+    batch.chosen.push({ file, name: inFolder ? rest.join('/') : file.name });
+    batches.set(folder, batch);
   }
-  return [...folders].map(([folder, chosen]) => ({ folder, chosen }));
+  return [...batches.values()];
 }

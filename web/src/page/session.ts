@@ -1,32 +1,33 @@
-import { effect, signal } from '@preact/signals';
-import { type Account, type Fault, TAB_CHANNEL, type TabNews } from '../bridge.ts';
+import { signal } from '@preact/signals';
+import type { Account, Fault } from '../bridge.ts';
 import { text } from '../text.ts';
 import { call, faultOf } from './core.ts';
-import { tell } from './notices.ts';
-import { emptyShelf, listFault, refresh } from './shelf.ts';
-import { emptyTransfers, recall } from './transfers.ts';
+import { tell, tellFault } from './notices.ts';
+import { emptyShelf, refresh } from './shelf.ts';
+import { onTabs, toTabs } from './tabs.ts';
+import { emptyTransfers, recall, resumeLost } from './transfers.ts';
 
 export const account = signal<Account | null>(null);
 export const phase = signal<'starting' | 'failed' | 'out' | 'in'>('starting');
 export const startFault = signal<Fault | null>(null);
 
-const tabs = new BroadcastChannel(TAB_CHANNEL);
+onTabs((news) => {
+  if (news === 'changed' && phase.value === 'in') void refresh();
+  if (news === 'signed-in' && phase.value === 'out') void start();
+  if (news === 'signed-out' && phase.value === 'in') void forget(false, text.state.elsewhere);
+});
 
-export function toTabs(news: TabNews): void {
-  tabs.postMessage(news);
-}
-
-tabs.onmessage = ({ data }: MessageEvent<TabNews>) => {
-  if (data === 'changed' && phase.value === 'in') void refresh();
-  if (data === 'signed-in' && phase.value === 'out') void start();
-  if (data === 'signed-out' && phase.value === 'in') void forget(false, text.state.elsewhere);
-};
+globalThis.addEventListener('online', () => {
+  if (phase.value !== 'in') return;
+  void refresh();
+  resumeLost();
+});
 
 function begin(who: Account): void {
   account.value = who;
   phase.value = 'in';
   void refresh();
-  void recall(who.username);
+  recall(who.username).catch(tellFault);
 }
 
 /** Goes on with what the browser kept. */
@@ -62,9 +63,8 @@ export async function leave(): Promise<void> {
   toTabs('signed-out');
 }
 
-// A token that the service no longer knows ends the session here, whichever call found it out.
-effect(() => {
-  if (listFault.value?.status === 401 && phase.peek() === 'in') {
-    void forget(false, text.state.expired).then(() => toTabs('signed-out'));
-  }
-});
+/** A token that the service no longer knows ends the session here, whichever call found it out. */
+export function onFault({ status }: Fault): void {
+  if (status !== 401 || phase.value !== 'in') return;
+  void forget(false, text.state.expired).then(() => toTabs('signed-out'));
+}

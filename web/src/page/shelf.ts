@@ -3,6 +3,8 @@ import { batch, computed, signal } from '@preact/signals';
 import type { Quota } from '@szafa/protocol';
 import type { Dir, Fault, Item } from '../bridge.ts';
 import { call, faultOf } from './core.ts';
+import { tellFault } from './notices.ts';
+import { toTabs } from './tabs.ts';
 
 /** All files, those in no directory, or those of one directory. */
 export type Place = 'all' | 'root' | number;
@@ -55,41 +57,52 @@ export function targetDir(): number | null {
 }
 
 let reading: Promise<void> | undefined;
-let again = false;
+let next: Promise<void> | undefined;
+/** Counts the accounts: what was read for one that has left is nobody's. */
+let visit = 0;
 
-/** Reads the list; a second wish during one reading is one more reading, not many. */
+/** Reads the list; further wishes during one reading are one more reading, not many. */
 export function refresh(): Promise<void> {
   if (reading) {
-    again = true;
-    return reading;
+    next ??= reading.then(() => {
+      next = undefined;
+      return refresh();
+    });
+    return next;
   }
   reading = read().finally(() => {
     reading = undefined;
-    if (!again) return;
-    again = false;
-    void refresh();
   });
   return reading;
 }
 
+/** After a change: this tab reads the list again, and so do the others. */
+export async function changed(): Promise<void> {
+  await refresh();
+  toTabs('changed');
+}
+
 async function read(): Promise<void> {
+  const asked = visit;
+  if (listing.value === 'failed') listing.value = 'loading';
   try {
     const found = await call('list');
+    if (asked !== visit) return;
     batch(() => {
       items.value = found.items;
       dirs.value = found.dirs;
       quota.value = found.quota;
       listing.value = 'ready';
-      listFault.value = null;
       const present = new Set(found.items.map((item) => item.fileId));
       if ([...selected.value].some((id) => !present.has(id)))
         selected.value = selected.value.intersection(present);
       if (typeof place.value === 'number' && !dirNames.value.has(place.value)) place.value = 'all';
     });
   } catch (error) {
-    const fault = faultOf(error);
-    listFault.value = fault;
-    if (listing.value === 'loading') listing.value = 'failed';
+    if (asked !== visit) return;
+    if (listing.value === 'ready') return tellFault(error);
+    listFault.value = faultOf(error);
+    listing.value = 'failed';
   }
 }
 
@@ -112,6 +125,7 @@ export function sortBy(key: SortKey): void {
 }
 
 export function emptyShelf(): void {
+  visit++;
   batch(() => {
     items.value = [];
     dirs.value = [];

@@ -1,15 +1,14 @@
-/** Uploads and downloads of this tab: a queue, and what a person may do with each. */
+/** Uploads and downloads of this tab: a queue, what a person may do with each, and how uploads get into it. */
 import { computed, type Signal, signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { type Fault, type Item, type Progress, type UploadNote, uploadLock } from '../bridge.ts';
 import { text } from '../text.ts';
 import { call, faultOf } from './core.ts';
-import { localReady, saveByBrowser } from './local.ts';
 import { tell, tellFault } from './notices.ts';
 import { Rate } from './rate.ts';
-import { refresh } from './shelf.ts';
+import { changed } from './shelf.ts';
 
-export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
+type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
 
 export interface Live {
   state: State;
@@ -33,12 +32,13 @@ export interface Transfer {
   turn?: number;
 }
 
-const UPLOADS_AT_ONCE = 3;
+/** Of each kind. */
+const AT_ONCE = 3;
 const SETTLE_MS = 400;
 
 export const transfers = signal<Transfer[]>([]);
-export const activeCount = computed(
-  () => transfers.value.filter(({ live }) => ['waiting', 'running'].includes(live.value.state)).length,
+export const active = computed(() =>
+  transfers.value.filter(({ live }) => ['waiting', 'running'].includes(live.value.state)),
 );
 
 export function emptyTransfers(): void {
@@ -61,6 +61,12 @@ function add(added: Transfer[]): void {
   schedule();
 }
 
+export function addDownload({ name, size }: Item, run: (id: string) => Promise<unknown>): void {
+  const id = crypto.randomUUID();
+  const live = fresh('waiting');
+  add([{ id, kind: 'download', name, size, live, rate: new Rate(), run: () => run(id) }]);
+}
+
 function fresh(state: State): Signal<Live> {
   return signal<Live>({ state, phase: undefined, done: 0, rate: 0 });
 }
@@ -72,7 +78,7 @@ function schedule(): void {
     const mine = all.filter((transfer) => transfer.kind === kind);
     let running = mine.filter(({ live }) => live.peek().state === 'running').length;
     for (const transfer of mine) {
-      if (running >= UPLOADS_AT_ONCE) break;
+      if (running >= AT_ONCE) break;
       if (transfer.live.peek().state !== 'waiting') continue;
       running++;
       void run(transfer);
@@ -103,15 +109,13 @@ async function run(transfer: Transfer): Promise<void> {
 }
 
 let settling: ReturnType<typeof setTimeout> | undefined;
-export const uploaded = { told: () => {} };
 
 /** The list is read again once, not after each of a thousand small files. */
 function settled(): void {
   if (settling !== undefined) return;
   settling = setTimeout(() => {
     settling = undefined;
-    void refresh();
-    uploaded.told();
+    void changed();
   }, SETTLE_MS);
 }
 
@@ -158,6 +162,14 @@ export function pause(transfer: Transfer): void {
 export function resume(transfer: Transfer): void {
   set(transfer, { state: 'waiting' });
   schedule();
+}
+
+/** Goes on with uploads that were given up because there was no connection. */
+export function resumeLost(): void {
+  for (const transfer of transfers.peek()) {
+    const { state, fault } = transfer.live.peek();
+    if (transfer.kind === 'upload' && state === 'failed' && fault?.code === 'network') resume(transfer);
+  }
 }
 
 export function dismiss(transfer: Transfer): void {
@@ -226,82 +238,4 @@ export async function reopen(transfer: Transfer): Promise<boolean> {
     return false; // moved or deleted: the person chooses it by hand
   }
   return true;
-}
-
-type SavePicker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
-
-/** Streams a file to disk: into a file the person names where the browser can, as a download of the browser otherwise. */
-export async function download(item: Item): Promise<void> {
-  const id = crypto.randomUUID();
-  const pick = (window as { showSaveFilePicker?: SavePicker }).showSaveFilePicker;
-  let work: () => Promise<unknown>;
-  if (pick) {
-    try {
-      const handle = await pick({ suggestedName: item.name.split('/').at(-1)! });
-      work = () => call('save', id, item.fileId, handle);
-    } catch (error) {
-      if ((error as Error).name === 'AbortError') return; // the person closed the dialog
-      throw error;
-    }
-  } else {
-    if (!(await localReady())) {
-      tell(text.transfers.noWorker, true);
-      return;
-    }
-    work = () => saveByBrowser(id, item.fileId);
-  }
-  const { name, size } = item;
-  add([{ id, kind: 'download', name, size, live: fresh('waiting'), rate: new Rate(), run: work }]);
-}
-
-type DirectoryPicker = (options: { mode: 'readwrite' }) => Promise<FileSystemDirectoryHandle>;
-
-/** Several files: into one folder where the browser can, one download after another otherwise. */
-export async function downloadAll(list: Item[]): Promise<void> {
-  const pick = (window as { showDirectoryPicker?: DirectoryPicker }).showDirectoryPicker;
-  if (list.length === 1 || !pick) {
-    for (const item of list) await download(item);
-    return;
-  }
-  let folder: FileSystemDirectoryHandle;
-  try {
-    folder = await pick({ mode: 'readwrite' });
-  } catch (error) {
-    if ((error as Error).name === 'AbortError') return; // the person closed the dialog
-    throw error;
-  }
-  const taken = new Set<string>();
-  for (const { fileId, name, size } of list) {
-    const id = crypto.randomUUID();
-    const handle = await folder.getFileHandle(await freeName(folder, name, taken), { create: true });
-    const work = () => call('save', id, fileId, handle);
-    add([{ id, kind: 'download', name, size, live: fresh('waiting'), rate: new Rate(), run: work }]);
-  }
-}
-
-/** A name that is neither in the folder nor given out: nothing of the person's is overwritten. */
-async function freeName(
-  folder: FileSystemDirectoryHandle,
-  name: string,
-  taken: Set<string>,
-): Promise<string> {
-  const last =
-    name
-      .split('/')
-      .at(-1)!
-      .replace(/[\\/:*?"<>|~]/g, '_')
-      .replace(/^\.+|[. ]+$/g, '') || 'unnamed';
-  const dot = last.lastIndexOf('.');
-  const [stem, extension] = dot > 0 ? [last.slice(0, dot), last.slice(dot)] : [last, ''];
-  for (let number = 1; ; number++) {
-    const wish = number === 1 ? last : `${stem} (${number})${extension}`;
-    if (taken.has(wish)) continue;
-    try {
-      await folder.getFileHandle(wish);
-    } catch (error) {
-      if ((error as Error).name !== 'NotFoundError') continue;
-      taken.add(wish);
-      return wish;
-    }
-  }
 }

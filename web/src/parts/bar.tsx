@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { dialog } from '../page/actions.ts';
 import { account, leave } from '../page/session.ts';
 import { filter } from '../page/shelf.ts';
@@ -6,12 +6,20 @@ import { text } from '../text.ts';
 import { IconButton, Menu } from './controls.tsx';
 import { Icon } from './icon.tsx';
 
-export function Bar({ onPlaces }: { onPlaces(): void }) {
+export function Bar({ drawer }: { drawer: Signal<boolean> }) {
   const menu = useSignal<{ right: number; top: number } | null>(null);
   const name = account.value?.username ?? '';
   return (
     <header class="bar">
-      <IconButton icon="menu" class="only-narrow" label={text.bar.menu} onClick={onPlaces} />
+      <IconButton
+        icon="menu"
+        class="only-narrow"
+        label={text.bar.menu}
+        expanded={drawer.value}
+        onClick={() => {
+          drawer.value = !drawer.value;
+        }}
+      />
       <span class="brand">
         <Icon name="wardrobe" size={26} />
         <span class="brand-name">{text.name}</span>

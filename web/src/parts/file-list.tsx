@@ -3,20 +3,28 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Item } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
+import { download } from '../page/downloads.ts';
 import { bytes, date, fullDate } from '../page/format.ts';
-import { tellFault } from '../page/notices.ts';
-import { dirNames, place, type SortKey, selected, sort, sortBy, toggle, visible } from '../page/shelf.ts';
-import { download } from '../page/transfers.ts';
+import {
+  dirNames,
+  filter,
+  place,
+  type SortKey,
+  selected,
+  sort,
+  sortBy,
+  toggle,
+  visible,
+} from '../page/shelf.ts';
 import { text } from '../text.ts';
 import { IconButton, Menu } from './controls.tsx';
 import { Icon, iconOf } from './icon.tsx';
 
 const SPARE_ROWS = 6;
 
-export const preview = (item: Item) => {
+const preview = (item: Item) => {
   dialog.value = { kind: 'preview', item };
 };
-export const save = (item: Item) => void download(item).catch(tellFault);
 
 function Header({ name, label }: { name: SortKey; label: string }) {
   const { key, down } = sort.value;
@@ -103,9 +111,9 @@ function Row({ item, index, top, focused, onFocus, onMenu }: RowProps) {
           )
         )}
         {dirName !== undefined && (
-          <span class="in-dir" dir="auto">
+          <span class="in-dir">
             <Icon name="folder" size={14} />
-            {dirName}
+            <bdi>{dirName}</bdi>
           </span>
         )}
       </div>
@@ -131,7 +139,7 @@ function Row({ item, index, top, focused, onFocus, onMenu }: RowProps) {
 
 export function FileList() {
   const scroller = useRef<HTMLDivElement>(null);
-  const window_ = useSignal({ top: 0, height: 800, row: 52 });
+  const view = useSignal({ top: 0, height: 800, row: 52 });
   const focus = useSignal(0);
   const menu = useSignal<{ item: Item; right: number; top: number } | null>(null);
   const list = visible.value;
@@ -140,7 +148,7 @@ export function FileList() {
     const element = scroller.current!;
     const measure = () => {
       const row = Number.parseInt(getComputedStyle(element).getPropertyValue('--row'), 10) || 52;
-      window_.value = { top: element.scrollTop, height: element.clientHeight, row };
+      view.value = { top: element.scrollTop, height: element.clientHeight, row };
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -152,13 +160,13 @@ export function FileList() {
     };
   }, []);
 
-  // Another place or another filter begins at its top.
+  // Another place, filter or order begins at its top.
   useEffect(() => {
     focus.value = 0;
     scroller.current!.scrollTop = 0;
-  }, [place.value, sort.value]);
+  }, [place.value, filter.value, sort.value]);
 
-  const { top, height, row } = window_.value;
+  const { top, height, row } = view.value;
   const first = Math.max(0, Math.floor(top / row) - SPARE_ROWS);
   const last = Math.min(list.length, Math.ceil((top + height) / row) + SPARE_ROWS);
   const at = Math.min(focus.value, Math.max(0, list.length - 1));
@@ -202,6 +210,7 @@ export function FileList() {
         role="grid"
         aria-label={text.list.label}
         aria-rowcount={list.length + 1}
+        aria-multiselectable
         tabIndex={-1}
         onKeyDown={onKeyDown}
       >
@@ -219,7 +228,7 @@ export function FileList() {
           <Header name="name" label={text.list.name} />
           <Header name="size" label={text.list.size} />
           <Header name="date" label={text.list.date} />
-          <div role="columnheader" class="cell acts" aria-label={text.actions.preview} />
+          <div role="columnheader" class="cell acts" aria-label={text.list.acts} />
         </div>
         <div class="rows" role="rowgroup" ref={scroller}>
           <div class="rows-space" role="presentation" style={{ height: `${list.length * row}px` }}>
@@ -262,7 +271,7 @@ function menuFor(item: Item) {
   };
   return [
     { icon: 'eye' as const, label: text.actions.preview, act: () => preview(item) },
-    { icon: 'download' as const, label: text.actions.download, act: () => save(item) },
+    { icon: 'download' as const, label: text.actions.download, act: () => void download([item]) },
     { icon: 'move' as const, label: text.actions.move, act: ask('move') },
     { icon: 'copy' as const, label: text.actions.copy, act: ask('copy') },
     { icon: 'trash' as const, label: text.actions.remove, act: ask('remove'), danger: true },

@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { FileInfo, Item } from '../bridge.ts';
-import { dialog } from '../page/actions.ts';
+import { closeDialog, dialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
+import { download } from '../page/downloads.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { localReady, offerPreview } from '../page/local.ts';
 import { visible } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
-import { save } from './file-list.tsx';
 import { Icon, iconOf } from './icon.tsx';
 
 const TEXT_BYTES = 512 * 1024;
@@ -46,7 +46,7 @@ function Shown({ item, opened, onFail }: { item: Item; opened: Opened; onFail():
     );
   }
   if (url && info.type === 'application/pdf') return <iframe src={url} title={item.name} />;
-  return <Placard icon={iconOf(item.name)} title={text.preview.none} />;
+  return <Placard icon={iconOf(item.name)} title={info.type ? text.preview.failed : text.preview.none} />;
 }
 
 export function Preview({ item }: { item: Item }) {
@@ -54,27 +54,25 @@ export function Preview({ item }: { item: Item }) {
   const trouble = useSignal('');
 
   useEffect(() => {
-    let close = () => {};
     let gone = false;
+    const { url, close } = offerPreview(item.fileId);
     opened.value = null;
     trouble.value = '';
-    const open = async () => {
+    const open = async (): Promise<Opened> => {
       const info = await call('info', item.fileId);
-      if (gone) return;
       if (info.type === 'text/plain') {
-        const content = await call('readText', item.fileId, TEXT_BYTES);
-        if (!gone) opened.value = { info, content };
-      } else if (info.type === '' || !(await localReady())) {
-        opened.value = { info };
-      } else {
-        const offer = offerPreview(item.fileId);
-        close = offer.close;
-        opened.value = { info, url: offer.url };
+        return { info, content: await call('readText', item.fileId, TEXT_BYTES) };
       }
+      return info.type !== '' && (await localReady()) ? { info, url } : { info };
     };
-    open().catch((error: unknown) => {
-      trouble.value = explain(faultOf(error));
-    });
+    open().then(
+      (found) => {
+        if (!gone) opened.value = found;
+      },
+      (error: unknown) => {
+        if (!gone) trouble.value = explain(faultOf(error));
+      },
+    );
     return () => {
       gone = true;
       close();
@@ -89,13 +87,7 @@ export function Preview({ item }: { item: Item }) {
   };
   const info = opened.value?.info;
   return (
-    <Modal
-      title={item.name}
-      class="preview"
-      onClose={() => {
-        dialog.value = null;
-      }}
-    >
+    <Modal title={item.name} class="preview" onClose={closeDialog}>
       <div class="preview-stage">
         {trouble.value ? (
           <Placard icon="warning" title={trouble.value} />
@@ -116,7 +108,7 @@ export function Preview({ item }: { item: Item }) {
         <span class="preview-info">
           {info ? `${bytes(info.size)} · ${fullDate(info.mtime ?? item.createdAt)}` : bytes(item.size)}
         </span>
-        <button type="button" class="button" onClick={() => save(item)}>
+        <button type="button" class="button" onClick={() => void download([item])}>
           <Icon name="download" />
           {text.actions.download}
         </button>

@@ -1,8 +1,9 @@
 /** The room behind the door: directories at the side, the list in the middle, transfers in the corner. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { dialog, uploadBatches } from '../page/actions.ts';
+import { closeDialog, dialog, uploadBatches } from '../page/actions.ts';
 import { online, reachable } from '../page/connection.ts';
+import { download } from '../page/downloads.ts';
 import { tellFault } from '../page/notices.ts';
 import { fromDrop, fromInput } from '../page/pick.ts';
 import {
@@ -17,7 +18,6 @@ import {
   selected,
   visible,
 } from '../page/shelf.ts';
-import { downloadAll } from '../page/transfers.ts';
 import { explain, text } from '../text.ts';
 import { Bar } from './bar.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
@@ -60,11 +60,7 @@ function SelectionBar() {
         }}
       />
       <span class="selection-count">{text.actions.selected(items.length)}</span>
-      <IconButton
-        icon="download"
-        label={text.actions.download}
-        onClick={() => void downloadAll(items).catch(tellFault)}
-      />
+      <IconButton icon="download" label={text.actions.download} onClick={() => void download(items)} />
       <IconButton icon="move" label={text.actions.move} onClick={ask('move')} />
       <IconButton icon="copy" label={text.actions.copy} onClick={ask('copy')} />
       <IconButton icon="trash" class="danger" label={text.actions.remove} onClick={ask('remove')} />
@@ -195,6 +191,7 @@ export function Room() {
     return () => {
       for (const name of names) document.removeEventListener(name, listener);
       document.removeEventListener('keydown', onShortcut);
+      closeDialog();
     };
   }, []);
 
@@ -202,11 +199,7 @@ export function Room() {
   const shown = visible.value.length;
   return (
     <div class={`room ${drawer.value ? 'drawer-open' : ''}`}>
-      <Bar
-        onPlaces={() => {
-          drawer.value = !drawer.value;
-        }}
-      />
+      <Bar drawer={drawer} />
       <Places
         onGo={() => {
           drawer.value = false;
@@ -216,7 +209,7 @@ export function Room() {
         <button
           type="button"
           class="shade"
-          aria-label={text.bar.close}
+          aria-label={text.actions.close}
           onClick={() => {
             drawer.value = false;
           }}
@@ -244,7 +237,7 @@ export function Room() {
         <div class="drop">
           <Icon name="upload" size={40} />
           <strong>{text.drop.title}</strong>
-          <span dir="auto">{text.drop.into(placeName())}</span>
+          {typeof place.value === 'number' && <span>{text.drop.into(placeName())}</span>}
         </div>
       )}
     </div>

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import { online, reachable } from '../page/connection.ts';
 import { bytes, duration } from '../page/format.ts';
 import {
-  activeCount,
+  active,
   cancel,
   clearFinished,
   dismiss,
@@ -20,6 +20,7 @@ import { IconButton } from './controls.tsx';
 import { Icon } from './icon.tsx';
 
 const words = text.transfers;
+const MOST_ROWS = 200;
 
 function status({ size, note, kind }: Transfer, live: Live): string {
   const { state, phase, done, rate, fault } = live;
@@ -86,15 +87,18 @@ export function TransferPanel() {
   const input = useRef<HTMLInputElement>(null);
   const all = transfers.value;
   if (all.length === 0) return null;
-  const moving = all.filter(({ live }) => ['running', 'waiting'].includes(live.value.state));
-  const paused = all.filter(({ live }) => live.value.state === 'paused');
+  // A download that is stopped begins again, so only uploads are paused.
+  const moving = active.value.filter(({ kind }) => kind === 'upload');
+  const paused = all.filter(({ kind, live }) => kind === 'upload' && live.value.state === 'paused');
+  // The newest, and those under way, which are older where many wait.
+  const shown = all.filter(({ live }, index) => index < MOST_ROWS || live.value.state === 'running');
   const finished = all.some(({ live }) => live.value.state === 'done');
   return (
     <section class="transfers" aria-label={words.title}>
       <header>
         <h2 aria-live="polite">
           {words.title}
-          {activeCount.value > 0 && <span class="count">{activeCount.value}</span>}
+          {active.value.length > 0 && <span class="count">{active.value.length}</span>}
         </h2>
         {finished && (
           <button type="button" class="link" onClick={clearFinished}>
@@ -122,7 +126,7 @@ export function TransferPanel() {
       </header>
       {!folded.value && (
         <ul>
-          {all.slice(0, 200).map((transfer) => (
+          {shown.map((transfer) => (
             <TransferRow key={transfer.id} transfer={transfer} onChoose={() => input.current?.click()} />
           ))}
         </ul>

@@ -24,6 +24,8 @@ export const text = {
     toRegister: 'New here? Create an account',
     toSignIn: 'Have an account? Sign in',
     working: 'Deriving your keys…',
+    wrong: 'Wrong username or password.',
+    taken: 'That username is taken already.',
     different: 'The two passwords differ.',
     tooShort: 'Use at least 8 characters.',
     points: ['Encrypted in this page', 'Names are sealed, too', 'Nobody else has the key'],
@@ -49,9 +51,7 @@ export const text = {
     clearFilter: 'Clear the filter',
     account: 'Account',
     signOut: 'Sign out',
-    signOutHint: 'Forgets the keys in this browser',
     menu: 'Directories',
-    close: 'Close',
     about: 'About szafa',
   },
 
@@ -61,13 +61,14 @@ export const text = {
     root: 'Not in a directory',
     make: 'New directory',
     makeName: 'Name of the directory',
-    make_: 'Create',
+    makeDo: 'Create',
+    taken: 'That is taken already.',
     remove: (name: string) => `Delete the directory ${name}`,
     removeTitle: 'Delete the directory?',
-    removeBody: (name: string, count: number) =>
+    removeBody: (count: number) =>
       count === 0
-        ? `“${name}” is empty.`
-        : `${plural(count, 'file', 'files')} in “${name}” will stay, outside of any directory.`,
+        ? 'It is empty.'
+        : `${plural(count, 'file', 'files')} in it will stay, outside of any directory.`,
     removeDo: 'Delete the directory',
   },
 
@@ -100,7 +101,6 @@ export const text = {
     noMatchBody: 'The filter looks at names in this place only.',
     failedTitle: 'The list could not be read',
     retry: 'Try again',
-    refresh: 'Read the list again',
   },
 
   actions: {
@@ -116,7 +116,6 @@ export const text = {
     clear: 'Clear the selection',
     cancel: 'Cancel',
     close: 'Close',
-    ok: 'OK',
   },
 
   remove: {
@@ -137,7 +136,6 @@ export const text = {
   },
 
   preview: {
-    label: (name: string) => `Preview of ${name}`,
     none: 'There is no preview for this kind of file.',
     cut: 'Only the beginning is shown. Download the file to see all of it.',
     opening: 'Opening…',
@@ -148,7 +146,6 @@ export const text = {
 
   transfers: {
     title: 'Transfers',
-    active: (count: number) => plural(count, 'transfer', 'transfers'),
     hide: 'Fold the list of transfers',
     show: 'Unfold the list of transfers',
     clear: 'Clear finished',
@@ -173,7 +170,6 @@ export const text = {
     rate: (rate: string) => `${rate}/s`,
     left: (time: string) => `${time} left`,
     otherFile: 'That is another file: its name, size or time differs.',
-    leaving: 'Uploads are under way.',
     noWorker: 'This browser cannot stream downloads to disk here. A private window may be the reason.',
   },
 
@@ -181,7 +177,7 @@ export const text = {
 
   state: {
     offline: 'You are offline. Uploads go on when the connection is back.',
-    unreachable: 'The service does not answer. Trying again…',
+    unreachable: 'The service does not answer.',
     back: 'The service is back.',
     expired: 'You were signed out: the session has ended.',
     elsewhere: 'You signed out in another tab.',
@@ -214,10 +210,9 @@ export const text = {
 
 const STATUS: Record<number, string> = {
   400: 'The service did not accept this.',
-  401: 'Wrong username or password.',
+  401: text.state.expired,
   403: 'The service does not allow this.',
   404: 'This is not there any more.',
-  409: 'That is taken already.',
   413: 'The file has too many volumes.',
   429: 'Too many attempts. Wait a minute and try again.',
   500: 'The service had an error. Try again.',
@@ -231,15 +226,16 @@ const CODES: Record<string, string> = {
   'wrong-password': 'The password does not open the files of this account.',
   locked: 'You are signed out.',
   tampered: 'This was changed since it was uploaded, and is refused.',
-  unsupported: 'This was made by another program or a newer version; it can only be downloaded there.',
+  unsupported: 'This was made by another program or a newer version, and can only be opened there.',
   'file-changed': 'The file changed while it was being uploaded.',
   'too-long': 'The service answered more than it should.',
   stopped: 'Stopped.',
 };
 
-/** What a person reads about a failure. */
-export function explain(fault: Fault): string {
-  if (fault.code === 'api') return STATUS[fault.status ?? 0] ?? `The service refused: ${fault.message}`;
+/** What a person reads about a failure; `here` is what a status means where it came up. */
+export function explain(fault: Fault, here: Record<number, string> = {}): string {
+  const { status = 0 } = fault;
+  if (fault.code === 'api') return here[status] ?? STATUS[status] ?? `The service refused: ${fault.message}`;
   if (fault.code === 'rule' || fault.code === 'name') return sentence(fault.message);
   return CODES[fault.code] ?? sentence(fault.message);
 }

@@ -1,37 +1,39 @@
 import { useSignal } from '@preact/signals';
 import type { Item } from '../bridge.ts';
-import { copyFiles, dialog, makeDir, moveFiles, removeDir, removeFiles } from '../page/actions.ts';
+import {
+  closeDialog as close,
+  copyFiles,
+  dialog,
+  makeDir,
+  moveFiles,
+  removeDir,
+  removeFiles,
+} from '../page/actions.ts';
 import { faultOf } from '../page/core.ts';
 import { dirs, go } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
 import { Modal } from './controls.tsx';
 import { Preview } from './preview.tsx';
 
-const close = () => {
-  dialog.value = null;
-};
-
 interface ConfirmProps {
   title: string;
   body: string;
-  names?: string[];
+  names: string[];
   act: string;
   onAct(): void;
 }
 
-function Confirm({ title, body, names = [], act, onAct }: ConfirmProps) {
+function Confirm({ title, body, names, act, onAct }: ConfirmProps) {
   return (
     <Modal title={title} onClose={close}>
-      {names.length > 0 && (
-        <ul class="names">
-          {names.slice(0, 5).map((name) => (
-            <li key={name}>
-              <bdi>{name}</bdi>
-            </li>
-          ))}
-          {names.length > 5 && <li>…</li>}
-        </ul>
-      )}
+      <ul class="names">
+        {names.slice(0, 5).map((name) => (
+          <li key={name}>
+            <bdi>{name}</bdi>
+          </li>
+        ))}
+        {names.length > 5 && <li>…</li>}
+      </ul>
       <p>{body}</p>
       <footer class="modal-foot">
         <button type="button" class="button" onClick={close}>
@@ -53,16 +55,16 @@ function Confirm({ title, body, names = [], act, onAct }: ConfirmProps) {
 }
 
 function ChooseDir({ kind, items }: { kind: 'move' | 'copy'; items: Item[] }) {
-  const target = useSignal<number>(0);
+  const target = useSignal<number | null>(null);
   const words = text[kind];
-  const choices = [{ dirId: 0, name: text.places.root as string }, ...dirs.value];
+  const choices: Pick<Item, 'dirId' | 'name'>[] = [{ dirId: null, name: text.places.root }, ...dirs.value];
   return (
     <Modal title={words.title(items.length)} onClose={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           close();
-          void (kind === 'move' ? moveFiles : copyFiles)(items, target.value || null);
+          void (kind === 'move' ? moveFiles : copyFiles)(items, target.value);
         }}
       >
         <fieldset class="choices">
@@ -107,7 +109,7 @@ function MakeDir() {
             close();
             go(dirId);
           } catch (error) {
-            trouble.value = explain(faultOf(error));
+            trouble.value = explain(faultOf(error), { 409: text.places.taken });
           }
         }}
       >
@@ -116,6 +118,8 @@ function MakeDir() {
           <input
             name="dir-name"
             required
+            // biome-ignore lint/a11y/noAutofocus: the dialog is there for this field
+            autoFocus
             autocomplete="off"
             value={name.value}
             onInput={(event) => {
@@ -131,7 +135,7 @@ function MakeDir() {
             {text.actions.cancel}
           </button>
           <button type="submit" class="button primary">
-            {text.places.make_}
+            {text.places.makeDo}
           </button>
         </footer>
       </form>
@@ -180,7 +184,8 @@ export function Dialogs() {
       return (
         <Confirm
           title={text.places.removeTitle}
-          body={text.places.removeBody(now.name, now.count)}
+          body={text.places.removeBody(now.count)}
+          names={[now.name]}
           act={text.places.removeDo}
           onAct={() => void removeDir(now.dirId)}
         />

@@ -3,6 +3,7 @@ import { limits } from '@szafa/protocol';
 import { faultOf } from '../page/core.ts';
 import { enter } from '../page/session.ts';
 import { explain, text } from '../text.ts';
+import { IconButton } from './controls.tsx';
 import { Icon } from './icon.tsx';
 
 const LEAST = 8;
@@ -66,7 +67,7 @@ export function Enter() {
     try {
       await enter(how.value, username.value, password.value);
     } catch (error) {
-      trouble.value = explain(faultOf(error));
+      trouble.value = explain(faultOf(error), { 401: words.wrong, 409: words.taken });
     } finally {
       working.value = false;
     }
@@ -107,17 +108,14 @@ export function Enter() {
                 password.value = value;
               }}
             />
-            <button
-              type="button"
-              class="icon-button eye"
-              aria-label={shown.value ? words.hide : words.show}
-              aria-pressed={shown.value}
+            <IconButton
+              icon="eye"
+              class="eye"
+              label={shown.value ? words.hide : words.show}
               onClick={() => {
                 shown.value = !shown.value;
               }}
-            >
-              <Icon name="eye" />
-            </button>
+            />
           </div>
           {isNew && (
             <>

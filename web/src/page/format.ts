@@ -22,7 +22,7 @@ export function duration(seconds: number): string {
 const today = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const thisYear = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
 const earlier = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' });
-const whole = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'short' });
+const whole = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
 
 export function date(ms: number, now = new Date()): string {
   const then = new Date(ms);

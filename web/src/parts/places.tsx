@@ -26,15 +26,15 @@ function PlaceLink({ to, icon, name, count, onGo }: PlaceLinkProps) {
       }}
     >
       <Icon name={icon} />
-      <span class="place-name" dir="auto">
-        {name}
+      <span class="place-name">
+        <bdi>{name}</bdi>
       </span>
       <span class="place-count">{count.toLocaleString('en')}</span>
     </button>
   );
 }
 
-export function QuotaBar() {
+function QuotaBar() {
   const now = quota.value;
   if (!now) return null;
   const { used_bytes: used, quota_bytes: all, percent } = now;

@@ -1,7 +1,8 @@
 /**
  * The service worker has one task: requests of the browser itself for `/local/<id>` (a download, an image, a film) are
- * answered by the tab that gave the id out. It holds no state, since the browser may end it at any time. Everything else,
- * uploads too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a tab's worker fetches.
+ * answered by the tab that gave the id out. It holds no state, since the browser may end it at any time. Everything else
+ * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
+ * tab's worker fetches. Sockets pass it by.
  */
 import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
 

@@ -22,7 +22,6 @@ export interface Dir {
   name: string;
   verified: boolean;
   fileCount: number;
-  size: number;
 }
 
 export interface Listing {
@@ -48,20 +47,19 @@ export interface UploadNote {
 /** Held while somebody works on an upload, in whichever tab. */
 export const uploadLock = (id: string) => `szafa-upload-${id}`;
 
+/** What a preview needs to know beyond the list. */
 export interface FileInfo {
-  name: string;
   size: number;
+  /** What to show it as; '' where there is no preview. */
   type: string;
   mtime?: number;
-  volumes: number;
-  volumeSize: number;
 }
 
 /** The calls of the worker. */
 export interface Calls {
   enter(how: 'register' | 'login', username: string, password: string): Account;
   restore(): Account | null;
-  /** `everywhere` is false when another tab has signed out already. */
+  /** `tellService` is false when it knows: another tab has told it, or it ended the session itself. */
   leave(tellService: boolean): void;
   list(): Listing;
   makeDir(name: string): number;
@@ -73,7 +71,6 @@ export interface Calls {
   info(fileId: string): FileInfo;
   readText(fileId: string, most: number): string;
   remember(note: UploadNote): void;
-  forget(id: string): void;
   remembered(): UploadNote[];
   upload(note: UploadNote, file: File): { fileId: string };
   /** Cancels what the service holds of an upload that is not running. */
@@ -112,7 +109,6 @@ export interface Progress {
   id: string;
   phase: 'prepare' | 'send' | 'receive';
   done: number;
-  total: number;
 }
 
 export interface Fault {

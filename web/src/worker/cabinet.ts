@@ -40,12 +40,11 @@ export class Cabinet {
     return {
       items: entries.map(itemOf),
       dirs: dirs.map(
-        ({ dirId, name, verified, fileCount, size }): Dir => ({
+        ({ dirId, name, verified, fileCount }): Dir => ({
           dirId,
           name: displayName(name),
           verified,
           fileCount,
-          size,
         }),
       ),
       quota,
@@ -92,16 +91,8 @@ export class Cabinet {
   }
 
   async info(fileId: string): Promise<FileInfo> {
-    const { metadata, layout } = await this.open(fileId);
-    const { name, size, mtime, type } = metadata;
-    return {
-      name: displayName(name),
-      size,
-      type: shownType(name, type),
-      ...(mtime !== undefined && { mtime }),
-      volumes: layout.count,
-      volumeSize: layout.volumeSize,
-    };
+    const { name, size, mtime, type } = (await this.open(fileId)).metadata;
+    return { size, type: shownType(name, type), ...(mtime !== undefined && { mtime }) };
   }
 
   async readText(fileId: string, most: number): Promise<string> {

@@ -46,7 +46,6 @@ const handlers: Handlers = {
   info: (fileId) => cabinet.info(fileId),
   readText: (fileId, most) => cabinet.readText(fileId, most),
   remember: (note) => kept.keepNote(note),
-  forget: (id) => kept.forgetNote(id),
   async remembered() {
     const { username } = signedIn.szafa;
     return (await kept.notes()).filter((note) => note.username === username);

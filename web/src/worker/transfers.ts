@@ -108,7 +108,7 @@ export class Transfers {
       if (now - last < TELL_EVERY_MS && done < total && phase === lastPhase) return;
       last = now;
       lastPhase = phase;
-      this.#tell({ id, phase, done, total });
+      this.#tell({ id, phase, done });
     };
   }
 }

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Postgres } from '../../tests/engines/postgres.ts';
 import { ConfigError } from '../src/config.ts';
 import { StoreUnavailable } from '../src/errors.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { PostgresStore, parsePostgresUrl } from '../src/metadata/postgres.ts';
+import { ReadLines } from '../src/metadata/postgres-reads.ts';
 import { migrate } from '../src/metadata/schema.ts';
 import { metadataContract } from './metadata.contract.ts';
 import { begin, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
@@ -50,6 +54,36 @@ test('values arrive as they were sent, on every run of a statement, and an error
     { numRuns: 60 },
   );
   await store.close();
+});
+
+test('a server that falls silent is given up, and asked again on a new connection', async (t) => {
+  const { hostname, port } = new URL(server.url);
+  const sockets: Socket[] = [];
+  const relay = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    sockets.push(
+      near.on('error', () => far.destroy()),
+      far,
+    );
+    near.pipe(far).pipe(near);
+  });
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  const address = new URL(server.url);
+  address.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  const reads = new ReadLines(parsePostgresUrl(address.href).config, 1, 300);
+  t.after(async () => {
+    await reads.close();
+    relay.close();
+  });
+  const read = (value: string) => reads.query('SELECT CAST(? AS TEXT) AS one', [value]);
+  assert.deepEqual(await read('before'), [{ one: 'before' }]);
+  for (const socket of sockets) socket.unpipe().pause();
+  const silent = await Promise.allSettled([read('a'), read('b'), read('c')]);
+  assert.ok(silent.every(({ status }) => status === 'rejected'));
+  assert.deepEqual(await read('after'), [{ one: 'after' }]);
+  // Time alone is no silence.
+  await sleep(700);
+  assert.deepEqual(await read('later'), [{ one: 'later' }]);
 });
 
 test('many nodes may start at once on an empty database', async () => {

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { run } from './postgres-statement.ts';
+import { cut, run } from './postgres-statement.ts';
 import type { PoolLoad, Value } from './sql.ts';
 
 /** A connection on which nothing has moved for so long works on something large: others go around it. */
@@ -20,8 +20,9 @@ export class ReadLines {
   readonly #lines: ReadLine[];
   readonly #underWay = new Map<string, UnderWay>();
 
-  constructor(config: ClientConfig, count: number) {
-    this.#lines = Array.from({ length: count }, () => new ReadLine(config));
+  /** A server that is silent for `silenceMs` while reads wait is taken to be gone. */
+  constructor(config: ClientConfig, count: number, silenceMs: number) {
+    this.#lines = Array.from({ length: count }, () => new ReadLine(config, silenceMs));
   }
 
   get load(): PoolLoad {
@@ -68,13 +69,17 @@ export class ReadLines {
 
 class ReadLine {
   readonly #config: ClientConfig;
+  readonly #silenceMs: number;
+  /** One for all reads; the driver would set one for each. */
+  #watch: NodeJS.Timeout | undefined;
   #client: Promise<Client> | undefined;
   #movedAt = 0;
   /** Reads whose answer is not here yet. */
   waiting = 0;
 
-  constructor(config: ClientConfig) {
-    this.#config = { ...config, pipeline: true };
+  constructor(config: ClientConfig, silenceMs: number) {
+    this.#config = { ...config, pipeline: true, query_timeout: undefined };
+    this.#silenceMs = silenceMs;
   }
 
   get isOpen(): boolean {
@@ -89,6 +94,7 @@ class ReadLine {
     if (this.waiting++ === 0) this.#movedAt = performance.now();
     try {
       this.#client ??= this.#open();
+      this.#watch ??= setTimeout(this.#check, this.#silenceMs).unref();
       return await run<Row>(await this.#client, text, params);
     } finally {
       this.waiting--;
@@ -96,7 +102,17 @@ class ReadLine {
     }
   }
 
+  /** For as long as reads wait. */
+  readonly #check = () => {
+    this.#watch = undefined;
+    if (this.waiting === 0) return;
+    const left = this.#movedAt + this.#silenceMs - performance.now();
+    if (left > 0) this.#watch = setTimeout(this.#check, left).unref();
+    else this.#client?.then(cut, () => undefined /* it was never there */);
+  };
+
   async close(): Promise<void> {
+    clearTimeout(this.#watch);
     const client = await this.#client?.catch(() => undefined /* whoever asked for it was told */);
     await client?.end();
   }

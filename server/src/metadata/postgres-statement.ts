@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { type ClientBase, Query, type Submittable, TypeOverrides } from 'pg';
 import type { Value } from './sql.ts';
 
@@ -53,8 +54,13 @@ function storable(value: Value): string | null {
 
 /** What the driver's connection is used for here. */
 interface Connection {
-  stream: NodeJS.WritableStream;
+  stream: Writable;
   parsedStatements: Record<string, string>;
+}
+
+/** Ends a connection whose server does not answer; what waits for it fails. */
+export function cut(client: ClientBase): void {
+  (client as unknown as { connection: Connection }).connection.stream.destroy();
 }
 
 type Callback<Row> = (error: Error | null, rows: Row[]) => void;

@@ -18,6 +18,8 @@ const POOL_CONNECTIONS = 7;
 const READ_CONNECTIONS = 3;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 20_000;
+/** The server's own limit does not help when the server is out of reach. */
+const SILENCE_MS = STATEMENT_MS + 5_000;
 const LOCK_MS = 10_000;
 const TRIES = 6;
 /** After this time nothing is tried again: whoever waits is better served by a 503. */
@@ -61,8 +63,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
       statement_timeout: STATEMENT_MS,
-      // The server's own limit does not help when the server is out of reach.
-      query_timeout: STATEMENT_MS + CONNECT_MS,
+      query_timeout: SILENCE_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: STATEMENT_MS,
       options: [...GIVEN_UP, ...(schema === undefined ? [] : [`search_path=${schema}`])]
@@ -82,7 +83,7 @@ export class PostgresStore implements SqlStore {
   constructor(url: string) {
     this.#address = parsePostgresUrl(url);
     this.#pool = new Pool({ ...this.#address.config, max: POOL_CONNECTIONS });
-    this.#reads = new ReadLines(this.#address.config, READ_CONNECTIONS);
+    this.#reads = new ReadLines(this.#address.config, READ_CONNECTIONS, SILENCE_MS);
     // A connection that was given up may still be told why; nobody else listens to it any more.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
     this.#pool.on('error', () => {
@@ -254,14 +255,24 @@ function unavailable(error: unknown): unknown {
 }
 
 /** Bounded: a restart of the server takes about a second, and a client gets its 503 within a few. */
-async function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
+function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
+  return attempt().catch((error: unknown) => repeat(attempt, again, error));
+}
+
+async function repeat<T>(
+  attempt: () => Promise<T>,
+  again: (error: unknown) => boolean,
+  first: unknown,
+): Promise<T> {
   const end = Date.now() + PATIENCE_MS;
+  let error = first;
   for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
+    if (tries === TRIES || Date.now() > end || !again(error)) throw unavailable(error);
+    await sleep(pause * (0.5 + Math.random()));
     try {
       return await attempt();
-    } catch (error) {
-      if (tries === TRIES || Date.now() > end || !again(error)) throw unavailable(error);
+    } catch (next) {
+      error = next;
     }
-    await sleep(pause * (0.5 + Math.random()));
   }
 }

@@ -20,11 +20,5 @@ export { BlobSource, blobSource, bytesSource, type Source } from './source.ts';
 export { VolumeSupply } from './supply.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
 export { displayName, safeSegments } from './text.ts';
-export type {
-  PullHost,
-  PullOffer,
-  UnfinishedUpload,
-  UploadOptions,
-  UploadProgress,
-  UploadResult,
-} from './upload.ts';
+export type { UnfinishedUpload } from './unfinished.ts';
+export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload.ts';

@@ -12,14 +12,8 @@ import { Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
 import { type OpenContext, openFile, type RemoteFile } from './remote-file.ts';
 import type { Source } from './source.ts';
-import {
-  abandon,
-  type UnfinishedUpload,
-  type UploadContext,
-  type UploadOptions,
-  type UploadResult,
-  upload,
-} from './upload.ts';
+import { abandon, type UnfinishedUpload } from './unfinished.ts';
+import { type UploadContext, type UploadOptions, type UploadResult, upload } from './upload.ts';
 
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */

@@ -3,17 +3,17 @@ import type { Api } from './api/api.ts';
 import { Budget } from './budget.ts';
 import { ApiError, FileChangedError, SzafaError } from './errors.ts';
 import type { Engine } from './format/engine.ts';
-import { newSecrets, sealHeader } from './format/header.ts';
-import type { Metadata } from './format/metadata.ts';
-import { sealFileName } from './format/names.ts';
-import { type Layout, layoutOf, storedSize, TAG_BYTES, totalSha256 } from './format/volume.ts';
-import { type Journal, journalKey, openState, sealState } from './journal.ts';
+import { newSecrets } from './format/header.ts';
+import { extentOf, type Layout, layoutOf, storedSize, totalSha256 } from './format/volume.ts';
+import { initBody } from './init-body.ts';
+import { type Journal, openState, sealState } from './journal.ts';
 import type { Keyring, OpenRing } from './keyring.ts';
 import { forEach, lanesFor } from './pool.ts';
 import type { Shelf } from './shelf.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
 import { Turns } from './turns.ts';
+import { keyOf } from './unfinished.ts';
 
 export interface UploadProgress {
   /** `prepare`: volumes are being sealed and hashed; `send`: they are on their way. */
@@ -107,41 +107,6 @@ export async function upload(
   return new Upload(context, source, options).run();
 }
 
-/** What finds an unfinished upload in the journal. */
-export interface UnfinishedUpload {
-  /** Source.place */
-  place?: string | undefined;
-  name: string;
-  dirId?: number | null | undefined;
-}
-
-function keyOf(
-  { engine, api, username }: UploadContext,
-  { place, name, dirId }: UnfinishedUpload,
-): Promise<string> {
-  return journalKey(engine, ['upload', api.server, username, place ?? '', name, dirId || null]);
-}
-
-/** Forgets an upload that will not go on, and frees what the service holds of it. */
-export async function abandon(
-  context: UploadContext,
-  journal: Journal,
-  unfinished: UnfinishedUpload,
-  signal?: AbortSignal,
-): Promise<void> {
-  const key = await keyOf(context, unfinished);
-  const entry = await journal.load(key);
-  if (!entry) return;
-  const { master } = await context.keyring.forUpload(signal);
-  const state = await openState(context.engine, master, entry.slice());
-  await journal.remove(key);
-  try {
-    if (state) await context.api.cancel(state.transferId, { signal });
-  } catch (error) {
-    if (!(error instanceof ApiError && error.status === 404)) throw error; // 404: cleared away meanwhile
-  }
-}
-
 class Upload {
   readonly #context: UploadContext;
   readonly #source: Source;
@@ -216,7 +181,7 @@ class Upload {
     });
     try {
       await source.check();
-      return { supply, init: await this.#initBody(ring, supply, layout) };
+      return { supply, init: await initBody(engine, ring, supply, this.#options) };
     } catch (error) {
       supply.burn();
       throw error;
@@ -263,40 +228,6 @@ class Upload {
       supply.burn();
       throw error;
     }
-  }
-
-  async #initBody(ring: OpenRing, supply: VolumeSupply, layout: Layout): Promise<InitBody> {
-    const { engine } = this.#context;
-    const { name, mtime, type, plainName, dirId } = this.#options;
-    const total = (await totalSha256(engine, supply.digests)).toHex();
-    const metadata: Metadata = {
-      name: name.toWellFormed(),
-      size: layout.size,
-      ...(mtime !== undefined && { mtime: Math.round(mtime) }),
-      ...(type !== undefined && { type }),
-      ...(supply.plainDigest && { sha256: supply.plainDigest.toHex() }),
-    };
-    const parts = {
-      ...supply.secrets,
-      layout,
-      totalSha256: total,
-      ring: ring.ring,
-      master: ring.master,
-      metadata,
-    };
-    const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
-    return {
-      file_name: plainName ? metadata.name : await sealFileName(engine, ring.master, metadata.name, binding),
-      file_size: binding.storedSize,
-      total_sha256: total,
-      chunk_count: layout.count,
-      chunks: supply.digests.map((digest, i) => ({
-        size: Math.min(layout.volumeSize, layout.size - i * layout.volumeSize) + TAG_BYTES,
-        sha256: digest.toHex(),
-      })),
-      enc_params: await sealHeader(engine, parts),
-      dir_id: dirId ?? null,
-    };
   }
 
   async #finish({ transferId, supply, received, resumed }: Begun): Promise<UploadResult> {
@@ -346,7 +277,7 @@ class Upload {
     this.#done = 0;
     for (let idx = 1; idx <= layout.count; idx++) {
       if (!here.has(idx)) missing.push(idx);
-      else this.#count(layout, Math.min(layout.volumeSize, layout.size - (idx - 1) * layout.volumeSize));
+      else this.#count(layout, extentOf(layout, idx).length);
     }
     // Some lanes seal while others send.
     const lanes = lanesFor(layout.volumeSize, parallel + engine.parallel);

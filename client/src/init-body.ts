@@ -1,0 +1,39 @@
+import type { InitBody } from '@szafa/protocol';
+import type { Engine } from './format/engine.ts';
+import { sealHeader } from './format/header.ts';
+import type { Metadata } from './format/metadata.ts';
+import { sealFileName } from './format/names.ts';
+import { extentOf, storedSize, TAG_BYTES, totalSha256 } from './format/volume.ts';
+import type { OpenRing } from './keyring.ts';
+import type { VolumeSupply } from './supply.ts';
+import type { UploadOptions } from './upload.ts';
+
+/** What the service is told of a file whose volumes have their digests: all it ever learns, mostly sealed. */
+export async function initBody(
+  engine: Engine,
+  { ring, master }: OpenRing,
+  { layout, digests, secrets, plainDigest }: VolumeSupply,
+  { name, mtime, type, plainName, dirId }: UploadOptions,
+): Promise<InitBody> {
+  const total = (await totalSha256(engine, digests)).toHex();
+  const metadata: Metadata = {
+    name: name.toWellFormed(),
+    size: layout.size,
+    ...(mtime !== undefined && { mtime: Math.round(mtime) }),
+    ...(type !== undefined && { type }),
+    ...(plainDigest && { sha256: plainDigest.toHex() }),
+  };
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  return {
+    file_name: plainName ? metadata.name : await sealFileName(engine, master, metadata.name, binding),
+    file_size: binding.storedSize,
+    total_sha256: total,
+    chunk_count: layout.count,
+    chunks: digests.map((digest, i) => ({
+      size: extentOf(layout, i + 1).length + TAG_BYTES,
+      sha256: digest.toHex(),
+    })),
+    enc_params: await sealHeader(engine, { ...secrets, layout, totalSha256: total, ring, master, metadata }),
+    dir_id: dirId ?? null,
+  };
+}

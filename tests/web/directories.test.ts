@@ -92,6 +92,46 @@ test('directories, moving, copying, deleting, sorting and filtering', async () =
   );
 });
 
+test('many files at once: a few at a time, with progress, and those that fail stay chosen', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  const names = Array.from({ length: 12 }, (_, i) => `many-${i}.txt`);
+  await upload(page, ...(await Promise.all(names.map((name) => browser.file(name, name)))));
+  const rows = page.locator('.file-name');
+  const chooseAll = () => page.getByLabel('Select all').check();
+
+  let [running, most, refused] = [0, 0, 0];
+  await page.context().route('**/api/files/*', async (route) => {
+    if (route.request().method() !== 'DELETE') return route.fallback();
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    running--;
+    if (refused < 2) {
+      refused++;
+      return route.fulfill({ status: 403, json: { error: 'no' } });
+    }
+    return route.fallback();
+  });
+  await chooseAll();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText(/^Deleting: [1-9] of 12 files$/).waitFor();
+  await shoot(page, 'deleting');
+  await page.getByText('2 of 12 files could not be deleted. The service does not allow this.').waitFor();
+  assert.equal(await page.getByText(/^Deleting/).count(), 0);
+  await page.getByText('2 files', { exact: true }).waitFor();
+  await page.getByText('2 selected').waitFor();
+  assert.equal(await rows.count(), 2);
+  assert.equal(most, 4, 'at the same time');
+  await shoot(page, 'not-deleted');
+
+  await page.context().unroute('**/api/files/*');
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('2 files deleted').waitFor();
+  await page.getByText('Nothing here yet').waitFor();
+});
+
 test('a dropped folder becomes a directory, with the folders inside it in the names', async () => {
   const { page } = await browser.visit(service.url);
   await register(page);

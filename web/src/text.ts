@@ -3,6 +3,8 @@ import type { Fault } from './bridge.ts';
 
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+const share = (count: number, all: number) =>
+  `${count.toLocaleString('en')} of ${plural(all, 'file', 'files')}`;
 
 export const text = {
   name: 'szafa',
@@ -81,7 +83,7 @@ export const text = {
   list: {
     label: 'Files',
     count: (count: number) => plural(count, 'file', 'files'),
-    found: (count: number, all: number) => `${count.toLocaleString('en')} of ${plural(all, 'file', 'files')}`,
+    found: share,
     name: 'Name',
     size: 'Size',
     date: 'Added',
@@ -122,17 +124,23 @@ export const text = {
     title: (count: number) =>
       count === 1 ? 'Delete this file?' : `Delete ${plural(count, 'file', 'files')}?`,
     body: 'There is no bin: the encrypted volumes are removed from the service and cannot be brought back.',
+    doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
     done: (count: number) => (count === 1 ? 'Deleted' : `${plural(count, 'file', 'files')} deleted`),
+    failed: (count: number, all: number, why: string) => `${share(count, all)} could not be deleted. ${why}`,
   },
   move: {
     title: (count: number) => (count === 1 ? 'Move to' : `Move ${plural(count, 'file', 'files')} to`),
     do: 'Move',
+    doing: (count: number, all: number) => `Moving: ${share(count, all)}`,
     done: (count: number) => (count === 1 ? 'Moved' : `${plural(count, 'file', 'files')} moved`),
+    failed: (count: number, all: number, why: string) => `${share(count, all)} could not be moved. ${why}`,
   },
   copy: {
     title: (count: number) => (count === 1 ? 'Copy to' : `Copy ${plural(count, 'file', 'files')} to`),
     do: 'Copy',
+    doing: (count: number, all: number) => `Copying: ${share(count, all)}`,
     done: (count: number) => (count === 1 ? 'Copied' : `${plural(count, 'file', 'files')} copied`),
+    failed: (count: number, all: number, why: string) => `${share(count, all)} could not be copied. ${why}`,
   },
 
   preview: {

@@ -1,9 +1,9 @@
 /** What a person does with files and directories. */
 import { signal } from '@preact/signals';
 import type { Item } from '../bridge.ts';
-import { text } from '../text.ts';
-import { call } from './core.ts';
-import { tell, tellFault } from './notices.ts';
+import { explain, text } from '../text.ts';
+import { call, faultOf } from './core.ts';
+import { tell, tellFault, tellOngoing } from './notices.ts';
 import type { Batch } from './pick.ts';
 import { account } from './session.ts';
 import { changed, selected, targetDir } from './shelf.ts';
@@ -22,26 +22,57 @@ export function closeDialog(): void {
   dialog.value = null;
 }
 
-/** Several calls in a row; the first failure is told, and the list shows what was done until then. */
-async function each(items: Item[], work: (item: Item) => Promise<unknown>, done: string): Promise<void> {
-  try {
-    for (const item of items) await work(item);
-    tell(done);
-  } catch (error) {
-    tellFault(error);
+/** Files that are moved, copied or deleted at the same time. */
+const AT_ONCE = 4;
+
+/** The same with each of the files. Those that failed stay chosen, to be tried again. */
+async function each(
+  items: Item[],
+  words: typeof text.remove | typeof text.move | typeof text.copy,
+  work: (fileId: string) => Promise<unknown>,
+): Promise<void> {
+  const who = account.peek();
+  const all = items.length;
+  const left = new Set(items.map(({ fileId }) => fileId));
+  const waiting = [...left].values();
+  selected.value = selected.value.difference(left);
+  const notice = all > AT_ONCE ? tellOngoing(words.doing(0, all)) : undefined;
+  let first: unknown;
+
+  async function lane(): Promise<void> {
+    for (const fileId of waiting) {
+      try {
+        await work(fileId);
+        left.delete(fileId);
+        notice?.change(words.doing(all - left.size, all));
+      } catch (error) {
+        first ??= error;
+        // The SDK has tried for a while; the others would only wait as long.
+        if (faultOf(error).code === 'network') return;
+      }
+      if (account.peek() !== who) return;
+    }
   }
-  selected.value = new Set();
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all) }, lane));
+
+  notice?.end();
+  if (account.peek() !== who) return;
+  if (left.size === 0) tell(words.done(all));
+  else if (all === 1) tellFault(first);
+  else {
+    selected.value = selected.value.union(left);
+    tell(words.failed(left.size, all, explain(faultOf(first))), true);
+  }
   await changed();
 }
 
-export const removeFiles = (items: Item[]) =>
-  each(items, ({ fileId }) => call('remove', fileId), text.remove.done(items.length));
+export const removeFiles = (items: Item[]) => each(items, text.remove, (fileId) => call('remove', fileId));
 
 export const moveFiles = (items: Item[], dirId: number | null) =>
-  each(items, ({ fileId }) => call('move', fileId, dirId), text.move.done(items.length));
+  each(items, text.move, (fileId) => call('move', fileId, dirId));
 
 export const copyFiles = (items: Item[], dirId: number | null) =>
-  each(items, ({ fileId }) => call('copy', fileId, dirId), text.copy.done(items.length));
+  each(items, text.copy, (fileId) => call('copy', fileId, dirId));
 
 export async function makeDir(name: string): Promise<number> {
   const dirId = await call('makeDir', name);

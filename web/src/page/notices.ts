@@ -6,6 +6,8 @@ interface Notice {
   id: number;
   text: string;
   bad: boolean;
+  /** Stays and changes until what it tells of has ended. */
+  ongoing: boolean;
 }
 
 const SHOWN_MS = 5_000;
@@ -20,11 +22,23 @@ export function dismiss(id: number): void {
 
 export function tell(text: string, bad = false): void {
   const id = ++last;
-  const others = notices.value.filter((notice) => notice.text !== text);
-  notices.value = [...others.slice(-2), { id, text, bad }];
+  const ongoing = notices.value.filter((notice) => notice.ongoing);
+  const others = notices.value.filter((notice) => !notice.ongoing && notice.text !== text);
+  notices.value = [...ongoing, ...others.slice(-2), { id, text, bad, ongoing: false }];
   setTimeout(() => dismiss(id), bad ? SHOWN_BAD_MS : SHOWN_MS);
 }
 
 export function tellFault(error: unknown): void {
   tell(explain(faultOf(error)), true);
+}
+
+export function tellOngoing(first: string): { change(text: string): void; end(): void } {
+  const id = ++last;
+  notices.value = [{ id, text: first, bad: false, ongoing: true }, ...notices.value];
+  return {
+    change(text) {
+      notices.value = notices.value.map((notice) => (notice.id === id ? { ...notice, text } : notice));
+    },
+    end: () => dismiss(id),
+  };
 }

@@ -8,10 +8,11 @@ import { Room } from './room.tsx';
 function Notices() {
   return (
     <div class="notices" role="status" aria-live="polite">
-      {notices.value.map(({ id, text: words, bad }) => (
-        <div key={id} class={`notice ${bad ? 'bad' : ''}`}>
+      {notices.value.map(({ id, text: words, bad, ongoing }) => (
+        // Not read out at each step.
+        <div key={id} class={`notice ${bad ? 'bad' : ''}`} aria-live={ongoing ? 'off' : undefined}>
           <span dir="auto">{words}</span>
-          <IconButton icon="close" label={text.actions.close} onClick={() => dismiss(id)} />
+          {!ongoing && <IconButton icon="close" label={text.actions.close} onClick={() => dismiss(id)} />}
         </div>
       ))}
     </div>

@@ -82,6 +82,22 @@ for (const way of ['chosen again', 'known by its handle'] as const) {
   });
 }
 
+test('of many small files none is remembered as unfinished', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  await page.locator('input[data-test=files]').evaluate((input) => {
+    const data = new DataTransfer();
+    for (let i = 0; i < 150; i++) data.items.add(new File([`${i}`], `small-${i}.txt`));
+    (input as HTMLInputElement).files = data.files;
+    input.dispatchEvent(new Event('change'));
+  });
+  await page.getByText('150 files', { exact: true }).waitFor();
+  await page.reload();
+  await page.getByText('150 files', { exact: true }).waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await page.getByText(/^Interrupted/).count(), 0);
+});
+
 test('where sockets are not let through, volumes travel as requests', async (t) => {
   const line = await SlowLine.start(t, () => service.url);
   line.refusesSockets = true;

@@ -70,7 +70,7 @@ export interface Calls {
   remove(fileId: string): void;
   info(fileId: string): FileInfo;
   readText(fileId: string, most: number): string;
-  remember(note: UploadNote): void;
+  remember(notes: UploadNote[]): void;
   remembered(): UploadNote[];
   upload(note: UploadNote, file: File): { fileId: string };
   /** Cancels what the service holds of an upload that is not running. */

@@ -149,8 +149,12 @@ export async function upload(username: string, chosen: Chosen[], dirId: number |
     const note = { id, username, name, size, lastModified, fileName, dirId, ...(handle && { handle }) };
     return uploadOf(note, file);
   });
+  // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.
+  await call(
+    'remember',
+    added.map(({ note }) => note!),
+  );
   add(added.reverse());
-  for (const { note } of added) await call('remember', note!);
 }
 
 export function pause(transfer: Transfer): void {

@@ -59,7 +59,10 @@ export const kept = {
     const all = (await database()).transaction('uploads').objectStore('uploads').getAll();
     return finished(all as IDBRequest<UploadNote[]>);
   },
-  keepNote: (note: UploadNote) => write('uploads', (objects) => objects.put(note, note.id)),
+  keepNotes: (notes: UploadNote[]) =>
+    write('uploads', (objects) => {
+      for (const note of notes) objects.put(note, note.id);
+    }),
   forgetNote: (id: string) => write('uploads', (objects) => objects.delete(id)),
 };
 

@@ -45,7 +45,7 @@ const handlers: Handlers = {
   remove: (fileId) => cabinet.remove(fileId),
   info: (fileId) => cabinet.info(fileId),
   readText: (fileId, most) => cabinet.readText(fileId, most),
-  remember: (note) => kept.keepNote(note),
+  remember: (notes) => kept.keepNotes(notes),
   async remembered() {
     const { username } = signedIn.szafa;
     return (await kept.notes()).filter((note) => note.username === username);

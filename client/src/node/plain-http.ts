@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { readHead } from '@szafa/protocol';
 import type { TransportRequest, TransportResponse } from '../api/transport.ts';
 import { NetworkError, TooLongError } from '../errors.ts';
 
@@ -184,19 +185,9 @@ function requestHead(url: URL, { method, headers }: TransportRequest, length: nu
 }
 
 function parseHead(text: string): Head {
-  const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: |\r|$)/.exec(text)?.[1]);
-  const headers = new Map<string, string>();
-  for (let end = text.indexOf('\r\n'); end >= 0; ) {
-    const start = end + 2;
-    end = text.indexOf('\r\n', start);
-    const line = text.slice(start, end < 0 ? undefined : end);
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).toLowerCase();
-    if (colon < 1 || headers.has(name)) throw new OtherAnswer(`an odd head: ${line}`);
-    headers.set(name, line.slice(colon + 1).trim());
-  }
-  const length = headers.get('content-length') ?? '';
-  const plain = !headers.has('transfer-encoding') && !headers.has('content-encoding');
-  if (!plain || Number.isNaN(status) || !/^\d{1,15}$/.test(length)) throw new OtherAnswer(text.slice(0, 80));
-  return { status, length: Number(length), header: (name) => headers.get(name.toLowerCase()) };
+  const { first = '', headers, length } = readHead(text) ?? {};
+  const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: |$)/.exec(first)?.[1]);
+  const plain = headers !== undefined && !headers.has('content-encoding');
+  if (!plain || Number.isNaN(status) || length === undefined) throw new OtherAnswer(text.slice(0, 80));
+  return { status, length, header: (name) => headers.get(name.toLowerCase()) };
 }

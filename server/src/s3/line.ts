@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { readHead } from '@szafa/protocol';
 import { type Body, deposit, type Sink } from '../volumes/body.ts';
 
 /** The first bytes of an answer, and those after a pause, come in here. */
@@ -214,20 +215,9 @@ class Line implements OpenBody {
 }
 
 function parseHead(text: string, expected: number): { length: number; keepAlive: boolean } {
-  const [first = '', ...lines] = text.split('\r\n');
-  const headers = new Map<string, string>();
-  for (const line of lines) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).toLowerCase();
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || headers.has(name)) {
-      throw new OtherAnswer('an odd head');
-    }
-    headers.set(name, line.slice(colon + 1).trim());
-  }
+  const { first = '', headers, length } = readHead(text) ?? {};
   const status = Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1]);
-  const length = headers.get('content-length') ?? '';
-  const plain = !headers.has('transfer-encoding') && !headers.has('content-encoding');
-  if (status !== expected || !plain || !/^\d{1,15}$/.test(length)) throw new OtherAnswer(`answer ${status}`);
-  const keepAlive = !/\bclose\b/i.test(headers.get('connection') ?? '');
-  return { length: Number(length), keepAlive };
+  const plain = headers !== undefined && !headers.has('content-encoding');
+  if (status !== expected || !plain || length === undefined) throw new OtherAnswer(`answer ${status}`);
+  return { length, keepAlive: !/\bclose\b/i.test(headers.get('connection') ?? '') };
 }

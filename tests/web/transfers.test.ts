@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { Service, useService } from '../harness/index.ts';
-import { choose, download, drop, register, row, shoot, spooled, upload, useChromium } from './browser.ts';
+import {
+  choose,
+  download,
+  drop,
+  register,
+  row,
+  shoot,
+  signIn,
+  spooled,
+  upload,
+  useChromium,
+} from './browser.ts';
 import { SlowLine } from './slow-line.ts';
 
 const service = useService();
@@ -81,6 +93,41 @@ for (const way of ['chosen again', 'known by its handle'] as const) {
     assert.ok(content.equals(await download(page, 'long.bin')), 'the same bytes');
   });
 }
+
+test('signing out asks first while something is unfinished, and says that it is lost', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url);
+  const username = await register(page);
+  line.bytesPerSecond = MIB;
+  const path = await browser.file('unfinished.bin', randomBytes(17 * MIB));
+  await page.locator('input[data-test=files]').setInputFiles([path]);
+  await page.getByText(/^Sending · /).waitFor();
+  const askToLeave = async (tab: Page) => {
+    await tab.getByRole('button', { name: /^Account: / }).click();
+    await tab.getByRole('menuitem', { name: 'Sign out' }).click();
+    await tab.getByRole('heading', { name: 'Sign out now?' }).waitFor();
+  };
+  // Another tab would break it off as well.
+  const other = await page.context().newPage();
+  await other.goto(line.url);
+  await askToLeave(other);
+  await other.getByText('1 upload will be broken off').waitFor();
+  await other.close();
+
+  await askToLeave(page);
+  await page.getByRole('dialog').getByText('unfinished.bin').waitFor();
+  await page.getByText('an unfinished upload begins from its start').waitFor();
+  await shoot(page, 'sign-out');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText(/^Sending · /).waitFor();
+  await askToLeave(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await signIn(page, username);
+  await page.getByText('Nothing here yet').waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await page.getByText(/^Interrupted/).count(), 0);
+});
 
 test('of many small files none is remembered as unfinished', async () => {
   const { page } = await browser.visit(service.url);

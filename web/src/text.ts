@@ -143,6 +143,19 @@ export const text = {
     failed: (count: number, all: number, why: string) => `${share(count, all)} could not be copied. ${why}`,
   },
 
+  leave: {
+    title: 'Sign out now?',
+    body: (uploads: number, downloads: number) => {
+      const counts = [
+        uploads > 0 && plural(uploads, 'upload', 'uploads'),
+        downloads > 0 && plural(downloads, 'download', 'downloads'),
+      ];
+      const stopped = `${counts.filter(Boolean).join(' and ')} will be broken off.`;
+      if (uploads === 0) return stopped;
+      return `${stopped} Signing out removes all that this browser keeps, so after the next sign-in an unfinished upload begins from its start.`;
+    },
+  },
+
   preview: {
     none: 'There is no preview for this kind of file.',
     cut: 'Only the beginning is shown. Download the file to see all of it.',

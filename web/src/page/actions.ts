@@ -1,19 +1,21 @@
 /** What a person does with files and directories. */
 import { signal } from '@preact/signals';
+import { displayName } from '@szafa/client';
 import type { Item } from '../bridge.ts';
 import { explain, text } from '../text.ts';
 import { call, faultOf } from './core.ts';
 import { tell, tellFault, tellOngoing } from './notices.ts';
 import type { Batch } from './pick.ts';
-import { account } from './session.ts';
+import { account, leave } from './session.ts';
 import { changed, selected, targetDir } from './shelf.ts';
-import { type Chosen, upload } from './transfers.ts';
+import { active, type Chosen, upload } from './transfers.ts';
 
 type Dialog =
   | { kind: 'remove' | 'move' | 'copy'; items: Item[] }
   | { kind: 'make-dir' }
   | { kind: 'remove-dir'; dirId: number; name: string; count: number }
   | { kind: 'preview'; item: Item }
+  | { kind: 'leave'; uploads: string[]; downloads: string[] }
   | { kind: 'about' };
 
 export const dialog = signal<Dialog | null>(null);
@@ -87,6 +89,14 @@ export async function removeDir(dirId: number): Promise<void> {
     tellFault(error);
   }
   await changed();
+}
+
+/** Signs out, after a question where something would be lost: uploads of any tab, downloads of this one. */
+export async function askToLeave(): Promise<void> {
+  const uploads = (await call('remembered')).map(({ name }) => displayName(name));
+  const downloads = active.value.filter(({ kind }) => kind === 'download').map(({ name }) => name);
+  if (uploads.length + downloads.length > 0) dialog.value = { kind: 'leave', uploads, downloads };
+  else await leave();
 }
 
 /** A folder becomes a directory where its name fits one; otherwise the folder stays part of the names. */

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { dialog } from '../page/actions.ts';
-import { account, leave } from '../page/session.ts';
+import { askToLeave, dialog } from '../page/actions.ts';
+import { tellFault } from '../page/notices.ts';
+import { account } from '../page/session.ts';
 import { filter } from '../page/shelf.ts';
 import { text } from '../text.ts';
 import { IconButton, Menu } from './controls.tsx';
@@ -81,7 +82,7 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
                 dialog.value = { kind: 'about' };
               },
             },
-            { icon: 'leave', label: text.bar.signOut, act: () => void leave() },
+            { icon: 'leave', label: text.bar.signOut, act: () => void askToLeave().catch(tellFault) },
           ]}
         />
       )}

@@ -10,6 +10,7 @@ import {
   removeFiles,
 } from '../page/actions.ts';
 import { faultOf } from '../page/core.ts';
+import { leave } from '../page/session.ts';
 import { dirs, go } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
 import { Modal } from './controls.tsx';
@@ -188,6 +189,16 @@ export function Dialogs() {
           names={[now.name]}
           act={text.places.removeDo}
           onAct={() => void removeDir(now.dirId)}
+        />
+      );
+    case 'leave':
+      return (
+        <Confirm
+          title={text.leave.title}
+          body={text.leave.body(now.uploads.length, now.downloads.length)}
+          names={[...now.uploads, ...now.downloads]}
+          act={text.bar.signOut}
+          onAct={() => void leave()}
         />
       );
     case 'move':

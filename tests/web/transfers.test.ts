@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { Service, useService } from '../harness/index.ts';
+import { Service, send, useService } from '../harness/index.ts';
 import {
   choose,
   download,
@@ -25,8 +25,8 @@ const MIB = 1024 * 1024;
 const volumesTaken = ({ log }: Service) =>
   log.match(/"route":"[^"]*\/chunk\/[^"]*","status":200/g)?.length ?? 0;
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition(); waited += 50) {
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waited = 0; !(await condition()); waited += 50) {
     assert.ok(waited < 60_000, 'it did not come to that');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -128,6 +128,73 @@ test('signing out asks first while something is unfinished, and says that it is 
   await page.waitForLoadState('networkidle');
   assert.equal(await page.getByText(/^Interrupted/).count(), 0);
 });
+
+/** What the browser keeps, by store. */
+function keptIn(page: Page): Promise<Record<string, unknown[]>> {
+  return page.evaluate(async () => {
+    const finished = <T>(request: IDBRequest<T>) =>
+      new Promise<T>((resolve) => {
+        request.onsuccess = () => resolve(request.result);
+      });
+    const database = await finished(indexedDB.open('szafa'));
+    const found: Record<string, unknown[]> = {};
+    for (const name of database.objectStoreNames) {
+      found[name] = await finished(database.transaction(name).objectStore(name).getAll());
+    }
+    database.close();
+    return found;
+  });
+}
+
+for (const next of ['the same account', 'another account'] as const) {
+  test(`a session that the service ends, then ${next} signs in`, async (t) => {
+    const line = await SlowLine.start(t, () => service.url);
+    const { page } = await browser.visit(line.url);
+    const username = await register(page);
+    const other = await page.context().newPage();
+    await other.goto(line.url);
+    await other.getByRole('heading', { name: 'All files' }).waitFor();
+    const before = volumesTaken(service);
+    const sent = () => volumesTaken(service) - before;
+    const content = randomBytes(17 * MIB);
+    const path = await browser.file('outlived.bin', content);
+    line.bytesPerSecond = MIB;
+    await page.locator('input[data-test=files]').setInputFiles([path]);
+    await until(() => sent() >= 1);
+    const [session] = (await keptIn(page))['session'] as { token: string }[];
+    const goodbye = await send(service.url, {
+      method: 'POST',
+      path: '/api/auth/logout',
+      token: session!.token,
+    });
+    assert.equal(goodbye.status, 200);
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    for (const tab of [page, other]) await tab.getByText('the session has ended').waitFor();
+    await until(async () => (await spooled(page)).length === 0);
+    const already = sent();
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    const left = await keptIn(page);
+    assert.deepEqual(left['session'], [{ username }], 'neither token nor key');
+    assert.deepEqual(
+      ['rings', 'journal', 'uploads'].map((name) => left[name]?.length),
+      [1, 1, 1],
+    );
+
+    if (next === 'another account') {
+      await register(page);
+      const { rings, journal, uploads } = await keptIn(page);
+      assert.deepEqual({ rings, journal, uploads }, { rings: [], journal: [], uploads: [] });
+      return;
+    }
+    await signIn(page, username);
+    await page.getByText(/^Interrupted/).waitFor();
+    await page.locator('input[data-test=rejoin]').setInputFiles([path]);
+    await row(page, 'outlived.bin').waitFor();
+    assert.ok(sent() - already < 3, `${already} of 3 volumes before, ${sent()} in all`);
+    assert.ok(content.equals(await download(page, 'outlived.bin')), 'the same bytes');
+    await row(other, 'outlived.bin').waitFor();
+  });
+}
 
 test('of many small files none is remembered as unfinished', async () => {
   const { page } = await browser.visit(service.url);

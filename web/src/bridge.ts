@@ -59,8 +59,10 @@ export interface FileInfo {
 export interface Calls {
   enter(how: 'register' | 'login', username: string, password: string): Account;
   restore(): Account | null;
-  /** `tellService` is false when it knows: another tab has told it, or it ended the session itself. */
+  /** Forgets everything. `tellService` is false when another tab has told it. */
   leave(tellService: boolean): void;
+  /** The service has ended the session: uploads of this account can go on after the next sign-in. */
+  expire(): void;
   list(): Listing;
   makeDir(name: string): number;
   ensureDir(name: string): number;
@@ -128,5 +130,5 @@ export type FromWorker =
   | { reachable: boolean };
 
 /** Between tabs of one origin. */
-export type TabNews = 'signed-in' | 'signed-out' | 'changed';
+export type TabNews = 'signed-in' | 'signed-out' | 'expired' | 'changed';
 export const TAB_CHANNEL = 'szafa';

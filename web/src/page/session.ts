@@ -14,7 +14,8 @@ export const startFault = signal<Fault | null>(null);
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
   if (news === 'signed-in' && phase.value === 'out') void start();
-  if (news === 'signed-out' && phase.value === 'in') void forget(false, text.state.elsewhere);
+  if (news === 'signed-out' && phase.value === 'in') void forget(call('leave', false), text.state.elsewhere);
+  if (news === 'expired' && phase.value === 'in') void forget(call('expire'), text.state.expired);
 });
 
 globalThis.addEventListener('online', () => {
@@ -49,22 +50,22 @@ export async function enter(how: 'register' | 'login', username: string, passwor
   begin(who);
 }
 
-async function forget(tellService: boolean, why?: string): Promise<void> {
+async function forget(leaving: Promise<void>, why?: string): Promise<void> {
   phase.value = 'out';
   account.value = null;
   emptyTransfers();
   emptyShelf();
-  await call('leave', tellService);
+  await leaving;
   if (why) tell(why);
 }
 
 export async function leave(): Promise<void> {
-  await forget(true);
+  await forget(call('leave', true));
   toTabs('signed-out');
 }
 
 /** A token that the service no longer knows ends the session here, whichever call found it out. */
 export function onFault({ status }: Fault): void {
   if (status !== 401 || phase.value !== 'in') return;
-  void forget(false, text.state.expired).then(() => toTabs('signed-out'));
+  void forget(call('expire'), text.state.expired).then(() => toTabs('expired'));
 }

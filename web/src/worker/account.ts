@@ -44,7 +44,7 @@ export class SignedIn {
 
   async restore(): Promise<Account | null> {
     const session = await kept.session();
-    if (!session) return null;
+    if (!session || !('kek' in session)) return null;
     const { username, token } = session;
     const szafa = await Szafa.open(this.#options, {
       username,
@@ -55,11 +55,17 @@ export class SignedIn {
       await szafa.api.me();
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error;
-      await kept.forgetAll();
+      await kept.endSession(token);
       return null;
     }
     this.#szafa = szafa;
     return { username };
+  }
+
+  async expire(): Promise<void> {
+    const token = this.#szafa?.token;
+    this.#szafa = undefined;
+    if (token) await kept.endSession(token);
   }
 
   async leave(tellService: boolean): Promise<void> {

@@ -8,6 +8,11 @@ export interface KeptSession {
   kek: CryptoKey;
 }
 
+/** Whose the rings and journals are that are still here. */
+interface EndedSession {
+  username: string;
+}
+
 const STORES = ['session', 'rings', 'journal', 'uploads'] as const;
 type Store = (typeof STORES)[number];
 
@@ -47,8 +52,20 @@ async function write(store: Store, change: (objects: IDBObjectStore) => void): P
 }
 
 export const kept = {
-  session: () => read<KeptSession>('session', 'current'),
+  session: () => read<KeptSession | EndedSession>('session', 'current'),
   keepSession: (session: KeptSession) => write('session', (objects) => objects.put(session, 'current')),
+
+  /** Token and key go. The rest waits for the same account: it is sealed, but for the names of unfinished uploads. */
+  endSession: (token: string) =>
+    write('session', (objects) => {
+      const found = objects.get('current') as IDBRequest<KeptSession | undefined>;
+      found.onsuccess = () => {
+        // Another tab may have signed in again meanwhile.
+        if (found.result?.token !== token) return;
+        const ended: EndedSession = { username: found.result.username };
+        objects.put(ended, 'current');
+      };
+    }),
 
   /** Token, key, rings, journals and names of unfinished uploads. */
   async forgetAll(): Promise<void> {

@@ -36,6 +36,11 @@ const handlers: Handlers = {
     cabinet.clear();
     await signedIn.leave(tellService);
   },
+  async expire() {
+    transfers.stopAll();
+    cabinet.clear();
+    await signedIn.expire();
+  },
   list: () => cabinet.list(),
   makeDir: (name) => cabinet.makeDir(name),
   ensureDir: (name) => cabinet.ensureDir(name),

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Worker } from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 
 /** What travels between the processes of a cluster; Node does not document it, a test holds the pinned version to it. */
 interface ClusterMessage {
@@ -46,8 +46,17 @@ export function recoverConnections(worker: Worker): void {
     }
     given.clear();
   };
+  // A connection on its way keeps Node from ever saying that the channel is gone, and with that the dead one in its list.
+  const sayGone = () => {
+    if (!cluster.workers?.[worker.id]) return;
+    if (child.connected) setImmediate(sayGone);
+    else child.emit('disconnect');
+  };
   worker.once('listening', () => listening.add(worker));
-  // A connection on its way keeps `disconnect` from ever coming; without one it may come after `exit`.
-  worker.once('exit', giveBack);
+  // Mostly the channel ends first; the process does when it dies while Node looks after another one that died.
+  worker.once('exit', () => {
+    giveBack();
+    sayGone();
+  });
   worker.once('disconnect', giveBack);
 }

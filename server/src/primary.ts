@@ -158,7 +158,7 @@ class Workers {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    // One that was killed with a connection on its way to it is listed for ever, and has said long ago that it is gone.
+    // One that has just died is listed until its channel is gone too, and says no second time that it ended.
     const workers = (Object.values(cluster.workers ?? {}) as Worker[]).filter((worker) => !worker.isDead());
     await Promise.all(
       workers.map(

@@ -17,8 +17,9 @@ import {
   type User,
   upload,
 } from '../harness/index.ts';
-import { killWorker, openFilesOf, servingWorker, workersAnswer } from './processes.ts';
+import { killWorker, openFilesOf, servingWorker, workersAnswer, workersOf } from './processes.ts';
 import { SlowClient } from './slow-client.ts';
+import { Tracer } from './strace.ts';
 
 const MIB = 1024 * 1024;
 const service = new Service({ env: { SZ_SHUTDOWN_GRACE: '10' } });
@@ -154,6 +155,33 @@ test('a worker that dies takes only its own connections along, and is replaced',
   assert.equal((await workersAnswer(service, 2)).includes(victim!), false);
   await putAll(user, transferId, file);
   assertOk(await complete(user, transferId));
+});
+
+test('workers killed together, a connection on its way to one of them: it is served, and a stop waits for nobody', async () => {
+  await service.restart({ env: { SZ_SHUTDOWN_GRACE: '10', SZ_WORKERS: '3' } });
+  await workersAnswer(service, 3);
+  const [first, second] = workersOf(service);
+  // It takes no connection any more, and does not say so.
+  process.kill(second!, 'SIGSTOP');
+  const clients = await Promise.all(Array.from({ length: 9 }, () => SlowClient.connect(service)));
+  await sleep(200);
+  // While the primary looks after the first, the second dies: it sees the end of the process before that of the channel.
+  const tracer = await Tracer.attach([service.pid!], { calls: 'wait4', fault: 'delay_enter=500000' });
+  killWorker(first!);
+  await sleep(100);
+  killWorker(second!);
+  await sleep(1500);
+  await tracer[Symbol.asyncDispose]();
+  await workersAnswer(service, 3);
+  const waiting = clients.filter((client) => !client.closed);
+  for (const client of waiting) client.head('GET', '/healthz', user.token);
+  for (const client of waiting) assert.equal((await client.answer(3000)).status, 200);
+  for (const client of clients) client.destroy();
+  const startedAt = Date.now();
+  await service.terminate();
+  const took = Date.now() - startedAt;
+  assert.ok(took < 3000, `${took} ms`);
+  await service.restart({ env: { SZ_SHUTDOWN_GRACE: '1' } });
 });
 
 test('descriptors are closed when a client goes away, also with requests in the queue', async () => {

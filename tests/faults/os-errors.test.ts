@@ -13,13 +13,14 @@ import {
   complete,
   listFiles,
   makeFile,
+  newTransferId,
   putAll,
+  putFile,
   putVolume,
   readVolume,
   received,
   register,
   Service,
-  send,
   type User,
   upload,
 } from '../harness/index.ts';
@@ -89,26 +90,39 @@ for (const [calls, error] of [
   });
 }
 
-test('PUT over a volume that is there, with an I/O error: the old bytes stay', async () => {
+test('PUT over a volume that is there, with an I/O error: 409, the old bytes stay', async () => {
   const file = makeFile(SIZES);
   const transferId = await begin(user, file);
   await putAll(user, transferId, file);
   for (const calls of ['pwrite64', 'fdatasync', 'rename']) {
     const answer = await during(failing(calls, 'EIO'), () =>
-      send(service.url, {
-        method: 'PUT',
-        path: pathOf('writeVolume', { transfer_id: transferId, idx: 1 }),
-        token: user.token,
-        body: file.volumes[0]!,
-      }),
+      putVolume(user, transferId, 1, file.volumes[0]!),
     );
-    assertError(answer, 409, 500);
+    assertError(answer, 409);
   }
+  assert.match(service.log, /EIO/, 'whoever runs the service is told why');
   await assertNoLeftovers(service);
   const done = await complete(user, transferId);
   assertOk(done);
   await assertReadable(user, String(done.json['file_id']), file);
 });
+
+for (const [name, injection, status] of [
+  ['its volume', failing('pwrite64', 'EIO'), 409],
+  ['its volume, full disk', failing('pwrite64', 'ENOSPC'), 507],
+  ['the commit of the database', inLog('EIO'), 409],
+] as const) {
+  test(`a file in one request with an OS failure at ${name}: ${status}, and repeating it works`, async () => {
+    const file = makeFile([70_000]);
+    const transferId = newTransferId();
+    const before = (await listFiles(user)).length;
+    assertError(await during(injection, () => putFile(user, transferId, file)), status);
+    const done = await putFile(user, transferId, file);
+    assertOk(done);
+    assert.equal((await listFiles(user)).length, before + 1);
+    await assertReadable(user, String(done.json['file_id']), file);
+  });
+}
 
 for (const [name, injection] of [
   ['mkdir', failing('mkdir', 'ENOSPC')],

@@ -1,6 +1,13 @@
 import { checkFile, checkInit, type InitBody, type Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { badDirectory, isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../errors.ts';
+import {
+  badDirectory,
+  isNoSpace,
+  isOsError,
+  ServiceError,
+  unknownTransfer,
+  VolumeRejected,
+} from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { type Creation, fileOf, type TransferRow, transferOf } from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
@@ -103,6 +110,8 @@ export class Transfers {
     );
     try {
       await this.arrivals.take(transfer.file_id, volume, body);
+    } catch (error) {
+      notTaken(error);
     } finally {
       clearInterval(alive);
     }
@@ -134,13 +143,13 @@ export class Transfers {
       await this.#volumes.putFile(manifestOf(record, file.volumes), volume, body);
     } catch (error) {
       await giveUp();
-      throw error;
+      notTaken(error);
     }
     if (performance.now() - since > UNNAMED_MS)
       throw new ServiceError(409, 'the volume took too long to come in');
     const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
     // Where this fails the record may be there all the same, so the volume stays; without one the sweeper takes it.
-    const result = await this.#metadata.transfers.createDone(file, ids, quota);
+    const result = await this.#metadata.transfers.createDone(file, ids, quota).catch(notTaken);
     if (result === 'created') return fileId;
     await giveUp();
     if (result === 'taken') {
@@ -208,6 +217,12 @@ function refuse(why: Creation): never {
 
 function unlessOsError(error: unknown): void {
   if (!isOsError(error)) throw error;
+}
+
+/** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
+function notTaken(cause: unknown): never {
+  if (!isOsError(cause) || isNoSpace(cause)) throw cause;
+  throw new ServiceError(409, 'the volume could not be stored; it may be sent again', { cause });
 }
 
 /** "409 {error, status: failed} on an OS failure" */

@@ -281,6 +281,36 @@ test('a download is written to a file that the person names, where the browser c
   assert.deepEqual(digest, [...createHash('sha256').update(content).digest()]);
 });
 
+for (const how of ['ignores', 'shows', 'breaks off'] as const) {
+  test(`a download that the browser ${how} ends with an error`, async () => {
+    const { page, context } = await browser.visit(service.url, { acceptDownloads: how !== 'breaks off' });
+    await register(page);
+    await upload(page, await browser.file('refused.bin', randomBytes(9 * MIB)));
+    await page.getByRole('button', { name: 'Clear finished' }).click();
+    let pings = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/local/ping')) pings++;
+    });
+    await page.clock.install();
+    if (how !== 'breaks off') {
+      // Then the service is asked, which has no such address.
+      await page.evaluate(async () => (await navigator.serviceWorker.ready).unregister());
+    }
+    if (how === 'ignores') await context.route('**/local/*', (route) => route.fulfill({ status: 204 }));
+    await choose(page, 'refused.bin', 'Download');
+    if (how === 'ignores') {
+      await page.getByText(/^Waiting/).waitFor();
+      await page.clock.runFor(31_000);
+      assert.equal(pings, 3);
+    }
+    await page.getByText('The browser refused this download or broke it off.').waitFor();
+    await page.getByRole('button', { name: 'Try refused.bin again' }).waitFor();
+    pings = 0;
+    await page.clock.runFor(25_000);
+    assert.equal(pings, 0, 'nothing keeps the service worker awake');
+  });
+}
+
 test('a failed upload says why and can be tried again', async () => {
   const { page } = await browser.visit(service.url);
   await register(page);

@@ -251,6 +251,7 @@ const CODES: Record<string, string> = {
   'file-changed': 'The file changed while it was being uploaded.',
   'too-long': 'The service answered more than it should.',
   stopped: 'Stopped.',
+  refused: 'The browser refused this download or broke it off.',
 };
 
 /** What a person reads about a failure; `here` is what a status means where it came up. */

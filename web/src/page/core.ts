@@ -3,8 +3,8 @@ import type { CallName, Calls, Fault, FromWorker, Progress, ToWorker } from '../
 import { scriptPolicy } from '../scripts.ts';
 import workerUrl from '../worker/main.ts?worker&url';
 
-/** A call of the worker that failed; `fault` says how, text.ts what to tell. */
-class CoreError extends Error {
+/** A call that failed; `fault` says how, text.ts what to tell. */
+export class CoreError extends Error {
   override name = 'CoreError';
   readonly fault: Fault;
 

@@ -1,6 +1,6 @@
 /** Addresses under which the browser itself can read a file: for downloads, images, sound, film. */
 import type { LocalRequest } from '../bridge.ts';
-import { callWith, scriptUrl } from './core.ts';
+import { CoreError, call, callWith, scriptUrl } from './core.ts';
 
 interface Question {
   local: string;
@@ -10,11 +10,14 @@ interface Offer {
   fileId: string;
   /** The id of a download; previews have none. */
   transfer: string | undefined;
+  asked(): void;
   settled(error?: unknown): void;
 }
 
 const offers = new Map<string, Offer>();
 const PING_MS = 10_000;
+/** The service worker asks at once, unless it has to be started first. */
+const ASKED_MS = 30_000;
 let ready: Promise<boolean> | undefined;
 
 /** Whether the browser runs our service worker. */
@@ -34,6 +37,7 @@ async function register(): Promise<boolean> {
       port.postMessage(null);
       return;
     }
+    offer.asked();
     const id = offer.transfer ?? crypto.randomUUID();
     callWith(port, 'serve', id, offer.fileId, data.request).then(
       () => offer.settled(),
@@ -60,7 +64,7 @@ async function register(): Promise<boolean> {
 export function offerPreview(fileId: string): { url: string; close(): void } {
   const id = crypto.randomUUID();
   // A film stops reading whenever it has enough; that is no failure.
-  offers.set(id, { fileId, transfer: undefined, settled: () => {} });
+  offers.set(id, { fileId, transfer: undefined, asked: () => {}, settled: () => {} });
   return { url: `/local/${id}`, close: () => offers.delete(id) };
 }
 
@@ -69,15 +73,31 @@ export async function saveByBrowser(transfer: string, fileId: string): Promise<v
   const frame = document.createElement('iframe');
   // Nothing else keeps a service worker awake while a stream of it is read slowly.
   const awake = setInterval(() => void fetch('/local/ping'), PING_MS);
+  let unasked: ReturnType<typeof setTimeout> | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
-      offers.set(transfer, { fileId, transfer, settled: (error) => (error ? reject(error) : resolve()) });
+      const refused = () => {
+        reject(new CoreError({ code: 'refused', message: 'the browser did not begin the download' }));
+        void call('stop', transfer);
+      };
+      unasked = setTimeout(refused, ASKED_MS);
+      offers.set(transfer, {
+        fileId,
+        transfer,
+        asked: () => clearTimeout(unasked),
+        settled: (error) => (error ? reject(error) : resolve()),
+      });
+      // A frame loads what is shown in it, such as an error; what is downloaded never loads.
+      frame.onload = () => {
+        if (frame.contentDocument?.URL !== 'about:blank') refused();
+      };
       frame.hidden = true;
       frame.src = `/local/${transfer}?save`;
       document.body.append(frame);
     });
   } finally {
     clearInterval(awake);
+    clearTimeout(unasked);
     offers.delete(transfer);
     // The browser has taken the download over by now.
     setTimeout(() => frame.remove(), 1_000);

@@ -5,7 +5,7 @@ import type { CallName, Calls, Fault, FromWorker, ToWorker } from '../bridge.ts'
 import { SignedIn } from './account.ts';
 import { Cabinet } from './cabinet.ts';
 import { kept } from './database.ts';
-import { serveFile } from './outlet.ts';
+import { RefusedError, serveFile } from './outlet.ts';
 import { Spool } from './spool.ts';
 import { StoppedError, Transfers } from './transfers.ts';
 
@@ -77,7 +77,7 @@ function faultOf(error: unknown): Fault {
     return { code, message, status, ...(retryAfter !== undefined && { retryAfter }) };
   }
   if (error instanceof TamperedError) return { code: error.code, message: error.message, stage: error.stage };
-  if (error instanceof SzafaError || error instanceof StoppedError)
+  if (error instanceof SzafaError || error instanceof StoppedError || error instanceof RefusedError)
     return { code: error.code, message: error.message };
   if (error instanceof RuleError) return { code: 'rule', message: error.message };
   const { name, message } = error as Error;

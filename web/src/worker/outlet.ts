@@ -8,6 +8,12 @@ import { shownType } from './types.ts';
 /** Content from a person's file under our address: it gets no powers here, whatever it is. */
 const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
+/** The browser stopped reading: it refused a download, or the person broke it off there. */
+export class RefusedError extends Error {
+  override name = 'RefusedError';
+  readonly code = 'refused';
+}
+
 type Parts = AsyncGenerator<Uint8Array<ArrayBuffer>, void>;
 
 function headersOf(remote: RemoteFile, attachment: boolean): Record<string, string> {
@@ -104,7 +110,7 @@ export async function serveFile(
 
   port.onmessage = ({ data }) => {
     if (data === 'pull') void next();
-    else cancelled.abort(new DOMException('the browser stopped reading', 'AbortError'));
+    else cancelled.abort(new RefusedError('the browser stopped reading'));
   };
   cancelled.signal.addEventListener('abort', () => ended.reject(cancelled.signal.reason), { once: true });
   say({ head });

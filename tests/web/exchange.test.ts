@@ -7,6 +7,7 @@ import { build } from 'vite';
 import { Device } from '../cross/device.ts';
 import { freshName, useService } from '../harness/index.ts';
 import {
+  choose,
   download,
   open,
   PASSWORD,
@@ -32,6 +33,9 @@ test('what the command seals the page opens, and the other way round', async () 
     const [fromCommand, fromPage] = [randomBytes(9_000_000), randomBytes(18_000_003)];
     await writeFile(device.path('from the command.bin'), fromCommand);
     await device.ok(['mkdir', 'Shared żółw']);
+    await device.ok(['mkdir', '--plain-names', 'For all to see']);
+    await writeFile(device.path('plain.txt'), 'plain');
+    await device.ok(['put', '--plain-names', device.path('plain.txt')]);
     await device.ok(['put', device.path('from the command.bin')]);
 
     const { page } = await browser.visit(service.url);
@@ -41,6 +45,16 @@ test('what the command seals the page opens, and the other way round', async () 
     await signIn(page, username);
     await row(page, 'from the command.bin').waitFor();
     assert.ok(fromCommand.equals(await download(page, 'from the command.bin')), 'page opens the command’s');
+    assert.equal(await row(page, 'plain.txt').getByText('Plain name').count(), 1);
+    assert.equal(await row(page, 'from the command.bin').getByText('Plain name').count(), 0);
+    const places = page.getByRole('navigation');
+    assert.equal(await places.getByText('Plain name').count(), 1);
+    await places.getByRole('button', { name: /^For all to see Plain name/ }).waitFor();
+    await shoot(page, 'plain-names');
+    await choose(page, 'plain.txt', 'Move');
+    await page.getByRole('radio', { name: 'For all to see Plain name' }).waitFor();
+    await page.getByRole('radio', { name: 'Shared żółw', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await open(page, 'Shared żółw');
     await upload(page, await browser.file('from the page.bin', fromPage));
     assert.deepEqual(await spooled(page), [], 'nothing of an upload stays behind');

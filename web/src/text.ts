@@ -65,6 +65,7 @@ export const text = {
     makeName: 'Name of the directory',
     makeDo: 'Create',
     taken: 'That is taken already.',
+    unverifiedHint: 'Made by another program: its name is not sealed and could have been changed.',
     remove: (name: string) => `Delete the directory ${name}`,
     removeTitle: 'Delete the directory?',
     removeBody: (count: number) =>

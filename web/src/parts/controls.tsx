@@ -135,6 +135,15 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
   );
 }
 
+/** Beside a name that is not sealed. */
+export function PlainName({ hint }: { hint: string }) {
+  return (
+    <span class="badge" title={hint}>
+      {text.list.unverified}
+    </span>
+  );
+}
+
 export function Spinner({ label }: { label: string }) {
   return (
     <div class="spinner" role="status">

@@ -13,7 +13,7 @@ import { faultOf } from '../page/core.ts';
 import { leave } from '../page/session.ts';
 import { dirs, go } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
-import { Modal } from './controls.tsx';
+import { Modal, PlainName } from './controls.tsx';
 import { Preview } from './preview.tsx';
 
 interface ConfirmProps {
@@ -58,7 +58,7 @@ function Confirm({ title, body, names, act, onAct }: ConfirmProps) {
 function ChooseDir({ kind, items }: { kind: 'move' | 'copy'; items: Item[] }) {
   const target = useSignal<number | null>(null);
   const words = text[kind];
-  const choices: Pick<Item, 'dirId' | 'name'>[] = [{ dirId: null, name: text.places.root }, ...dirs.value];
+  const root = { dirId: null, name: text.places.root, verified: true };
   return (
     <Modal title={words.title(items.length)} onClose={close}>
       <form
@@ -70,7 +70,7 @@ function ChooseDir({ kind, items }: { kind: 'move' | 'copy'; items: Item[] }) {
       >
         <fieldset class="choices">
           <legend class="unseen">{words.title(items.length)}</legend>
-          {choices.map(({ dirId, name }) => (
+          {[root, ...dirs.value].map(({ dirId, name, verified }) => (
             <label key={dirId} class="choice">
               <input
                 type="radio"
@@ -81,6 +81,7 @@ function ChooseDir({ kind, items }: { kind: 'move' | 'copy'; items: Item[] }) {
                 }}
               />
               <span dir="auto">{name}</span>
+              {!verified && <PlainName hint={text.places.unverifiedHint} />}
             </label>
           ))}
         </fieldset>

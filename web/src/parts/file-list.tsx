@@ -17,7 +17,7 @@ import {
   visible,
 } from '../page/shelf.ts';
 import { text } from '../text.ts';
-import { IconButton, Menu } from './controls.tsx';
+import { IconButton, Menu, PlainName } from './controls.tsx';
 import { Icon, iconOf } from './icon.tsx';
 
 const SPARE_ROWS = 6;
@@ -104,11 +104,7 @@ function Row({ item, index, top, focused, onFocus, onMenu }: RowProps) {
             {text.list.problem}
           </span>
         ) : (
-          !item.verified && (
-            <span class="badge" title={text.list.unverifiedHint}>
-              {text.list.unverified}
-            </span>
-          )
+          !item.verified && <PlainName hint={text.list.unverifiedHint} />
         )}
         {dirName !== undefined && (
           <span class="in-dir">

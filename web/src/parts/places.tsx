@@ -2,7 +2,7 @@ import { dialog } from '../page/actions.ts';
 import { bytes } from '../page/format.ts';
 import { dirs, go, items, type Place, place, quota } from '../page/shelf.ts';
 import { text } from '../text.ts';
-import { IconButton } from './controls.tsx';
+import { IconButton, PlainName } from './controls.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 interface PlaceLinkProps {
@@ -10,10 +10,11 @@ interface PlaceLinkProps {
   icon: IconName;
   name: string;
   count: number;
+  verified?: boolean;
   onGo(): void;
 }
 
-function PlaceLink({ to, icon, name, count, onGo }: PlaceLinkProps) {
+function PlaceLink({ to, icon, name, count, verified = true, onGo }: PlaceLinkProps) {
   const current = place.value === to;
   return (
     <button
@@ -28,6 +29,7 @@ function PlaceLink({ to, icon, name, count, onGo }: PlaceLinkProps) {
       <Icon name={icon} />
       <span class="place-name">
         <bdi>{name}</bdi>
+        {!verified && <PlainName hint={text.places.unverifiedHint} />}
       </span>
       <span class="place-count">{count.toLocaleString('en')}</span>
     </button>
@@ -76,9 +78,16 @@ export function Places({ onGo }: { onGo(): void }) {
             }}
           />
         </div>
-        {dirs.value.map(({ dirId, name, fileCount }) => (
+        {dirs.value.map(({ dirId, name, verified, fileCount }) => (
           <div class="place-row" key={dirId}>
-            <PlaceLink to={dirId} icon="folder" name={name} count={fileCount} onGo={onGo} />
+            <PlaceLink
+              to={dirId}
+              icon="folder"
+              name={name}
+              count={fileCount}
+              verified={verified}
+              onGo={onGo}
+            />
             <IconButton
               icon="trash"
               class="place-remove"

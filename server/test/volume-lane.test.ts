@@ -82,8 +82,8 @@ class Client {
   #text = '';
   #closed = false;
 
-  constructor() {
-    this.socket = connect(port, '127.0.0.1');
+  constructor(to = port) {
+    this.socket = connect(to, '127.0.0.1');
     this.socket.setNoDelay(true);
     this.socket.on('data', (bytes) => {
       this.#text += bytes.toString('latin1');
@@ -277,6 +277,37 @@ test('silence between two volumes closes the connection; work of the service doe
   const client = new Client();
   client.socket.write(put(Buffer.from('slow')));
   assert.match(await client.answer(), /^HTTP\/1\.1 200/);
+  assert.ok(await client.closed());
+});
+
+test('a client that never reads its answers is cut off', async () => {
+  let answers = 0;
+  handle = async () => {
+    answers++;
+    return { ...NO, body: { error: 'x'.repeat(50_000) } };
+  };
+  const client = new Client();
+  client.socket.pause();
+  for (let sent = 0; sent < 1000 && !client.socket.destroyed; sent++) {
+    client.socket.write(put(Buffer.alloc(0)));
+    // Two at once would be for the general server.
+    for (let waited = 0; answers <= sent && waited < 50; waited++) await sleep(1);
+  }
+  assert.ok(client.socket.destroyed && answers < 1000, `${answers} answers were written`);
+});
+
+test('a stop ends a connection once the body that nobody wants is through', async () => {
+  const own = createServer();
+  const stopping = new VolumeLanes(own, async () => NO, 10_000);
+  own.listen(0, '127.0.0.1');
+  await once(own, 'listening');
+  const client = new Client((own.address() as AddressInfo).port);
+  const bytes = put(Buffer.alloc(100_000));
+  client.socket.write(bytes.subarray(0, 50_000));
+  assert.match(await client.answer(), /^HTTP\/1\.1 409[\s\S]*keep-alive/);
+  stopping.close();
+  own.close();
+  client.socket.write(bytes.subarray(50_000));
   assert.ok(await client.closed());
 });
 

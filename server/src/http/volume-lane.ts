@@ -26,6 +26,8 @@ export interface Answer {
 
 /** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
 export const DRAIN_BYTES = 64 * 1024 * 1024;
+/** Whoever sends and never reads is cut off: what it does not read piles up here. */
+export const MOST_UNREAD_BYTES = 64 * 1024;
 
 export class VolumeLanes {
   readonly #server: Server;
@@ -221,7 +223,7 @@ class Lane implements Body {
       else this.#resumeAfter(wait!);
     } catch (error) {
       this.#next = this.#ownTarget();
-      this.#endBody(Promise.reject(error));
+      this.#failBody(error);
     }
     return false;
   }
@@ -233,15 +235,24 @@ class Lane implements Body {
         this.#sinkIsFull = false;
         this.socket.resume();
       },
-      (error: unknown) => this.#endBody(Promise.reject(error)),
+      (error: unknown) => this.#failBody(error),
     );
   }
 
-  #endBody(result: Promise<void> | undefined): void {
+  #endBody(room: Promise<void> | undefined): void {
+    this.#closeBody();
+    this.#poured!.resolve(room);
+  }
+
+  #failBody(error: unknown): void {
+    this.#closeBody();
+    this.#poured!.reject(error);
+  }
+
+  #closeBody(): void {
     this.#mode = 'busy';
     this.#sink = undefined;
     this.#sinkIsFull = false;
-    this.#poured?.resolve(result);
   }
 
   #readHead(count: number): boolean {
@@ -263,6 +274,7 @@ class Lane implements Body {
     this.#drained += count;
     this.#next = this.#ownTarget();
     if (this.#drained > DRAIN_BYTES) this.socket.destroy();
+    else if (this.#remaining === 0 && this.#lanes.closing) this.socket.destroySoon();
     else if (this.#remaining === 0) this.#mode = 'head';
     return true;
   }
@@ -283,6 +295,7 @@ class Lane implements Body {
       return;
     }
     this.socket.write(text);
+    if (this.socket.writableLength > MOST_UNREAD_BYTES) this.socket.destroy();
     this.#drained = 0;
     this.#mode = unread ? 'drain' : 'head';
     this.socket.resume();

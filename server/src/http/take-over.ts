@@ -10,6 +10,8 @@ export interface OpenSocket extends Socket {
   _handle: Handle | null;
   _server: Server | null;
   server: Server | null;
+  /** The answer of Node's server that is under way. */
+  _httpMessage?: object | null;
 }
 
 /** Makes the socket object that reads the connection from now on. */

@@ -9,7 +9,7 @@ import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 import type { Body, Sink } from '../volumes/body.ts';
 import { type OpenSocket, takeOver } from './take-over.ts';
 import { HEAD_BYTES, parseVolumeHead } from './volume-head.ts';
-import { BrokenOff, DRAIN_BYTES, type VolumeHandler } from './volume-lane.ts';
+import { BrokenOff, DRAIN_BYTES, MOST_UNREAD_BYTES, type VolumeHandler } from './volume-lane.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;
@@ -35,14 +35,17 @@ export class VolumeSockets {
   #closing = false;
 
   constructor(server: Server, handle: VolumeHandler, idleMs: number) {
-    server.on('upgrade', (request: IncomingMessage, socket: Socket, early: Buffer) => {
+    server.on('upgrade', (request: IncomingMessage, socket: OpenSocket, early: Buffer) => {
+      // Node listens no more.
+      socket.on('error', () => socket.destroy());
       // Not before the read that brought this has wholly ended: its end would stop the new reader.
       setImmediate(() => {
-        if (this.#closing || socket.destroyed) {
+        // An earlier request that is not answered would never be, nor know that nobody waits for it.
+        if (this.#closing || socket.destroyed || socket._httpMessage) {
           socket.destroy();
           return;
         }
-        const opened = new VolumeSocket(request, openedBy(server, socket as OpenSocket), handle, idleMs);
+        const opened = new VolumeSocket(request, openedBy(server, socket), handle, idleMs);
         this.#sockets.add(opened);
         opened.socket.once('close', () => this.#sockets.delete(opened));
         if (opened.take(early)) opened.socket.resume();
@@ -72,6 +75,8 @@ function openedBy(server: Server, socket: OpenSocket): (onBytes: OnBytes) => Soc
       return takeOver(socket, server)({ pauseOnCreate: true, onread: { buffer: memory, callback } });
     }
     socket.removeAllListeners('timeout');
+    // Not before what came along with the request has been read.
+    socket.pause();
     return socket.on('data', (bytes: Buffer) => {
       if (!onBytes(bytes)) socket.pause();
     });
@@ -186,7 +191,7 @@ class VolumeSocket {
   /** A promise where it has to wait; it never rejects. */
   #read(bytes: Buffer): Promise<void> | undefined {
     try {
-      for (let at = 0; at < bytes.length && !this.socket.writableEnded; ) {
+      for (let at = 0; at < bytes.length && this.socket.writable; ) {
         if (!this.#frame) {
           const { used, frame } = this.#heads.read(bytes.subarray(at));
           at += used;
@@ -279,7 +284,7 @@ class VolumeSocket {
     this.#frame = undefined;
     if (opcode >= OPCODES.close) {
       const payload = Buffer.concat(this.#control.splice(0));
-      if (opcode === OPCODES.ping) this.socket.write(frameOf(OPCODES.pong, payload));
+      if (opcode === OPCODES.ping) this.#write(frameOf(OPCODES.pong, payload));
       if (opcode === OPCODES.close) this.#end(payload.subarray(0, 2));
       return;
     }
@@ -314,12 +319,15 @@ class VolumeSocket {
   }
 
   #send(message: SocketMessage): void {
-    if (!this.socket.writableEnded)
-      this.socket.write(frameOf(OPCODES.text, Buffer.from(JSON.stringify(message))));
+    this.#write(frameOf(OPCODES.text, Buffer.from(JSON.stringify(message))));
+  }
+
+  #write(frame: Buffer): void {
+    if (this.socket.writable) this.socket.write(frame);
+    if (this.socket.writableLength > MOST_UNREAD_BYTES) this.socket.destroy();
   }
 
   #end(reason: Buffer): void {
-    if (!this.socket.writableEnded)
-      this.socket.end(frameOf(OPCODES.close, reason), () => this.socket.destroy());
+    if (this.socket.writable) this.socket.end(frameOf(OPCODES.close, reason), () => this.socket.destroy());
   }
 }

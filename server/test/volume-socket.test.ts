@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectSecurely } from 'node:tls';
+import { volumeSocket } from '@szafa/protocol';
+import { type VolumeHandler, VolumeLanes } from '../src/http/volume-lane.ts';
+import { isVolumeSocket, VolumeSockets } from '../src/http/volume-socket.ts';
+import type { Sink } from '../src/volumes/body.ts';
+
+const IDLE_MS = 2000;
+const HELLO =
+  `GET ${volumeSocket.path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
+  `Sec-WebSocket-Protocol: ${volumeSocket.protocol}\r\n\r\n`;
+const OK = { status: 200, reason: 'OK', body: { ok: true } };
+const pem = readFileSync(new URL('pull/tls.pem', import.meta.url));
+
+/** An uncaught error of the server is one of this process, and fails the test. */
+async function serving(
+  { handle = async () => OK, secure = false, general }: Partial<Setting>,
+  work: (connected: () => Promise<Socket>) => Promise<void>,
+): Promise<void> {
+  const upgrades = { shouldUpgradeCallback: isVolumeSocket };
+  const server = secure
+    ? (createSecureServer({ key: pem, cert: pem, ...upgrades }, general) as Server)
+    : createServer(upgrades, general);
+  const sockets = new VolumeSockets(server, handle, IDLE_MS);
+  if (!secure) new VolumeLanes(server, handle, IDLE_MS);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const clients: Socket[] = [];
+  try {
+    await work(async () => {
+      const client = secure
+        ? connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized: false })
+        : connect(port, '127.0.0.1');
+      clients.push(client);
+      await once(client, secure ? 'secureConnect' : 'connect');
+      // Cut off, where that is what is tested.
+      client.on('error', () => undefined);
+      return client;
+    });
+  } finally {
+    for (const client of clients) client.destroy();
+    sockets.close();
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+interface Setting {
+  handle: VolumeHandler;
+  secure: boolean;
+  general: RequestListener;
+}
+
+/** A frame with a mask of zeros. */
+function frame(opcode: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(8);
+  head[0] = 0x80 | opcode;
+  head[1] = 0x80 | 126;
+  head.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([head, payload]);
+}
+const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125)]);
+
+test('a client that resets the connection it has just upgraded harms nobody', async () => {
+  await serving({}, async (connected) => {
+    // As much as is read at once: the next read, before anything else happens, meets the reset.
+    const early = Buffer.concat([Buffer.from(HELLO), Buffer.alloc(64 * 1024 - HELLO.length)]);
+    for (let tries = 0; tries < 3; tries++) {
+      const client = await connected();
+      await sleep(20);
+      client.write(early);
+      client.resetAndDestroy();
+      await sleep(50);
+    }
+  });
+});
+
+test('an upgrade behind a request that is not answered yet harms nobody', async () => {
+  // Also to know that nobody waits for an answer any more.
+  const answered = Promise.withResolvers<void>();
+  const general: RequestListener = async (_request, response) => {
+    response.on('close', answered.resolve);
+    await sleep(100);
+    response.end('late');
+  };
+  await serving({ general }, async (connected) => {
+    const client = await connected();
+    client.write(`GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${HELLO}`);
+    await answered.promise;
+    await sleep(150);
+  });
+});
+
+test('a client that sends pings and never reads is cut off', async () => {
+  await serving({}, async (connected) => {
+    const client = await connected();
+    client.write(HELLO);
+    await once(client, 'data');
+    client.pause();
+    const pings = Buffer.concat(Array.from({ length: 8000 }, () => ping));
+    let sent = 0;
+    for (; sent < 64 && !client.destroyed; sent++) {
+      await new Promise((resolve) => client.write(pings, resolve));
+    }
+    assert.ok(client.destroyed, `${sent} MB of pings were taken`);
+  });
+});
+
+for (const secure of [false, true]) {
+  test(`what comes along with the request is read before what comes after it${secure ? ', by TLS' : ''}`, async () => {
+    const got: Buffer[] = [];
+    const memory = new Uint8Array(1000);
+    const sink: Sink = {
+      target: () => memory,
+      advance: (count) => {
+        got.push(Buffer.from(memory.subarray(0, count)));
+        return sleep(1);
+      },
+    };
+    const done = Promise.withResolvers<void>();
+    const handle: VolumeHandler = async (_head, body) => {
+      await sleep(100);
+      await body.pour(sink);
+      done.resolve();
+      return OK;
+    };
+    await serving({ handle, secure }, async (connected) => {
+      const client = await connected();
+      const body = Buffer.from(Array.from({ length: 40_000 }, (_, at) => at >> 8));
+      const head = 'PUT /api/transfer/abc/chunk/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 40000';
+      const first = [Buffer.from(HELLO), frame(1, Buffer.from(head)), frame(2, body.subarray(0, 10_000))];
+      client.write(Buffer.concat(first));
+      await sleep(50);
+      client.write(frame(2, body.subarray(10_000)));
+      await done.promise;
+      assert.ok(Buffer.concat(got).equals(body), 'the bytes are in another order');
+    });
+  });
+}

@@ -296,6 +296,26 @@ test('a client that never reads its answers is cut off', async () => {
   assert.ok(client.socket.destroyed && answers < 1000, `${answers} answers were written`);
 });
 
+test('a client that resets the connection while it is handed over harms nobody', async () => {
+  let lane: { socket: Socket } | undefined;
+  handle = async (_head, body) => {
+    lane = body as unknown as { socket: Socket };
+    return { ...NO, body: { error: 'x'.repeat(50_000) } };
+  };
+  const client = new Client();
+  client.socket.pause();
+  // Until an answer waits to be written: its failure is what ends the connection.
+  for (let sent = 0; sent < 1000 && !lane?.socket.writableLength; sent++) {
+    client.socket.write(put(Buffer.alloc(0)));
+    await sleep(2);
+  }
+  assert.ok(lane!.socket.writableLength > 0);
+  client.socket.write('GET /else HTTP/1.1\r\nHost: x\r\n\r\n');
+  client.socket.resetAndDestroy();
+  await sleep(50);
+  assert.ok(lane!.socket.destroyed);
+});
+
 test('a stop ends a connection once the body that nobody wants is through', async () => {
   const own = createServer();
   const stopping = new VolumeLanes(own, async () => NO, 10_000);

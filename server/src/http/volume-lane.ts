@@ -100,6 +100,7 @@ export class VolumeLanes {
 
   /** Something else came along a lane: from here on Node's server has the connection. */
   surrender(lane: Lane, bytes: Buffer): void {
+    if (lane.socket.destroyed) return;
     this.#lanes.delete(lane);
     this.#pass(takeOver(lane.socket as OpenSocket, this.#server)({}), bytes);
   }

@@ -83,3 +83,19 @@ test('a head without an end, a head and no answer, an answer cut short: no answe
     });
   }
 });
+
+test('a header never becomes two', async () => {
+  const headers: string[][] = [];
+  const listener: RequestListener = (request, response) => {
+    headers.push(Object.keys(request.headers));
+    response.end('{"username":"ann"}');
+  };
+  await serving(listener, async (api) => {
+    api.token = 't\r\nx-more: 1';
+    await assert.rejects(api.me(), { code: 'network' });
+    api.token = 't';
+    assert.equal((await api.me()).username, 'ann');
+    assert.equal(headers.length, 1, 'the first was never sent');
+    assert.ok(!headers[0]!.includes('x-more'));
+  });
+});

@@ -44,7 +44,7 @@ export class PartFile {
 
   /** False where the filesystem takes it only the usual way. */
   async #writePast(bytes: Uint8Array, position: number): Promise<boolean> {
-    this.#direct ??= openDirect(this.#path);
+    if (this.#direct === undefined) this.#direct = openDirect(this.#path);
     if (this.#direct === null) return false;
     try {
       await writeAll(this.#direct, bytes, position);

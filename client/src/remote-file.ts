@@ -128,8 +128,10 @@ export class RemoteFile {
       const sealed = await this.#fetch(idx, expected, slot.bytes, options);
       const opened = await engine.openVolume(await this.#keys(idx), sealed);
       if (!opened) throw new TamperedError('volume', `volume ${idx} was changed`);
-      if (opened.bytes.buffer !== slot.bytes.buffer) return opened;
-      return { ...opened, release: slot.release };
+      if (opened.bytes.buffer === slot.bytes.buffer) return { ...opened, release: slot.release };
+      // It came in memory of its own, as one of unknown length does.
+      slot.release();
+      return opened;
     } catch (error) {
       slot.release();
       throw error;

@@ -2,8 +2,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** An unread body is read and thrown away up to here, so that the client gets to see the answer. */
-const DRAIN_BYTES = 64 * 1024 * 1024;
+/** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
+export const DRAIN_BYTES = 64 * 1024 * 1024;
+/** Whoever sends and never reads is cut off: what it does not read piles up here. Node's own server stops reading then. */
+export const MOST_UNREAD_BYTES = 64 * 1024;
 
 interface Exchange {
   request: IncomingMessage;

@@ -17,7 +17,7 @@ export interface VolumeHead {
 
 const REQUEST_LINE = /^PUT \/api\/transfer\/([\w-]{1,64})\/(?:chunk\/([1-9][0-9]{0,5})|file) HTTP\/1\.1$/;
 /** Headers that change how a message is read; whatever has one of them goes to the general server. */
-const FRAMING = ['transfer-encoding', 'te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection'];
+const FRAMING = ['te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection'];
 
 export const HEAD_BYTES = 16 * 1024;
 

@@ -7,6 +7,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Body, deposit, type Sink } from '../volumes/body.ts';
+import { DRAIN_BYTES, MOST_UNREAD_BYTES } from './connection.ts';
 import { type OpenSocket, type SocketMaker, takeOver } from './take-over.ts';
 import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './volume-head.ts';
 
@@ -23,11 +24,6 @@ export interface Answer {
   reason: string;
   body: object;
 }
-
-/** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
-export const DRAIN_BYTES = 64 * 1024 * 1024;
-/** Whoever sends and never reads is cut off: what it does not read piles up here. */
-export const MOST_UNREAD_BYTES = 64 * 1024;
 
 export class VolumeLanes {
   readonly #server: Server;

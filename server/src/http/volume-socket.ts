@@ -7,9 +7,10 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 import type { Body, Sink } from '../volumes/body.ts';
+import { DRAIN_BYTES, MOST_UNREAD_BYTES } from './connection.ts';
 import { type OpenSocket, takeOver } from './take-over.ts';
 import { HEAD_BYTES, parseVolumeHead } from './volume-head.ts';
-import { BrokenOff, DRAIN_BYTES, MOST_UNREAD_BYTES, type VolumeHandler } from './volume-lane.ts';
+import { BrokenOff, type VolumeHandler } from './volume-lane.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;

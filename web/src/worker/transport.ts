@@ -72,7 +72,7 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
 
   const sockets = new VolumeSockets();
 
-  const room = () => (slow ? WATCHED_AT_ONCE : VOLUMES_AT_ONCE) - running;
+  const room = () => (slow && sockets.refused ? WATCHED_AT_ONCE : VOLUMES_AT_ONCE) - running;
 
   async function volume(request: TransportRequest): Promise<TransportResponse> {
     while (room() <= 0) await new Promise<void>((resolve) => waiting.push(resolve));

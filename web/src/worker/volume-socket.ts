@@ -15,6 +15,10 @@ export class VolumeSockets {
   readonly #idle: VolumeSocket[] = [];
   #refusedUntil = 0;
 
+  get refused(): boolean {
+    return performance.now() < this.#refusedUntil;
+  }
+
   /** Undefined where there are no sockets, and the volume has to be sent as a request. */
   async send(request: TransportRequest, pieces: Pieces): Promise<TransportResponse | undefined> {
     const socket = this.#idle.pop() ?? (await this.#open(request));
@@ -25,7 +29,7 @@ export class VolumeSockets {
   }
 
   async #open({ url, signal }: TransportRequest): Promise<VolumeSocket | undefined> {
-    if (performance.now() < this.#refusedUntil) return undefined;
+    if (this.refused) return undefined;
     const address = new URL(volumeSocket.path, url);
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
     const opened = await VolumeSocket.open(address, (socket) => {

@@ -11,6 +11,7 @@ import {
   begin,
   checkInvariants,
   complete,
+  eventually,
   listFiles,
   makeFile,
   newTransferId,
@@ -100,7 +101,7 @@ test('PUT over a volume that is there, with an I/O error: 409, the old bytes sta
     );
     assertError(answer, 409);
   }
-  assert.match(service.log, /EIO/, 'whoever runs the service is told why');
+  await eventually(async () => assert.match(service.log, /EIO/, 'whoever runs the service is told why'));
   await assertNoLeftovers(service);
   const done = await complete(user, transferId);
   assertOk(done);

@@ -5,8 +5,8 @@ import type { TestContext } from 'node:test';
 /** A line to a service that can be made slow, and that stays where it is when the service moves. */
 export class SlowLine {
   bytesPerSecond = Number.POSITIVE_INFINITY;
-  /** As a proxy that knows requests only. */
-  refusesSockets = false;
+  /** Requests with this in them do not get through. */
+  refused: string | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -48,7 +48,7 @@ export class SlowLine {
     }
     far.pipe(near);
     near.on('data', (bytes) => {
-      if (this.refusesSockets && bytes.includes('Upgrade: websocket')) near.destroy();
+      if (this.refused !== undefined && bytes.includes(this.refused)) near.destroy();
       const wait = (bytes.length * 1000) / this.bytesPerSecond;
       far.write(bytes);
       if (wait < 1) return;

@@ -113,6 +113,7 @@ export class Files {
       const volumes = await listedVolumes(this.#metadata.files, source);
       await this.#volumes.file(manifestOf({ ...source, file_id, owner, dir_id, created_at: now }, volumes));
     } catch (cause) {
+      if (cause instanceof StoreUnavailable) throw cause;
       if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();
       throw new ServiceError(409, 'the volumes could not be copied', { cause });
     }

@@ -18,6 +18,8 @@ const offers = new Map<string, Offer>();
 const PING_MS = 10_000;
 /** The service worker asks at once, unless it has to be started first. */
 const ASKED_MS = 30_000;
+/** A busy browser may have all bytes of a small file before it begins the download; without its frame it would not. */
+const TAKEN_MS = 60_000;
 let ready: Promise<boolean> | undefined;
 
 /** Whether the browser runs our service worker. */
@@ -99,7 +101,6 @@ export async function saveByBrowser(transfer: string, fileId: string): Promise<v
     clearInterval(awake);
     clearTimeout(unasked);
     offers.delete(transfer);
-    // The browser has taken the download over by now.
-    setTimeout(() => frame.remove(), 1_000);
+    setTimeout(() => frame.remove(), TAKEN_MS);
   }
 }

@@ -311,6 +311,19 @@ for (const how of ['ignores', 'shows', 'breaks off'] as const) {
   });
 }
 
+test('an upload whose sealer cannot be loaded says so, and works once it can', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url);
+  await register(page);
+  line.refused = 'GET /assets/';
+  const path = await browser.file('unsealed.bin', randomBytes(9 * MIB));
+  await page.locator('input[data-test=files]').setInputFiles([path]);
+  await page.getByText('A part of this page could not be loaded. Reload the page.').waitFor();
+  line.refused = undefined;
+  await page.getByRole('button', { name: 'Try unsealed.bin again' }).click();
+  await row(page, 'unsealed.bin').waitFor();
+});
+
 test('a failed upload says why and can be tried again', async () => {
   const { page } = await browser.visit(service.url);
   await register(page);

@@ -253,6 +253,7 @@ const CODES: Record<string, string> = {
   'too-long': 'The service answered more than it should.',
   stopped: 'Stopped.',
   refused: 'The browser refused this download or broke it off.',
+  'part-missing': 'A part of this page could not be loaded. Reload the page.',
 };
 
 /** What a person reads about a failure; `here` is what a status means where it came up. */

@@ -10,11 +10,11 @@ export interface SealJob {
   length: number;
 }
 
-export interface SealAnswer {
-  id: number;
+export interface Sealed {
   memory: ArrayBuffer;
   digest: Uint8Array<ArrayBuffer>;
 }
+export type SealAnswer = { id: number } & (Sealed | { error: string });
 
 const scope = globalThis as unknown as {
   postMessage(message: SealAnswer, transfer?: Transferable[]): void;
@@ -27,8 +27,12 @@ end.close();
 const discard = (memory: ArrayBuffer) => nowhere.postMessage(null, [memory]);
 
 scope.onmessage = async ({ data: { id, keys, memory, length } }) => {
-  const sealed = new Uint8Array(memory, 0, length);
-  await sealInPlace(keys, sealed, discard);
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
-  scope.postMessage({ id, memory, digest }, [memory]);
+  try {
+    const sealed = new Uint8Array(memory, 0, length);
+    await sealInPlace(keys, sealed, discard);
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
+    scope.postMessage({ id, memory, digest }, [memory]);
+  } catch (error) {
+    scope.postMessage({ id, error: String(error) });
+  }
 };

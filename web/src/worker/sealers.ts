@@ -1,23 +1,23 @@
-import { type BlobSource, type SealedVolume, TAG_BYTES, type VolumeKey } from '@szafa/client';
+import { type BlobSource, type SealedVolume, SzafaError, TAG_BYTES, type VolumeKey } from '@szafa/client';
 import { scriptPolicy } from '../scripts.ts';
-import type { SealAnswer, SealJob } from '../sealer/main.ts';
+import type { SealAnswer, Sealed, SealJob } from '../sealer/main.ts';
 import sealerUrl from '../sealer/main.ts?worker&url';
 
+const scriptUrl = scriptPolicy(sealerUrl);
 const MOST_SEALERS = 4;
 /** Memory of volumes that were sent, for the next ones. */
 const MOST_FREE = 8;
 
 interface Sealer {
   worker: Worker;
-  busy: number;
+  /** By the number of the job. */
+  waiting: Map<number, PromiseWithResolvers<Sealed>>;
 }
-type Waiting = (answer: SealAnswer) => void;
 
 /** Workers that seal volumes, started when the first one is needed. */
 export class Sealers {
   readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency);
   #sealers: Sealer[] = [];
-  readonly #waiting = new Map<number, Waiting>();
   readonly #free: ArrayBuffer[] = [];
   #last = 0;
 
@@ -42,30 +42,36 @@ export class Sealers {
     return at < 0 ? new ArrayBuffer(size) : this.#free.splice(at, 1)[0]!;
   }
 
-  async #run(job: Omit<SealJob, 'id'>): Promise<SealAnswer> {
+  async #run(job: Omit<SealJob, 'id'>): Promise<Sealed> {
     if (this.#sealers.length === 0) this.#start();
-    const sealer = this.#sealers.reduce((least, one) => (one.busy < least.busy ? one : least));
+    const { worker, waiting } = this.#sealers.reduce((least, one) =>
+      one.waiting.size < least.waiting.size ? one : least,
+    );
     const id = ++this.#last;
-    sealer.busy++;
-    try {
-      return await new Promise<SealAnswer>((resolve) => {
-        this.#waiting.set(id, resolve);
-        sealer.worker.postMessage({ id, ...job }, [job.memory]);
-      });
-    } finally {
-      sealer.busy--;
-    }
+    const sealed = Promise.withResolvers<Sealed>();
+    waiting.set(id, sealed);
+    worker.postMessage({ id, ...job }, [job.memory]);
+    return sealed.promise;
   }
 
   #start(): void {
-    const url = scriptPolicy(sealerUrl)(sealerUrl);
+    const url = scriptUrl(sealerUrl);
     this.#sealers = Array.from({ length: this.count }, () => {
       const worker = new Worker(url, { type: 'module' });
+      const waiting: Sealer['waiting'] = new Map();
       worker.onmessage = ({ data }: MessageEvent<SealAnswer>) => {
-        this.#waiting.get(data.id)?.(data);
-        this.#waiting.delete(data.id);
+        if ('error' in data) waiting.get(data.id)?.reject(new Error(data.error));
+        else waiting.get(data.id)?.resolve(data);
+        waiting.delete(data.id);
       };
-      return { worker, busy: 0 };
+      // Its script is fetched with the first upload, when the service may be gone or have another one.
+      worker.onerror = () => {
+        this.#sealers = [];
+        for (const { reject } of waiting.values()) {
+          reject(new SzafaError('part-missing', 'the script that seals volumes could not be loaded'));
+        }
+      };
+      return { worker, waiting };
     });
   }
 }

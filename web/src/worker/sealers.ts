@@ -3,7 +3,6 @@ import { scriptPolicy } from '../scripts.ts';
 import type { SealAnswer, Sealed, SealJob } from '../sealer/main.ts';
 import sealerUrl from '../sealer/main.ts?worker&url';
 
-const scriptUrl = scriptPolicy(sealerUrl);
 const MOST_SEALERS = 4;
 /** Memory of volumes that were sent, for the next ones. */
 const MOST_FREE = 8;
@@ -19,6 +18,8 @@ export class Sealers {
   readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency);
   #sealers: Sealer[] = [];
   readonly #free: ArrayBuffer[] = [];
+  /** A policy for it can be made once. */
+  #url: ReturnType<ReturnType<typeof scriptPolicy>> | undefined;
   #last = 0;
 
   async seal(
@@ -55,7 +56,8 @@ export class Sealers {
   }
 
   #start(): void {
-    const url = scriptUrl(sealerUrl);
+    this.#url ??= scriptPolicy(sealerUrl)(sealerUrl);
+    const url = this.#url;
     this.#sealers = Array.from({ length: this.count }, () => {
       const worker = new Worker(url, { type: 'module' });
       const waiting: Sealer['waiting'] = new Map();

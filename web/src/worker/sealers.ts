@@ -19,7 +19,7 @@ export class Sealers {
   #sealers: Sealer[] = [];
   readonly #free: ArrayBuffer[] = [];
   /** A policy for it can be made once. */
-  #url: ReturnType<ReturnType<typeof scriptPolicy>> | undefined;
+  #url: string | undefined;
   #last = 0;
 
   async seal(

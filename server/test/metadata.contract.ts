@@ -215,8 +215,8 @@ function accountsContract(stores: Stores): void {
     const token = fresh('t');
     await accounts.openSession(token, username, 5);
     assert.deepEqual(await accounts.sessionWithUsage(token), { username, used_at: 5, bytes: 0n });
-    await addUsage(stores.sql, { owner: username, dirId: 0, files: 1, bytes: 2 ** 52, counted: 1 });
-    await addUsage(stores.sql, { owner: username, dirId: 7, files: 1, bytes: 2 ** 52 + 1, counted: 1 });
+    await addUsage(stores.sql, username, 0, { files: 1, bytes: 2 ** 52, counted: 1 });
+    await addUsage(stores.sql, username, 7, { files: 1, bytes: 2 ** 52 + 1, counted: 1 });
     const found = await accounts.sessionWithUsage(token);
     assert.deepEqual(found, { username, used_at: 5, bytes: 2n ** 53n + 1n });
     assert.equal((await stores.one.usage(username)).bytes, found?.bytes);

@@ -87,6 +87,23 @@ export function filesContract(stores: Stores): void {
     await assertSums(stores.one, stores.sql, [ann, ben]);
   });
 
+  test('files moved to and fro at once are counted where they end', async () => {
+    const ann = fresh('u');
+    const dirs = [(await stores.one.dirs.create(ann, 'a', 1))!, (await stores.one.dirs.create(ann, 'b', 1))!];
+    const nodes = [stores.one, stores.two];
+    const made = await Promise.all(dirs.map((dirId) => filed(stores.one, ann, { dirId })));
+    for (let round = 1; round <= 10; round++) {
+      await Promise.all(
+        made.map((fileId, at) => nodes[at]!.files.move(fileId, ann, dirs[(at + round) % dirs.length]!)),
+      );
+    }
+    assert.deepEqual(
+      [await ids(stores.one, ann, dirs[0]), await ids(stores.one, ann, dirs[1])],
+      [[made[0]], [made[1]]],
+    );
+    await assertSums(stores.one, stores.sql, [ann]);
+  });
+
   test('a directory that goes away leaves its files and transfers in the root', async () => {
     const ann = fresh('u');
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;

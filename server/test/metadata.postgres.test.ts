@@ -56,6 +56,29 @@ test('values arrive as they were sent, on every run of a statement, and an error
   await store.close();
 });
 
+test('a transaction is whole or nothing, whether its statements are known or not', async () => {
+  const store = await open(newSchema());
+  await store.execute('CREATE TABLE t (n BIGINT PRIMARY KEY CHECK (n < 100))');
+  const insert = (n: number, then?: () => never) =>
+    store.transaction(async (tx) => {
+      await tx.execute('INSERT INTO t (n) VALUES (?)', n);
+      await tx.execute('INSERT INTO t (n) VALUES (?)', n + 1);
+      then?.();
+      return tx.query('SELECT n FROM t WHERE n >= ? ORDER BY n', n);
+    });
+  const fail = () => {
+    throw new Error('enough');
+  };
+  for (let n = 0; n < 40; n += 4) {
+    await assert.rejects(insert(n, fail), /enough/);
+    await assert.rejects(insert(99), /check/, 'the second statement');
+    await assert.rejects(insert(100), /check/, 'the first');
+    assert.deepEqual(await insert(n), [{ n }, { n: n + 1 }]);
+  }
+  assert.equal((await store.query('SELECT n FROM t')).length, 20);
+  await store.close();
+});
+
 test('a server that falls silent is given up, and asked again on a new connection', async (t) => {
   const { hostname, port } = new URL(server.url);
   const sockets: Socket[] = [];

@@ -5,7 +5,7 @@ const BLOCK = 32;
 
 /**
  * Notes of volumes that have arrived in a store that is slow to say what it has. A note may be missing; one that is
- * there is right for as long as its group exists.
+ * there is right for as long as its group exists, unless fsck withdraws the volume.
  */
 export class Arrivals {
   readonly #sql: Sql;
@@ -28,6 +28,20 @@ export class Arrivals {
         fileId,
         block,
         bits,
+      );
+    }
+  }
+
+  /** Taken back: those volumes are to be sent again. */
+  async remove(fileId: string, numbers: Iterable<number>): Promise<void> {
+    for (const idx of numbers) {
+      const bit = 2 ** (idx % BLOCK);
+      await this.#sql.execute(
+        'UPDATE arrivals SET bits = bits - ? WHERE file_id = ? AND block = ? AND (bits & ?) <> 0',
+        bit,
+        fileId,
+        Math.floor(idx / BLOCK),
+        bit,
       );
     }
   }

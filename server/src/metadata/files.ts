@@ -1,7 +1,7 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { holdDir } from './dirs.ts';
 import type { Sql, Value } from './sql.ts';
-import { addUsage } from './usage.ts';
+import { addUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
 
 export interface FileRow {
@@ -63,17 +63,15 @@ export async function insertFile(tx: Sql, file: Omit<FileRow, 'seq'> & { seq?: n
       ...values,
     );
   }
-  await count(tx, file, file.dir_id, 1);
+  await addUsage(tx, file.owner, file.dir_id, sumsOf(file, 1));
 }
 
-function count(tx: Sql, file: Omit<FileRow, 'seq'>, dirId: number, sign: 1 | -1): Promise<void> {
-  return addUsage(tx, {
-    owner: file.owner,
-    dirId,
+function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
+  return {
     files: sign,
     bytes: sign * file.size,
     counted: sign * Math.max(file.size, file.stored_size),
-  });
+  };
 }
 
 export class Files {
@@ -135,8 +133,7 @@ export class Files {
       const file = await lockFile(tx, fileId);
       if (!file) return 'no file';
       await tx.execute('UPDATE files SET dir_id = ? WHERE file_id = ?', dirId, fileId);
-      await count(tx, file, file.dir_id, -1);
-      await count(tx, file, dirId, 1);
+      await moveUsage(tx, file.owner, [file.dir_id, dirId], sumsOf(file, 1));
       return 'moved';
     });
   }
@@ -149,7 +146,7 @@ export class Files {
         fileId,
       );
       if (!file) return undefined;
-      await count(tx, file, file.dir_id, -1);
+      await addUsage(tx, file.owner, file.dir_id, sumsOf(file, -1));
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', fileId, notBefore);
       return file;
     });

@@ -37,9 +37,26 @@ function prepare(text: string): Prepared {
 }
 
 export function run<Row>(client: ClientBase, statement: string, params: Value[]): Promise<Row[]> {
+  return send(client, prepare(statement), params, false);
+}
+
+/** The first statement of a transaction. */
+export async function begin<Row>(client: ClientBase, statement: string, params: Value[]): Promise<Row[]> {
+  const first = prepare(statement);
+  const together = isKnown(connectionOf(client), first);
+  if (!together) await client.query('BEGIN');
+  return send(client, first, params, together);
+}
+
+function send<Row>(
+  client: ClientBase,
+  statement: Prepared,
+  params: Value[],
+  begins: boolean,
+): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     client.query(
-      new Run<Row>(prepare(statement), params.map(storable), (error, rows) =>
+      new Run<Row>(statement, params.map(storable), begins, (error, rows) =>
         error ? reject(error) : resolve(rows),
       ),
     );
@@ -58,9 +75,15 @@ interface Connection {
   parsedStatements: Record<string, string>;
 }
 
+const connectionOf = (client: ClientBase) => (client as unknown as { connection: Connection }).connection;
+
+/** Whether a run can do without the driver's four messages. */
+const isKnown = ({ parsedStatements }: Connection, { name, columns }: Prepared) =>
+  columns !== undefined && parsedStatements[name] !== undefined;
+
 /** Ends a connection whose server does not answer; what waits for it fails. */
 export function cut(client: ClientBase): void {
-  (client as unknown as { connection: Connection }).connection.stream.destroy();
+  connectionOf(client).stream.destroy();
 }
 
 type Callback<Row> = (error: Error | null, rows: Row[]) => void;
@@ -83,21 +106,22 @@ const DriverQuery = Query as unknown as new <Row>(
 class Run<Row> extends DriverQuery<Row> {
   readonly #prepared: Prepared;
   readonly #values: (string | null)[];
+  readonly #begins: boolean;
   readonly #rows: Row[] = [];
 
-  constructor(statement: Prepared, values: (string | null)[], callback: Callback<Row>) {
+  constructor(statement: Prepared, values: (string | null)[], begins: boolean, callback: Callback<Row>) {
     super(statement.text, values);
     this.#prepared = statement;
     this.#values = values;
+    this.#begins = begins;
     this.name = statement.name;
     this.callback = callback;
   }
 
   override submit(connection: unknown): Error | null {
-    const { stream, parsedStatements } = connection as Connection;
-    const { name, columns } = this.#prepared;
-    if (!columns || parsedStatements[name] === undefined) return super.submit(connection);
-    stream.write(bindAndExecute(name, this.#values));
+    if (!isKnown(connection as Connection, this.#prepared)) return super.submit(connection);
+    const bytes = bindAndExecute(this.#prepared.name, this.#values);
+    (connection as Connection).stream.write(this.#begins ? Buffer.concat([BEGIN, bytes]) : bytes);
     return null;
   }
 
@@ -120,7 +144,10 @@ class Run<Row> extends DriverQuery<Row> {
     this.#rows.push(row as Row);
   }
 
-  handleCommandComplete(): void {}
+  handleCommandComplete(): void {
+    // Nothing was described: it has none.
+    this.#prepared.columns ??= [];
+  }
 
   handleReadyForQuery(): void {
     this.callback(null, this.#rows);
@@ -129,6 +156,11 @@ class Run<Row> extends DriverQuery<Row> {
 
 /** Messages "Execute" without a limit and "Sync", https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const EXECUTE_AND_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
+/** "Parse", "Bind" and "Execute"; without a "Sync" of its own, so that what follows is skipped if it fails. */
+const BEGIN = Buffer.from(
+  'P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0',
+  'latin1',
+);
 const NULL = -1;
 
 /** Message "Bind" of the nameless portal, all in text, and what executes it. */

@@ -3,7 +3,7 @@ import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool } from 
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { ReadLines } from './postgres-reads.ts';
-import { run, types } from './postgres-statement.ts';
+import { begin, run, types } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';
 
 const dialect: Dialect = {
@@ -143,7 +143,6 @@ export class PostgresStore implements SqlStore {
     const attempt = async (client: ClientBase): Promise<T> => {
       let result: T;
       try {
-        await client.query('BEGIN');
         result = await work(inside(client));
       } catch (error) {
         await client
@@ -229,8 +228,14 @@ class Undone extends Error {
   }
 }
 
+/** The transaction begins with its first statement. */
 function inside(client: ClientBase): Sql {
-  const both = <Row>(text: string, ...params: Value[]) => run<Row>(client, text, params);
+  let next = begin;
+  const both = <Row>(text: string, ...params: Value[]) => {
+    const send = next;
+    next = run;
+    return send<Row>(client, text, params);
+  };
   const sql: Sql = { dialect, query: both, execute: both, transaction: (work) => work(sql) };
   return sql;
 }

@@ -1,9 +1,8 @@
 import { ADMIN } from '@szafa/protocol';
 import type { Sql } from './sql.ts';
 
-export interface UsageChange {
-  owner: string;
-  dirId: number;
+/** What a directory has, or all of an owner's together. */
+export interface Sums {
   files: number;
   bytes: number;
   counted: number;
@@ -30,22 +29,46 @@ const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET files = usage.files + exc
   counted_low = usage.counted_low + excluded.counted_low`;
 
 /** Adds to the sums; part of the transaction that changes the files themselves. */
-export async function addUsage(tx: Sql, change: UsageChange): Promise<void> {
+export function addUsage(tx: Sql, owner: string, dirId: number, sums: Sums): Promise<void> {
+  return addTo(tx, owner, [
+    [ALL_DIRS, sums],
+    [dirId, sums],
+  ]);
+}
+
+export async function moveUsage(
+  tx: Sql,
+  owner: string,
+  [from, to]: [from: number, to: number],
+  sums: Sums,
+): Promise<void> {
+  if (from === to) return;
+  const taken = { files: -sums.files, bytes: -sums.bytes, counted: -sums.counted };
+  await addTo(tx, owner, [
+    [from, taken],
+    [to, sums],
+  ]);
+}
+
+/** In the order of their numbers, so that two who change the same rows wait for each other in one direction only. */
+async function addTo(tx: Sql, owner: string, rows: [dirId: number, sums: Sums][]): Promise<void> {
   await tx.execute(
     `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
-    ...[change.dirId, ALL_DIRS].flatMap((dirId) => [
-      change.owner,
-      dirId,
-      change.files,
-      ...halves(change.bytes),
-      ...halves(change.counted),
-    ]),
+    ...rows
+      .sort(([a], [b]) => a - b)
+      .flatMap(([dirId, { files, bytes, counted }]) => [
+        owner,
+        dirId,
+        files,
+        ...halves(bytes),
+        ...halves(counted),
+      ]),
   );
 }
 
 /** Nobody else passes this for the same owner until the transaction ends. */
 export function holdUsage(tx: Sql, owner: string): Promise<void> {
-  return addUsage(tx, { owner, dirId: 0, files: 0, bytes: 0, counted: 0 });
+  return addUsage(tx, owner, 0, { files: 0, bytes: 0, counted: 0 });
 }
 
 /** For tables from before there was such a row. */

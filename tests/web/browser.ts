@@ -1,7 +1,8 @@
 /** A real Chromium for a test file, and a person in front of it. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before } from 'node:test';
@@ -11,6 +12,8 @@ import { freshName } from '../harness/index.ts';
 
 export const PASSWORD = 'correct horse battery';
 const ARTEFACTS = fileURLToPath(new URL('../../artefacts', import.meta.url));
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+export const PHONE = { width: 390, height: 780 };
 const LIMIT_MS = 60_000;
 
 function executable(): string {
@@ -86,8 +89,54 @@ export function useChromium(): Chromium {
   return browser;
 }
 
-export async function shoot(page: Page, name: string): Promise<void> {
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { html: string }[];
+}
+
+/** What axe finds in the way of somebody with a keyboard or a screen reader. */
+async function obstacles(page: Page): Promise<string[]> {
+  const found = await page.evaluate(async () => {
+    // A new size or colour is there with the second frame, and what moves has arrived.
+    for (let frame = 0; frame < 2; frame++) {
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      for (const moving of document.getAnimations()) {
+        if (moving.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) moving.finish();
+      }
+    }
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: Violation[] }> };
+    };
+    return (await axe.run({ resultTypes: ['violations'], iframes: false, preload: false })).violations;
+  });
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), animations: 'disabled' });
+}
+
+/** Takes a picture of a state of the page, which has to be accessible: in both colours, as it is and on a phone. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  await picture(page, name);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(AXE, 'utf8'));
+  const size = page.viewportSize()!;
+  const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches);
+  // Last as it was.
+  const schemes = isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const);
+  const found: string[] = [];
+  for (const viewport of size.width === PHONE.width ? [size] : [PHONE, size]) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme });
+      const told = await obstacles(page);
+      found.push(...told.map((text) => `${colorScheme}, ${viewport.width} wide: ${text}`));
+    }
+  }
+  assert.deepEqual(found, [], name);
 }
 
 /** Registers through the page. */
@@ -160,14 +209,14 @@ export async function open(page: Page, place: string): Promise<void> {
 }
 
 /** Drops files and folders of the disk onto the page, as a file manager does. */
-export async function drop(page: Page, paths: string[], picture?: string): Promise<void> {
+export async function drop(page: Page, paths: string[], name?: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: paths, dragOperationsMask: 1 };
   const at = { x: 600, y: 400, data };
   await session.send('Input.dispatchDragEvent', { type: 'dragEnter', ...at });
   await session.send('Input.dispatchDragEvent', { type: 'dragOver', ...at });
   await page.getByText('Drop to upload').waitFor();
-  if (picture) await shoot(page, picture);
+  if (name) await shoot(page, name);
   await session.send('Input.dispatchDragEvent', { type: 'drop', ...at });
   await session.detach();
 }

@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { freshName } from '../harness/index.ts';
+import { freshName, type Service } from '../harness/index.ts';
 
 export const PASSWORD = 'correct horse battery';
 const ARTEFACTS = fileURLToPath(new URL('../../artefacts', import.meta.url));
@@ -34,6 +34,8 @@ export interface Visit {
 export class Chromium {
   #browser: Browser | undefined;
   readonly #args: string[];
+  /** What any visit asked of another host than its own. */
+  readonly #strangers: string[] = [];
   folder = '';
 
   constructor(args: string[] = []) {
@@ -52,6 +54,7 @@ export class Chromium {
   async stop(): Promise<void> {
     await this.#browser?.close();
     await rm(this.folder, { recursive: true, force: true });
+    assert.deepEqual(this.#strangers, [], 'no request to any other host, in no visit');
   }
 
   /** A browser of its own: nothing kept from another visit. */
@@ -64,6 +67,7 @@ export class Chromium {
       Reflect.deleteProperty(window, 'showDirectoryPicker');
     });
     const page = await context.newPage();
+    this.#watch(context, page);
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(String(error)));
     page.on('console', (message) => {
@@ -72,6 +76,18 @@ export class Chromium {
     page.on('dialog', (dialog) => void dialog.accept());
     await page.goto(url);
     return { page, context, errors };
+  }
+
+  #watch(context: BrowserContext, page: Page): void {
+    let home: string | undefined;
+    const note = (address: string) => {
+      const { host, protocol } = new URL(address);
+      if (!/^(http|ws)s?:$/.test(protocol)) return;
+      home ??= host;
+      if (host !== home) this.#strangers.push(address);
+    };
+    context.on('request', (request) => note(request.url()));
+    page.on('websocket', (socket) => note(socket.url()));
   }
 
   async file(name: string, content: string | Uint8Array): Promise<string> {
@@ -165,8 +181,57 @@ export async function signOut(page: Page): Promise<void> {
 
 /** Chooses files as the picker does, and waits until they are in the list. */
 export async function upload(page: Page, ...paths: string[]): Promise<void> {
-  await page.locator('input[data-test=files]').setInputFiles(paths);
+  await pick(page, ...paths);
   for (const path of paths) await row(page, path.split('/').at(-1)!).waitFor();
+}
+
+/** Begins uploads as the picker does. */
+export async function pick(page: Page, ...paths: string[]): Promise<void> {
+  await page.locator('input[data-test=files]').setInputFiles(paths);
+}
+
+/** The list of transfers, as it is at one moment. */
+export async function transfers(page: Page): Promise<{ name: string; share: number; status: string }[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('.transfer')].map((line) => ({
+      name: line.querySelector('.transfer-name')!.textContent,
+      share: line.querySelector('progress')!.value,
+      status: line.querySelector('.transfer-status')!.textContent,
+    })),
+  );
+}
+
+/** What the browser keeps, by store. */
+export function keptIn(page: Page): Promise<Record<string, unknown[]>> {
+  return page.evaluate(async () => {
+    const finished = <T>(request: IDBRequest<T>) =>
+      new Promise<T>((resolve) => {
+        request.onsuccess = () => resolve(request.result);
+      });
+    const database = await finished(indexedDB.open('szafa'));
+    const found: Record<string, unknown[]> = {};
+    for (const name of database.objectStoreNames) {
+      found[name] = await finished(database.transaction(name).objectStore(name).getAll());
+    }
+    database.close();
+    return found;
+  });
+}
+
+export async function tokenOf(page: Page): Promise<string> {
+  const [session] = (await keptIn(page))['session'] as { token: string }[];
+  return session!.token;
+}
+
+/** How many volumes of uploads a service has taken. */
+export const volumesTaken = ({ log }: Service) =>
+  log.match(/"route":"[^"]*\/transfer\/[^"]*\/chunk\/[^"]*","status":200/g)?.length ?? 0;
+
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waited = 0; !(await condition()); waited += 50) {
+    assert.ok(waited < 60_000, 'it did not come to that');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /** Files of the browser in which volumes of uploads wait. */
@@ -197,6 +262,32 @@ export async function download(page: Page, name: string): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of stream) parts.push(part as Buffer);
   return Buffer.concat(parts);
+}
+
+/** The dialogs need a person; everything behind them is the real thing. */
+export async function letPick({ page, context }: Visit): Promise<void> {
+  await context.addInitScript(() => {
+    const folder = async () =>
+      (await navigator.storage.getDirectory()).getDirectoryHandle('picked', { create: true });
+    const file = async ({ suggestedName }: { suggestedName: string }) =>
+      (await folder()).getFileHandle(suggestedName, { create: true });
+    Object.assign(window, { showSaveFilePicker: file, showDirectoryPicker: folder });
+  });
+  await page.reload();
+}
+
+/** What was written into the folder that was picked: digests by name. */
+export async function picked(page: Page): Promise<Record<string, string>> {
+  const found = await page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('picked');
+    const all: [string, string][] = [];
+    for await (const [name, handle] of folder as unknown as AsyncIterable<[string, FileSystemFileHandle]>) {
+      const bytes = await (await handle.getFile()).arrayBuffer();
+      all.push([name, new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()]);
+    }
+    return all;
+  });
+  return Object.fromEntries(found);
 }
 
 /** Goes to a place at the side of the page. */

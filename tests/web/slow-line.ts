@@ -2,13 +2,19 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A line to a service that can be made slow, and that stays where it is when the service moves. */
+/** A line to a service that can be made slow, cut and listened to, and that stays where it is when the service moves. */
 export class SlowLine {
+  /** Each way, on each connection. */
   bytesPerSecond = Number.POSITIVE_INFINITY;
   /** Requests with this in them do not get through. */
   refused: string | undefined;
+  /** Bytes that went to the service. */
+  carried = 0;
+  /** They themselves, once somebody wants them. */
+  heard: Buffer[] | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #cut = false;
 
   private constructor(target: () => string) {
     this.#server = createServer((near) => this.#join(near, target));
@@ -26,6 +32,15 @@ export class SlowLine {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  cut(): void {
+    this.#cut = true;
+    this.#hangUp();
+  }
+
+  mend(): void {
+    this.#cut = false;
+  }
+
   #join(near: Socket, target: () => string): void {
     let port: number;
     try {
@@ -34,31 +49,46 @@ export class SlowLine {
       near.destroy(); // the service does not run
       return;
     }
+    if (this.#cut) {
+      near.destroy();
+      return;
+    }
     const far = connect(port, '127.0.0.1');
-    for (const [socket, other] of [
+    for (const [from, to] of [
       [near, far],
       [far, near],
     ] as const) {
-      this.#sockets.add(socket);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        other.destroy();
+      this.#sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('end', () => to.end());
+      from.on('close', () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+      from.on('data', (bytes: Buffer) => {
+        if (from === near) this.#listen(near, bytes);
+        const wait = (bytes.length * 1000) / this.bytesPerSecond;
+        from.pause();
+        to.write(bytes, () => {
+          if (wait < 1) from.resume();
+          else setTimeout(() => from.resume(), wait);
+        });
       });
     }
-    far.pipe(near);
-    near.on('data', (bytes) => {
-      if (this.refused !== undefined && bytes.includes(this.refused)) near.destroy();
-      const wait = (bytes.length * 1000) / this.bytesPerSecond;
-      far.write(bytes);
-      if (wait < 1) return;
-      near.pause();
-      setTimeout(() => near.resume(), wait);
-    });
+  }
+
+  #listen(near: Socket, bytes: Buffer): void {
+    if (this.refused !== undefined && bytes.includes(this.refused)) near.destroy();
+    this.carried += bytes.length;
+    this.heard?.push(bytes);
+  }
+
+  #hangUp(): void {
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   #stop(): void {
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.#hangUp();
   }
 }

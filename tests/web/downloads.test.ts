@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import type { Download } from 'playwright-core';
+import { sha256, useService } from '../harness/index.ts';
+import {
+  choose,
+  download,
+  letPick,
+  pick,
+  picked,
+  register,
+  shoot,
+  transfers,
+  until,
+  upload,
+  useChromium,
+} from './browser.ts';
+import { SlowLine } from './slow-line.ts';
+
+const service = useService();
+const browser = useChromium();
+const MIB = 1024 * 1024;
+
+test('a download tells how far it is, and is the browser’s own', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page, errors } = await browser.visit(line.url);
+  await register(page);
+  const content = randomBytes(17 * MIB);
+  await upload(page, await browser.file('coming.bin', content));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  line.bytesPerSecond = MIB / 2;
+  const saved = download(page, 'coming.bin');
+  const receiving = async () => {
+    const [one] = await transfers(page);
+    return one && /^Receiving · .* \/ 17 MB · .*[KM]B\/s · .* left$/.test(one.status) ? one.share : 0;
+  };
+  await until(async () => (await receiving()) > 0);
+  const early = await receiving();
+  await until(async () => (await receiving()) > early);
+  assert.ok((await receiving()) < 1);
+  await shoot(page, 'downloading');
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  assert.ok(content.equals(await saved), 'the same bytes');
+  await page.getByText('Downloaded · 17 MB').waitFor();
+  assert.deepEqual(errors, []);
+});
+
+test('a download into a file that the person names; one that failed is tried again', async () => {
+  const visit = await browser.visit(service.url);
+  const { page, context } = visit;
+  await letPick(visit);
+  await register(page);
+  const content = randomBytes(17 * MIB);
+  await upload(page, await browser.file('saved.bin', content));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await context.route('**/api/files/*/chunk/3', async (route) => {
+    const response = await route.fetch();
+    const body = await response.body();
+    body[100]! ^= 1;
+    await route.fulfill({ response, body });
+  });
+  await choose(page, 'saved.bin', 'Download');
+  const again = page.getByRole('button', { name: 'Try saved.bin again' });
+  await again.waitFor();
+  assert.deepEqual(await picked(page), { 'saved.bin': sha256(Buffer.alloc(0)) }, 'nothing half-verified');
+  await context.unroute('**/api/files/*/chunk/3');
+  await again.click();
+  await page.getByText(/^Downloaded/).waitFor();
+  assert.deepEqual(await picked(page), { 'saved.bin': sha256(content) });
+});
+
+test('several files at once into a folder: all are kept, also those of one name', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const visit = await browser.visit(line.url);
+  const { page } = visit;
+  await letPick(visit);
+  await register(page);
+  const contents = [randomBytes(9 * MIB), randomBytes(9 * MIB), Buffer.from('hers')];
+  for (const [count, content] of contents.entries()) {
+    await pick(page, await browser.file('twin.bin', content));
+    await page.getByText(`${count + 1} file${count > 0 ? 's' : ''}`, { exact: true }).waitFor();
+  }
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  const older = 'here before';
+  await page.evaluate(async (text) => {
+    const root = await navigator.storage.getDirectory();
+    const folder = await root.getDirectoryHandle('picked', { create: true });
+    const target = await (await folder.getFileHandle('twin.bin', { create: true })).createWritable();
+    await target.write(text);
+    await target.close();
+  }, older);
+  line.bytesPerSecond = MIB;
+  await page.getByLabel('Select all').check();
+  await page.getByRole('button', { name: 'Download', exact: true }).click();
+  await until(async () => {
+    const coming = (await transfers(page)).filter((one) => one.status.startsWith('Receiving'));
+    return coming.length === 2 && coming.every(({ share }) => share > 0 && share < 1);
+  });
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await until(async () => (await transfers(page)).every(({ status }) => status.startsWith('Downloaded')));
+  const { 'twin.bin': first, ...rest } = await picked(page);
+  assert.equal(first, sha256(Buffer.from(older)), 'what was there stays');
+  assert.deepEqual(Object.keys(rest).sort(), ['twin (2).bin', 'twin (3).bin', 'twin (4).bin']);
+  assert.deepEqual(Object.values(rest).sort(), contents.map((content) => sha256(content)).sort());
+});
+
+test('several files at once as downloads of the browser', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  const contents = ['one', 'two'];
+  for (const name of contents) await upload(page, await browser.file(`${name}.txt`, name));
+  const saved: Download[] = [];
+  page.on('download', (one) => saved.push(one));
+  await page.getByLabel('Select all').check();
+  await page.getByRole('button', { name: 'Download', exact: true }).click();
+  await until(() => saved.length === 2);
+  for (const one of saved) {
+    const text = (await (await one.createReadStream()).toArray()).join('');
+    assert.equal(`${text}.txt`, one.suggestedFilename());
+  }
+});
+
+for (const how of ['ignores', 'shows', 'breaks off'] as const) {
+  test(`a download that the browser ${how} ends with an error`, async () => {
+    const { page, context } = await browser.visit(service.url, { acceptDownloads: how !== 'breaks off' });
+    await register(page);
+    await upload(page, await browser.file('refused.bin', randomBytes(9 * MIB)));
+    await page.getByRole('button', { name: 'Clear finished' }).click();
+    let pings = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/local/ping')) pings++;
+    });
+    await page.clock.install();
+    if (how !== 'breaks off') {
+      // Then the service is asked, which has no such address.
+      await page.evaluate(async () => (await navigator.serviceWorker.ready).unregister());
+    }
+    if (how === 'ignores') await context.route('**/local/*', (route) => route.fulfill({ status: 204 }));
+    await choose(page, 'refused.bin', 'Download');
+    if (how === 'ignores') {
+      await page.getByText(/^Waiting/).waitFor();
+      await page.clock.runFor(31_000);
+      await until(() => pings === 3);
+    }
+    await page.getByText('The browser refused this download or broke it off.').waitFor();
+    await page.getByRole('button', { name: 'Try refused.bin again' }).waitFor();
+    pings = 0;
+    await page.clock.runFor(25_000);
+    assert.equal(pings, 0, 'nothing keeps the service worker awake');
+  });
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { Service, send, useService } from '../harness/index.ts';
+import {
+  download,
+  drop,
+  keptIn,
+  pick,
+  register,
+  row,
+  shoot,
+  signIn,
+  spooled,
+  tokenOf,
+  until,
+  useChromium,
+  volumesTaken,
+} from './browser.ts';
+import { SlowLine } from './slow-line.ts';
+
+const service = useService();
+const browser = useChromium();
+const MIB = 1024 * 1024;
+
+for (const way of ['chosen again', 'found by its handle', 'one that may not be read again'] as const) {
+  test(`an upload goes on after a reload: the file is ${way}`, async (t) => {
+    const line = await SlowLine.start(t, () => service.url);
+    const { page, context } = await browser.visit(line.url);
+    if (way === 'found by its handle') {
+      // Nobody is there to be asked whether a file of the disk may be read again; for one of the browser's own nobody has to be.
+      await context.addInitScript(() => {
+        const getAsFileSystemHandle = async function (this: DataTransferItem) {
+          const file = this.getAsFile()!;
+          const folder = await navigator.storage.getDirectory();
+          const handle = await folder.getFileHandle(file.name, { create: true });
+          await file.stream().pipeTo(await handle.createWritable());
+          return handle;
+        };
+        Object.assign(DataTransferItem.prototype, { getAsFileSystemHandle });
+      });
+      await page.reload();
+    }
+    await register(page);
+    const content = randomBytes(17 * MIB);
+    const path = await browser.file('long.bin', content);
+    const before = volumesTaken(service);
+    const sent = () => volumesTaken(service) - before;
+    line.bytesPerSecond = MIB;
+    if (way === 'chosen again') await pick(page, path);
+    else await drop(page, [path]);
+    await until(() => sent() >= 1);
+    assert.equal((await spooled(page)).length, 1, 'volumes wait in a file');
+    await page.reload();
+    const already = sent();
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    await page.getByText(/^Interrupted/).waitFor();
+    assert.deepEqual(await spooled(page), [], 'which a reload leaves, and the next visit removes');
+    await shoot(page, `interrupted-${way === 'chosen again' ? 'file' : 'handle'}`);
+    const again = page.locator('input[data-test=rejoin]');
+    if (way === 'chosen again') {
+      await again.setInputFiles([await browser.file('other.bin', 'x')]);
+      await page.getByText('That is another file').waitFor();
+    } else {
+      await page.getByRole('button', { name: 'Go on with long.bin' }).click();
+    }
+    if (way !== 'found by its handle') await again.setInputFiles([path]);
+    await page.getByText(/^Uploaded/).waitFor();
+    await row(page, 'long.bin').waitFor();
+    assert.ok(sent() - already < 3, `${already} of 3 volumes before the reload, ${sent()} in all`);
+    assert.ok(content.equals(await download(page, 'long.bin')), 'the same bytes');
+  });
+}
+
+test('another tab leaves an upload alone; signing out asks first, and says that it is lost', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url);
+  const username = await register(page);
+  line.bytesPerSecond = MIB / 4;
+  await pick(page, await browser.file('unfinished.bin', randomBytes(17 * MIB)));
+  await page.getByText(/^Sending · /).waitFor();
+  const askToLeave = async (tab: Page) => {
+    await tab.getByRole('button', { name: /^Account: / }).click();
+    await tab.getByRole('menuitem', { name: 'Sign out' }).click();
+    await tab.getByRole('heading', { name: 'Sign out now?' }).waitFor();
+  };
+  const other = await page.context().newPage();
+  await other.goto(line.url);
+  await askToLeave(other);
+  await other.getByText('1 upload will be broken off').waitFor();
+  assert.equal(await other.getByText(/^Interrupted/).count(), 0, 'it goes on in its own tab');
+  assert.equal((await spooled(other)).length, 1, 'and its volumes are still there');
+  await other.close();
+
+  await askToLeave(page);
+  await page.getByRole('dialog').getByText('unfinished.bin').waitFor();
+  await page.getByText('an unfinished upload begins from its start').waitFor();
+  await shoot(page, 'sign-out');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText(/^Sending · /).waitFor();
+  const token = await tokenOf(page);
+  await askToLeave(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await until(async () => (await send(service.url, { path: '/api/auth/me', token })).status === 401);
+  await signIn(page, username);
+  await page.getByText('Nothing here yet').waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await page.getByText(/^Interrupted/).count(), 0);
+});
+
+for (const next of ['the same account', 'another account'] as const) {
+  test(`a session that the service ends, then ${next} signs in`, async (t) => {
+    const line = await SlowLine.start(t, () => service.url);
+    const { page } = await browser.visit(line.url);
+    const username = await register(page);
+    const other = await page.context().newPage();
+    await other.goto(line.url);
+    await other.getByRole('heading', { name: 'All files' }).waitFor();
+    const before = volumesTaken(service);
+    const sent = () => volumesTaken(service) - before;
+    const content = randomBytes(17 * MIB);
+    const path = await browser.file('outlived.bin', content);
+    line.bytesPerSecond = MIB;
+    await pick(page, path);
+    await until(() => sent() >= 1);
+    const goodbye = await send(service.url, {
+      method: 'POST',
+      path: '/api/auth/logout',
+      token: await tokenOf(page),
+    });
+    assert.equal(goodbye.status, 200);
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    for (const tab of [page, other]) await tab.getByText('the session has ended').waitFor();
+    await until(async () => (await spooled(page)).length === 0);
+    const already = sent();
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    const left = await keptIn(page);
+    assert.deepEqual(left['session'], [{ username }], 'neither token nor key');
+    assert.deepEqual(
+      ['rings', 'journal', 'uploads'].map((name) => left[name]?.length),
+      [1, 1, 1],
+    );
+
+    if (next === 'another account') {
+      await register(page);
+      const { rings, journal, uploads } = await keptIn(page);
+      assert.deepEqual({ rings, journal, uploads }, { rings: [], journal: [], uploads: [] });
+      return;
+    }
+    await signIn(page, username);
+    await page.getByText(/^Interrupted/).waitFor();
+    await page.locator('input[data-test=rejoin]').setInputFiles([path]);
+    await row(page, 'outlived.bin').waitFor();
+    assert.ok(sent() - already < 3, `${already} of 3 volumes before, ${sent()} in all`);
+    assert.ok(content.equals(await download(page, 'outlived.bin')), 'the same bytes');
+    await row(other, 'outlived.bin').waitFor();
+  });
+}
+
+test('an upload goes on after the browser was offline', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page, context } = await browser.visit(line.url);
+  await register(page);
+  const before = volumesTaken(service);
+  const sent = () => volumesTaken(service) - before;
+  const content = randomBytes(17 * MIB);
+  line.bytesPerSecond = MIB;
+  await pick(page, await browser.file('patient.bin', content));
+  await until(() => sent() >= 1);
+  await context.setOffline(true);
+  line.cut(); // sockets that are open outlive Chromium's own being offline
+  await page.getByText('You are offline').waitFor();
+  await page.getByText(/^Waiting for the service · /).waitFor();
+  const already = sent();
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  line.mend();
+  await context.setOffline(false);
+  await page.getByText('You are offline').waitFor({ state: 'detached' });
+  await row(page, 'patient.bin').waitFor();
+  assert.ok(already < 3 && sent() === 3, `${already} of 3 volumes before, ${sent()} in all`);
+  assert.ok(content.equals(await download(page, 'patient.bin')), 'the same bytes');
+});
+
+test('a service that restarts during an upload', async (t) => {
+  const own = new Service({ env: { SZ_WORKERS: '1' } });
+  t.after(() => own.discard());
+  await own.start();
+  const line = await SlowLine.start(t, () => own.url);
+  const { page } = await browser.visit(line.url);
+  await register(page);
+  const content = randomBytes(17 * MIB);
+  line.bytesPerSecond = MIB;
+  await pick(page, await browser.file('sturdy.bin', content));
+  await until(() => volumesTaken(own) >= 1);
+  await own.kill9();
+  await page.getByText('The service does not answer').waitFor();
+  await page.getByText(/^Waiting for the service · /).waitFor();
+  await shoot(page, 'unreachable');
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await own.start();
+  await row(page, 'sturdy.bin').waitFor();
+  await page.getByText('The service does not answer').waitFor({ state: 'detached' });
+  assert.ok(content.equals(await download(page, 'sturdy.bin')), 'the same bytes');
+});

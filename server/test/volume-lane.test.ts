@@ -291,7 +291,8 @@ test('a client that never reads its answers is cut off', async () => {
   for (let sent = 0; sent < 1000 && !client.socket.destroyed; sent++) {
     client.socket.write(put(Buffer.alloc(0)));
     // Two at once would be for the general server.
-    for (let waited = 0; answers <= sent && !client.socket.destroyed && waited < 500; waited++) await sleep(1);
+    for (let waited = 0; answers <= sent && !client.socket.destroyed && waited < 500; waited++)
+      await sleep(1);
   }
   assert.ok(client.socket.destroyed && answers < 1000, `${answers} answers were written`);
 });
@@ -310,7 +311,8 @@ test('a client that resets the connection while it is handed over harms nobody',
   // piece leave the lane.
   for (let sent = 0; sent < 1000 && !lane?.socket.writableLength; sent++) {
     client.socket.write(put(Buffer.alloc(0)));
-    for (let waited = 0; asked <= sent && !lane?.socket.writableLength && waited < 5000; waited++) await sleep(1);
+    for (let waited = 0; asked <= sent && !lane?.socket.writableLength && waited < 5000; waited++)
+      await sleep(1);
   }
   assert.ok(lane!.socket.writableLength > 0);
   client.socket.write('GET /else HTTP/1.1\r\nHost: x\r\n\r\n');

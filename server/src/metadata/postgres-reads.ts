@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import { cut, run } from './postgres-statement.ts';
-import type { PoolLoad, Value } from './sql.ts';
+import type { Keyed, PoolLoad, Value } from './sql.ts';
 
 /** A connection on which nothing has moved for so long works on something large: others go around it. */
 const SLOW_MS = 3;
@@ -12,6 +12,13 @@ interface UnderWay {
   next: Promise<unknown[]> | undefined;
 }
 
+/** Rows that are looked up by their keys, and those keys that are looked up when they are here. */
+interface Lookup {
+  since: number;
+  rows: Promise<Map<string, Keyed>>;
+  next: { keys: Set<string>; rows: Promise<Map<string, Keyed>> } | undefined;
+}
+
 /**
  * Connections for reads alone. Each carries many at once, one behind the other, without waiting for answers in
  * between: a small read then costs half of what it does on a connection that is taken from a pool and given back.
@@ -19,10 +26,17 @@ interface UnderWay {
 export class ReadLines {
   readonly #lines: ReadLine[];
   readonly #underWay = new Map<string, UnderWay>();
+  readonly #lookups = new Map<string, Lookup>();
 
-  /** A server that is silent for `silenceMs` while reads wait is taken to be gone. */
+  /**
+   * A server that is silent for `silenceMs` while reads wait is taken to be gone, on every line: a read that goes on to
+   * another one does not wait there as long again.
+   */
   constructor(config: ClientConfig, count: number, silenceMs: number) {
-    this.#lines = Array.from({ length: count }, () => new ReadLine(config, silenceMs));
+    const onSilence = () => {
+      for (const line of this.#lines) line.drop();
+    };
+    this.#lines = Array.from({ length: count }, () => new ReadLine(config, silenceMs, onSilence));
   }
 
   get load(): PoolLoad {
@@ -42,6 +56,35 @@ export class ReadLines {
     const begin = () => this.#begin<Row>(key, text, params);
     underWay.next ??= underWay.answer.then(begin, begin);
     return underWay.next as Promise<Row[]>;
+  }
+
+  /** Likewise, for all keys together that are asked for while some are looked up: every request needs its session. */
+  async lookup<Row extends Keyed>(text: string, key: string): Promise<Row | undefined> {
+    const before = this.#lookups.get(text);
+    if (!before || performance.now() - before.since > SLOW_MS) {
+      return (await this.#lookUp(text, [key])).get(key) as Row | undefined;
+    }
+    if (!before.next) {
+      const keys = new Set<string>();
+      const begin = () => this.#lookUp(text, [...keys]);
+      before.next = { keys, rows: before.rows.then(begin, begin) };
+    }
+    before.next.keys.add(key);
+    return (await before.next.rows).get(key) as Row | undefined;
+  }
+
+  #lookUp(text: string, keys: string[]): Promise<Map<string, Keyed>> {
+    const list = `{${keys.map((key) => `"${key.replace(/["\\]/g, '\\$&')}"`).join()}}`;
+    const rows = this.#send<Keyed>(text.replace(/= \?$/, '= ANY(CAST(? AS TEXT[]))'), [list]).then(
+      (found) => new Map(found.map((row) => [row.key, row])),
+    );
+    const lookup: Lookup = { since: performance.now(), rows, next: undefined };
+    this.#lookups.set(text, lookup);
+    const end = () => {
+      if (this.#lookups.get(text) === lookup && !lookup.next) this.#lookups.delete(text);
+    };
+    rows.then(end, end);
+    return rows;
   }
 
   #begin<Row>(key: string, text: string, params: Value[]): Promise<Row[]> {
@@ -70,6 +113,7 @@ export class ReadLines {
 class ReadLine {
   readonly #config: ClientConfig;
   readonly #silenceMs: number;
+  readonly #onSilence: () => void;
   /** One for all reads; the driver would set one for each. */
   #watch: NodeJS.Timeout | undefined;
   #client: Promise<Client> | undefined;
@@ -77,9 +121,10 @@ class ReadLine {
   /** Reads whose answer is not here yet. */
   waiting = 0;
 
-  constructor(config: ClientConfig, silenceMs: number) {
+  constructor(config: ClientConfig, silenceMs: number, onSilence: () => void) {
     this.#config = { ...config, pipeline: true, query_timeout: undefined };
     this.#silenceMs = silenceMs;
+    this.#onSilence = onSilence;
   }
 
   get isOpen(): boolean {
@@ -108,8 +153,15 @@ class ReadLine {
     if (this.waiting === 0) return;
     const left = this.#movedAt + this.#silenceMs - performance.now();
     if (left > 0) this.#watch = setTimeout(this.#check, left).unref();
-    else this.#client?.then(cut, () => undefined /* it was never there */);
+    else this.#onSilence();
   };
+
+  /** Gives the connection up; the next read opens another one. */
+  drop(): void {
+    const dropped = this.#client;
+    this.#client = undefined;
+    dropped?.then(cut, () => undefined /* it was never there */);
+  }
 
   async close(): Promise<void> {
     clearTimeout(this.#watch);

@@ -142,7 +142,8 @@ function handlers({
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
       const found = await files.openVolume(file_id, volumeNumber(idx), user(request), whole);
-      metrics.add('szafa_volume_bytes_total', { direction: 'out' }, await sendVolume(request, reply, found));
+      const sent = await sendVolume(request, reply, found, (error) => countFault(metrics, error));
+      metrics.add('szafa_volume_bytes_total', { direction: 'out' }, sent);
       return reply;
     },
     init: async (request) => ({ transfer_id: await transfers.init(request.body as InitBody, user(request)) }),

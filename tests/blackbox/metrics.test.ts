@@ -1,41 +1,42 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { pathOf } from '@szafa/protocol';
 import { freePort } from '../engines/daemon.ts';
 import {
   admin,
   assertDetail,
   assertError,
+  assertOk,
   begin,
+  eventually,
   makeFile,
   PullServer,
   putVolume,
   readVolume,
   send,
   sharedUser,
+  storeEnvironment,
   upload,
   useService,
+  volumesInFolder,
   withService,
 } from '../harness/index.ts';
+import { parseMetrics } from '../harness/metrics.ts';
+
+const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 
 const service = useService();
-
-/** Every series with its value. */
-function parse(text: string): Map<string, number> {
-  const found = new Map<string, number>();
-  for (const line of text.trim().split('\n')) {
-    if (line.startsWith('#')) continue;
-    const cut = line.lastIndexOf(' ');
-    found.set(line.slice(0, cut), Number(line.slice(cut + 1)));
-  }
-  return found;
-}
 
 async function metrics(): Promise<Map<string, number>> {
   const answer = await admin(service).get(pathOf('metrics'));
   assert.equal(answer.status, 200, answer.text);
   assert.match(String(answer.headers['content-type']), /^text\/plain; version=0\.0\.4/);
-  return parse(answer.text);
+  return parseMetrics(answer.text);
 }
 
 test('metrics need the system token', async () => {
@@ -85,12 +86,55 @@ test('a volume that is rejected inside a pull counts as well', async () => {
   assert.equal((await metrics()).get(key), before + 1);
 });
 
+test('a pull counts while it runs', async () => {
+  const user = await sharedUser(service);
+  const file = makeFile();
+  const transferId = await begin(user, file);
+  const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<false>()];
+  const answer = () => {
+    asked.resolve();
+    return go.promise;
+  };
+  await using server = await new PullServer(file, { answer }).listen();
+  const pull = { base_url: server.url, token: 'one-time-pull-token-0123456789' };
+  const pulled = user.post(pathOf('pull', { transfer_id: transferId }), pull);
+  await asked.promise;
+  assert.equal((await metrics()).get('szafa_pulls_running'), 1);
+  go.resolve(false);
+  assertOk(await pulled, { ok: true, pulled: 1, total: 1 });
+  assert.equal((await metrics()).get('szafa_pulls_running'), 0);
+});
+
+test('a fsck that finds nothing wrong leaves its time', async () => {
+  const key = 'szafa_fsck_success_timestamp_seconds';
+  const env = { PATH: process.env['PATH'], SZ_DATA: service.data, ...storeEnvironment(service.id) };
+  assert.equal((await metrics()).get(key), 0);
+  const fsck = spawn(process.execPath, [MAIN, 'fsck'], { env, stdio: 'ignore' });
+  const [code] = await once(fsck, 'exit');
+  assert.equal(code, 0);
+  assert.ok(Math.abs((await metrics()).get(key)! - Date.now() / 1000) < 60);
+});
+
+test('a disk that fails in the middle of a volume is counted', {
+  skip: !volumesInFolder(),
+}, async () => {
+  const key = 'szafa_store_errors_total{store="volumes"}';
+  const user = await sharedUser(service);
+  const { fileId } = await upload(user);
+  assert.equal((await metrics()).get(key) ?? 0, 0);
+  const volume = join(service.data, 'volumes', fileId.slice(0, 2), fileId, '1');
+  await rm(volume);
+  await mkdir(volume);
+  await assert.rejects(readVolume(user, fileId, 1), { code: 'ECONNRESET' });
+  await eventually(async () => assert.equal((await metrics()).get(key), 1));
+});
+
 test('SZ_METRICS_PORT shows them without a token, on that port only', async () => {
   const port = await freePort();
   await withService({ env: { SZ_METRICS_PORT: String(port) } }, async (other) => {
     const answer = await send(`http://127.0.0.1:${port}`, { path: '/metrics' });
     assert.equal(answer.status, 200);
-    assert.ok(parse(answer.text).has('szafa_transfers{state="uploading"}'));
+    assert.ok(parseMetrics(answer.text).has('szafa_transfers{state="uploading"}'));
     assertDetail(await other.call({ path: pathOf('metrics') }), 401);
   });
 });

@@ -10,6 +10,7 @@ export async function sendVolume(
   request: FastifyRequest,
   reply: FastifyReply,
   found: { file: ReadableFile; sha256: string; volume: OpenVolume },
+  onFault: (error: unknown) => void,
 ): Promise<number> {
   const { file, sha256, volume } = found;
   const tag = `"${sha256}"`;
@@ -51,6 +52,8 @@ export async function sendVolume(
       } catch (error) {
         // The length is announced already: a broken connection is the only way left to say that bytes are missing.
         request.log.warn({ err: error }, 'volume was not sent whole');
+        // Not where it was the client who went away.
+        if (!response.destroyed) onFault(error);
         response.destroy();
         return 0;
       }

@@ -125,7 +125,9 @@ export class S3Store implements VolumeStore {
     const spec = await this.#client.read(keys.spec(from));
     if (!spec) throw new Error('the group to copy is not there');
     if (!(await this.#client.write(keys.spec(to), spec, { onlyNew: true }))) {
-      throw new Error('the group to copy to exists');
+      // A write whose answer was lost meets itself when it is tried again.
+      const found = await this.#client.read(keys.spec(to));
+      if (!found?.equals(spec)) throw new Error('the group to copy to exists');
     }
     const volumes = await this.#volumes(from);
     const copies = Array.from({ length: COPIES_AT_ONCE }, async () => {

@@ -74,6 +74,15 @@ export class Ceph {
     await until('the gateway listens', () => reachable(this.#host, this.port));
   }
 
+  /** From now on it takes requests and answers none. */
+  pauseGateway(): void {
+    this.#gateway!.signal('SIGSTOP');
+  }
+
+  resumeGateway(): void {
+    this.#gateway!.signal('SIGCONT');
+  }
+
   async killOsd(): Promise<void> {
     await this.#osd!.kill();
   }

@@ -29,6 +29,10 @@ export class Daemon {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (this.alive) this.#child.kill(signal);
     await this.#exited;

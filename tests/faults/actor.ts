@@ -2,16 +2,36 @@ import assert from 'node:assert/strict';
 import { type FileRecord, pathOf } from '@szafa/protocol';
 import {
   type Answer,
-  assertReadable,
-  listFiles,
+  checkInvariants,
+  complete,
   type MadeFile,
   makeDir,
   makeFile,
+  newTransferId,
+  PullServer,
+  putFile,
+  putVolume,
+  readVolume,
   received,
   register,
   type Service,
   type User,
 } from '../harness/index.ts';
+
+export const KINDS = [
+  'init',
+  'put',
+  'complete',
+  'file',
+  'pull',
+  'cancel',
+  'read',
+  'list',
+  'clone',
+  'move',
+  'delete',
+] as const;
+export type Kind = (typeof KINDS)[number];
 
 interface Kept {
   file: MadeFile;
@@ -26,8 +46,10 @@ interface Upload {
 
 /** An operation whose answer never came: afterwards it has happened wholly, or not at all. */
 type Open =
-  | ({ kind: 'put' | 'complete' } & Upload)
-  | { kind: 'init' }
+  | ({ kind: 'put' | 'complete' | 'pull' } & Upload)
+  | { kind: 'file'; transferId: string; file: MadeFile }
+  | { kind: 'cancel'; transferId: string }
+  | { kind: 'init' | 'read' | 'list' }
   | { kind: 'clone'; of: Kept; dirId: number | null }
   | { kind: 'delete'; fileId: string }
   | { kind: 'move'; fileId: string; dirId: number | null };
@@ -35,54 +57,64 @@ type Open =
 /** The answer did not come because the service, or its worker, died. */
 export class Cut extends Error {}
 
-const SIZES = [[700, 150_000], [3000], [1_200_000, 0, 4097]];
+const SMALL = [3000];
+const SIZES = [[700, 150_000], SMALL, [1_200_000, 0, 4097]];
+const MOST_KEPT = 5;
 
 /**
- * Someone who uploads, clones, moves and deletes without pause and writes down what was acknowledged, so that it
- * can be held against the service after a crash.
+ * Someone who uploads, reads, clones, moves and deletes without pause and writes down what was acknowledged, so that
+ * it can be held against the service after a crash.
  */
 export class Actor {
   readonly user: User;
   readonly kept = new Map<string, Kept>();
-  readonly counts: Record<string, number> = {};
+  /** Requests that were cut off. */
+  readonly counts: Partial<Record<Kind, number>> = {};
   readonly #dirs: (number | null)[];
   readonly #random: () => number;
+  readonly #host: string;
   #open: Open | undefined;
 
-  private constructor(user: User, dirs: (number | null)[], random: () => number) {
+  private constructor(user: User, dirs: (number | null)[], random: () => number, host: string) {
     this.user = user;
     this.#dirs = dirs;
     this.#random = random;
+    this.#host = host;
   }
 
-  static async create(service: Service, random: () => number): Promise<Actor> {
+  /** `host` is where the service finds what it is to pull. */
+  static async create(service: Service, random: () => number, host = '127.0.0.1'): Promise<Actor> {
     const user = await register(service);
-    return new Actor(user, [null, await makeDir(user), await makeDir(user)], random);
+    return new Actor(user, [null, await makeDir(user), await makeDir(user)], random, host);
   }
 
-  /** Works until the service goes away or `stop` says so. */
-  async work(stop: AbortSignal): Promise<void> {
+  /** Works until the service goes away or `stop` says so; mostly on what is wanted, where something is. */
+  async work(stop: AbortSignal, wanted?: Kind): Promise<void> {
     try {
-      while (!stop.aborted) await this.#step();
+      while (!stop.aborted) await this.#step(wanted);
     } catch (error) {
       if (!(error instanceof Cut)) throw error;
     }
   }
 
-  async #step(): Promise<void> {
-    const ids = [...this.kept.keys()];
-    const fileId = ids[Math.floor(this.#random() * ids.length)];
-    const choice = this.#random();
-    if (fileId === undefined || choice < 0.4 || ids.length > 5) {
-      if (ids.length > 5) return this.#remove(ids[0]!);
-      return this.#upload();
-    }
-    if (choice < 0.6) return this.#remove(fileId);
-    if (choice < 0.8) return this.#clone(fileId);
-    return this.#move(fileId);
+  async #step(wanted: Kind | undefined): Promise<void> {
+    const [oldest] = this.kept.keys();
+    if (oldest !== undefined && this.kept.size > MOST_KEPT) return this.#remove(oldest);
+    const kind = wanted && this.#random() < 0.75 ? wanted : this.#pick(KINDS);
+    if (kind === 'init' || kind === 'cancel') return this.#giveUp();
+    if (kind === 'file') return this.#sendFile(newTransferId(), this.#made(SMALL));
+    if (kind === 'pull') return this.#pull();
+    if (kind === 'list') return this.#list();
+    const fileId = oldest && this.#pick([...this.kept.keys()]);
+    if (kind === 'complete') return this.#upload(SMALL);
+    if (kind === 'put' || fileId === undefined) return this.#upload();
+    if (kind === 'read') return this.#read(fileId);
+    if (kind === 'clone') return this.#clone(fileId);
+    if (kind === 'move') return this.#move(fileId);
+    return this.#remove(fileId);
   }
 
-  #pick<T>(list: T[]): T {
+  #pick<T>(list: readonly T[]): T {
     return list[Math.floor(this.#random() * list.length)]!;
   }
 
@@ -100,12 +132,24 @@ export class Actor {
     return answer;
   }
 
-  async #upload(): Promise<void> {
-    const dirId = this.#pick(this.#dirs);
-    const file = makeFile(this.#pick(SIZES), { dir_id: dirId });
+  #made(sizes = this.#pick(SIZES)): MadeFile {
+    return makeFile(sizes, { dir_id: this.#pick(this.#dirs) });
+  }
+
+  #keep(answer: Answer, file: MadeFile): void {
+    assert.equal(answer.status, 200, answer.text);
+    this.kept.set(String(answer.json['file_id']), { file, dirId: file.init.dir_id ?? null });
+  }
+
+  async #begin(file: MadeFile): Promise<string> {
     const begun = await this.#ask({ kind: 'init' }, () => this.user.post(pathOf('init'), file.init));
     assert.equal(begun.status, 200, begun.text);
-    await this.#finish(String(begun.json['transfer_id']), file, new Set());
+    return String(begun.json['transfer_id']);
+  }
+
+  async #upload(sizes?: number[]): Promise<void> {
+    const file = this.#made(sizes);
+    await this.#finish(await this.#begin(file), file, new Set());
   }
 
   async #finish(transferId: string, file: MadeFile, acknowledged: Set<number>): Promise<void> {
@@ -113,16 +157,61 @@ export class Actor {
     for (const [at, body] of file.volumes.entries()) {
       const idx = at + 1;
       if (acknowledged.has(idx)) continue;
-      const path = pathOf('writeVolume', { transfer_id: transferId, idx });
-      const put = await this.#ask({ kind: 'put', ...state }, () => this.user.call('PUT', path, { body }));
+      const put = await this.#ask({ kind: 'put', ...state }, () =>
+        putVolume(this.user, transferId, idx, body),
+      );
       assert.equal(put.status, 200, put.text);
       acknowledged.add(idx);
     }
-    const done = await this.#ask({ kind: 'complete', ...state }, () =>
-      this.user.call('POST', pathOf('complete', { transfer_id: transferId })),
+    const done = await this.#ask({ kind: 'complete', ...state }, () => complete(this.user, transferId));
+    this.#keep(done, file);
+  }
+
+  async #pull(): Promise<void> {
+    const file = this.#made();
+    const transferId = await this.#begin(file);
+    const all = new Set(file.volumes.keys().map((at) => at + 1));
+    await using server = await new PullServer(file, { host: this.#host }).listen();
+    const source = { base_url: server.url, token: 'one-time-pull-token' };
+    const pulled = await this.#ask({ kind: 'pull', transferId, file, acknowledged: new Set() }, () =>
+      this.user.post(pathOf('pull', { transfer_id: transferId }), source),
     );
-    assert.equal(done.status, 200, done.text);
-    this.kept.set(String(done.json['file_id']), { file, dirId: file.init.dir_id ?? null });
+    assert.deepEqual(pulled.json, { ok: true, pulled: all.size, total: all.size }, pulled.text);
+    await this.#finish(transferId, file, all);
+  }
+
+  /** All in one request. Whoever repeats it gets the same file. */
+  async #sendFile(transferId: string, file: MadeFile): Promise<void> {
+    const done = await this.#ask({ kind: 'file', transferId, file }, () =>
+      putFile(this.user, transferId, file),
+    );
+    this.#keep(done, file);
+  }
+
+  async #giveUp(): Promise<void> {
+    const transferId = await this.#begin(this.#made(SMALL));
+    assert.equal(await this.#cancel(transferId), 200);
+  }
+
+  async #cancel(transferId: string): Promise<number> {
+    const answer = await this.#ask({ kind: 'cancel', transferId }, () =>
+      this.user.delete(pathOf('cancel', { transfer_id: transferId })),
+    );
+    return answer.status;
+  }
+
+  async #read(fileId: string): Promise<void> {
+    const { volumes } = this.kept.get(fileId)!.file;
+    const at = Math.floor(this.#random() * volumes.length);
+    const answer = await this.#ask({ kind: 'read' }, () => readVolume(this.user, fileId, at + 1));
+    assert.equal(answer.status, 200, answer.excerpt);
+    assert.ok(answer.body.equals(volumes[at]!), `volume ${at + 1} of ${fileId} has other bytes`);
+  }
+
+  async #list(): Promise<void> {
+    const answer = await this.#ask({ kind: 'list' }, () => this.user.get(pathOf('listFiles')));
+    assert.equal(answer.status, 200, answer.text);
+    this.#compare(answer.json['files'] as FileRecord[], 'in a list');
   }
 
   async #clone(fileId: string): Promise<void> {
@@ -131,9 +220,12 @@ export class Actor {
     const answer = await this.#ask({ kind: 'clone', of, dirId }, () =>
       this.user.post(pathOf('cloneFile', { file_id: fileId }), { dir_id: dirId }),
     );
-    // There may be a clone of this file in that directory already.
-    assert.ok(answer.status === 200 || answer.status === 409, answer.text);
-    if (answer.status === 200) this.kept.set(String(answer.json['file_id']), { file: of.file, dirId });
+    if (answer.status === 409) {
+      assert.match(answer.text, /that directory has a clone of this file already/);
+      return;
+    }
+    assert.equal(answer.status, 200, answer.text);
+    this.kept.set(String(answer.json['file_id']), { file: of.file, dirId });
   }
 
   async #remove(fileId: string): Promise<void> {
@@ -153,21 +245,26 @@ export class Actor {
     this.kept.get(fileId)!.dirId = dirId;
   }
 
-  /** After a crash: all that was acknowledged is there, and the open operation has happened wholly or not at all. */
+  /**
+   * After a crash: all that was acknowledged is there, the open operation has happened wholly or not at all, and the
+   * invariants hold.
+   */
   async reconcile(): Promise<void> {
     const open = this.#open;
-    if (open?.kind === 'put' || open?.kind === 'complete') await this.#resume(open);
-    const listed = new Map((await listFiles(this.user)).map((record) => [record.file_id, record]));
-    this.#settle(open, listed);
+    if (open?.kind === 'put' || open?.kind === 'complete' || open?.kind === 'pull') await this.#resume(open);
+    if (open?.kind === 'file') await this.#sendFile(open.transferId, open.file);
+    if (open?.kind === 'cancel') assert.ok([200, 404].includes(await this.#cancel(open.transferId)));
+    const listed = await checkInvariants(this.user.service, this.user.token);
+    this.#settle(open, new Map(listed.map((record) => [record.file_id, record])));
     this.#open = undefined;
-    assert.deepEqual([...listed.keys()].sort(), [...this.kept.keys()].sort(), `after ${open?.kind}`);
-    for (const [fileId, { file, dirId }] of this.kept) {
-      assert.equal(listed.get(fileId)!.dir_id, dirId, `directory of ${fileId} after ${open?.kind}`);
-      await assertReadable(this.user, fileId, file);
-    }
-    const quota = await this.user.get(pathOf('quota'));
-    const used = [...listed.values()].reduce((sum, { size }) => sum + size, 0);
-    assert.equal(quota.json['used_bytes'], used, `the quota is not the sum of the sizes after ${open?.kind}`);
+    this.#compare(listed, `after ${open?.kind}`);
+  }
+
+  /** That these are the files that are kept, of the same bytes, in the same directories. */
+  #compare(listed: FileRecord[], when: string): void {
+    const facts = listed.map(({ file_id, dir_id, sha256 }) => [file_id, dir_id, sha256]);
+    const kept = [...this.kept].map(([id, { file, dirId }]) => [id, dirId, file.init.total_sha256]);
+    assert.deepEqual(facts.sort(), kept.sort(), when);
   }
 
   /** The upload goes on where it was; a complete that had its effect already gives the same file. */
@@ -189,6 +286,20 @@ export class Actor {
       this.kept.set(strange[0]!, { file: open.of.file, dirId: open.dirId });
     }
   }
+}
+
+/** How often requests of each kind were cut off. */
+export function cutOff(actors: Actor[]): Record<Kind, number> {
+  const sum = (kind: Kind) => actors.reduce((total, { counts }) => total + (counts[kind] ?? 0), 0);
+  return Object.fromEntries(KINDS.map((kind) => [kind, sum(kind)])) as Record<Kind, number>;
+}
+
+/** One of the kinds that were cut off the least: who works on it brings it to its turn. */
+export function rarest(actors: Actor[], random: () => number): Kind {
+  const counts = cutOff(actors);
+  const least = Math.min(...Object.values(counts));
+  const rare = KINDS.filter((kind) => counts[kind] === least);
+  return rare[Math.floor(random() * rare.length)]!;
 }
 
 /** Random numbers that a failing test can show and a later run can repeat. */

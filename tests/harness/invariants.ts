@@ -2,32 +2,31 @@ import assert from 'node:assert/strict';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Directory, pathOf } from '@szafa/protocol';
+import { type Directory, type FileRecord, pathOf } from '@szafa/protocol';
 import { assertOk } from './expect.ts';
 import type { Service } from './service.ts';
 import { volumesInFolder } from './stores.ts';
 import { assertReadable, listFiles, makeFile, readVolume, sha256, upload } from './upload.ts';
 import { sharedUser, User } from './user.ts';
 
+/** Files that are read at once. */
+const LANES = 4;
+
 /**
  * What must hold for an account at any time: every listed file is readable volume by volume with the digests
  * that were announced, the quota is the sum of the sizes, no record stands twice, directories count their own
- * files. Holds for files made by `makeFile` with its own size and digest.
+ * files. Holds for files made by `makeFile` with its own size and digest. Returns the listing it went by.
  */
-export async function checkInvariants(service: Service, token: string): Promise<void> {
+export async function checkInvariants(service: Service, token: string): Promise<FileRecord[]> {
   const user = new User(service, '', '', token);
   const files = await listFiles(user);
   assert.equal(new Set(files.map((file) => file.file_id)).size, files.length, 'a record stands twice');
-  for (const file of files) {
-    const volumes: Buffer[] = [];
-    for (let idx = 1; idx <= file.chunk_count; idx++) {
-      const answer = await readVolume(user, file.file_id, idx);
-      assert.equal(answer.status, 200, `volume ${idx} of ${file.file_id}: ${answer.excerpt}`);
-      assert.equal(answer.headers.etag, `"${sha256(answer.body)}"`, `volume ${idx} of ${file.file_id}`);
-      volumes.push(answer.body);
-    }
-    assert.equal(sha256(...volumes), file.sha256, `bytes of ${file.file_id}`);
-  }
+  const queue = files.values();
+  await Promise.all(
+    Array.from({ length: LANES }, async () => {
+      for (const file of queue) await checkBytes(user, file);
+    }),
+  );
   const quota = await user.get(pathOf('quota'));
   const used = files.reduce((sum, file) => sum + file.size, 0);
   assert.equal(quota.json['used_bytes'], used, 'the quota is not the sum of the sizes');
@@ -41,6 +40,18 @@ export async function checkInvariants(service: Service, token: string): Promise<
       `size of ${dir.name}`,
     );
   }
+  return files;
+}
+
+async function checkBytes(user: User, file: FileRecord): Promise<void> {
+  const volumes: Buffer[] = [];
+  for (let idx = 1; idx <= file.chunk_count; idx++) {
+    const answer = await readVolume(user, file.file_id, idx);
+    assert.equal(answer.status, 200, `volume ${idx} of ${file.file_id}: ${answer.excerpt}`);
+    assert.equal(answer.headers.etag, `"${sha256(answer.body)}"`, `volume ${idx} of ${file.file_id}`);
+    volumes.push(answer.body);
+  }
+  assert.equal(sha256(...volumes), file.sha256, `bytes of ${file.file_id}`);
 }
 
 /** Polls until the check passes; after the time it fails with the check's own message. */

@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathOf } from '@szafa/protocol';
+import pg from 'pg';
 import { Ceph } from '../engines/ceph.ts';
 import { Postgres } from '../engines/postgres.ts';
-import { type Answer, type Call, Service, send } from '../harness/index.ts';
+import { type Answer, admin, type Call, Service, send, User } from '../harness/index.ts';
+import { parseMetrics } from '../harness/metrics.ts';
 
 /** The answer was no answer: a node, or a store behind it, was away. What was asked may have happened or not. */
 export class Away extends Error {
@@ -13,6 +17,8 @@ export class Cluster extends Service {
   readonly postgres: Postgres;
   readonly ceph: Ceph;
   readonly nodes: Service[];
+  /** What makes a service one of the nodes. */
+  readonly environment: Record<string, string>;
   /** Requests that were sent a second time, and the bytes of their bodies. */
   readonly repeated = { requests: 0, bytes: 0 };
   /** Whether a request that was cut off is sent again, as clients do. */
@@ -25,7 +31,7 @@ export class Cluster extends Service {
     super();
     this.postgres = postgres;
     this.ceph = ceph;
-    const env = {
+    this.environment = {
       SZ_DATABASE: `${postgres.url}?schema=${this.id}`,
       SZ_VOLUMES: ceph.url(this.id),
       SZ_SYSTEM_TOKEN: this.systemToken,
@@ -33,7 +39,7 @@ export class Cluster extends Service {
       SZ_WORKERS: '1',
       ...ceph.environment,
     };
-    this.nodes = Array.from({ length: count }, () => new Service({ env }));
+    this.nodes = Array.from({ length: count }, () => new Service({ env: this.environment }));
   }
 
   static async create(count: number): Promise<Cluster> {
@@ -58,10 +64,15 @@ export class Cluster extends Service {
     while (this.#up.size < 2) await Promise.race(this.#reviving);
     const up = [...this.#up];
     const node = up[Math.floor(random() * up.length)]!;
-    this.#up.delete(node);
-    await node.kill9();
+    await this.kill(node);
     const revived = this.startNode(node).finally(() => this.#reviving.delete(revived));
     this.#reviving.add(revived);
+  }
+
+  /** The balancer knows at once. */
+  async kill(node: Service): Promise<void> {
+    this.#up.delete(node);
+    await node.kill9();
   }
 
   /** Every node is back. */
@@ -73,6 +84,28 @@ export class Cluster extends Service {
   async terminateNode(node: Service): Promise<void> {
     await node.terminate();
     this.#up.delete(node);
+  }
+
+  /** The same person at one node only. */
+  at(node: Service, { username, password, token }: User): User {
+    return new User(node, username, password, token);
+  }
+
+  /** What a node has counted, by series. */
+  async metrics(node: Service): Promise<Map<string, number>> {
+    const answer = await this.at(node, admin(this)).get(pathOf('metrics'));
+    assert.equal(answer.status, 200, answer.text);
+    return parseMetrics(answer.text);
+  }
+
+  /** A connection to the database of the nodes, which the caller ends. */
+  async connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.postgres.url,
+      options: `-c search_path=${this.id}`,
+    });
+    await client.connect();
+    return client;
   }
 
   override tail(): string {

@@ -45,6 +45,7 @@ class Node extends Service {
 let network: Network;
 let toDatabase: Cable;
 let toGateway: Cable;
+let toClients: Cable;
 let postgres: Postgres;
 let ceph: Ceph;
 let database: pg.Client;
@@ -54,8 +55,7 @@ let near: Node;
 
 before(async () => {
   network = await Network.create();
-  [toDatabase, toGateway] = [network.cable(), network.cable()];
-  const toClients = network.cable();
+  [toDatabase, toGateway, toClients] = [network.cable(), network.cable(), network.cable()];
   [postgres, ceph] = await Promise.all([Postgres.start({}, toDatabase.near), Ceph.start(toGateway.near)]);
   database = new pg.Client({ connectionString: postgres.url });
   await database.connect();
@@ -95,23 +95,27 @@ async function sessions(having = ''): Promise<string[]> {
 }
 const sweeps = () => sessions("AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')");
 
-test('a cut cable to the gateway: 503 in bounded time, the rest goes on, and all of it when it is mended', async () => {
+/** What a person at the far node meets when this cable is cut: no answer but a 503, until it is mended. */
+async function meetsCut(cable: Cable, meanwhile: (user: User) => Promise<void>): Promise<void> {
   const user = await register(far);
   const { fileId, file } = await upload(user, makeFile([2_000_000, 40]));
   const pending = makeFile([3_000_000, 50]);
   const transferId = await begin(user, pending);
 
-  toGateway.cut();
+  cable.cut();
   await Promise.all([
     assert.rejects(putVolume(user, transferId, 1, pending.volumes[0]!), Away),
     assert.rejects(readVolume(user, fileId, 1), Away),
     assert.rejects(user.get(pathOf('received', { transfer_id: transferId })), Away),
-    // What needs no volume goes on meanwhile, and so does the other node.
-    user.get(pathOf('quota')).then(({ status }) => assert.equal(status, 200)),
+    assert.rejects(far.call({ path: pathOf('readyz') }), Away),
+    far.call({ path: pathOf('healthz') }),
+    meanwhile(user),
+    // The other node goes on.
     assertReadable(at(near, user), fileId, file),
   ]);
-  toGateway.mend();
+  cable.mend();
 
+  await ready();
   for (const [position, bytes] of pending.volumes.entries()) {
     assert.equal((await putVolume(user, transferId, position + 1, bytes)).status, 200);
   }
@@ -121,17 +125,29 @@ test('a cut cable to the gateway: 503 in bounded time, the rest goes on, and all
   await assertReadable(user, String(done.json['file_id']), pending);
   assert.equal((await readVolume(user, fileId, 1, { range: 'bytes=5-9' })).status, 206);
   await checkInvariants(far, user.token);
-});
+}
+
+/** By itself, soon after its cables are whole. */
+const ready = () =>
+  eventually(async () => assert.equal((await far.call({ path: pathOf('readyz') })).status, 200), 30_000);
+
+test('a cut cable to the gateway alone: 503 in bounded time, and what needs no volume goes on', () =>
+  meetsCut(toGateway, async (user) => {
+    assert.equal((await user.get(pathOf('quota'))).status, 200);
+  }));
 
 test('a node that is cut off at work: the other one takes over, and it comes back by itself', async (t) => {
-  const actors = await Promise.all(Array.from({ length: 3 }, () => Actor.create(far, random)));
+  const actors = await Promise.all(
+    Array.from({ length: 3 }, () => Actor.create(far, random, toClients.near)),
+  );
   const other = await Actor.create(near, random);
   const othersGoOn = async () => {
     await other.work(AbortSignal.timeout(1000));
     assert.deepEqual(other.counts, {}, 'requests to the other node that failed');
   };
   assert.deepEqual(await sweeps(), [toDatabase.far], 'who was here first sweeps');
-  const working = actors.map((actor) => actor.work(AbortSignal.timeout(LIMIT_MS)));
+  const wanted = ['pull', 'complete', undefined] as const;
+  const working = actors.map((actor, one) => actor.work(AbortSignal.timeout(LIMIT_MS), wanted[one]));
   await sleep(500 + random() * 1000);
 
   for (const cable of [toDatabase, toGateway]) cable.cut();
@@ -155,10 +171,7 @@ test('a node that is cut off at work: the other one takes over, and it comes bac
   }, 20_000);
 
   for (const cable of [toDatabase, toGateway]) cable.mend();
-  await eventually(
-    async () => assert.equal((await far.call({ path: pathOf('readyz') })).status, 200),
-    30_000,
-  );
+  await ready();
   for (const actor of [...actors, other]) {
     await actor.reconcile();
     for (const node of [far, near]) await checkInvariants(node, actor.user.token);
@@ -170,3 +183,8 @@ test('a node that is cut off at work: the other one takes over, and it comes bac
   assert.equal((await sweeps()).length, 1, 'one of them sweeps');
   t.diagnostic(`cut off: ${JSON.stringify(actors.map(({ counts }) => counts))}`);
 });
+
+test('a cut cable to the database alone: 503 in bounded time', () =>
+  meetsCut(toDatabase, async (user) => {
+    await assert.rejects(user.get(pathOf('quota')), Away);
+  }));

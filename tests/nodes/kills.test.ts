@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { Actor, Cut, seeded } from '../faults/actor.ts';
-import { checkInvariants, eventually } from '../harness/index.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { Sweeper } from '../../server/src/domain/sweeper.ts';
+import { openServices } from '../../server/src/stores.ts';
+import { Actor, Cut, cutOff, rarest, seeded } from '../faults/actor.ts';
+import { eventually } from '../harness/index.ts';
 import { Away, Cluster } from './cluster.ts';
 
 const ACTORS = 4;
@@ -38,6 +40,7 @@ const faults = {
   },
   async osd() {
     await cluster.ceph.killOsd();
+    await sleep(random() * 200);
     await cluster.ceph.startOsd();
   },
 };
@@ -56,14 +59,14 @@ const ROUNDS: Fault[][] = [
 ];
 const CYCLES = 5;
 
-test('kill -9 of nodes, PostgreSQL, gateway and OSD: nothing acknowledged is lost, nothing stays half-done', async (t) => {
+test('kill -9 of nodes, PostgreSQL, gateway and OSD during requests of each kind: after each, the invariants hold', async (t) => {
   let kills = 0;
   const counts: Record<Fault, number> = { node: 0, postgres: 0, gateway: 0, osd: 0 };
   // An OSD takes seconds to come back, so it is killed only now and then.
-  const rounds = Array.from({ length: CYCLES }, () => [...ROUNDS, ['osd', 'node'] as Fault[]]).flat();
+  const rounds = Array.from({ length: CYCLES }, () => [...ROUNDS, ['osd'] as Fault[]]).flat();
   for (const round of rounds) {
     const stop = new AbortController();
-    const working = Promise.all(actors.map((actor) => actor.work(stop.signal)));
+    const working = Promise.all(actors.map((actor) => actor.work(stop.signal, rarest(actors, random))));
     await Promise.race([working, sleep(50 + random() * 150)]);
     for (const kind of round) {
       kills++;
@@ -75,17 +78,16 @@ test('kill -9 of nodes, PostgreSQL, gateway and OSD: nothing acknowledged is los
     await Promise.all(actors.map((actor) => again(() => actor.reconcile())));
   }
   await cluster.whole();
-  for (const { user } of actors) await checkInvariants(cluster, user.token);
+  await Promise.all(actors.map((actor) => actor.reconcile()));
+  const requests = cutOff(actors);
+  t.diagnostic(`${kills} kills: ${JSON.stringify(counts)}; cut off: ${JSON.stringify(requests)}`);
   assert.ok(kills >= 100, `only ${kills} kills`);
-  t.diagnostic(`${kills} kills: ${JSON.stringify(counts)}; cut off: ${JSON.stringify(cutOff())}`);
+  for (const [kind, count] of Object.entries(requests)) assert.ok(count > 0, `${kind} was never cut off`);
 });
 
 test('what the dead left is taken away by the living', async () => {
-  const client = new pg.Client({
-    connectionString: cluster.postgres.url,
-    options: `-c search_path=${cluster.id}`,
-  });
-  await client.connect();
+  const client = await cluster.connect();
+  const s3 = cluster.ceph.client(cluster.id);
   try {
     await eventually(async () => {
       const { rows } = await client.query('SELECT file_id, not_before, claim FROM garbage');
@@ -93,32 +95,30 @@ test('what the dead left is taken away by the living', async () => {
       const storing = await client.query("SELECT 1 FROM transfers WHERE status = 'storing'");
       assert.equal(storing.rowCount, 0, 'transfers in storing');
     }, 60_000);
-    const s3 = cluster.ceph.client(cluster.id);
-    const files = await client.query<{ file_id: string }>('SELECT file_id FROM files');
-    const transfers = await client.query<{ file_id: string }>(
-      "SELECT file_id FROM transfers WHERE status <> 'done'",
+    await sweepLater();
+    const { rows } = await client.query<{ file_id: string }>(
+      "SELECT file_id FROM files UNION SELECT file_id FROM transfers WHERE status <> 'done'",
     );
-    const known = new Set([...files.rows, ...transfers.rows].map(({ file_id }) => file_id));
-    const strange: unknown[] = [];
-    for await (const { key } of s3.list('volumes/', { delimiter: '/' })) {
-      const id = key.slice('volumes/'.length, -1);
-      if (known.has(id)) continue;
-      // A gateway that was killed may leave a prefix in its index with nothing below it.
-      strange.push(...(await Array.fromAsync(s3.list(key))));
+    const known = new Set(rows.map(({ file_id }) => file_id));
+    const strange: string[] = [];
+    for (const prefix of ['groups/', 'files/', 'volumes/']) {
+      for await (const { key } of s3.list(prefix)) {
+        if (!known.has(key.slice(prefix.length).split(/[./]/)[0]!)) strange.push(key);
+      }
     }
-    assert.deepEqual(strange, [], 'volumes that nobody knows');
-    s3.close();
+    assert.deepEqual(strange, [], 'objects that nobody knows');
   } finally {
+    s3.close();
     await client.end();
   }
 });
 
-function cutOff(): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const actor of actors) {
-    for (const [kind, count] of Object.entries(actor.counts)) sums[kind] = (sums[kind] ?? 0) + count;
-  }
-  return sums;
+/** Volumes that came before their record, and it never did, are left alone for an hour: somebody may be at work there. */
+async function sweepLater(): Promise<void> {
+  const services = await openServices(readConfig(cluster.environment), 'later');
+  const now = () => Date.now() + 2 * 3_600_000;
+  await new Sweeper({ ...services, shared: true, localClock: false, now }).sweep();
+  await services.metadata.close();
 }
 
 /** Checks are requests too and may meet what is only just coming back. */

@@ -17,7 +17,7 @@ const commands = {
   check: { packages: ['libatomic1'], all: true, args: ['scripts/check.ts'] },
   test: {
     packages: [
-      ...['libatomic1', 'aria2', 'chromium', 'strace', 'e2fsprogs', 'iproute2'],
+      ...['libatomic1', 'aria2', 'chromium', 'strace', 'e2fsprogs', 'iproute2', 'nginx-light'],
       ...['ceph-mon', 'ceph-osd', 'radosgw'],
     ],
     all: true,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathOf } from '@szafa/protocol';
+import { pathOf, volumeSocket } from '@szafa/protocol';
 import {
   assertReadable,
   begin,
@@ -23,6 +24,7 @@ import {
   upload,
 } from '../harness/index.ts';
 import { Cluster } from './cluster.ts';
+import { Nginx, nginx } from './nginx.ts';
 
 let cluster: Cluster;
 before(async () => {
@@ -256,6 +258,31 @@ test('a node shows how much of its connections to the database is in use', async
   await begun;
   await eventually(async () => assert.equal(await waiting(), 0));
   assert.ok((await counted(node!, 'szafa_database_connections{state="idle"}')) > 0);
+});
+
+test('nginx as it is in deploy/ passes all of it on, and goes around a dead node', {
+  skip: !nginx,
+}, async () => {
+  const [, one, other] = cluster.nodes;
+  const balancer = await Nginx.create([one!, other!]);
+  try {
+    const user = await register(balancer);
+    // More than nginx takes by default, and more than it would buffer.
+    const { fileId, file } = await upload(user, makeFile([3_000_000, 10]));
+    // Those who come from outside get none of it, not even with the token.
+    const metrics = await send(balancer.url, { path: pathOf('metrics'), token: cluster.systemToken });
+    assert.equal(metrics.status, 404);
+    const address = balancer.url.replace('http', 'ws') + volumeSocket.path;
+    const socket = new WebSocket(address, volumeSocket.protocol);
+    await once(socket, 'open', { signal: AbortSignal.timeout(20_000) });
+    socket.close();
+    await cluster.kill(one!);
+    for (let times = 0; times < 4; times++) await assertReadable(user, fileId, file);
+    await checkInvariants(balancer, user.token);
+    await cluster.startNode(one!);
+  } finally {
+    await balancer.stop();
+  }
 });
 
 test('no node starts on a database that may forget what it has acknowledged', async () => {

@@ -54,6 +54,8 @@ export function transfersContract(stores: Stores): void {
     ]);
     const sorted = async () => [...(await stores.two.arrivals.numbers(fileId))].sort((a, b) => a - b);
     assert.deepEqual(await sorted(), [1, 31, 32, 33, 10_000]);
+    await stores.two.arrivals.remove(fileId, [31, 31, 33, 9999]);
+    assert.deepEqual(await sorted(), [1, 32, 10_000]);
     await stores.one.arrivals.add(fileId, all);
     assert.deepEqual(await sorted(), all);
     await stores.one.arrivals.expire();

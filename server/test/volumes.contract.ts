@@ -5,7 +5,12 @@ import { after, before, describe, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
 import { ServiceError, VolumeRejected } from '../src/errors.ts';
 import { StreamBody } from '../src/volumes/body.ts';
-import { LISTED_IN_MANIFEST, type Manifest, type VolumeStore } from '../src/volumes/store.ts';
+import {
+  LISTED_IN_MANIFEST,
+  type Manifest,
+  type OpenVolume,
+  type VolumeStore,
+} from '../src/volumes/store.ts';
 
 /** The engine of a volume store, with what the interface does not show. */
 export interface VolumeEngine {
@@ -279,6 +284,38 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
         store.put(id, volume, body),
         (error) => error instanceof ServiceError && error.status === 404,
       );
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('a volume that is not right is withdrawn and may come again; one that is right stays, and one that came in meanwhile', async () => {
+      const bytes = [randomBytes(300 * KIB), randomBytes(5)];
+      const volumes = bytes.map((one, at) => volumeOf(one, at + 1));
+      const id = await group(...volumes);
+      for (const [at, volume] of volumes.entries()) await store.put(id, volume, bodyOf(bytes[at]!));
+      const seen = new Collector();
+      const wrong = async (volume: OpenVolume) => {
+        await volume.send(seen, 0, volume.size);
+        return false;
+      };
+      assert.equal(await other.withdraw(id, 1, wrong), true);
+      assert.ok(seen.bytes.equals(bytes[0]!), 'it is shown what is there');
+      assert.deepEqual(await store.received(id), [2]);
+      assert.equal(await other.withdraw(id, 1, wrong), true, 'it is not here');
+      await store.put(id, volumes[0]!, bodyOf(bytes[0]!));
+
+      assert.equal(await other.withdraw(id, 1, async () => true), false);
+      const late = async () => {
+        await store.put(id, volumes[0]!, bodyOf(bytes[0]!));
+        return false;
+      };
+      await other.withdraw(id, 1, late);
+      await assert.rejects(
+        other.withdraw(id, 1, () => Promise.reject(new Error('unreadable'))),
+        /unreadable/,
+      );
+      assert.deepEqual(await store.received(id), [1, 2]);
+      for (const at of [0, 1]) assert.ok((await readAll(store, id, at + 1))?.equals(bytes[at]!), SAME);
+      assert.equal(await other.withdraw(newId(), 1, wrong), true);
       assert.deepEqual(await engine.leftovers(), []);
     });
 

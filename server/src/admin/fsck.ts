@@ -1,13 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Volume } from '@szafa/protocol';
 import { manifestOf } from '../domain/manifest.ts';
 import type { FileRow } from '../metadata/files.ts';
+import type { TransferRow } from '../metadata/transfers.ts';
 import { mendUsage, wrongUsage } from '../metadata/usage.ts';
+import type { OpenVolume } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
 import type { Report } from './report.ts';
-import { filesOf } from './rows.ts';
+import { filesOf, uploadsOf } from './rows.ts';
 import { digestOf, Throttle } from './volume-body.ts';
 
 /** A group that nobody knows may belong to an init under way; after this time it does not. */
 const ORPHAN_MS = 3_600_000;
+/** A volume that came in is noted by then. */
+const NOTED_MS = 1000;
+/** What a disk says of bytes that it has lost; all other errors end the check. */
+const UNREADABLE = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
 
 export interface FsckOptions {
   repair: boolean;
@@ -15,14 +23,19 @@ export interface FsckOptions {
   now?: number;
 }
 
+type Fault = 'missing volumes' | 'volumes with other bytes' | 'volumes that cannot be read';
+
 /**
  * Holds the stores against each other while the service runs: every stored volume against its digest, records
  * without volumes and volumes without a record, kept sums against sums. Repairs what can be: orphans go, sums and
- * manifests are written anew. Bytes that are lost are told, not mended.
+ * manifests are written anew, a broken volume of an upload counts as not received. Bytes of files that are lost are
+ * told, not mended.
  */
 export async function fsck(pair: Pair, options: FsckOptions, report: Report): Promise<void> {
-  const throttle = new Throttle(options.bytesPerSecond);
-  for await (const file of filesOf(pair.sql)) await checkFile(pair, file, options, throttle, report);
+  const check = new Check(pair, options, report);
+  // In this order: an upload that is completed meanwhile is among the files.
+  for await (const upload of uploadsOf(pair.sql)) await check.upload(upload);
+  for await (const file of filesOf(pair.sql)) await check.file(file);
   for await (const { id, changedAt } of pair.volumes.groups()) {
     if (changedAt > (options.now ?? Date.now()) - ORPHAN_MS || (await pair.metadata.garbage.isKnown(id)))
       continue;
@@ -36,43 +49,109 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   if (report.problems === 0) await pair.metadata.marks.set('fsck', options.now ?? Date.now());
 }
 
-async function checkFile(
-  { metadata, volumes }: Pair,
-  file: FileRow,
-  { repair }: FsckOptions,
-  throttle: Throttle,
-  report: Report,
-): Promise<void> {
-  const id = file.file_id;
-  const specs = await metadata.files.volumes(id);
-  const faults: [what: string, volume: number][] = [];
-  if (specs.length !== file.chunk_count) faults.push(['files with incomplete specification', specs.length]);
-  for (const spec of specs) {
-    const volume = await volumes.open(id, spec.idx);
-    if (!volume) {
-      faults.push(['missing volumes', spec.idx]);
-      continue;
+class Check {
+  readonly #pair: Pair;
+  readonly #repair: boolean;
+  readonly #throttle: Throttle;
+  readonly #report: Report;
+
+  constructor(pair: Pair, options: FsckOptions, report: Report) {
+    this.#pair = pair;
+    this.#repair = options.repair;
+    this.#throttle = new Throttle(options.bytesPerSecond);
+    this.#report = report;
+  }
+
+  async file(file: FileRow): Promise<void> {
+    const { metadata, volumes } = this.#pair;
+    const id = file.file_id;
+    const specs = await metadata.files.volumes(id);
+    const faults: [what: string, volume: number][] = [];
+    if (specs.length !== file.chunk_count) faults.push(['files with incomplete specification', specs.length]);
+    for (const spec of specs) {
+      const fault = await this.#look(id, spec);
+      if (fault) faults.push([fault, spec.idx]);
     }
+    const { manifest, volumes: listed } = await volumes.documents(id);
+    const lacks = !manifest || !listed;
+    // It may have been deleted while we looked; then nothing is wrong.
+    if ((faults.length > 0 || lacks) && !(await metadata.files.get(id))) return;
+    for (const [what, volume] of faults) this.#report.problem(what, { file: id, owner: file.owner, volume });
+    if (lacks) {
+      const mended = this.#repair && specs.length === file.chunk_count;
+      if (mended) {
+        if (!listed) await volumes.create(id, specs);
+        await volumes.file(manifestOf(file, specs));
+      }
+      this.#report.problem('files without their documents', { file: id }, mended);
+    }
+    this.#report.count('files');
+  }
+
+  /** What has been received of an upload under way. Each of its volumes may come in, again too, while we look. */
+  async upload(upload: TransferRow): Promise<void> {
+    const { metadata, volumes } = this.#pair;
+    const id = upload.file_id;
+    const specs = await metadata.files.volumes(id);
+    // A note is written after its volume: read before them, none is ahead of what is listed.
+    const noted = await metadata.arrivals.numbers(id);
+    const here = new Set(await volumes.received(id));
+    const withdrawn: number[] = [];
+    for (const spec of specs) {
+      const expected = noted.has(spec.idx) || upload.status === 'storing';
+      if (!here.has(spec.idx) && !expected) continue;
+      // Twice: what was sent again between the list and the end of reading is right at the second look.
+      const fault = (await this.#look(id, spec)) && (await this.#look(id, spec));
+      if (!fault) continue;
+      const withdraws = this.#repair && (await metadata.transfers.isOpen(id));
+      // It came in again at this moment.
+      if (withdraws && !(await this.#withdraw(id, spec))) continue;
+      const now = await metadata.transfers.get(upload.transfer_id);
+      // Cancelled, or one of the files, which come next.
+      if (!now || now.status === 'done') break;
+      if (withdraws) withdrawn.push(spec.idx);
+      const mended = withdraws && now.status !== 'storing';
+      this.#report.problem(fault, { upload: id, owner: upload.creator, volume: spec.idx }, mended);
+    }
+    if (withdrawn.length > 0) {
+      // Whoever sent one again at the moment of its withdrawal may have noted it only now.
+      await sleep(NOTED_MS);
+      await metadata.arrivals.remove(id, withdrawn);
+    }
+    this.#report.count('uploads under way');
+  }
+
+  /** Has the client send it again. */
+  async #withdraw(id: string, spec: Volume): Promise<boolean> {
+    const { metadata, volumes } = this.#pair;
+    const isRight = async (volume: OpenVolume) => !(await this.#faultOf(volume, spec));
+    if (!(await volumes.withdraw(id, spec.idx, isRight))) return false;
+    await metadata.arrivals.remove(id, [spec.idx]);
+    return true;
+  }
+
+  async #look(id: string, spec: Volume): Promise<Fault | undefined> {
+    const volume = await this.#pair.volumes.open(id, spec.idx);
+    if (!volume) return 'missing volumes';
     try {
-      const right = volume.size === spec.size && (await digestOf(volume, throttle)) === spec.sha256;
-      if (!right) faults.push(['volumes with other bytes', spec.idx]);
+      return await this.#faultOf(volume, spec);
     } finally {
       await volume.close();
+      this.#report.count('volumes');
     }
-    report.count('volumes');
-    report.count('bytes', spec.size);
   }
-  const { manifest, volumes: listed } = await volumes.documents(id);
-  const lacks = !manifest || !listed;
-  // It may have been deleted while we looked; then nothing is wrong.
-  if ((faults.length > 0 || lacks) && !(await metadata.files.get(id))) return;
-  for (const [what, volume] of faults) report.problem(what, { file: id, owner: file.owner, volume });
-  if (lacks) {
-    const whole = manifestOf(file, specs);
-    const complete = listed ?? (specs.length === file.chunk_count ? whole.volumes : undefined);
-    const mended = repair && complete !== undefined;
-    if (mended) await volumes.file(whole);
-    report.problem('files without their documents', { file: id }, mended);
+
+  async #faultOf(volume: OpenVolume, spec: Volume): Promise<Fault | undefined> {
+    if (volume.size !== spec.size) return 'volumes with other bytes';
+    const onRead = async (bytes: number) => {
+      this.#report.count('bytes', bytes);
+      await this.#throttle.pass(bytes);
+    };
+    try {
+      return (await digestOf(volume, onRead)) === spec.sha256 ? undefined : 'volumes with other bytes';
+    } catch (error) {
+      if (!UNREADABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      return 'volumes that cannot be read';
+    }
   }
-  report.count('files');
 }

@@ -12,7 +12,8 @@ const USAGE = `usage: szafa-server [command] [options]
   (none)         run the service
   check-store    try the volume store for what the service relies on
   fsck           every stored volume against its digest, orphans, sums; may run beside the service
-                 --repair     remove orphans, count sums anew, write missing manifests
+                 --repair     remove orphans, count sums anew, write missing manifests,
+                              have broken volumes of uploads under way sent again
                  --rate N     read at most N MB a second (default 50)
   migrate        copy everything to other stores; the service must not run; may be repeated
                  --from STORES  --to STORES

@@ -6,7 +6,7 @@ import type { Sql } from '../metadata/sql.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
-import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables } from './rows.ts';
+import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
 import { VolumeBody } from './volume-body.ts';
 
 interface Group {
@@ -32,17 +32,12 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
 /** Files, and uploads under way. What is waiting to be removed stays behind. */
 async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
   for await (const file of filesOf(sql)) yield { id: file.file_id, file };
-  for await (const { file_id, status } of rowsOf(sql, 'transfers')) {
-    if (status !== 'done') yield { id: String(file_id), file: undefined };
-  }
+  for await (const { file_id } of uploadsOf(sql)) yield { id: file_id, file: undefined };
 }
 
 async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Report): Promise<void> {
   const specs = await from.metadata.files.volumes(id);
-  await to.volumes.create(id, specs).catch((error: NodeJS.ErrnoException) => {
-    // An earlier run has made it.
-    if (error.code !== 'EEXIST') throw error;
-  });
+  await to.volumes.create(id, specs);
   const here = new Set(await to.volumes.received(id));
   const there = new Set(await from.volumes.received(id));
   for (const spec of specs) {

@@ -1,5 +1,6 @@
 import type { FileRow } from '../metadata/files.ts';
 import type { Sql, Value } from '../metadata/sql.ts';
+import type { TransferRow } from '../metadata/transfers.ts';
 
 const PAGE = 500;
 
@@ -40,6 +41,12 @@ export async function* rowsOf(sql: Sql, table: TableName): AsyncGenerator<Row> {
 
 export const filesOf = (sql: Sql) =>
   rowsOf(sql, 'files') as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
+
+/** Those whose volumes are no file yet. */
+export async function* uploadsOf(sql: Sql): AsyncGenerator<TransferRow> {
+  const transfers = rowsOf(sql, 'transfers') as AsyncGenerator<unknown> as AsyncGenerator<TransferRow>;
+  for await (const transfer of transfers) if (transfer.status !== 'done') yield transfer;
+}
 
 export async function insertRow(tx: Sql, table: TableName, row: Row): Promise<void> {
   const { columns } = tables[table];

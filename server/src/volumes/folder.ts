@@ -10,7 +10,7 @@ import {
   statfsSync,
   writeFile as writeFileCallback,
 } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -83,7 +83,7 @@ export class FolderStore implements VolumeStore {
   async create(id: string, volumes: Volume[]): Promise<void> {
     const folder = this.#group(id);
     if (volumes.length <= LISTED_IN_MANIFEST) return;
-    mkdirSync(folder, { mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     await Promise.all([
       this.#writeDocument(folder, 'volumes.json', { volumes }),
       syncFolder(dirname(folder)),
@@ -104,6 +104,28 @@ export class FolderStore implements VolumeStore {
       // The group went away while the body came in: the transfer was cancelled or ran out.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw unknownTransfer();
       throw error;
+    }
+  }
+
+  /** Looked at once it is out of the way: whatever comes in meanwhile is another one. */
+  async withdraw(
+    id: string,
+    idx: number,
+    isRight: (volume: OpenVolume) => Promise<boolean>,
+  ): Promise<boolean> {
+    const folder = this.#group(id);
+    const place = join(folder, String(idx));
+    const aside = this.#newTemp();
+    if (!(await rename(place, aside).then(() => true, ifMissing(false)))) return true;
+    let stays = true;
+    try {
+      const volume = this.#openFile(aside);
+      stays = await isRight(volume).finally(() => volume.close());
+      return !stays;
+    } finally {
+      if (stays) await link(aside, place).catch(unlessReplaced);
+      await rm(aside, { force: true });
+      await syncFolder(folder).catch(ifMissing(undefined));
     }
   }
 
@@ -151,12 +173,16 @@ export class FolderStore implements VolumeStore {
 
   async open(id: string, idx: number): Promise<OpenVolume | undefined> {
     if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
-    let fd: number;
+    const path = join(this.#group(id), String(idx));
     try {
-      fd = openSync(join(this.#group(id), String(idx)), constants.O_RDONLY);
+      return this.#openFile(path);
     } catch (error) {
       return ifMissing(undefined)(error as NodeJS.ErrnoException);
     }
+  }
+
+  #openFile(path: string): OpenVolume {
+    const fd = openSync(path, constants.O_RDONLY);
     try {
       return {
         size: fstatSync(fd).size,
@@ -259,6 +285,11 @@ function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
     if (error.code === 'ENOENT') return value;
     throw error;
   };
+}
+
+/** Another came in, or the whole group went away. */
+function unlessReplaced(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error;
 }
 
 /** A rename is durable once its folder is. Works for files as well. */

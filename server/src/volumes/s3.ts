@@ -65,6 +65,21 @@ export class S3Store implements VolumeStore {
     }
   }
 
+  /** A moment is left between the last look and the deletion: what comes in just then has to be sent again. */
+  async withdraw(
+    id: string,
+    idx: number,
+    isRight: (volume: OpenVolume) => Promise<boolean>,
+  ): Promise<boolean> {
+    const key = keys.volume(id, idx);
+    const before = await this.#changedAt(key);
+    const volume = await this.open(id, idx);
+    if (volume && (await isRight(volume).finally(() => volume.close()))) return false;
+    if ((await this.#changedAt(key)) !== before) return false;
+    await this.#client.delete([key]);
+    return true;
+  }
+
   async received(id: string): Promise<number[]> {
     const numbers: number[] = [];
     for (const { idx } of await this.#volumes(id)) numbers.push(idx);
@@ -182,6 +197,12 @@ export class S3Store implements VolumeStore {
   async #firstChange(id: string): Promise<number | undefined> {
     const [first] = await Array.fromAsync(this.#client.list(keys.volumes(id), { limit: 1 }));
     return first?.changedAt;
+  }
+
+  /** A list tells it more exactly than a HEAD does; the key itself is the first that begins with it. */
+  async #changedAt(key: string): Promise<number | undefined> {
+    const [first] = await Array.fromAsync(this.#client.list(key, { limit: 1 }));
+    return first?.key === key ? first.changedAt : undefined;
   }
 
   async #volumes(id: string): Promise<(S3Object & { idx: number })[]> {

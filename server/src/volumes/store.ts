@@ -34,10 +34,15 @@ export interface OpenVolume {
  * beside it. Ids come from the service, never from a request.
  */
 export interface VolumeStore {
-  /** Makes room for a group; keeps its specification beside it unless the manifest will have it. */
+  /** Makes room for a group; keeps its specification beside it unless the manifest will have it. May be repeated. */
   create(id: string, volumes: Volume[]): Promise<void>;
   /** Takes one volume. Once it resolves, the verified bytes are durable; a VolumeRejected leaves no trace. */
   put(id: string, volume: Volume, body: Body): Promise<void>;
+  /**
+   * Takes a volume of an upload back that is not right, so that it has not been received; one that came in again
+   * meanwhile stays. True when the volume is not here any more.
+   */
+  withdraw(id: string, idx: number, isRight: (volume: OpenVolume) => Promise<boolean>): Promise<boolean>;
   /** Numbers of the volumes that are here, ascending. */
   received(id: string): Promise<number[]>;
   /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */

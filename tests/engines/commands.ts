@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  begin,
+  makeDir,
+  makeFile,
+  putVolume,
+  register,
+  Service,
+  type Uploaded,
+  type User,
+  upload,
+} from '../harness/index.ts';
+import { Ceph } from './ceph.ts';
+import { Postgres } from './postgres.ts';
+
+const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
+
+export interface Result {
+  code: number | null;
+  /** With --json: the results, and how far it was each time it told. */
+  lines: Record<string, unknown>[];
+  progress: Record<string, unknown>[];
+  errors: string;
+}
+
+/** A command of the service while it runs. */
+export class Command {
+  readonly ended: Promise<Result>;
+  readonly #child: ChildProcess;
+  #out = '';
+  #errors = '';
+
+  constructor(args: string[], env: Record<string, string>, cwd: string) {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd,
+      env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILED, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+    });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
+    this.#child = child;
+    this.ended = once(child, 'close').then(([code]) => ({
+      code,
+      lines: args.includes('--json') ? this.#out.trim().split('\n').filter(Boolean).map(parse) : [],
+      progress: this.progress,
+      errors: this.#errors + this.#out,
+    }));
+  }
+
+  get progress(): Record<string, unknown>[] {
+    return (this.#errors.match(/^\{"progress":.*\}$/gm) ?? []).map(
+      (line) => parse(line)['progress'] as never,
+    );
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+const parse = (line: string): Record<string, unknown> => JSON.parse(line);
+
+/** PostgreSQL and S3 of a test file's own, and a folder for what its commands leave. */
+export class Engines {
+  #postgres: Postgres | undefined;
+  #ceph: Ceph | undefined;
+  readonly #services: Service[] = [];
+  home = '';
+
+  get postgres(): Postgres {
+    return this.#postgres!;
+  }
+
+  get ceph(): Ceph {
+    return this.#ceph!;
+  }
+
+  async start(): Promise<void> {
+    [this.#postgres, this.#ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
+    this.home = await mkdtemp(join(tmpdir(), 'szafa-commands-'));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#services.map((service) => service.discard()));
+    await Promise.all([this.#postgres?.stop(), this.#ceph?.stop()]);
+    await rm(this.home, { recursive: true, force: true });
+  }
+
+  /** The stores of a service that has its own part of the engines. */
+  large(id: string): Record<'SZ_DATABASE' | 'SZ_VOLUMES', string> {
+    return { SZ_DATABASE: `${this.postgres.url}?schema=${id}`, SZ_VOLUMES: this.ceph.url(id) };
+  }
+
+  /** A service that is gone when the tests are, however they end. */
+  async service(env: Record<string, string> = {}): Promise<Service> {
+    const service = new Service({ env: { SZ_WORKERS: '1', ...this.ceph.environment, ...env } });
+    this.#services.push(service);
+    return service.start();
+  }
+
+  begin(args: string[], env: Record<string, string> = {}): Command {
+    return new Command(args, { ...this.ceph.environment, ...env }, this.home);
+  }
+
+  /** Runs a command of the service to its end. */
+  run(args: string[], env: Record<string, string> = {}): Promise<Result> {
+    return this.begin(args, env).ended;
+  }
+}
+
+export function useEngines(): Engines {
+  const engines = new Engines();
+  before(() => engines.start());
+  after(() => engines.stop());
+  return engines;
+}
+
+export interface Content {
+  user: User;
+  files: Uploaded[];
+  transferId: string;
+  pending: ReturnType<typeof makeFile>;
+  dirId: number;
+}
+
+/** Two files, one of them in a directory, and an upload of which one volume is here. */
+export async function fill(service: Service): Promise<Content> {
+  const user = await register(service);
+  const dirId = await makeDir(user, 'papers');
+  const files = [
+    await upload(user, makeFile([1_200_000, 5])),
+    await upload(user, makeFile([0, 70_000], { dir_id: dirId })),
+  ];
+  const pending = makeFile([100, 200]);
+  const transferId = await begin(user, pending);
+  await putVolume(user, transferId, 2, pending.volumes[1]!);
+  return { user, files, transferId, pending, dirId };
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import pg from 'pg';
+import { fsck } from '../../server/src/admin/fsck.ts';
+import { openPair } from '../../server/src/admin/pair.ts';
+import { Report } from '../../server/src/admin/report.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
+import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
+import {
+  assertError,
+  assertOk,
+  begin,
+  checkInvariants,
+  complete,
+  eventually,
+  makeFile,
+  putAll,
+  received,
+  register,
+  type Service,
+  upload,
+} from '../harness/index.ts';
+import { fill, type Result, useEngines } from './commands.ts';
+
+const engines = useEngines();
+
+/** What a store has under a service, as somebody sees it who goes behind the service's back. */
+interface Behind {
+  env: Record<string, string>;
+  damage(group: string, idx: number, bytes: Buffer): Promise<void>;
+  lose(group: string, name: string): Promise<void>;
+  query(text: string): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+async function behindS3(id: string): Promise<Behind> {
+  const s3 = engines.ceph.client(id);
+  const client = new pg.Client({
+    connectionString: engines.postgres.url,
+    options: `-c search_path=${id}`,
+  });
+  await client.connect();
+  const keys: Record<string, string> = { 'manifest.json': 'files/{}.json', 'volumes.json': 'groups/{}.json' };
+  return {
+    env: engines.large(id),
+    damage: async (group, idx, bytes) => void (await s3.write(`volumes/${group}/${idx}`, bytes)),
+    lose: (group, name) => s3.delete([(keys[name] ?? `volumes/{}/${name}`).replace('{}', group)]),
+    query: async (text) => (await client.query(text)).rows,
+    close: async () => {
+      s3.close();
+      await client.end();
+    },
+  };
+}
+
+function behindFolder(data: string): Behind {
+  const database = new SqliteStore(join(data, 'szafa.db'));
+  const place = (group: string, name: string) => join(data, 'volumes', group.slice(0, 2), group, name);
+  return {
+    env: { SZ_DATA: data },
+    damage: async (group, idx, bytes) => {
+      await mkdir(place(group, ''), { recursive: true });
+      await writeFile(place(group, String(idx)), bytes);
+    },
+    lose: (group, name) => rm(place(group, name)),
+    query: (text) => database.execute(text),
+    close: () => database.close(),
+  };
+}
+
+const told = ({ lines }: Pick<Result, 'lines'>, what: string, ...keys: string[]) =>
+  lines.filter((line) => line['problem'] === what).map((line) => keys.map((key) => line[key]));
+
+/** As it would run in two hours. */
+async function fsckLater(env: Record<string, string>): Promise<Pick<Result, 'lines'>> {
+  const pair = await openPair(readConfig({ ...engines.ceph.environment, ...env }));
+  const lines: Record<string, unknown>[] = [];
+  const report = new Report(true, (line) => void lines.push(JSON.parse(line)));
+  const now = Date.now() + 7_200_000;
+  await fsck(pair, { repair: true, bytesPerSecond: 1e9, now }, report).finally(() => pair.close());
+  return { lines };
+}
+
+for (const kind of ['folder', 'S3'] as const) {
+  describe(`fsck beside the running service: ${kind}`, () => {
+    let service: Service;
+    let behind: Behind;
+    before(async () => {
+      const stores = kind === 'S3' ? engines.large('fsck') : {};
+      service = await engines.service({ SZ_SWEEP_INTERVAL: '1', ...stores });
+      behind = kind === 'S3' ? await behindS3('fsck') : behindFolder(service.data);
+    });
+    after(async () => {
+      await behind.close();
+      await service.stop();
+    });
+
+    test('a broken volume of an upload under way is told; repaired, it is sent again', async () => {
+      const user = await register(service);
+      const file = makeFile([100_000, 5000, 300]);
+      const transferId = await begin(user, file);
+      await putAll(user, transferId, file);
+      await eventually(async () => {
+        const noted = await behind.query('SELECT bits FROM arrivals');
+        assert.equal(Number(noted[0]?.['bits'] ?? 14), 14, 'the service has noted what it has');
+      });
+      const [{ file_id: group = '' } = {}] = await behind.query(
+        "SELECT file_id FROM transfers WHERE status = 'uploading'",
+      );
+      await behind.damage(String(group), 1, randomBytes(100_000));
+      await behind.damage(String(group), 2, file.volumes[1]!.subarray(1));
+      await behind.lose(String(group), '3');
+      const broken = [
+        ['volumes with other bytes', 1],
+        ['volumes with other bytes', 2],
+        // The folder is the only one who knows that it was here: it is just not received.
+        ...(kind === 'S3' ? [['missing volumes', 3]] : []),
+      ];
+      for (const mended of [false, true]) {
+        const result = await engines.run(['fsck', '--json', ...(mended ? ['--repair'] : [])], behind.env);
+        assert.equal(result.code, mended ? 0 : 1, result.errors);
+        assert.deepEqual(
+          result.lines.slice(0, -1),
+          broken.map(([problem, volume]) => ({
+            ...{ problem, mended, upload: group, owner: user.username, volume },
+          })),
+        );
+        assert.ok(!result.errors.includes(transferId), 'whoever has the id has the upload');
+      }
+      assert.deepEqual(await received(user, transferId), []);
+      assertError(await complete(user, transferId), 409);
+      await putAll(user, transferId, file);
+      assertOk(await complete(user, transferId));
+      assert.equal((await engines.run(['fsck'], behind.env)).code, 0);
+      await checkInvariants(service, user.token);
+      assertOk(await user.delete(pathOf('deleteFile', { file_id: String(group) })));
+    });
+
+    test('it reads no faster than it may, tells how far it is, and takes no upload or file that goes for a loss', async () => {
+      const user = await register(service);
+      const file = await upload(user, makeFile([1_000_000, 10]));
+      const pending = makeFile([3_000_000, 100]);
+      const transferId = await begin(user, pending);
+      await putAll(user, transferId, pending);
+      const since = Date.now();
+      const command = engines.begin(['fsck', '--json', '--rate', '1'], behind.env);
+      await eventually(async () => assert.notEqual(command.progress.length, 0), 60_000);
+      assertOk(await user.delete(pathOf('cancel', { transfer_id: transferId })));
+      assertOk(await user.delete(pathOf('deleteFile', { file_id: file.fileId })));
+      const result = await command.ended;
+      assert.equal(result.code, 0, result.errors);
+      assert.deepEqual(result.lines.length, 1, result.errors);
+      const bytes = Number(result.lines[0]!['bytes']);
+      assert.ok(bytes > 1_000_000, `${bytes} bytes`);
+      assert.ok(Date.now() - since > bytes / 1000 - 100, `${bytes} bytes in ${Date.now() - since} ms`);
+      assert.ok(result.progress.every((line) => Number(line['bytes']) <= bytes));
+    });
+
+    test('it finds and repairs what can be repaired', async () => {
+      const { user, files, transferId } = await fill(service);
+      const many = await upload(user, makeFile(Array.from({ length: LISTED_IN_MANIFEST + 1 }, () => 1)));
+      const { env } = behind;
+      const clean = await engines.run(['fsck', '--json'], env);
+      assert.equal(clean.code, 0, clean.errors);
+      const stored = 4 + many.file.volumes.length + 1;
+      assert.equal(clean.lines.at(-1)!['volumes'], stored, 'those of the upload under way too');
+      assert.equal(clean.lines.at(-1)!['uploads under way'], 1);
+
+      const [first, second] = files;
+      await behind.damage(first!.fileId, 1, randomBytes(1_200_000));
+      await behind.lose(second!.fileId, '2');
+      await behind.lose(second!.fileId, 'manifest.json');
+      await behind.lose(many.fileId, 'volumes.json');
+      await behind.query(`UPDATE usage SET bytes_low = bytes_low + 7 WHERE owner = '${user.username}'`);
+      const orphan = randomBytes(16).toString('hex');
+      await behind.damage(orphan, 1, randomBytes(1));
+      if (kind === 'folder') await utimes(join(service.data, 'volumes', orphan.slice(0, 2), orphan), 0, 0);
+      const found = await engines.run(['fsck', '--json', '--repair', '--rate', '500'], env);
+      assert.equal(found.code, 1, found.errors);
+      assert.deepEqual(told(found, 'volumes with other bytes', 'file', 'volume'), [[first!.fileId, 1]]);
+      assert.deepEqual(told(found, 'missing volumes', 'file', 'volume'), [[second!.fileId, 2]]);
+      assert.deepEqual(told(found, 'accounts with wrong sums', 'owner', 'mended'), [[user.username, true]]);
+      assert.deepEqual(told(found, 'files without their documents', 'file', 'mended'), [
+        [second!.fileId, true],
+        [many.fileId, true],
+      ]);
+      // There nobody can make it older than it is.
+      const later = kind === 'S3' ? await fsckLater(behind.env) : found;
+      assert.deepEqual(told(later, 'groups without a record', 'group', 'mended'), [[orphan, true]]);
+      const quota = await user.get(pathOf('quota'));
+      assert.equal(
+        quota.json['used_bytes'],
+        [...files, many].reduce((sum, { file }) => sum + file.init.file_size, 0),
+      );
+      const rest = await engines.run(['fsck', '--json'], env);
+      assert.equal(rest.lines.filter((line) => 'problem' in line).length, 2, 'what is lost stays told');
+      assert.deepEqual(await received(user, transferId), [2]);
+    });
+  });
+}

@@ -43,7 +43,8 @@ export class BareBrowser {
     });
   }
 
-  static async start(url: string): Promise<BareBrowser> {
+  /** `first` runs in the page before its own scripts. */
+  static async start(url: string, first: string): Promise<BareBrowser> {
     const profile = await mkdtemp(join(tmpdir(), 'szafa-chromium-'));
     const args = [
       '--headless=new',
@@ -65,6 +66,8 @@ export class BareBrowser {
     const socket = new WebSocket(tabs.find(({ type }) => type === 'page')!.webSocketDebuggerUrl);
     await new Promise((resolve) => socket.addEventListener('open', resolve, { once: true }));
     const browser = new BareBrowser(child, profile, socket);
+    await browser.send('Page.enable');
+    await browser.send('Page.addScriptToEvaluateOnNewDocument', { source: first });
     await browser.send('Page.navigate', { url });
     return browser;
   }

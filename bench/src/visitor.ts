@@ -1,4 +1,4 @@
-/** Somebody in front of the web app: uploads files, types meanwhile, and looks at what the tab takes. */
+/** Somebody in front of the web app: uploads and downloads files, types meanwhile, and looks at what the tab takes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BareBrowser } from './browser.ts';
@@ -8,6 +8,12 @@ const LOOK_MS = 50;
 /** As fast as a person types; without a pause the typing would cost more than the upload. */
 const KEY_MS = 150;
 const FILES = 'input[data-test=files]';
+/** Without a picker the page hands downloads to the browser; the picker of the other way is a person who says yes. */
+const WAYS = {
+  browser: 'delete globalThis.showSaveFilePicker',
+  picker: `globalThis.showSaveFilePicker = async ({ suggestedName }) =>
+    (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true })`,
+};
 
 const fill = (name: string, value: string) => `(() => {
   const input = document.querySelector('input[name=${name}]');
@@ -15,18 +21,18 @@ const fill = (name: string, value: string) => `(() => {
   input.dispatchEvent(new Event('input', { bubbles: true }));
 })()`;
 
-/** In the page: milliseconds from a key in the filter to the next picture. */
-const KEY = `new Promise((resolve) => {
+/** In the page: milliseconds from the key that comes next, as the browser got it, to the picture after it. */
+const NEXT_KEY = `globalThis.nextKey = new Promise((resolve) => {
   const input = document.getElementById('filter');
-  const began = performance.now();
-  input.value = String(Math.random());
-  input.dispatchEvent(new Event('input', { bubbles: true }));
-  requestAnimationFrame(() => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => resolve(performance.now() - began);
-    channel.port2.postMessage(0);
-  });
-})`;
+  input.focus();
+  input.addEventListener('keydown', ({ timeStamp }) => {
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => resolve(performance.now() - timeStamp);
+      channel.port2.postMessage(0);
+    });
+  }, { once: true });
+}); undefined`;
 const STATE = "document.querySelector('.transfer')?.className ?? ''";
 
 /** While somebody typed. */
@@ -45,8 +51,13 @@ export class Visitor {
   }
 
   /** Opens the web app and signs in. */
-  static async enter(url: string, username: string, password: string): Promise<Visitor> {
-    const browser = await BareBrowser.start(url);
+  static async enter(
+    url: string,
+    username: string,
+    password: string,
+    way: keyof typeof WAYS = 'browser',
+  ): Promise<Visitor> {
+    const browser = await BareBrowser.start(url, WAYS[way]);
     try {
       await browser.until('the door', "document.querySelector('form')", LIMIT_MS);
       await browser.evaluate(fill('username', username));
@@ -72,11 +83,27 @@ export class Visitor {
   async uploadTyping(file: string): Promise<Felt> {
     const felt: Felt = { keyMs: [], tabBytes: [] };
     await this.#upload(file, async () => {
-      felt.keyMs.push(await this.#browser.evaluate<number>(KEY));
+      felt.keyMs.push(await this.#pressKey());
       felt.tabBytes.push(tabBytes(this.pid));
       await sleep(KEY_MS);
     });
     return felt;
+  }
+
+  /** Downloads the first file of the list into a folder; what the tab took meanwhile, before it first. */
+  async download(folder: string): Promise<number[]> {
+    await this.#browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
+    await this.#browser.until('a file', "document.querySelector('.rows .row')", LIMIT_MS);
+    const taken = [tabBytes(this.pid)];
+    await this.#browser.evaluate(`document.querySelector('.rows [aria-label^="More for"]').click()`);
+    await this.#browser.evaluate(
+      "[...document.querySelectorAll('[role=menuitem]')].find((one) => /Download/.test(one.innerText)).click()",
+    );
+    await this.#finish(async () => {
+      taken.push(tabBytes(this.pid));
+      await sleep(LOOK_MS);
+    });
+    return taken;
   }
 
   stop(): Promise<void> {
@@ -86,12 +113,25 @@ export class Visitor {
   async #upload(file: string, meanwhile: () => Promise<void>): Promise<number> {
     const began = performance.now();
     await this.#browser.chooseFiles(FILES, [file]);
+    return this.#finish(meanwhile, began);
+  }
+
+  async #pressKey(): Promise<number> {
+    await this.#browser.evaluate(NEXT_KEY);
+    const key = { key: 'x', code: 'KeyX', windowsVirtualKeyCode: 88 };
+    await this.#browser.send('Input.dispatchKeyEvent', { type: 'keyDown', text: 'x', ...key });
+    await this.#browser.send('Input.dispatchKeyEvent', { type: 'keyUp', ...key });
+    return this.#browser.evaluate<number>('globalThis.nextKey');
+  }
+
+  /** Until the page says that the newest transfer is done; its seconds. */
+  async #finish(meanwhile: () => Promise<void>, began = performance.now()): Promise<number> {
     for (let state = ''; !state.includes('done'); state = await this.#browser.evaluate<string>(STATE)) {
       if (state.includes('failed'))
         throw new Error(
           await this.#browser.evaluate<string>("document.querySelector('.transfer').innerText"),
         );
-      if (performance.now() - began > LIMIT_MS) throw new Error('the page did not finish its upload');
+      if (performance.now() - began > LIMIT_MS) throw new Error('the page did not finish its transfer');
       await meanwhile();
     }
     const seconds = (performance.now() - began) / 1000;

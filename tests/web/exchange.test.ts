@@ -3,22 +3,28 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { deriveAccountKeys, webEngine } from '@szafa/client';
 import { build } from 'vite';
 import { Device } from '../cross/device.ts';
-import { freshName, useService } from '../harness/index.ts';
+import { freshName, send, useService } from '../harness/index.ts';
 import {
   choose,
   download,
+  keptIn,
   open,
   PASSWORD,
   register,
   row,
   shoot,
   signIn,
+  signOut,
   spooled,
+  tokenOf,
+  until,
   upload,
   useChromium,
 } from './browser.ts';
+import { SlowLine } from './slow-line.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -66,6 +72,127 @@ test('what the command seals the page opens, and the other way round', async () 
   } finally {
     await device.remove();
   }
+});
+
+/** Bytes in the forms in which they might travel. */
+function formsOf(bytes: Uint8Array): string[] {
+  const plain = Buffer.from(bytes);
+  return [...(['latin1', 'hex', 'base64url'] as const).map((form) => plain.toString(form)), plain.toBase64()];
+}
+
+test('neither password nor key, name or content goes to the service', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  // Then volumes are requests, and no byte of the visit is masked as those of sockets are.
+  line.refused = 'Upgrade: websocket';
+  line.heard = [];
+  const { page } = await browser.visit(line.url);
+  const username = await register(page);
+  const { authSecret, kek } = await deriveAccountKeys(webEngine(), username, PASSWORD);
+  await page.getByRole('button', { name: 'New directory' }).click();
+  await page.getByLabel('Name of the directory').fill('Thoughts on gardens');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByRole('heading', { name: 'Thoughts on gardens' }).waitFor();
+  const content = 'nobody else reads this '.repeat(400_000);
+  await upload(
+    page,
+    await browser.file('a secret name.txt', content),
+    await browser.file('small.txt', content.slice(0, 99)),
+  );
+  await choose(page, 'small.txt', 'Make a copy');
+  await page.getByRole('button', { name: 'Copy', exact: true }).click();
+  await page.getByText('Copied').waitFor();
+  await signOut(page);
+  await signIn(page, username);
+  await row(page, 'a secret name.txt').waitFor();
+
+  const heard = Buffer.concat(line.heard).toString('latin1');
+  const told = (text: string) => heard.includes(text);
+  assert.ok(told(username) && told(authSecret) && told('PUT /api/transfer/'), 'all of it is looked at');
+  assert.ok(heard.length > content.length);
+  const secrets = [PASSWORD, 'Thoughts on gardens', 'a secret name', 'small.txt', 'nobody else reads this'];
+  for (const secret of secrets) {
+    const spelt = [encodeURIComponent(secret), secret.replaceAll(' ', '+')];
+    assert.deepEqual([...formsOf(Buffer.from(secret)), ...spelt].filter(told), [], secret);
+  }
+  assert.deepEqual(formsOf(kek).filter(told), [], 'the key of the account');
+});
+
+test('keys are used in workers alone, cannot be exported, and are gone after the sign-out', async () => {
+  const { page, context } = await browser.visit('about:blank');
+  await context.addInitScript(() => {
+    const used: string[] = [];
+    for (const name of Object.getOwnPropertyNames(SubtleCrypto.prototype)) {
+      const real = Reflect.get(SubtleCrypto.prototype, name);
+      if (typeof real !== 'function' || name === 'constructor') continue;
+      const noted = function (this: SubtleCrypto, ...args: unknown[]) {
+        used.push(name);
+        return Reflect.apply(real, this, args);
+      };
+      Object.assign(SubtleCrypto.prototype, { [name]: noted });
+    }
+    Object.assign(globalThis, { used });
+  });
+  const hired = page.waitForEvent('worker');
+  await page.goto(service.url);
+  const worker = await hired;
+  await worker.evaluate(() => {
+    const imported: { bytes: Uint8Array; hex: string; extractable: boolean }[] = [];
+    const exported: string[] = [];
+    const { subtle } = crypto;
+    const { importKey } = subtle;
+    Object.assign(subtle, {
+      importKey(...args: [string, Uint8Array, string, boolean]) {
+        const [, bytes, , extractable] = args;
+        imported.push({ bytes, hex: bytes.toHex(), extractable });
+        return Reflect.apply(importKey, subtle, args);
+      },
+      exportKey: () => exported.push('exportKey'),
+      wrapKey: () => exported.push('wrapKey'),
+    });
+    Object.assign(globalThis, { imported, exported });
+  });
+  const username = await register(page);
+  const { kek } = await deriveAccountKeys(webEngine(), username, PASSWORD);
+  const content = randomBytes(17 * 1024 * 1024);
+  await upload(page, await browser.file('by-workers.bin', content));
+  assert.ok(content.equals(await download(page, 'by-workers.bin')));
+
+  const devtools = await context.newCDPSession(page);
+  const { targetInfo } = await devtools.send('Target.getTargetInfo');
+  const { targetInfos } = await devtools.send('Target.getTargets', { filter: [{}] });
+  const workers = targetInfos.filter(
+    ({ type, browserContextId }) => type === 'worker' && browserContextId === targetInfo.browserContextId,
+  );
+  assert.equal(new Set(workers.map(({ url }) => url)).size, 2, 'one that has the keys, and those that seal');
+  assert.deepEqual(await page.evaluate(() => (globalThis as unknown as { used: string[] }).used), []);
+  const { imported, exported } = await worker.evaluate(() => {
+    const scope = globalThis as unknown as {
+      imported: { bytes: Uint8Array; hex: string; extractable: boolean }[];
+      exported: string[];
+    };
+    const now = scope.imported.map(({ bytes, hex, extractable }) => ({
+      hex,
+      now: bytes.toHex(),
+      extractable,
+    }));
+    return { imported: now, exported: scope.exported };
+  });
+  assert.deepEqual(exported, []);
+  assert.deepEqual(
+    imported.filter(({ extractable }) => extractable),
+    [],
+  );
+  const mine = imported.filter(({ hex }) => hex === Buffer.from(kek).toString('hex'));
+  assert.ok(mine.length > 0);
+  for (const { now } of mine) assert.match(now, /^0+$/, 'the bytes that a key came in are wiped');
+
+  const token = await tokenOf(page);
+  const me = () => send(service.url, { path: '/api/auth/me', token });
+  assert.equal((await me()).status, 200);
+  await signOut(page);
+  await until(async () => (await me()).status === 401);
+  const left = await keptIn(page);
+  assert.deepEqual(Object.values(left).flat(), [], 'token, keys and names');
 });
 
 test('hostile names are shown as text', async () => {

@@ -137,6 +137,8 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 /** Takes a picture of a state of the page, which has to be accessible: in both colours, as it is and on a phone. */
 export async function shoot(page: Page, name: string): Promise<void> {
+  // A tab behind another one is drawn once a second.
+  await page.bringToFront();
   await picture(page, name);
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(AXE, 'utf8'));
   const size = page.viewportSize()!;

@@ -46,6 +46,7 @@ export const text = {
   unsupported: {
     title: 'This browser is too old',
     why: 'szafa needs a browser of this year or the last: a current Chrome, Edge, Firefox or Safari.',
+    what: 'Update this browser, or open this address in another one.',
   },
 
   bar: {

@@ -29,12 +29,15 @@ const listeners = {
   fault: (_: Fault) => {},
 };
 let worker: Worker | undefined;
+/** It has said something: its script is here. */
+let begun = false;
 let last = 0;
 
 function started(): Worker {
   if (worker) return worker;
   worker = new Worker(scriptUrl(workerUrl), { type: 'module' });
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    begun = true;
     if ('progress' in data) listeners.progress(data.progress);
     else if ('reachable' in data) listeners.reachable(data.reachable);
     else {
@@ -45,6 +48,14 @@ function started(): Worker {
         answer?.reject(new CoreError(data.fault));
       } else answer?.resolve(data.value);
     }
+  };
+  // Its script did not come, or cannot run: nothing would ever be answered. The next call tries again.
+  worker.onerror = () => {
+    if (begun) return;
+    worker = undefined;
+    const fault = { code: 'part-missing', message: "the script of the page's worker could not be loaded" };
+    for (const { reject } of waiting.values()) reject(new CoreError(fault));
+    waiting.clear();
   };
   return worker;
 }

@@ -1,6 +1,7 @@
 import { dismiss, notices } from '../page/notices.ts';
 import { account, phase, start, startFault } from '../page/session.ts';
 import { explain, text } from '../text.ts';
+import { Banner } from './banner.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 import { Enter } from './enter.tsx';
 import { Room } from './room.tsx';
@@ -24,7 +25,10 @@ function Inside() {
     case 'starting':
       return (
         <main class="middle">
-          <Spinner label={text.state.starting} />
+          <div>
+            <Spinner label={text.state.starting} />
+            <Banner />
+          </div>
         </main>
       );
     case 'failed':

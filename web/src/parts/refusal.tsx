@@ -8,7 +8,9 @@ export function Refusal({ secure }: { secure: boolean }) {
     <main class="middle refusal">
       <Placard icon="lock" title={secure ? unsupported.title : insecure.title}>
         <p>{secure ? unsupported.why : insecure.why}</p>
-        {!secure && (
+        {secure ? (
+          <p>{unsupported.what}</p>
+        ) : (
           <>
             <h3>{insecure.what}</h3>
             <ol>

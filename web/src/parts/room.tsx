@@ -2,7 +2,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { closeDialog, dialog, uploadBatches } from '../page/actions.ts';
-import { online, reachable } from '../page/connection.ts';
 import { download } from '../page/downloads.ts';
 import { tellFault } from '../page/notices.ts';
 import { fromDrop, fromInput } from '../page/pick.ts';
@@ -19,6 +18,7 @@ import {
   visible,
 } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
+import { Banner } from './banner.tsx';
 import { Bar } from './bar.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 import { Dialogs } from './dialogs.tsx';
@@ -31,18 +31,6 @@ function placeName(): string {
   const at = place.value;
   if (at === 'all') return text.places.all;
   return at === 'root' ? text.places.root : (dirNames.value.get(at) ?? '');
-}
-
-function Banner() {
-  if (!online.value || !reachable.value) {
-    return (
-      <p class="banner" role="status">
-        <Icon name="offline" />
-        {online.value ? text.state.unreachable : text.state.offline}
-      </p>
-    );
-  }
-  return null;
 }
 
 function SelectionBar() {

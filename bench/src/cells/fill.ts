@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readConfig } from '../../../server/src/config.ts';
-import { insertFile } from '../../../server/src/metadata/files.ts';
+import { type FileRow, insertFile } from '../../../server/src/metadata/files.ts';
 import { SqliteStore } from '../../../server/src/metadata/sqlite.ts';
 import { insertVolumes } from '../../../server/src/metadata/volumes.ts';
 import { places } from '../../../server/src/stores.ts';
@@ -25,24 +25,36 @@ export async function fillByApi(pool: LoadPool, szafa: Szafa, files: number): Pr
   await pool.run(szafa.port, AT_ONCE, completes);
 }
 
+type Filled = Pick<FileRow, 'file_name' | 'size' | 'created_at'>;
+
+function anyFile(index: number): Filled {
+  return { file_name: `file ${index}`, size: VOLUME_BYTES, created_at: Date.now() };
+}
+
 /** The records alone, written by the server's own code into the database of a running server. */
-export async function fillDatabase(data: string, owner: string, files: number): Promise<void> {
+export async function fillDatabase(
+  data: string,
+  owner: string,
+  files: number,
+  fileOf: (index: number, sha256: string) => Filled | Promise<Filled> = anyFile,
+): Promise<void> {
   const store = new SqliteStore(places.database(readConfig({ SZ_DATA: data })));
   const sha256 = patternSha256(VOLUME_BYTES);
   await store.transaction(async (tx) => {
     for (let i = 0; i < files; i++) {
       const file_id = randomBytes(16).toString('hex');
-      await insertVolumes(tx, file_id, [{ idx: 1, size: VOLUME_BYTES, sha256 }]);
+      const { file_name, size, created_at } = await fileOf(i, sha256);
+      await insertVolumes(tx, file_id, [{ idx: 1, size, sha256 }]);
       await insertFile(tx, {
         file_id,
         owner,
         dir_id: 0,
-        file_name: `file ${i}`,
-        size: VOLUME_BYTES,
-        stored_size: VOLUME_BYTES,
+        file_name,
+        size,
+        stored_size: size,
         sha256,
         chunk_count: 1,
-        created_at: Date.now(),
+        created_at,
         cloned_from: null,
         enc_params: '{}',
       });

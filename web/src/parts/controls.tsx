@@ -35,13 +35,14 @@ interface ModalProps {
   class?: string;
 }
 
-/** The browser's own dialog: it keeps the focus inside, closes on Escape and gives the focus back. */
+/** The browser's own dialog: it keeps the focus inside and closes on Escape. */
 export function Modal({ title, onClose, children, class: extra = '' }: ModalProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    const opened = element.current!;
-    opened.showModal();
-    return () => opened.close();
+    const before = document.activeElement as HTMLElement | null;
+    element.current!.showModal();
+    // It is out of the page by then, so the browser does not give the focus back.
+    return () => before?.focus();
   }, []);
   return (
     <dialog

@@ -137,6 +137,8 @@ export function FileList() {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useSignal({ top: 0, height: 800, row: 52 });
   const focus = useSignal(0);
+  /** A row has the focus, or had it last. */
+  const held = useRef(false);
   const menu = useSignal<{ item: Item; right: number; top: number } | null>(null);
   const list = visible.value;
 
@@ -161,6 +163,14 @@ export function FileList() {
     focus.value = 0;
     scroller.current!.scrollTop = 0;
   }, [place.value, filter.value, sort.value]);
+
+  // The row with the focus was deleted, here or elsewhere: the keyboard goes on at the one in its place.
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    if (held.current && document.activeElement === document.body) {
+      element.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
+    }
+  }, [list]);
 
   const { top, height, row } = view.value;
   const first = Math.max(0, Math.floor(top / row) - SPARE_ROWS);
@@ -226,7 +236,17 @@ export function FileList() {
           <Header name="date" label={text.list.date} />
           <div role="columnheader" class="cell acts" aria-label={text.list.acts} />
         </div>
-        <div class="rows" role="rowgroup" ref={scroller}>
+        <div
+          class="rows"
+          role="rowgroup"
+          ref={scroller}
+          onFocusIn={() => {
+            held.current = true;
+          }}
+          onFocusOut={({ relatedTarget }) => {
+            if (relatedTarget) held.current = false;
+          }}
+        >
           <div class="rows-space" role="presentation" style={{ height: `${list.length * row}px` }}>
             {list.slice(first, last).map((item, offset) => (
               <Row

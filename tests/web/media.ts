@@ -68,9 +68,9 @@ export function wav(bytes: number): Buffer {
   return whole;
 }
 
-/** One page with one line. */
+/** One page with one line, above a large square in magenta. */
 export function pdf(line: string): Buffer {
-  const content = `BT /F1 24 Tf 72 700 Td (${line}) Tj ET`;
+  const content = `BT /F1 24 Tf 72 700 Td (${line}) Tj ET 1 0 1 rg 72 250 400 400 re f`;
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
     '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',

@@ -15,6 +15,23 @@ async function show(page: Page, name: string): Promise<void> {
   await page.getByRole('dialog').getByRole('heading', { name }).waitFor();
 }
 
+/** The share of an element, as it looks, that is magenta. */
+async function magenta(element: Locator): Promise<number> {
+  const picture = (await element.screenshot()).toString('base64');
+  return element.page().evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d')!;
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, image.width, image.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at]! > 200 && data[at + 1]! < 60 && data[at + 2]! > 200) count++;
+    }
+    return count / (data.length / 4);
+  }, picture);
+}
+
 test('images, texts and PDFs are shown, other files are not', async () => {
   const { page, errors } = await browser.visit(service.url);
   await register(page);
@@ -59,6 +76,11 @@ test('images, texts and PDFs are shown, other files are not', async () => {
   );
   assert.deepEqual(answer.slice(0, 2), [200, 'application/pdf']);
   assert.match(answer[2], /A paper about wardrobes/);
+  // The browser's own viewer draws it, some time after the frame is there.
+  for (let waited = 0; (await magenta(frame)) < 0.05; waited += 200) {
+    assert.ok(waited < 60_000, 'the PDF is drawn');
+    await page.waitForTimeout(200);
+  }
   await shoot(page, 'preview-pdf');
   await page.keyboard.press('Escape');
 
@@ -69,7 +91,47 @@ test('images, texts and PDFs are shown, other files are not', async () => {
   await show(page, 'false.png');
   await page.getByText('The preview could not be shown').waitFor();
   await page.keyboard.press('Escape');
+
+  // One after the other, in the order of the list.
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  const names = ['false.png', 'page.html', 'paper.pdf', 'picture.png', 'poem.md', 'thing.bin'];
+  const [previous, next] = ['Previous file', 'Next file'].map((name) => page.getByRole('button', { name }));
+  const heading = page.getByRole('dialog').getByRole('heading', { level: 2 }).first();
+  await show(page, names[0]!);
+  assert.ok(await previous!.isDisabled());
+  for (const name of names.slice(1)) {
+    await next!.click();
+    await page.getByRole('dialog').getByRole('heading', { name }).waitFor();
+  }
+  assert.ok(await next!.isDisabled());
+  await page.getByText('There is no preview').waitFor();
+  await previous!.click();
+  await page.getByRole('dialog').getByText('Żółw').waitFor();
+  assert.equal(await heading.innerText(), 'poem.md');
+  await page.keyboard.press('Escape');
   assert.deepEqual(errors, []);
+});
+
+test('of a long text the beginning is shown, and it is said', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  // The limit of 512 KiB falls into a character.
+  await upload(
+    page,
+    await browser.file('long.txt', `x${'ż'.repeat(400_000)}`),
+    await browser.file('fits.txt', 'y'.repeat(512 * 1024)),
+  );
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  const said = page.getByText('Only the beginning is shown. Download the file to see all of it.');
+  await show(page, 'long.txt');
+  await said.waitFor();
+  const content = () => page.locator('dialog pre').evaluate((element) => element.textContent);
+  assert.ok((await content()) === `x${'ż'.repeat(256 * 1024 - 1)}`, 'whole characters up to the limit');
+  await shoot(page, 'preview-cut');
+  await page.keyboard.press('Escape');
+  await show(page, 'fits.txt');
+  assert.equal((await content()).length, 512 * 1024);
+  assert.equal(await said.count(), 0);
 });
 
 /** The volumes that are fetched from now on. */

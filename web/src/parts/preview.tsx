@@ -12,6 +12,12 @@ import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
 import { Icon, iconOf } from './icon.tsx';
 
 const TEXT_BYTES = 512 * 1024;
+const WORD_CHARS = 2_000;
+
+/** One word over many lines: looking for places to break it would hold the page up for seconds. */
+function isSolid(content: string): boolean {
+  return content.split(/\s+/).some((word) => word.length > WORD_CHARS);
+}
 
 interface Opened {
   info: FileInfo;
@@ -26,7 +32,7 @@ function Shown({ item, opened, onFail }: { item: Item; opened: Opened; onFail():
       <div class="preview-text">
         {info.size > TEXT_BYTES && <p class="preview-note">{text.preview.cut}</p>}
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled by the keyboard */}
-        <pre dir="auto" tabIndex={0}>
+        <pre dir="auto" tabIndex={0} class={isSolid(content) ? 'solid' : ''}>
           {content}
         </pre>
       </div>

@@ -97,6 +97,7 @@ export class Cabinet {
 
   async readText(fileId: string, most: number): Promise<string> {
     const bytes = await (await this.open(fileId)).readRange(0, most);
-    return new TextDecoder().decode(bytes);
+    // A character that the limit cuts in two is left out.
+    return new TextDecoder().decode(bytes, { stream: true });
   }
 }

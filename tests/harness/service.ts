@@ -14,7 +14,7 @@ import { type OpenApi, Witness } from './witness.ts';
 const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 // Dozens of starts compile the same modules; the cache takes more than half of their time away.
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 15_000;
 
 export interface ServiceOptions {

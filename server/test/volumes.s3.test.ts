@@ -1,13 +1,16 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { pipeline } from 'node:stream';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Ceph } from '../../tests/engines/ceph.ts';
-import { S3Client } from '../src/s3/client.ts';
+import { errorOf, readAnswer, S3Client } from '../src/s3/client.ts';
 import { keys, S3Store } from '../src/volumes/s3.ts';
-import { type VolumeEngine, volumesContract } from './volumes.contract.ts';
+import { newId, type VolumeEngine, volumeOf, volumesContract } from './volumes.contract.ts';
 
 let ceph: Ceph;
 before(async () => {
@@ -55,4 +58,37 @@ volumesContract('an S3 store behind TLS', async () => {
     proxy.close();
     setDefaultCACertificates(trusted);
   });
+});
+
+test('the store itself refuses a body with another digest than was signed, and keeps what was there', async () => {
+  const client = ceph.client('digest');
+  const [good, bad] = [randomBytes(200_000), randomBytes(200_000)];
+  await client.write('k', good);
+  const request = client.begin({ method: 'PUT', key: 'k' }, volumeOf(good).sha256, bad.length);
+  const answered = once(request, 'response');
+  request.end(bad);
+  const [response] = (await answered) as [IncomingMessage];
+  const refusal = errorOf({ method: 'PUT', key: 'k' }, await readAnswer(response));
+  assert.deepEqual([refusal.status, refusal.code], [400, 'XAmzContentSHA256Mismatch']);
+  assert.ok((await client.read('k'))?.equals(good));
+  client.close();
+});
+
+test('more objects than fit one answer are listed and deleted', async () => {
+  const client = ceph.client('many');
+  const store = new S3Store(client);
+  const count = 1100;
+  const id = newId();
+  await store.create(id, []);
+  const numbers = Array.from({ length: count }, (_, at) => at + 1);
+  const queue = numbers.values();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const idx of queue) await client.write(keys.volume(id, idx), Buffer.from('x'));
+    }),
+  );
+  assert.deepEqual(await store.received(id), numbers);
+  await store.remove(id);
+  assert.deepEqual(await Array.fromAsync(client.list('')), []);
+  client.close();
 });

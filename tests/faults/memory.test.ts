@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
+import { Ceph } from '../engines/ceph.ts';
 import {
   assertOk,
   begin,
   complete,
   eventually,
+  filesBelow,
   type MadeFile,
   makeFile,
+  received,
   register,
   Service,
   type User,
@@ -35,20 +39,20 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function assertMemory(what: string): Promise<string> {
-  const peaks = (await workersAnswer(service, 2)).map(peakMemory);
+async function assertMemory(what: string, of = service): Promise<string> {
+  const peaks = (await workersAnswer(of, 2)).map(peakMemory);
   const shown = `${what}: ${peaks.map((peak) => `${Math.round(peak / 1e6)} MB`).join(', ')}`;
   for (const peak of peaks) assert.ok(peak < LIMIT, shown);
   return shown;
 }
 
-function manyLargeVolumes(): MadeFile {
+function manyLargeVolumes(count = CLIENTS): MadeFile {
   const hash = createHash('sha256');
   for (let blocks = 0; blocks < BLOCKS; blocks++) hash.update(block);
   const spec = { size: BLOCKS * MIB, sha256: hash.digest('hex') };
   const file = makeFile([1]);
-  file.init.chunk_count = CLIENTS;
-  file.init.chunks = Array.from({ length: CLIENTS }, () => spec);
+  file.init.chunk_count = count;
+  file.init.chunks = Array.from({ length: count }, () => spec);
   return file;
 }
 
@@ -107,4 +111,39 @@ test('64 stalled downloads and a slow one: no more memory, every byte right, eve
   });
   t.diagnostic(await assertMemory('afterwards'));
   assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+});
+
+test('16 stalled uploads of 64 MiB on their way to S3: no more memory, and not a byte of them on this disk', async (t) => {
+  const ceph = await Ceph.start();
+  const remote = new Service({
+    env: { SZ_WORKERS: '2', SZ_VOLUMES: ceph.url('memory'), ...ceph.environment },
+  });
+  try {
+    await remote.start();
+    const sender = await register(remote);
+    const transferId = await begin(sender, manyLargeVolumes(16));
+    const before = [...(await filesBelow(remote.data)).keys()].sort();
+    const clients = await Promise.all(
+      Array.from({ length: 16 }, (_, at) => SlowClient.put(sender, transferId, at + 1, BLOCKS * MIB, block)),
+    );
+    const [first, ...others] = clients;
+    // More than one of them may keep in memory.
+    await Promise.all(others.flatMap((client) => Array.from({ length: 8 }, () => client.send(block))));
+    t.diagnostic(await assertMemory('stalled uploads to S3', remote));
+    const files = await filesBelow(remote.data);
+    assert.deepEqual([...files.keys()].sort(), before, 'a file came into the data folder');
+    for (const [name, bytes] of files) assert.ok(bytes < 8 * MIB, `${name} has ${bytes} bytes`);
+    for (const pid of await workersAnswer(remote, 2)) {
+      const written = openFilesOf(pid, tmpdir()).filter((name) => name.includes('(deleted)'));
+      assert.deepEqual(written, [], 'a file without a name is open');
+    }
+    for (let sent = 1; sent < BLOCKS; sent++) await first!.send(block);
+    assert.equal((await first!.answer(60_000)).status, 200, 'those that stall keep no other waiting');
+    assert.deepEqual(await received(sender, transferId), [1]);
+    for (const client of clients) client.destroy();
+    t.diagnostic(await assertMemory('afterwards', remote));
+  } finally {
+    await remote.discard();
+    await ceph.stop();
+  }
 });

@@ -204,9 +204,11 @@ export class S3Client {
     const { bucket, prefix } = this.location;
     const source = `/${bucket}/${(prefix + from).split('/').map(encode).join('/')}`;
     const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
-    const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
-    // A copy that fails late is told inside a 200.
-    if (answer.body.includes('<Error>')) throw errorOf(request, answer);
+    await this.persist(async () => {
+      const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
+      // A copy that fails late is told inside a 200.
+      if (answer.body.includes('<Error>')) throw errorOf(request, answer);
+    }, silenceMs);
   }
 
   async *list(

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { StoreUnavailable } from '../src/errors.ts';
+import { S3Client, S3Error } from '../src/s3/client.ts';
+import { elements } from '../src/s3/xml.ts';
+import { S3Store } from '../src/volumes/s3.ts';
+import { bodyOf, newId, volumeOf } from './volumes.contract.ts';
+
+interface Seen {
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+}
+
+type Reply = { status: number; body?: string } | 'silence';
+
+const open: { server: Server; client: S3Client }[] = [];
+afterEach(() => {
+  for (const { server, client } of open.splice(0)) {
+    client.close();
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+/** A store of our own making that takes every request down and answers as it is told. */
+async function storeThat(
+  reply: (request: Seen, count: number) => Reply = () => ({ status: 200 }),
+  limits = { silenceMs: 10_000, totalMs: 10_000 },
+) {
+  const seen: Seen[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const { method = '', url = '', headers } = request;
+    const one = { method, url, headers, body: Buffer.concat(parts) };
+    seen.push(one);
+    const answer = reply(one, seen.length);
+    if (answer !== 'silence') response.writeHead(answer.status).end(answer.body ?? '');
+  });
+  server.on('clientError', (_, socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const location = { bucket: 'b', prefix: 'p/', endpoint, region: 'us-east-1' };
+  const client = new S3Client(location, { accessKeyId: 'a', secretAccessKey: 's' }, limits);
+  open.push({ server, client });
+  return { seen, client, store: new S3Store(client) };
+}
+
+test('a PUT of any size signs the digest of the specification, so that the store verifies what we verify', async () => {
+  const { seen, store } = await storeThat();
+  for (const size of [0, 1000, 64 * 1024 + 1, 3_000_000]) {
+    const bytes = randomBytes(size);
+    const volume = volumeOf(bytes);
+    const id = newId();
+    await store.put(id, volume, bodyOf(bytes));
+    const put = seen.find(({ method, url }) => method === 'PUT' && url === `/b/p/volumes/${id}/1`)!;
+    assert.equal(put.headers['x-amz-content-sha256'], volume.sha256);
+    assert.match(put.headers.authorization!, /SignedHeaders=[^,]*x-amz-content-sha256/);
+    assert.equal(put.headers['content-length'], String(size));
+    assert.equal(put.headers['transfer-encoding'], undefined, 'as it is, not in signed pieces');
+    assert.ok(put.body.equals(bytes));
+  }
+});
+
+test('a copy is made by the store: no byte of it comes here', async () => {
+  const id = newId();
+  const { seen, store } = await storeThat(({ method, url }) => {
+    if (method !== 'GET') return { status: 200 };
+    if (!url.includes('list-type')) return { status: 200, body: '{"volumes":[]}' };
+    const contents = [1, 2].map(
+      (idx) => `<Contents><Key>p/volumes/${id}/${idx}</Key><Size>99999</Size></Contents>`,
+    );
+    return { status: 200, body: contents.join('') };
+  });
+  const to = newId();
+  await store.copy(id, to);
+  const copies = seen.filter(({ url }) => url.startsWith('/b/p/volumes/'));
+  assert.deepEqual(
+    copies
+      .map(({ method, url, headers, body }) => [method, url, headers['x-amz-copy-source'], body.length])
+      .sort(),
+    [1, 2].map((idx) => ['PUT', `/b/p/volumes/${to}/${idx}`, `/b/p/volumes/${id}/${idx}`, 0]),
+  );
+});
+
+test('objects are deleted a thousand at a time', async () => {
+  const { seen, client } = await storeThat();
+  await client.delete(Array.from({ length: 2100 }, (_, at) => `k/${at}`));
+  assert.deepEqual(
+    seen.map(({ method, url, body }) => [method, url, elements(body.toString(), 'Key').length]),
+    [1000, 1000, 100].map((count) => ['POST', '/b?delete=', count]),
+  );
+  for (const { headers, body } of seen) {
+    assert.equal(headers['content-md5'], createHash('md5').update(body).digest('base64'));
+  }
+});
+
+const bytes = randomBytes(200_000);
+const small = bytes.subarray(0, 1000);
+const calls: Record<string, (client: S3Client) => Promise<unknown>> = {
+  PUT: (client) => client.write('k', small),
+  'a small volume': (client) => new S3Store(client).putFile(manifest(), volumeOf(small), bodyOf(small)),
+  COPY: (client) => client.copy('k', 'to'),
+  LIST: (client) => Array.fromAsync(client.list('k')),
+  DELETE: (client) => client.delete(['k']),
+  GET: (client) => client.read('k'),
+  HEAD: (client) => client.size('k'),
+  'the opening of a volume': (client) => new S3Store(client).open(newId(), 1).then((open) => open?.close()),
+};
+const manifest = () => ({ file_id: newId() }) as Parameters<S3Store['putFile']>[0];
+
+for (const [name, call] of Object.entries(calls)) {
+  test(`a store that is busy for a moment is asked again, and one that is silent is given up: ${name}`, async () => {
+    const busy = await storeThat((_, count) => ({ status: count === 1 ? 503 : 200 }));
+    await call(busy.client);
+    const [first, second] = busy.seen;
+    assert.deepEqual([second?.method, second?.url, second?.body], [first?.method, first?.url, first?.body]);
+
+    const away = await storeThat(() => ({ status: 503 }), { silenceMs: 300, totalMs: 300 });
+    await assert.rejects(call(away.client), StoreUnavailable);
+
+    const silent = await storeThat(() => 'silence', { silenceMs: 100, totalMs: 100 });
+    await assert.rejects(call(silent.client), StoreUnavailable);
+  });
+}
+
+test('a large PUT is not sent twice by us, whatever the store says; silence ends it', async () => {
+  const put = (client: S3Client) => new S3Store(client).put(newId(), volumeOf(bytes), bodyOf(bytes));
+  const large = randomBytes(3_000_000);
+  const putLarge = (client: S3Client) => new S3Store(client).put(newId(), volumeOf(large), bodyOf(large));
+  const busy = await storeThat(() => ({ status: 503 }));
+  await assert.rejects(putLarge(busy.client), StoreUnavailable);
+  assert.equal(busy.seen.length, 1, 'the client has the bytes, we do not');
+  for (const one of [put, putLarge]) {
+    const silent = await storeThat(() => 'silence', { silenceMs: 100, totalMs: 100 });
+    await assert.rejects(one(silent.client), StoreUnavailable);
+  }
+});
+
+test('what fails inside a 200 has failed: it is tried again, and told', async () => {
+  const failure = '<Error><Code>InternalError</Code></Error>';
+  for (const call of [calls['COPY']!, calls['DELETE']!]) {
+    const once = await storeThat((_, count) => ({ status: 200, body: count === 1 ? failure : '' }));
+    await call(once.client);
+    assert.equal(once.seen.length, 2);
+    const ever = await storeThat(() => ({ status: 200, body: failure }), { silenceMs: 300, totalMs: 300 });
+    await assert.rejects(call(ever.client), StoreUnavailable);
+  }
+});
+
+test('a refusal is not asked again', async () => {
+  for (const [name, call] of Object.entries(calls)) {
+    const { seen, client } = await storeThat(() => ({
+      status: 403,
+      body: '<Error><Code>AccessDenied</Code></Error>',
+    }));
+    await assert.rejects(call(client), (error) => error instanceof S3Error && error.status === 403, name);
+    // The short way of a GET leaves what it does not know to the long one.
+    assert.ok(seen.length <= 2, `${name}: asked ${seen.length} times`);
+  }
+});

@@ -142,6 +142,21 @@ for (const [name, injection] of [
 }
 
 for (const [name, injection] of [
+  ['mkdir', failing('mkdir', 'EIO')],
+  ['the document', failing('fsync', 'EIO')],
+  ['the commit of the database', inLog('EIO')],
+] as const) {
+  test(`init with an I/O error at ${name}: 503 and no trace of it, then it works`, async () => {
+    const before = (await groupsOnDisk(service)).length;
+    const file = makeFile(MANY);
+    assertError(await during(injection, () => user.post(pathOf('init'), file.init)), 503);
+    assert.equal((await groupsOnDisk(service)).length, before, 'a group was left');
+    await assertNoLeftovers(service);
+    await upload(user, file);
+  });
+}
+
+for (const [name, injection] of [
   ['the manifest', failing('rename', 'EIO')],
   ['the manifest, full disk', failing('rename', 'ENOSPC')],
   ['the database, full disk', database('pwrite64', 'ENOSPC')],
@@ -208,6 +223,8 @@ test('a volume that cannot be read breaks the connection off; it never ends as i
   await during({ ...failing('pread64', 'EIO'), path }, async () => {
     await assert.rejects(readVolume(user, fileId, 1), { code: 'ECONNRESET' });
   });
+  const closed = await during({ ...failing('open,openat', 'EIO'), path }, () => readVolume(user, fileId, 1));
+  assertError(closed, 503);
   await assertReadable(user, fileId, file);
 });
 

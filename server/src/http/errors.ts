@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { TooManyAttempts } from '../domain/accounts.ts';
-import { DetailError, isNoSpace, ServiceError } from '../errors.ts';
+import { DetailError, isNoSpace, isOsError, ServiceError } from '../errors.ts';
 
 /** The one place where an error becomes a response: `{detail}` from the two checks, `{error}` from all else. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -30,6 +30,8 @@ export function describe(error: unknown): { status: number; body: Record<string,
     return { status: error.status, body: { ...error.extra, error: error.message } };
   if (error instanceof RuleError) return { status: 400, body: { error: error.message } };
   if (isNoSpace(error)) return { status: 507, body: { error: 'the store is full' } };
+  // Where the interface has no answer of its own for it: a store of this machine that fails is as one that is away.
+  if (isOsError(error)) return { status: 503, body: { error: 'the store failed; the same may work later' } };
   const { validation, statusCode, message } = error as FastifyError;
   if (validation) return { status: 400, body: { error: message } };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

@@ -33,7 +33,8 @@ export function schemaOf(route: Route): FastifySchema {
     response[Number(status)] =
       typeof schema === 'string' ? { description: schema } : described(Number(status), schema);
   }
-  if (!route.open || route.body) response[503] = { description: 'a store does not answer', $ref: 'Error#' };
+  if (!route.open || route.body)
+    response[503] = { description: 'a store does not answer, or fails', $ref: 'Error#' };
   if (route.body) response[413] = { description: 'the body is too large', $ref: 'Error#' };
   if (!route.open) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
   const schema: Record<string, unknown> = {

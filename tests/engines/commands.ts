@@ -37,8 +37,9 @@ export class Command {
   #out = '';
   #errors = '';
 
-  constructor(args: string[], env: Record<string, string>, cwd: string) {
-    const child = spawn(process.execPath, [MAIN, ...args], {
+  constructor(args: string[], env: Record<string, string>, cwd: string, within: string[] = []) {
+    const [program = '', ...rest] = [...within, process.execPath, MAIN, ...args];
+    const child = spawn(program, rest, {
       cwd,
       env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILED, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -110,8 +111,9 @@ export class Engines {
     return service.start();
   }
 
-  begin(args: string[], env: Record<string, string> = {}): Command {
-    return new Command(args, { ...this.ceph.environment, ...env }, this.home);
+  /** `within`: a command that runs it. */
+  begin(args: string[], env: Record<string, string> = {}, within: string[] = []): Command {
+    return new Command(args, { ...this.ceph.environment, ...env }, this.home, within);
   }
 
   /** Runs a command of the service to its end. */

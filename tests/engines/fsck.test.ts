@@ -76,6 +76,16 @@ function behindFolder(data: string): Behind {
 const told = ({ lines }: Pick<Result, 'lines'>, what: string, ...keys: string[]) =>
   lines.filter((line) => line['problem'] === what).map((line) => keys.map((key) => line[key]));
 
+/** A sector that the disk has lost ends no check. */
+async function assertUnreadable(volumes: string, group: string, env: Record<string, string>): Promise<void> {
+  const faults = ['-e', 'trace=pread64', '-e', 'inject=pread64:error=EIO'];
+  const path = join(volumes, group.slice(0, 2), group, '2');
+  const strace = ['strace', '-f', '-o', '/dev/null', '-P', path, ...faults];
+  const result = await engines.begin(['fsck', '--json'], env, strace).ended;
+  assert.equal(result.code, 1, result.errors);
+  assert.deepEqual(told(result, 'volumes that cannot be read', 'file', 'volume'), [[group, 2]]);
+}
+
 /** As it would run in two hours. */
 async function fsckLater(env: Record<string, string>): Promise<Pick<Result, 'lines'>> {
   const pair = await openPair(readConfig({ ...engines.ceph.environment, ...env }));
@@ -137,6 +147,7 @@ for (const kind of ['folder', 'S3'] as const) {
       await putAll(user, transferId, file);
       assertOk(await complete(user, transferId));
       assert.equal((await engines.run(['fsck'], behind.env)).code, 0);
+      if (kind === 'folder') await assertUnreadable(join(service.data, 'volumes'), String(group), behind.env);
       await checkInvariants(service, user.token);
       assertOk(await user.delete(pathOf('deleteFile', { file_id: String(group) })));
     });

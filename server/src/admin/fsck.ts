@@ -124,34 +124,33 @@ class Check {
   /** Has the client send it again. */
   async #withdraw(id: string, spec: Volume): Promise<boolean> {
     const { metadata, volumes } = this.#pair;
-    const isRight = async (volume: OpenVolume) => !(await this.#faultOf(volume, spec));
+    const isRight = async (volume: OpenVolume) => !(await this.#faultOf(volume, spec).catch(unreadable));
     if (!(await volumes.withdraw(id, spec.idx, isRight))) return false;
     await metadata.arrivals.remove(id, [spec.idx]);
     return true;
   }
 
   async #look(id: string, spec: Volume): Promise<Fault | undefined> {
-    const volume = await this.#pair.volumes.open(id, spec.idx);
-    if (!volume) return 'missing volumes';
-    try {
-      return await this.#faultOf(volume, spec);
-    } finally {
-      await volume.close();
+    const look = async () => {
+      const volume = await this.#pair.volumes.open(id, spec.idx);
+      if (!volume) return 'missing volumes';
       this.#report.count('volumes');
-    }
+      return this.#faultOf(volume, spec).finally(() => volume.close());
+    };
+    return look().catch(unreadable);
   }
 
   async #faultOf(volume: OpenVolume, spec: Volume): Promise<Fault | undefined> {
     if (volume.size !== spec.size) return 'volumes with other bytes';
-    const onRead = async (bytes: number) => {
+    const digest = await digestOf(volume, async (bytes) => {
       this.#report.count('bytes', bytes);
       await this.#throttle.pass(bytes);
-    };
-    try {
-      return (await digestOf(volume, onRead)) === spec.sha256 ? undefined : 'volumes with other bytes';
-    } catch (error) {
-      if (!UNREADABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      return 'volumes that cannot be read';
-    }
+    });
+    return digest === spec.sha256 ? undefined : 'volumes with other bytes';
   }
+}
+
+function unreadable(error: NodeJS.ErrnoException): Fault {
+  if (!UNREADABLE.has(error.code ?? '')) throw error;
+  return 'volumes that cannot be read';
 }

@@ -57,7 +57,10 @@ export class BareBrowser {
     ];
     const program = findChromium();
     if (!program) throw new Error('Chromium is missing: apt-get install chromium');
-    const child = spawn(program, [...args, 'about:blank'], { stdio: 'ignore', detached: true });
+    // A killed run must leave no browser behind.
+    const setpriv = findProgram('setpriv');
+    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), program, ...args, 'about:blank'];
+    const child = spawn(command[0]!, command.slice(1), { stdio: 'ignore', detached: true });
     const port = await portOf(profile);
     const tabs = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as {
       type: string;

@@ -269,43 +269,6 @@ test('no read is answered with what was sent for before it was asked', async () 
   await store.close();
 });
 
-test('rows that are looked up at once are read together, each for the one who asked', async () => {
-  const store = await open(newSchema());
-  await store.execute('CREATE TABLE named (name TEXT PRIMARY KEY, value TEXT)');
-  await store.execute('CREATE SEQUENCE sent');
-  const text =
-    "SELECT n.name AS key, n.value, s.sent FROM (SELECT nextval('sent') AS sent) s, named n WHERE n.name = ?";
-  const look = (key: string) => store.lookup<{ key: string; value: string; sent: number }>(text, key);
-  const name = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 20 }),
-    fc.constantFrom('{}', '"', '\\', ',', 'NULL', ''),
-  );
-  let [rounds, asked, questions] = [0, 0, 0];
-  await fc.assert(
-    fc.asyncProperty(fc.uniqueArray(name, { minLength: 1, maxLength: 12 }), async (names) => {
-      const keys = names.map((one) => one.replaceAll('\0', '\ufffd'));
-      const value = String(++rounds);
-      const stale = keys.map(look);
-      for (const key of keys) {
-        const put = 'INSERT INTO named VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
-        await store.execute(put, key, value);
-      }
-      const found = await Promise.all([...keys, ...keys].map(look));
-      assert.deepEqual(
-        found.map((row) => [row?.key, row?.value]),
-        [...keys, ...keys].map((key) => [key, value]),
-      );
-      asked += found.length;
-      questions += new Set(found.map((row) => row!.sent)).size;
-      assert.equal(await look(`${keys[0]} is not there`), undefined);
-      await Promise.all(stale);
-    }),
-    { numRuns: 40 },
-  );
-  assert.ok(questions < asked / 2, `${questions} questions for ${asked} rows`);
-  await store.close();
-});
-
 test('reads whose connection is lost are done on another one', async () => {
   const store = await open(newSchema());
   let stop = false;

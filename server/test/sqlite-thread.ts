@@ -53,10 +53,8 @@ export async function openInThread(path: string): Promise<SqlStore> {
     };
     return sql;
   };
-  const outside = sqlOf(0);
   return {
-    ...outside,
-    lookup: async <Row>(text: string, key: string) => (await outside.query<Row>(text, key))[0],
+    ...sqlOf(0),
     close: async () => {
       await ask({ run: 'close' });
       await thread.terminate();

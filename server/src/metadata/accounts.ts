@@ -1,10 +1,10 @@
-import type { Keyed, SqlStore } from './sql.ts';
+import type { Sql } from './sql.ts';
 import { JOIN_USAGE, joined } from './usage.ts';
 
 export class Accounts {
-  readonly #sql: SqlStore;
+  readonly #sql: Sql;
 
-  constructor(sql: SqlStore) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -38,21 +38,24 @@ export class Accounts {
   }
 
   async session(tokenHash: string): Promise<{ username: string; used_at: number } | undefined> {
-    const row = await this.#sql.lookup<Keyed & { username: string; used_at: number }>(
-      'SELECT token_hash AS key, username, used_at FROM sessions WHERE token_hash = ?',
+    const [row] = await this.#sql.query<{ username: string; used_at: number }>(
+      'SELECT username, used_at FROM sessions WHERE token_hash = ?',
       tokenHash,
     );
-    return row && { username: row.username, used_at: row.used_at };
+    return row;
   }
 
   /** The same, with the sum over the files of its user: one question instead of two. */
   async sessionWithUsage(
     tokenHash: string,
   ): Promise<{ username: string; used_at: number; bytes: bigint } | undefined> {
-    const row = await this.#sql.lookup<
-      Keyed & { username: string; used_at: number; high: string | null; low: string | null }
-    >(
-      `SELECT s.token_hash AS key, s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+    const [row] = await this.#sql.query<{
+      username: string;
+      used_at: number;
+      high: string | null;
+      low: string | null;
+    }>(
+      `SELECT s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
        FROM sessions s ${JOIN_USAGE('s.username')} WHERE s.token_hash = ?`,
       tokenHash,
     );

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import { cut, run } from './postgres-statement.ts';
-import type { Keyed, PoolLoad, Value } from './sql.ts';
+import type { PoolLoad, Value } from './sql.ts';
 
 /** A connection on which nothing has moved for so long works on something large: others go around it. */
 const SLOW_MS = 3;
@@ -12,13 +12,6 @@ interface UnderWay {
   next: Promise<unknown[]> | undefined;
 }
 
-/** Rows that are looked up by their keys, and those keys that are looked up when they are here. */
-interface Lookup {
-  since: number;
-  rows: Promise<Map<string, Keyed>>;
-  next: { keys: Set<string>; rows: Promise<Map<string, Keyed>> } | undefined;
-}
-
 /**
  * Connections for reads alone. Each carries many at once, one behind the other, without waiting for answers in
  * between: a small read then costs half of what it does on a connection that is taken from a pool and given back.
@@ -26,7 +19,6 @@ interface Lookup {
 export class ReadLines {
   readonly #lines: ReadLine[];
   readonly #underWay = new Map<string, UnderWay>();
-  readonly #lookups = new Map<string, Lookup>();
 
   /**
    * A server that is silent for `silenceMs` while reads wait is taken to be gone, on every line: a read that goes on to
@@ -56,35 +48,6 @@ export class ReadLines {
     const begin = () => this.#begin<Row>(key, text, params);
     underWay.next ??= underWay.answer.then(begin, begin);
     return underWay.next as Promise<Row[]>;
-  }
-
-  /** Likewise, for all keys together that are asked for while some are looked up: every request needs its session. */
-  async lookup<Row extends Keyed>(text: string, key: string): Promise<Row | undefined> {
-    const before = this.#lookups.get(text);
-    if (!before || performance.now() - before.since > SLOW_MS) {
-      return (await this.#lookUp(text, [key])).get(key) as Row | undefined;
-    }
-    if (!before.next) {
-      const keys = new Set<string>();
-      const begin = () => this.#lookUp(text, [...keys]);
-      before.next = { keys, rows: before.rows.then(begin, begin) };
-    }
-    before.next.keys.add(key);
-    return (await before.next.rows).get(key) as Row | undefined;
-  }
-
-  #lookUp(text: string, keys: string[]): Promise<Map<string, Keyed>> {
-    const list = `{${keys.map((key) => `"${key.replace(/["\\]/g, '\\$&')}"`).join()}}`;
-    const rows = this.#send<Keyed>(text.replace(/= \?$/, '= ANY(CAST(? AS TEXT[]))'), [list]).then(
-      (found) => new Map(found.map((row) => [row.key, row])),
-    );
-    const lookup: Lookup = { since: performance.now(), rows, next: undefined };
-    this.#lookups.set(text, lookup);
-    const end = () => {
-      if (this.#lookups.get(text) === lookup && !lookup.next) this.#lookups.delete(text);
-    };
-    rows.then(end, end);
-    return rows;
   }
 
   #begin<Row>(key: string, text: string, params: Value[]): Promise<Row[]> {

@@ -10,10 +10,6 @@ export interface Dialect {
   alone: string;
 }
 
-export interface Keyed {
-  key: string;
-}
-
 export type Value = string | number | null;
 
 /**
@@ -48,8 +44,6 @@ export interface PoolLoad {
 }
 
 export interface SqlStore extends Sql {
-  /** The one row with that key, for a statement that ends in `= ?` and calls the key `key`. */
-  lookup<Row extends Keyed>(text: string, key: string): Promise<Row | undefined>;
   readonly load?: PoolLoad;
   /** Once before the first use by a service: what the engine needs, and whether it can be trusted. */
   prepare?(): Promise<void>;

@@ -152,10 +152,6 @@ export class SqliteStore implements SqlStore {
     return this.#reader.all<Row>(text, params);
   }
 
-  async lookup<Row>(text: string, key: string): Promise<Row | undefined> {
-    return this.#reader.all<Row>(text, [key])[0];
-  }
-
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
     return this.transaction((sql) => sql.execute<Row>(text, ...params));
   }

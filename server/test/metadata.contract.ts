@@ -6,7 +6,7 @@ import { migrate } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
 import { addUsage } from '../src/metadata/usage.ts';
 import { filesContract } from './metadata.files.ts';
-import { type Database, DIGEST, fresh } from './metadata.fixture.ts';
+import { type Database, DIGEST, filed, fresh } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { transfersContract } from './metadata.transfers.ts';
 
@@ -256,6 +256,26 @@ function dirsContract(stores: Stores): void {
       { dir_id: dirId, name: 'Kurz', owner: ann, created_at: 7, file_count: 0, size: 0n },
     );
     assert.equal(second?.name, 'kurz');
+  });
+
+  test('a session is found together with the directories of its user', async () => {
+    const { accounts, dirs } = stores.one;
+    const [ann, token] = [fresh('u'), fresh('t')];
+    await accounts.openSession(token, ann, 5);
+    assert.deepEqual(await accounts.sessionWithDirs(token), { username: ann, used_at: 5, dirs: [] });
+    for (const name of ['b', 'a'])
+      await filed(stores.one, ann, { dirId: (await dirs.create(ann, name, 7))! });
+    await filed(stores.one, ann);
+    const listed = await dirs.list(ann);
+    assert.deepEqual(
+      listed.map(({ name, file_count }) => [name, file_count]),
+      [
+        ['b', 1],
+        ['a', 1],
+      ],
+    );
+    assert.deepEqual(await accounts.sessionWithDirs(token), { username: ann, used_at: 5, dirs: listed });
+    assert.equal(await accounts.sessionWithDirs(fresh('t')), undefined);
   });
 
   test('only its owner removes a directory, once; its number is never given again', async () => {

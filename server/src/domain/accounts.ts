@@ -8,6 +8,8 @@ import {
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { DetailError, isOsError, ServiceError } from '../errors.ts';
+import type { SessionRow } from '../metadata/accounts.ts';
+import type { DirRow } from '../metadata/dirs.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
@@ -75,26 +77,45 @@ export class Accounts {
 
   /** The caller behind an Authorization header. */
   async identify(header: string | undefined): Promise<Caller> {
-    const token = bearer(header);
-    const tokenHash = hashToken(token);
-    if (sameHash(tokenHash, this.#systemTokenHash)) return { username: ADMIN, token };
-    const session = await this.#metadata.accounts.session(tokenHash);
-    return { username: await this.#use(tokenHash, session), token };
+    const { accounts } = this.#metadata;
+    return (await this.#identify(header, { admin: none, session: (hash) => accounts.session(hash) })).caller;
   }
 
-  /** The caller and how many bytes their files have: what every client asks together, answered by one look. */
+  /** The caller and how many bytes their files have, by one look. */
   async identifyWithUsage(header: string | undefined): Promise<{ caller: Caller; bytes: bigint }> {
+    const { accounts } = this.#metadata;
+    const { caller, found } = await this.#identify<{ bytes: bigint }>(header, {
+      admin: () => this.#metadata.usage(ADMIN),
+      session: (hash) => accounts.sessionWithUsage(hash),
+    });
+    return { caller, bytes: found.bytes };
+  }
+
+  /** Likewise, with their directories. */
+  async identifyWithDirs(header: string | undefined): Promise<{ caller: Caller; dirs: DirRow[] }> {
+    const { accounts, dirs } = this.#metadata;
+    const { caller, found } = await this.#identify(header, {
+      admin: async () => ({ dirs: await dirs.list(ADMIN) }),
+      session: (hash) => accounts.sessionWithDirs(hash),
+    });
+    return { caller, dirs: found.dirs };
+  }
+
+  async #identify<T>(
+    header: string | undefined,
+    find: { admin: () => Promise<T>; session: (tokenHash: string) => Promise<(SessionRow & T) | undefined> },
+  ): Promise<{ caller: Caller; found: T }> {
     const token = bearer(header);
     const tokenHash = hashToken(token);
     if (sameHash(tokenHash, this.#systemTokenHash)) {
-      return { caller: { username: ADMIN, token }, bytes: (await this.#metadata.usage(ADMIN)).bytes };
+      return { caller: { username: ADMIN, token }, found: await find.admin() };
     }
-    const session = await this.#metadata.accounts.sessionWithUsage(tokenHash);
-    return { caller: { username: await this.#use(tokenHash, session), token }, bytes: session!.bytes };
+    const session = await find.session(tokenHash);
+    return { caller: { username: await this.#use(tokenHash, session), token }, found: session! };
   }
 
   /** Whose the session is, if it is one; its use is written down. */
-  async #use(tokenHash: string, session: { username: string; used_at: number } | undefined): Promise<string> {
+  async #use(tokenHash: string, session: SessionRow | undefined): Promise<string> {
     const use = session && lastUse(session.used_at, this.#now(), this.#settings.sessionTtlMs);
     if (!session || use === 'expired')
       throw new DetailError(401, 'the token is unknown or has expired; log in again');
@@ -117,6 +138,8 @@ export class Accounts {
     return { username, token };
   }
 }
+
+const none = async () => ({});
 
 function bearer(header: string | undefined): string {
   if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');

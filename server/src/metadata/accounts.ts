@@ -1,5 +1,11 @@
+import { type DirRow, JOIN_SUMS, LISTED, type ListedDir, listed } from './dirs.ts';
 import type { Sql } from './sql.ts';
 import { JOIN_USAGE, joined } from './usage.ts';
+
+export interface SessionRow {
+  username: string;
+  used_at: number;
+}
 
 export class Accounts {
   readonly #sql: Sql;
@@ -37,8 +43,8 @@ export class Accounts {
     );
   }
 
-  async session(tokenHash: string): Promise<{ username: string; used_at: number } | undefined> {
-    const [row] = await this.#sql.query<{ username: string; used_at: number }>(
+  async session(tokenHash: string): Promise<SessionRow | undefined> {
+    const [row] = await this.#sql.query<SessionRow>(
       'SELECT username, used_at FROM sessions WHERE token_hash = ?',
       tokenHash,
     );
@@ -46,21 +52,27 @@ export class Accounts {
   }
 
   /** The same, with the sum over the files of its user: one question instead of two. */
-  async sessionWithUsage(
-    tokenHash: string,
-  ): Promise<{ username: string; used_at: number; bytes: bigint } | undefined> {
-    const [row] = await this.#sql.query<{
-      username: string;
-      used_at: number;
-      high: string | null;
-      low: string | null;
-    }>(
+  async sessionWithUsage(tokenHash: string): Promise<(SessionRow & { bytes: bigint }) | undefined> {
+    const [row] = await this.#sql.query<SessionRow & { high: string | null; low: string | null }>(
       `SELECT s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
        FROM sessions s ${JOIN_USAGE('s.username')} WHERE s.token_hash = ?`,
       tokenHash,
     );
     if (!row) return undefined;
     return { username: row.username, used_at: row.used_at, bytes: joined(row.high ?? '0', row.low ?? '0') };
+  }
+
+  /** The same, with the directories of its user. */
+  async sessionWithDirs(tokenHash: string): Promise<(SessionRow & { dirs: DirRow[] }) | undefined> {
+    const rows = await this.#sql.query<SessionRow & (ListedDir | { dir_id: null })>(
+      `SELECT s.username, s.used_at, ${LISTED}
+       FROM sessions s LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS}
+       WHERE s.token_hash = ?`,
+      tokenHash,
+    );
+    if (!rows[0]) return undefined;
+    const { username, used_at } = rows[0];
+    return { username, used_at, dirs: listed(rows.filter((row) => row.dir_id !== null)) };
   }
 
   async touchSession(tokenHash: string, now: number): Promise<void> {

@@ -10,6 +10,25 @@ export interface DirRow {
   size: bigint;
 }
 
+/** With `d` for the directory. */
+export const LISTED = `d.dir_id, d.name, d.owner, d.created_at, COALESCE(u.files, 0) AS file_count,
+  CAST(COALESCE(u.bytes_high, 0) AS TEXT) AS high, CAST(COALESCE(u.bytes_low, 0) AS TEXT) AS low`;
+export const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
+export type ListedDir = Omit<DirRow, 'size'> & { high: string; low: string };
+
+/** In the order of their numbers; PostgreSQL takes longer to order them than to find them. */
+export function listed(rows: ListedDir[]): DirRow[] {
+  const dirs = rows.map(({ dir_id, name, owner, created_at, file_count, high, low }) => ({
+    dir_id,
+    name,
+    owner,
+    created_at,
+    file_count,
+    size: joined(high, low),
+  }));
+  return dirs.sort((a, b) => a.dir_id - b.dir_id);
+}
+
 /** Whether the directory may be used by that owner; holds it until the transaction ends. */
 export async function holdDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
   if (dirId === 0) return true;
@@ -41,14 +60,11 @@ export class Dirs {
   }
 
   async list(owner: string): Promise<DirRow[]> {
-    const rows = await this.#sql.query<Omit<DirRow, 'size'> & { high: string; low: string }>(
-      `SELECT d.dir_id, d.name, d.owner, d.created_at, COALESCE(u.files, 0) AS file_count,
-         CAST(COALESCE(u.bytes_high, 0) AS TEXT) AS high, CAST(COALESCE(u.bytes_low, 0) AS TEXT) AS low
-       FROM dirs d LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id
-       WHERE d.owner = ? ORDER BY d.dir_id`,
+    const rows = await this.#sql.query<ListedDir>(
+      `SELECT ${LISTED} FROM dirs d ${JOIN_SUMS} WHERE d.owner = ?`,
       owner,
     );
-    return rows.map(({ high, low, ...row }) => ({ ...row, size: joined(high, low) }));
+    return listed(rows);
   }
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */

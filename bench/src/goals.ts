@@ -127,10 +127,9 @@ function chunks({ chunks }: Results): Goal {
 }
 
 function scale({ scale: results }: Results): Goal[] {
-  return results.map(({ question, unit, reference, measured, bound, detail }) => {
-    const value = measured / reference;
-    const [word, passed] = unit === 'ms' ? ['at most', value <= bound] : ['at least', value >= bound];
-    const figures = `${value.toFixed(2)} (${measured.toFixed(0)} / ${reference.toFixed(0)} ${unit})`;
+  return results.map(({ question, unit, reference, measured, ratio, bound, detail }) => {
+    const [word, passed] = unit === 'ms' ? ['at most', ratio <= bound] : ['at least', ratio >= bound];
+    const figures = `${ratio.toFixed(2)} (${measured.toFixed(0)} / ${reference.toFixed(0)} ${unit})`;
     return goal(`${question}: ${word} ${bound}`, passed, detail === '' ? figures : `${figures}, ${detail}`);
   });
 }

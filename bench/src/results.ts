@@ -99,7 +99,9 @@ export interface ScaleResult {
   unit: 'a second' | 'MB/s' | 'ms';
   reference: number;
   measured: number;
-  /** What measured / reference must reach; for times, what it must not pass. */
+  /** measured / reference: the median of the ratios within each round. */
+  ratio: number;
+  /** What the ratio must reach; for times, what it must not pass. */
   bound: number;
   detail: string;
 }

@@ -41,11 +41,12 @@ export class Szafa implements Peer {
     });
     const url = (await daemon.printed(/szafa listens on (http:\/\/[^\s"]+)/))[1]!;
     const port = Number(new URL(url).port);
-    const body = JSON.stringify({ username, password: 'a password for the bench' });
-    const headers = { 'Content-Type': 'application/json' };
-    const path = pathOf('register');
-    const { token } = await json<{ token: string }>(port, request({ method: 'POST', path, headers, body }));
-    return new Szafa(daemon, port, data, token);
+    return new Szafa(daemon, port, data, await register(port, username));
+  }
+
+  /** The same service, called by somebody else. */
+  async another(username: string): Promise<Szafa> {
+    return new Szafa(this.daemon, this.port, this.data, await register(this.port, username));
   }
 
   request(
@@ -130,6 +131,14 @@ export class Szafa implements Peer {
     }
     throw new DaemonError('szafa did not free the bytes of a deleted file within 30 s');
   }
+}
+
+async function register(port: number, username: string): Promise<string> {
+  const body = JSON.stringify({ username, password: 'a password for the bench' });
+  const headers = { 'Content-Type': 'application/json' };
+  const path = pathOf('register');
+  const { token } = await json<{ token: string }>(port, request({ method: 'POST', path, headers, body }));
+  return token;
 }
 
 async function json<T>(port: number, what: LoadRequest): Promise<T> {

@@ -6,7 +6,18 @@ import { Szafa, sealFileName } from '@szafa/client';
 import type { FileChooser, Page } from 'playwright-core';
 import { fillDatabase } from '../../bench/src/cells/fill.ts';
 import { useService } from '../harness/index.ts';
-import { choose, drop, open, PASSWORD, register, row, shoot, upload, useChromium } from './browser.ts';
+import {
+  choose,
+  drop,
+  open,
+  openTab,
+  PASSWORD,
+  register,
+  row,
+  shoot,
+  upload,
+  useChromium,
+} from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -235,8 +246,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
 test('hostile names of directories are shown as text, in every tab', async () => {
   const { page, errors } = await browser.visit(service.url);
   const username = await register(page);
-  const other = await page.context().newPage();
-  await other.goto(service.url);
+  const other = await openTab(page, service.url);
   await other.getByText('Nothing here yet').waitFor();
   const make = async (name: string) => {
     await page.getByRole('button', { name: 'New directory' }).click();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { send, useService, withService } from '../harness/index.ts';
-import { Chromium, register, row, shoot, upload, useChromium } from './browser.ts';
+import { Chromium, openTab, register, row, shoot, upload, useChromium } from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -203,8 +203,7 @@ test('keys stay in the browser in a form that cannot be read out, and go with th
   await row(page, 'one.txt').waitFor();
 
   // Another tab is signed in at once, follows what happens here, and is signed out with this one.
-  const other = await page.context().newPage();
-  await other.goto(service.url);
+  const other = await openTab(page, service.url);
   await row(other, 'one.txt').waitFor();
   await upload(page, await browser.file('two.txt', 'two'));
   await row(other, 'two.txt').waitFor();

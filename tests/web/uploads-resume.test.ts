@@ -7,6 +7,7 @@ import {
   download,
   drop,
   keptIn,
+  openTab,
   pick,
   register,
   row,
@@ -115,8 +116,7 @@ for (const next of ['the same account', 'another account'] as const) {
     const line = await SlowLine.start(t, () => service.url);
     const { page } = await browser.visit(line.url);
     const username = await register(page);
-    const other = await page.context().newPage();
-    await other.goto(line.url);
+    const other = await openTab(page, line.url);
     await other.getByRole('heading', { name: 'All files' }).waitFor();
     const before = volumesTaken(service);
     const sent = () => volumesTaken(service) - before;

@@ -41,6 +41,14 @@ async function connects(): Promise<boolean> {
   }
 }
 
+/** Waits until the service has begun with so many volumes. */
+const begun = (volumes: number) =>
+  eventually(async () => {
+    const folders = ['tmp', 'volumes'].map((name) => join(service.data, name));
+    const open = workersOf(service).flatMap((pid) => folders.flatMap((folder) => openFilesOf(pid, folder)));
+    assert.ok(open.length >= volumes, `${open.length} volumes are open`);
+  });
+
 test('SIGTERM: requests under way finish, new connections are refused, the exit code is 0', async () => {
   const large = await upload(user, makeFile([24 * MIB]));
   const file = makeFile([3 * MIB, 1000]);
@@ -49,7 +57,7 @@ test('SIGTERM: requests under way finish, new connections are refused, the exit 
   const put = await SlowClient.put(user, transferId, 1, first!.length, first!.subarray(0, MIB));
   const get = await SlowClient.get(user, large.fileId, 1);
   const idle = await SlowClient.connect(service);
-  await sleep(200);
+  await begun(2);
 
   const stopped = service.terminate();
   await eventually(async () => assert.equal(await connects(), false, 'a new connection was taken'));
@@ -78,7 +86,7 @@ test('a client that stalls holds the end no longer than SZ_SHUTDOWN_GRACE', asyn
   const transferId = await begin(user, file);
   const [bytes] = file.volumes;
   const stalled = await SlowClient.put(user, transferId, 1, bytes!.length, bytes!.subarray(0, MIB));
-  await sleep(200);
+  await begun(1);
   const startedAt = Date.now();
   await service.terminate();
   const took = Date.now() - startedAt;

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, afterEach, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { freshName, type Service } from '../harness/index.ts';
@@ -58,9 +58,18 @@ export class Chromium {
     assert.deepEqual(this.#strangers, [], 'no request to any other host, in no visit');
   }
 
+  /** Ends all visits. */
+  async leave(): Promise<void> {
+    for (const context of this.#browser?.contexts() ?? []) await context.close();
+  }
+
   /** A browser of its own: nothing kept from another visit. */
   async visit(url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
-    const context = await this.#browser!.newContext({ acceptDownloads: true, ...options });
+    const context = await this.#browser!.newContext({
+      acceptDownloads: true,
+      reducedMotion: 'reduce',
+      ...options,
+    });
     context.setDefaultTimeout(LIMIT_MS);
     // Downloads go the way of browsers without a file picker, unless a test says otherwise.
     await context.addInitScript(() => {
@@ -102,6 +111,8 @@ export class Chromium {
 export function useChromium(): Chromium {
   const browser = new Chromium();
   before(() => browser.start());
+  // What goes on in a page that nobody looks at any more costs the next test its time.
+  afterEach(() => browser.leave());
   after(() => browser.stop());
   return browser;
 }

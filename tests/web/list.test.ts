@@ -269,7 +269,8 @@ test('hostile names of directories are shown as text, in every tab', async () =>
   await upload(page, await browser.file('note.txt', 'note'));
 
   const listed = [...sealed.map((name) => name.replace('\u202e', '\ufffd')), plain].sort();
-  for (const tab of [page, other]) {
+  for (const tab of [other, page]) {
+    await tab.bringToFront();
     await tab.getByRole('button', { name: `Delete the directory ${plain}` }).waitFor();
     assert.deepEqual((await tab.locator('.place-row bdi').allTextContents()).sort(), listed);
     assert.equal(await tab.title(), 'szafa');

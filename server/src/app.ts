@@ -24,6 +24,7 @@ import { quotaOf } from './domain/quota.ts';
 import type { Transfers } from './domain/transfers.ts';
 import { ServiceError } from './errors.ts';
 import { parseJson } from './http/bodies.ts';
+import { compileSerializer, compileValidator } from './http/compilers.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
@@ -31,7 +32,7 @@ import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { readInit } from './http/init-header.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
-import { bodyLimitOf, namedSchemas, schemaOf, urlOf, withoutErrors } from './http/schemas.ts';
+import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
 import { fileDone, volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
@@ -225,7 +226,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: 65_536 },
     clientErrorHandler: refuseConnection,
     frameworkErrors: sendError,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
   });
   guardConnections(app);
   const handleVolume = volumeHandler(services);
@@ -239,6 +239,8 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.decorateRequest('caller');
   app.decorateRequest('usedBytes');
   app.decorateRequest('dirs');
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(compileSerializer);
   app.setErrorHandler(sendError);
   app.setNotFoundHandler(async () => {
     throw new ServiceError(404, 'no such route');
@@ -280,13 +282,12 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const all = handlers(services);
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
-    const schema = schemaOf(route);
     to.route({
       method: name === 'readVolume' ? ['GET', 'HEAD'] : route.method,
       url: urlOf(route),
-      schema: withoutErrors(schema),
+      schema: schemaOf(route),
       bodyLimit: bodyLimitOf(route),
-      config: { hasBody: route.body !== undefined, swaggerTransform: ({ url }) => ({ schema, url }) },
+      config: { hasBody: route.body !== undefined },
       onRequest: [
         ...(route.open ? [] : [authenticateFor[name] ?? authenticate]),
         ...(route.rawBody ? [] : [askForBody]),

@@ -53,15 +53,6 @@ export function schemaOf(route: Route): FastifySchema {
   return schema as FastifySchema;
 }
 
-/**
- * The same without the answers that refuse. Fastify compiles a serialiser for each status of each route, which took a
- * fifth of a worker's start; what refuses is a short text that JSON.stringify does as well.
- */
-export function withoutErrors(schema: FastifySchema): FastifySchema {
-  const answers = Object.entries(schema.response as object).filter(([status]) => Number(status) < 300);
-  return { ...schema, response: Object.fromEntries(answers) };
-}
-
 function described(status: number, schema: TSchema): unknown {
   return { description: status < 300 ? 'done' : 'refused', ...(refer(schema) as object) };
 }

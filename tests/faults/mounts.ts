@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Service, type ServiceOptions } from '../harness/index.ts';
 
 function run(command: string, ...args: string[]): void {
@@ -68,13 +69,22 @@ export class Disk {
     run('perl', '-e', `${ioctl} ioctl($top, 0x8004587D, $how) or die $!`, this.path);
   }
 
-  powerBack(): void {
-    run('umount', this.path);
+  async powerBack(): Promise<void> {
+    await this.#unmount();
     this.#mount();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** A process whose end has been told lets go of its folder and files a moment later. */
+  async #unmount(): Promise<void> {
+    for (let tries = 0; tries < 100; tries++) {
+      if (spawnSync('umount', [this.path]).status === 0) return;
+      await sleep(50);
+    }
     run('umount', this.path);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#unmount();
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

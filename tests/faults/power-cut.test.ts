@@ -46,7 +46,7 @@ after(async () => {
 async function powerCut(): Promise<void> {
   disk.cutPower();
   await service.kill9();
-  disk.powerBack();
+  await disk.powerBack();
   await service.start();
 }
 
@@ -134,7 +134,7 @@ test('a power cut in the middle of everything', async () => {
     disk.cutPower();
     stop.abort();
     await working;
-    disk.powerBack();
+    await disk.powerBack();
     await service.start();
     await Promise.all(actors.map((actor) => actor.reconcile()));
   }

@@ -1,6 +1,6 @@
 /**
- * All tests: the checks, then every test file as a process of its own, a few at a time; those of the interface on each of
- * the four pairs of stores. `npm test -- TEXT…` runs the files whose paths contain one of the texts.
+ * All tests: the checks, then the test files, a few processes at a time; those of the interface on each of the four pairs
+ * of stores. `npm test -- TEXT…` runs the files whose paths contain one of the texts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,13 +14,16 @@ const ORDER = [
   /^tests\/nodes\//,
   /^tests\/faults\/kills/,
   /^tests\/(web|cross)\//,
+  /^tests\/blackbox\//,
   /^tests\/(faults|engines)\//,
-  /^(server|client)\//,
-  /^tests\/blackbox\/(settings|accounts|hostile|files|pull)\./,
-  /^tests\//,
 ];
 const PATTERNS = ['{protocol,server,client,cli,bench}/test/**/*.test.ts', 'tests/**/*.test.ts'];
 const ON_ALL_PAIRS = /^tests\/blackbox\//;
+/** Files that share a service, and a browser, share a process: in this many processes they run. */
+const TOGETHER: [RegExp, number][] = [
+  [ON_ALL_PAIRS, 1],
+  [/^tests\/web\//, 3],
+];
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
@@ -70,15 +73,30 @@ function place(file: string): number {
   return found < 0 ? ORDER.length : found;
 }
 
-function jobs(files: string[], pairs: Pair[]): Job[] {
+/** Which files run in one process: most of them alone. */
+function groups(files: string[]): string[][] {
   const sorted = files.toSorted((a, b) => place(a) - place(b) || a.localeCompare(b));
-  return sorted.flatMap((file) =>
-    (ON_ALL_PAIRS.test(file) ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
-      args: ['--test-timeout', String(TEST_MS), '--test-reporter', 'spec', file],
-      name: ON_ALL_PAIRS.test(file) ? `${file}: ${name}` : file,
+  const found = new Map<string, string[]>();
+  sorted.forEach((file, at) => {
+    const together = TOGETHER.findIndex(([pattern]) => pattern.test(file));
+    const name = together < 0 ? file : `${together} ${at % TOGETHER[together]![1]}`;
+    found.set(name, [...(found.get(name) ?? []), file]);
+  });
+  return [...found.values()];
+}
+
+function jobs(files: string[], pairs: Pair[]): Job[] {
+  return groups(files).flatMap((group) => {
+    const onAllPairs = ON_ALL_PAIRS.test(group[0]!);
+    return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
+      args: [
+        ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
+        ...['--test-reporter', 'spec', ...group],
+      ],
+      name: `${group.join(' ')}${onAllPairs ? `: ${name}` : ''}`,
       environment,
-    })),
-  );
+    }));
+  });
 }
 
 /** What a test had to say beside its result; the last lines are the runner's own counts. */

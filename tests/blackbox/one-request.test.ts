@@ -19,15 +19,16 @@ import {
   RawConnection,
   received,
   register,
+  STRICT_QUOTA,
   sharedUser,
   storedOfSize,
   type User,
   useService,
   volumesInFolder,
-  withService,
 } from '../harness/index.ts';
 
 const service = useService();
+const strict = useService(STRICT_QUOTA);
 const initOf = (init: unknown) => ({ [headerNames.init]: toBase64(JSON.stringify(init)) });
 
 test('a file of one volume in one request is a file like any other', async () => {
@@ -176,18 +177,13 @@ test("without a token it is 401; with the system token the file is the administr
 });
 
 test('an enforced quota refuses what would pass it, and keeps nothing of it', async () => {
-  await withService(
-    { env: { SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1', SZ_SWEEP_INTERVAL: '1' } },
-    async (strict) => {
-      const user = await register(strict);
-      assertOk(await putFile(user, newTransferId(), makeFile([600])));
-      assertError(await putFile(user, newTransferId(), makeFile([654])), 507);
-      assertOk(await putFile(user, newTransferId(), makeFile([400])));
-      if (volumesInFolder()) await eventually(async () => assert.equal(await storedOfSize(strict, 654), 0));
-      const results = await Promise.all(
-        Array.from({ length: 4 }, () => putFile(user, newTransferId(), makeFile([1]))),
-      );
-      for (const answer of results) assertError(answer, 507);
-    },
+  const user = await register(strict);
+  assertOk(await putFile(user, newTransferId(), makeFile([600])));
+  assertError(await putFile(user, newTransferId(), makeFile([654])), 507);
+  assertOk(await putFile(user, newTransferId(), makeFile([400])));
+  if (volumesInFolder()) await eventually(async () => assert.equal(await storedOfSize(strict, 654), 0));
+  const results = await Promise.all(
+    Array.from({ length: 4 }, () => putFile(user, newTransferId(), makeFile([1]))),
   );
+  for (const answer of results) assertError(answer, 507);
 });

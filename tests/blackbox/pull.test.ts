@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
@@ -310,31 +311,22 @@ describe('other settings', { concurrency: 2 }, () => {
     });
   });
 
-  /** A folder that is the whole PATH of a service, with a tool of our own making in it, or none. */
-  async function fakePath(own: Service, script?: string): Promise<string> {
-    const folder = join(own.home, 'bin');
-    await mkdir(folder, { recursive: true });
-    if (script !== undefined) {
-      await writeFile(join(folder, 'aria2c'), script);
-      await chmod(join(folder, 'aria2c'), 0o755);
-    }
-    return folder;
-  }
-
   test('the missing tool is 409, one that cannot start is 500, one that fails is 409', async () => {
-    await withService({}, async (own) => {
+    await using stack = new AsyncDisposableStack();
+    // The whole PATH of the service, with a tool of our own making in it, or none.
+    const folder = await mkdtemp(join(tmpdir(), 'szafa-path-'));
+    stack.defer(() => rm(folder, { recursive: true }));
+    await withService({ env: { PATH: folder } }, async (own) => {
       const { user, file, transferId } = await prepared([10], own);
       await using server = await serve(file);
-      const body = { base_url: server.url, token: TOKEN };
-      const path = await fakePath(own);
-      await own.restart({ env: { PATH: path } });
-      assertError(await pull(user, transferId, body), 409);
-      await fakePath(own, '#!/no/such/interpreter\n');
-      await own.restart({ env: { PATH: path } });
-      assertError(await pull(user, transferId, body), 500);
-      await fakePath(own, '#!/bin/sh\nexit 7\n');
-      await own.restart({ env: { PATH: path } });
-      assertError(await pull(user, transferId, body), 409);
+      for (const [script, status] of [
+        [undefined, 409],
+        ['#!/no/such/interpreter\n', 500],
+        ['#!/bin/sh\nexit 7\n', 409],
+      ] as const) {
+        if (script) await writeFile(join(folder, 'aria2c'), script, { mode: 0o755 });
+        assertError(await pull(user, transferId, { base_url: server.url, token: TOKEN }), status);
+      }
       assert.deepEqual(server.requests, []);
       assert.deepEqual(await received(user, transferId), []);
       // The transfer took no harm: volumes can still be pushed.

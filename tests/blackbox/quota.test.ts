@@ -10,6 +10,7 @@ import {
   makeFile,
   putAll,
   register,
+  STRICT_QUOTA,
   type User,
   upload,
   useService,
@@ -17,6 +18,8 @@ import {
 } from '../harness/index.ts';
 
 const service = useService({ env: { SZ_QUOTA: '3000' } });
+const byDefault = useService();
+const strict = useService(STRICT_QUOTA);
 const quota = (user: User) => user.get(pathOf('quota'));
 const tiny = (fileSize: number) => makeFile([1], { file_size: fileSize });
 
@@ -71,44 +74,46 @@ test('declared sizes at the edge of safe integers do not break the quota or the 
   assertOk(await user.get(pathOf('listDirs')));
 });
 
-test('the default is 10 GiB, and SZ_QUOTA=0 is 0 percent', async () => {
-  await withService({}, async (own) => {
+test('the default is 10 GiB', async () => {
+  const user = await register(byDefault);
+  await upload(user, tiny(1024 ** 3));
+  assertOk(await quota(user), {
+    used_bytes: 1024 ** 3,
+    quota_bytes: 10 * 1024 ** 3,
+    remain_bytes: 9 * 1024 ** 3,
+    percent: 10,
+  });
+});
+
+test('SZ_QUOTA=0 is 0 percent', async () => {
+  await withService({ env: { SZ_QUOTA: '0' } }, async (own) => {
     const user = await register(own);
-    await upload(user, tiny(1024 ** 3));
-    assertOk(await quota(user), {
-      used_bytes: 1024 ** 3,
-      quota_bytes: 10 * 1024 ** 3,
-      remain_bytes: 9 * 1024 ** 3,
-      percent: 10,
-    });
-    await own.restart({ env: { SZ_QUOTA: '0' } });
-    assertOk(await quota(user), { used_bytes: 1024 ** 3, quota_bytes: 0, remain_bytes: 0, percent: 0 });
+    await upload(user, tiny(1000));
+    assertOk(await quota(user), { used_bytes: 1000, quota_bytes: 0, remain_bytes: 0, percent: 0 });
   });
 });
 
 test('SZ_QUOTA_ENFORCE=1 answers 507 at init when files, transfers and this one pass the quota', async () => {
-  await withService({ env: { SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1' } }, async (own) => {
-    const [user, other] = [await register(own), await register(own)];
-    const init = (file = makeFile()) => user.post(pathOf('init'), file.init);
-    // Exactly full is not over; the larger of declared and stored bytes counts.
-    assertError(await init(makeFile([1001], { file_size: 1 })), 507);
-    assertError(await init(makeFile([1], { file_size: 1001 })), 507);
-    const full = await begin(user, makeFile([400, 600], { file_size: 10 }));
-    assertError(await init(tiny(1)), 507);
-    assertOk(await user.delete(pathOf('cancel', { transfer_id: full })));
-    const pending = makeFile([600]);
-    const transferId = await begin(user, pending);
-    assertError(await init(makeFile([401])), 507);
-    assertOk(await other.post(pathOf('init'), makeFile([1000]).init));
-    await putAll(user, transferId, pending);
-    const done = await complete(user, transferId);
-    assertOk(done);
-    // A done transfer and its file count once.
-    assertError(await init(makeFile([401])), 507);
-    const second = await upload(user, makeFile([400]));
-    assertError(await init(tiny(1)), 507);
-    assertError(await user.post(pathOf('cloneFile', { file_id: second.fileId }), {}), 507);
-    assertOk(await user.delete(pathOf('deleteFile', { file_id: String(done.json['file_id']) })));
-    assertOk(await init(makeFile([600])));
-  });
+  const [user, other] = [await register(strict), await register(strict)];
+  const init = (file = makeFile()) => user.post(pathOf('init'), file.init);
+  // Exactly full is not over; the larger of declared and stored bytes counts.
+  assertError(await init(makeFile([1001], { file_size: 1 })), 507);
+  assertError(await init(makeFile([1], { file_size: 1001 })), 507);
+  const full = await begin(user, makeFile([400, 600], { file_size: 10 }));
+  assertError(await init(tiny(1)), 507);
+  assertOk(await user.delete(pathOf('cancel', { transfer_id: full })));
+  const pending = makeFile([600]);
+  const transferId = await begin(user, pending);
+  assertError(await init(makeFile([401])), 507);
+  assertOk(await other.post(pathOf('init'), makeFile([1000]).init));
+  await putAll(user, transferId, pending);
+  const done = await complete(user, transferId);
+  assertOk(done);
+  // A done transfer and its file count once.
+  assertError(await init(makeFile([401])), 507);
+  const second = await upload(user, makeFile([400]));
+  assertError(await init(tiny(1)), 507);
+  assertError(await user.post(pathOf('cloneFile', { file_id: second.fileId }), {}), 507);
+  assertOk(await user.delete(pathOf('deleteFile', { file_id: String(done.json['file_id']) })));
+  assertOk(await init(makeFile([600])));
 });

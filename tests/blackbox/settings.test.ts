@@ -21,15 +21,31 @@ import {
   register,
   Service,
   sha256,
+  sharedUser,
   storedOfSize,
   upload,
+  useService,
   volumesInFolder,
   withService,
 } from '../harness/index.ts';
 
-// Each test has a service of its own, and most of them wait for a clock.
+const byDefault = useService();
+const clocks = useService({
+  env: {
+    SZ_SESSION_TTL: '3',
+    SZ_LOGIN_ATTEMPTS: '2',
+    SZ_LOGIN_WAIT: '2',
+    SZ_TRANSFER_TTL: '3',
+    SZ_SWEEP_INTERVAL: '1',
+  },
+});
+
+const filesOf = async ({ data }: Service) =>
+  (await readdir(data, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+
+// Most have a service of their own, or wait for a clock.
 describe('settings', { concurrency: 3 }, () => {
-  test('everything acknowledged is there after a restart, and after a kill', async () => {
+  test('everything acknowledged is there after a restart and a kill; tokens and passwords only as hashes', async () => {
     await withService({}, async (service) => {
       const user = await register(service);
       const dirId = await makeDir(user);
@@ -47,97 +63,92 @@ describe('settings', { concurrency: 3 }, () => {
       }
       await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
       assertOk(await complete(user, transferId));
-    });
-  });
 
-  test('SZ_REGISTRATION=closed: register is 403 {error}, login works', async () => {
-    await withService({}, async (service) => {
-      const { username, password } = await register(service);
-      await service.restart({ env: { SZ_REGISTRATION: 'closed' } });
-      const post = (path: string, json: unknown) => service.call({ method: 'POST', path, json });
-      assertError(await post(pathOf('register'), { username: freshName(), password }), 403);
-      assertOk(await post(pathOf('login'), { username, password }));
+      await service.terminate();
+      for (const { name, parentPath } of await filesOf(service)) {
+        const text = await readFile(join(parentPath, name), 'latin1');
+        assert.ok(!text.includes(user.token), `the token stands in ${name}`);
+        assert.ok(!text.includes(user.password), `the password stands in ${name}`);
+        assert.ok(!text.includes(sha256(Buffer.from(user.password))), `a plain digest stands in ${name}`);
+      }
     });
   });
 
   test('SZ_SESSION_TTL: a token lives on while it is used, and ends when it is not', async () => {
-    await withService({ env: { SZ_SESSION_TTL: '3' } }, async (service) => {
-      const user = await register(service);
-      for (let i = 0; i < 5; i++) {
-        await sleep(1000);
-        assertOk(await user.get(pathOf('me')));
-      }
-      await sleep(4500);
-      assertDetail(await user.get(pathOf('me')), 401);
-      const { username, password } = user;
-      const again = await service.call({
-        method: 'POST',
-        path: pathOf('login'),
-        json: { username, password },
-      });
-      assertOk(again);
-      // The system token has no lifetime.
-      assertOk(await service.call({ path: pathOf('me'), token: service.systemToken }));
+    const user = await register(clocks);
+    for (let i = 0; i < 5; i++) {
+      await sleep(1000);
+      assertOk(await user.get(pathOf('me')));
+    }
+    await sleep(4500);
+    assertDetail(await user.get(pathOf('me')), 401);
+    const { username, password } = user;
+    const again = await clocks.call({
+      method: 'POST',
+      path: pathOf('login'),
+      json: { username, password },
     });
+    assertOk(again);
+    // The system token has no lifetime.
+    assertOk(await clocks.call({ path: pathOf('me'), token: clocks.systemToken }));
   });
 
   test('SZ_LOGIN_ATTEMPTS and SZ_LOGIN_WAIT: the limit ends by itself', async () => {
-    await withService({ env: { SZ_LOGIN_ATTEMPTS: '2', SZ_LOGIN_WAIT: '2' } }, async (service) => {
-      const { username, password } = await register(service);
-      const login = (word: string) =>
-        service.call({ method: 'POST', path: pathOf('login'), json: { username, password: word } });
-      assertError(await login('wrong-word'), 401);
-      assertError(await login('wrong-word'), 401);
-      const limited = await login(password);
-      assertError(limited, 429);
-      assert.ok(Number(limited.headers['retry-after']) <= 2, 'Retry-After tells the truth');
-      await sleep(2500);
-      assertOk(await login(password));
-    });
+    const { username, password } = await register(clocks);
+    const login = (word: string) =>
+      clocks.call({ method: 'POST', path: pathOf('login'), json: { username, password: word } });
+    assertError(await login('wrong-word'), 401);
+    assertError(await login('wrong-word'), 401);
+    const limited = await login(password);
+    assertError(limited, 429);
+    assert.ok(Number(limited.headers['retry-after']) <= 2, 'Retry-After tells the truth');
+    await sleep(2500);
+    assertOk(await login(password));
   });
 
   test('SZ_TRANSFER_TTL: an abandoned transfer goes with its volumes, one in use stays', async () => {
-    const env = { SZ_TRANSFER_TTL: '3', SZ_SWEEP_INTERVAL: '1' };
-    await withService({ env }, async (service) => {
-      const user = await register(service);
-      const size = 765_432;
-      const file = makeFile([size, 1]);
-      const [left, used] = [await begin(user, file), await begin(user, makeFile([10]))];
-      const done = await upload(user, makeFile([20]));
-      await putVolume(user, left, 1, file.volumes[0] as Buffer);
-      for (let i = 0; i < 8; i++) {
-        await sleep(1000);
-        assert.deepEqual(await received(user, used), []);
-      }
-      assertError(await user.get(pathOf('received', { transfer_id: left })), 404);
-      if (volumesInFolder()) assert.equal(await storedOfSize(service, size), 0);
-      await assertReadable(user, done.fileId, done.file);
-    });
+    const user = await register(clocks);
+    const size = 765_432;
+    const file = makeFile([size, 1]);
+    const [left, used] = [await begin(user, file), await begin(user, makeFile([10]))];
+    const done = await upload(user, makeFile([20]));
+    await putVolume(user, left, 1, file.volumes[0] as Buffer);
+    for (let i = 0; i < 8; i++) {
+      await sleep(1000);
+      assert.deepEqual(await received(user, used), []);
+    }
+    assertError(await user.get(pathOf('received', { transfer_id: left })), 404);
+    if (volumesInFolder()) assert.equal(await storedOfSize(clocks, size), 0);
+    await assertReadable(user, done.fileId, done.file);
   });
 
-  // A bucket has no end that could be near.
-  const onDisk = volumesInFolder() ? test : () => undefined;
-  onDisk(
-    'SZ_MIN_FREE: a nearly full disk refuses init, volumes and clones with 507, and still reads',
-    async () => {
-      await withService({}, async (service) => {
-        const user = await register(service);
-        const { fileId, file } = await upload(user, makeFile([100]));
-        const pending = makeFile([10, 20]);
-        const transferId = await begin(user, pending);
-        await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
-        await service.restart({ env: { SZ_MIN_FREE: String(Number.MAX_SAFE_INTEGER) } });
+  test('SZ_REGISTRATION=closed; SZ_MIN_FREE: a nearly full disk refuses whatever writes, and still reads', async () => {
+    await withService({}, async (service) => {
+      const user = await register(service);
+      const { username, password } = user;
+      const { fileId, file } = await upload(user, makeFile([100]));
+      const pending = makeFile([10, 20]);
+      const transferId = await begin(user, pending);
+      await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
+      const SZ_MIN_FREE = String(Number.MAX_SAFE_INTEGER);
+      await service.restart({ env: { SZ_REGISTRATION: 'closed', SZ_MIN_FREE } });
+      const post = (path: string, json: unknown) => service.call({ method: 'POST', path, json });
+      assertError(await post(pathOf('register'), { username: freshName(), password }), 403);
+      assertOk(await post(pathOf('login'), { username, password }));
+
+      // A bucket has no end that could be near.
+      if (volumesInFolder()) {
         assertError(await user.post(pathOf('init'), makeFile([1]).init), 507);
         assertError(await putVolume(user, transferId, 2, pending.volumes[1] as Buffer), 507);
         assertError(await user.post(pathOf('cloneFile', { file_id: fileId }), {}), 507);
-        assert.deepEqual(await received(user, transferId), [1]);
-        await assertReadable(user, fileId, file);
-        assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
-      });
-    },
-  );
+      }
+      assert.deepEqual(await received(user, transferId), [1]);
+      await assertReadable(user, fileId, file);
+      assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+    });
+  });
 
-  test('without SZ_SYSTEM_TOKEN one is made, kept for its owner only, and its place is logged', async () => {
+  test('without SZ_SYSTEM_TOKEN one is made, for its owner only, and its place is logged; SZ_SYSTEM_TOKEN_FILE', async () => {
     await withService({ unset: ['SZ_SYSTEM_TOKEN'] }, async (service) => {
       const place = (await readdir(service.data)).find((name) => name.includes('token'));
       assert.ok(place, 'a file in the data folder');
@@ -151,34 +162,13 @@ describe('settings', { concurrency: 3 }, () => {
       await service.restart();
       assert.equal((await readFile(path, 'utf8')).trim(), token, 'the next start keeps it');
       assertOk(await service.call({ path: pathOf('me'), token }), { username: 'admin' });
-    });
-  });
 
-  test('SZ_SYSTEM_TOKEN_FILE names a file with the token', async () => {
-    await withService({}, async (service) => {
-      const token = 'a-token-from-a-file-0123456789';
-      const path = join(service.home, 'secret');
-      await writeFile(path, `${token}\n`);
-      await service.restart({ env: { SZ_SYSTEM_TOKEN_FILE: path }, unset: ['SZ_SYSTEM_TOKEN'] });
-      assertOk(await service.call({ path: pathOf('me'), token }), { username: 'admin' });
-      assertDetail(await service.call({ path: pathOf('me'), token: service.systemToken }), 401);
-    });
-  });
-
-  test('tokens and passwords are kept only as hashes', async () => {
-    await withService({}, async (service) => {
-      const user = await register(service);
-      await upload(user);
-      await service.terminate();
-      const names = await readdir(service.data, { recursive: true });
-      for (const name of names) {
-        const path = join(service.data, name);
-        if (!(await stat(path)).isFile()) continue;
-        const text = await readFile(path, 'latin1');
-        assert.ok(!text.includes(user.token), `the token stands in ${name}`);
-        assert.ok(!text.includes(user.password), `the password stands in ${name}`);
-        assert.ok(!text.includes(sha256(Buffer.from(user.password))), `a plain digest stands in ${name}`);
-      }
+      const other = 'a-token-from-a-file-0123456789';
+      const file = join(service.home, 'secret');
+      await writeFile(file, `${other}\n`);
+      await service.restart({ env: { SZ_SYSTEM_TOKEN_FILE: file }, unset: ['SZ_SYSTEM_TOKEN'] });
+      assertOk(await service.call({ path: pathOf('me'), token: other }), { username: 'admin' });
+      assertDetail(await service.call({ path: pathOf('me'), token }), 401);
     });
   });
 
@@ -203,17 +193,15 @@ describe('settings', { concurrency: 3 }, () => {
 
   test('a deleted volume of a file is 404, its neighbours are read', async () => {
     if (!volumesInFolder()) return;
-    await withService({}, async (service) => {
-      const user = await register(service);
-      const { fileId } = await upload(user, makeFile([543_210, 10]));
-      for (const name of await readdir(service.data, { recursive: true })) {
-        const path = join(service.data, name);
-        const facts = await stat(path);
-        if (facts.isFile() && facts.size === 543_210) await rm(path);
-      }
-      assertError(await readVolume(user, fileId, 1), 404);
-      assert.equal((await readVolume(user, fileId, 2)).status, 200);
-    });
+    const user = await sharedUser(byDefault);
+    const { fileId } = await upload(user, makeFile([543_210, 10]));
+    for (const { name, parentPath } of await filesOf(byDefault)) {
+      const path = join(parentPath, name);
+      if ((await stat(path)).size === 543_210) await rm(path);
+    }
+    assertError(await readVolume(user, fileId, 1), 404);
+    assert.equal((await readVolume(user, fileId, 2)).status, 200);
+    assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
   });
 
   for (const [name, value] of [

@@ -230,9 +230,23 @@ export class Service {
   }
 }
 
-/** One service for a test file: started before its tests, ended after them, its log shown beside a failure. */
+/** A thousand bytes for each account, and no more. */
+export const STRICT_QUOTA: ServiceOptions = {
+  env: { SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1', SZ_SWEEP_INTERVAL: '1' },
+};
+
+const inUse = new Map<string, Service>();
+
+/**
+ * One service for all test files of a process that want the same settings: started before the tests, ended after them,
+ * its log shown beside a failure.
+ */
 export function useService(options: ServiceOptions = {}): Service {
+  const settings = JSON.stringify(options);
+  const found = inUse.get(settings);
+  if (found) return found;
   const service = new Service(options);
+  inUse.set(settings, service);
   beforeTests(async () => {
     await service.start();
   });

@@ -52,6 +52,7 @@ export class Witness {
     if (method !== 'HEAD' && schema !== undefined && typeof schema !== 'string') {
       assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
       assert.ok(Schema.Check(schema, answer.json), `${what}: not the published schema`);
+      assert.deepEqual(unpublished(schema, answer.json), [], `${what}: more than the published schema`);
     }
   }
 
@@ -84,6 +85,21 @@ export class Witness {
     }
     assert.deepEqual(missing.sort(), [], 'answers that openapi.json does not list');
   }
+}
+
+/** What a value has that its schema does not speak of. */
+function unpublished(schema: TSchema, value: unknown): string[] {
+  const { properties, items, anyOf } = schema as {
+    properties?: Record<string, TSchema>;
+    items?: TSchema;
+    anyOf?: TSchema[];
+  };
+  if (anyOf) return unpublished(anyOf.find((one) => Schema.Check(one, value)) ?? {}, value);
+  if (Array.isArray(value)) return items ? value.flatMap((one) => unpublished(items, one)) : [];
+  if (typeof value !== 'object' || value === null || !properties) return [];
+  return Object.entries(value).flatMap(([name, part]) =>
+    properties[name] ? unpublished(properties[name], part) : [name],
+  );
 }
 
 /** "Most errors are {error}"; the authentication check and the file ownership check use {detail}. */

@@ -12,8 +12,18 @@ const GATHER_BYTES = 4096;
 export function createLog(level: Config['logLevel'], terminal = process.stdout.isTTY): Log {
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (terminal) return pino(options, { write: (line) => process.stdout.write(plain(line)) });
-  const gathered = { dest: 1, sync: false, minLength: GATHER_BYTES, periodicFlush: GATHER_MS };
-  return pino(options, pino.destination(gathered));
+  const output = pino.destination({ dest: 1, sync: false, minLength: GATHER_BYTES });
+  let waiting: NodeJS.Timeout | undefined;
+  // Pino's own periodic flush writes ten times a second when there is nothing to write, too.
+  const flush = () => {
+    waiting = undefined;
+    output.flush();
+  };
+  const write = (line: string) => {
+    output.write(line);
+    waiting ??= setTimeout(flush, GATHER_MS).unref();
+  };
+  return pino(options, { write });
 }
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };

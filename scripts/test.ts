@@ -23,6 +23,7 @@ const ON_ALL_PAIRS = /^tests\/blackbox\//;
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 1],
   [/^tests\/web\//, 3],
+  [/^tests\/cross\//, 2],
 ];
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */

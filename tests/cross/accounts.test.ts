@@ -6,8 +6,9 @@ import { freshName, register, useService } from '../harness/index.ts';
 import { PASSWORD, registered, useDevice } from './account.ts';
 import { assertError, Device } from './device.ts';
 
+const service = useService();
+
 suite('szafa: accounts', { concurrency: 3 }, () => {
-  const service = useService();
   const shared = useDevice(service);
 
   test('register keeps a session that only its owner can read, and no password', async () => {

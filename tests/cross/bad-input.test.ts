@@ -21,8 +21,9 @@ async function listen(stack: AsyncDisposableStack, server: Server): Promise<numb
   return (server.address() as AddressInfo).port;
 }
 
+const service = useService();
+
 suite('szafa: bad input', { concurrency: 3 }, () => {
-  const service = useService();
   const shared = useDevice(service);
 
   test('missing files: the others go up, and the exit code says that some failed', async () => {

@@ -8,8 +8,9 @@ import { PASSWORD, useDevice } from './account.ts';
 import { Between } from './between.ts';
 import { assertError, Device } from './device.ts';
 
+const service = useService();
+
 suite('szafa: files and directories', { concurrency: 3 }, () => {
-  const service = useService();
   const shared = useDevice(service);
 
   test('a file goes up and comes back with its bytes, name and time', async () => {

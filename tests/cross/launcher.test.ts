@@ -32,8 +32,9 @@ async function pretender(folder: string): Promise<string[]> {
   return [process.execPath, '--import', file];
 }
 
+const service = useService();
+
 suite('szafa: the launcher', () => {
-  const service = useService();
   const shared = useDevice(service);
 
   test('npx szafa, in the checkout', () => {

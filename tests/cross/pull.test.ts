@@ -43,9 +43,9 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-suite('szafa: pull', { concurrency: 3 }, () => {
-  const service = useService();
+const service = useService();
 
+suite('szafa: pull', { concurrency: 3 }, () => {
   async function onLine(stack: AsyncDisposableStack) {
     const between = stack.use(await Between.start(service.url));
     const device = await Device.make(between.url, { SZ_USER: freshName() });

@@ -24,9 +24,9 @@ async function stored(device: Device): Promise<Buffer> {
   return (await device.ok(['get', 'film', '--output', '-'])).bytes;
 }
 
-suite('szafa: resume', { concurrency: 3 }, () => {
-  const service = useService();
+const service = useService();
 
+suite('szafa: resume', { concurrency: 3 }, () => {
   async function onLine(stack: AsyncDisposableStack): Promise<{ device: Device; between: Between }> {
     const between = stack.use(await Between.start(service.url));
     const device = await Device.make(between.url, { SZ_USER: freshName() });

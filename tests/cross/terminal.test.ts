@@ -8,8 +8,9 @@ import { registered, useDevice } from './account.ts';
 import { Device } from './device.ts';
 import { Terminal } from './terminal.ts';
 
+const service = useService();
+
 suite('szafa: on a terminal', { concurrency: 3 }, () => {
-  const service = useService();
   const shared = useDevice(service);
 
   test('register asks twice, login once, and no password is on the screen', async () => {

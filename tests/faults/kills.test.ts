@@ -10,7 +10,7 @@ const TREE_KILLS = 12;
 const WORKER_KILLS = 22;
 const ACTORS = 4;
 
-const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '3' } });
+const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '2' } });
 const seed = Date.now() % 1_000_000;
 const random = seeded(seed);
 let actors: Actor[] = [];

@@ -13,15 +13,16 @@ export function createLog(level: Config['logLevel'], terminal = process.stdout.i
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (terminal) return pino(options, { write: (line) => process.stdout.write(plain(line)) });
   const output = pino.destination({ dest: 1, sync: false, minLength: GATHER_BYTES });
-  let waiting: NodeJS.Timeout | undefined;
+  let willFlush = false;
   // Pino's own periodic flush writes ten times a second when there is nothing to write, too.
   const flush = () => {
-    waiting = undefined;
+    willFlush = false;
     output.flush();
   };
   const write = (line: string) => {
     output.write(line);
-    waiting ??= setTimeout(flush, GATHER_MS).unref();
+    if (!willFlush) setTimeout(flush, GATHER_MS).unref();
+    willFlush = true;
   };
   return pino(options, { write });
 }

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { shortened } from '../src/log.ts';
 
 const LOG = new URL('../src/log.ts', import.meta.url).href;
 
-/** What a process writes that logs like this. */
-function written(code: string, terminal: boolean, level = 'info'): string[] {
-  const script = `import { createLog } from ${JSON.stringify(LOG)};
+const scriptOf = (code: string, terminal: boolean, level = 'info') =>
+  `import { createLog } from ${JSON.stringify(LOG)};
     const log = createLog(${JSON.stringify(level)}, ${terminal}); ${code}`;
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+
+/** What a process writes that logs like this. */
+function written(code: string, terminal: boolean, level?: string): string[] {
+  const args = ['--input-type=module', '-e', scriptOf(code, terminal, level)];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
     timeout: 20_000,
   });
@@ -49,6 +53,28 @@ test('plain lines on a terminal', () => {
 test('a level hides what is below it', () => {
   assert.deepEqual(written(`${REQUEST} log.warn('w');`, true, 'error'), []);
   assert.deepEqual(written(`${REQUEST} log.error('e');`, true, 'silent'), []);
+});
+
+const SLEEP = 'const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));';
+
+test('a log that has nothing to write does not wake its process', () => {
+  const switches = 'process.resourceUsage().voluntaryContextSwitches';
+  const code = `${SLEEP} ${REQUEST} await sleep(500);
+    const before = ${switches}; await sleep(1000); log.info({ woken: ${switches} - before });`;
+  const [, line] = written(code, false);
+  const { woken } = JSON.parse(line!);
+  assert.ok(woken < 10, `${woken} times in a second`);
+});
+
+test('a reader that goes away ends the log, not the process', async () => {
+  const code = `${SLEEP} for (let i = 0; i < 8; i++) { ${REQUEST} await sleep(60); }`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', scriptOf(code, false)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+  });
+  child.stdout.destroy();
+  const [status] = await once(child, 'exit');
+  assert.equal(status, 0);
 });
 
 test('ids are cut so that they cannot be used', () => {

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Pair, Pairs } from '../tests/engines/pairs.ts';
 
@@ -28,9 +29,9 @@ const TOGETHER: [RegExp, number][] = [
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
-/** For a single test, and for a file. */
+/** For a single test, and for a process of them. */
 const TEST_MS = 300_000;
-const FILE_MS = 420_000;
+const PROCESS_MS = 540_000;
 /** The process has this long to clean up after itself. */
 const LAST_MS = 10_000;
 
@@ -62,7 +63,7 @@ async function run({ args, environment }: Job): Promise<{ passed: boolean; outpu
   }
   const end = () => child.kill('SIGTERM');
   stop.signal.addEventListener('abort', end);
-  const limits = [setTimeout(end, FILE_MS), setTimeout(() => child.kill('SIGKILL'), FILE_MS + LAST_MS)];
+  const limits = [setTimeout(end, PROCESS_MS), setTimeout(() => child.kill('SIGKILL'), PROCESS_MS + LAST_MS)];
   const [code, signal] = await once(child, 'close');
   stop.signal.removeEventListener('abort', end);
   for (const limit of limits) clearTimeout(limit);
@@ -86,6 +87,12 @@ function groups(files: string[]): string[][] {
   return [...found.values()];
 }
 
+/** As a shell would take it. */
+function nameOf(group: string[]): string {
+  if (group.length === 1) return group[0]!;
+  return `${dirname(group[0]!)}/{${group.map((file) => basename(file, '.test.ts')).join(',')}}.test.ts`;
+}
+
 function jobs(files: string[], pairs: Pair[]): Job[] {
   return groups(files).flatMap((group) => {
     const onAllPairs = ON_ALL_PAIRS.test(group[0]!);
@@ -94,7 +101,7 @@ function jobs(files: string[], pairs: Pair[]): Job[] {
         ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
         ...['--test-reporter', 'spec', ...group],
       ],
-      name: `${group.join(' ')}${onAllPairs ? `: ${name}` : ''}`,
+      name: `${nameOf(group)}${onAllPairs ? `: ${name}` : ''}`,
       environment,
     }));
   });

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../src/errors.ts';
 import { S3Client, S3Error } from '../src/s3/client.ts';
 import { elements } from '../src/s3/xml.ts';
 import { S3Store } from '../src/volumes/s3.ts';
-import { bodyOf, newId, volumeOf } from './volumes.contract.ts';
+import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
 
 interface Seen {
   method: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
@@ -11,19 +11,18 @@ import {
   type OpenVolume,
   type VolumeStore,
 } from '../src/volumes/store.ts';
-
-/** The engine of a volume store, with what the interface does not show. */
-export interface VolumeEngine {
-  /** Another store on the same bytes, as another process has one. */
-  open(process: string): Promise<VolumeStore>;
-  /** What unfinished bodies have left behind. */
-  leftovers(): Promise<string[]>;
-  destroy(): Promise<void>;
-}
+import {
+  bodyOf,
+  Collector,
+  KIB,
+  MIB,
+  newId,
+  readAll,
+  type VolumeEngine,
+  volumeOf,
+} from './volumes.fixture.ts';
 
 /** Around the sizes at which the receiver and the sender change their ways: pages, small volumes, segments. */
-const KIB = 1024;
-const MIB = 1024 * KIB;
 const SIZES = [
   0,
   1,
@@ -40,48 +39,6 @@ const SIZES = [
   2 * MIB,
   3 * MIB + 5,
 ];
-
-export const newId = () => randomBytes(16).toString('hex');
-
-export function volumeOf(bytes: Uint8Array, idx = 1): Volume {
-  return { idx, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
-}
-
-/** The bytes as a stream, in pieces of this size. */
-export function bodyOf(bytes: Uint8Array, piece = 65_536): StreamBody {
-  function* pieces() {
-    for (let from = 0; from < bytes.length; from += piece) yield bytes.subarray(from, from + piece);
-  }
-  return new StreamBody(Readable.from(pieces(), { objectMode: false }));
-}
-
-/** Keeps a copy of what it is given, as a socket does that has sent it. */
-export class Collector extends Writable {
-  readonly #parts: Buffer[] = [];
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.#parts);
-  }
-
-  override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
-    setImmediate(() => {
-      this.#parts.push(Buffer.from(chunk));
-      done();
-    });
-  }
-}
-
-export async function readAll(store: VolumeStore, id: string, idx = 1): Promise<Buffer | undefined> {
-  const volume = await store.open(id, idx);
-  if (!volume) return undefined;
-  try {
-    const sink = new Collector();
-    await volume.send(sink, 0, volume.size);
-    return sink.bytes;
-  } finally {
-    await volume.close();
-  }
-}
 
 const SAME = 'has other bytes than were put';
 

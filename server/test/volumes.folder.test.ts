@@ -7,14 +7,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { FolderStore } from '../src/volumes/folder.ts';
 import { LISTED_IN_MANIFEST } from '../src/volumes/store.ts';
-import {
-  bodyOf,
-  Collector,
-  newId,
-  type VolumeEngine,
-  volumeOf,
-  volumesContract,
-} from './volumes.contract.ts';
+import { volumesContract } from './volumes.contract.ts';
+import { bodyOf, Collector, newId, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
 
 const groupFolder = (root: string, id: string) => join(root, 'volumes', id.slice(0, 2), id);
 

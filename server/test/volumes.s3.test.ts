@@ -10,7 +10,8 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { Ceph } from '../../tests/engines/ceph.ts';
 import { errorOf, readAnswer, S3Client } from '../src/s3/client.ts';
 import { keys, S3Store } from '../src/volumes/s3.ts';
-import { newId, type VolumeEngine, volumeOf, volumesContract } from './volumes.contract.ts';
+import { volumesContract } from './volumes.contract.ts';
+import { newId, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
 
 let ceph: Ceph;
 before(async () => {

@@ -40,6 +40,7 @@ import { isVolumeSocket, VolumeSockets } from './http/volume-socket.ts';
 import { type Log, shortened } from './log.ts';
 import type { DirRow } from './metadata/dirs.ts';
 import type { Metadata } from './metadata/metadata.ts';
+import type { TransferState } from './metadata/transfers.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Metrics } from './metrics/registry.ts';
 import { StreamBody } from './volumes/body.ts';
@@ -65,6 +66,7 @@ declare module 'fastify' {
     /** Only where the route asks for it. */
     usedBytes: bigint;
     dirs: DirRow[];
+    transfer: TransferState | undefined;
   }
 }
 
@@ -145,11 +147,14 @@ function handlers({
       return reply;
     },
     init: async (request) => ({ transfer_id: await transfers.init(request.body as InitBody, user(request)) }),
-    received: async (request) => ({ received: await transfers.received(params(request).transfer_id) }),
+    received: async (request) => {
+      const transfer = await transfers.use(params(request).transfer_id, request.transfer);
+      return { received: await transfers.received(transfer) };
+    },
     writeVolume: async (request, reply) => {
       const { transfer_id, idx } = params(request);
       const { body, announced, begin } = volumeOf(request, reply);
-      await transfers.receive(transfer_id, volumeNumber(idx), body, announced, begin);
+      await transfers.receive(transfer_id, request.transfer, volumeNumber(idx), body, announced, begin);
       return { ok: true };
     },
     writeFile: async (request, reply) => {
@@ -162,7 +167,7 @@ function handlers({
       const { transfer_id } = params(request);
       return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, request.ip)) };
     },
-    pullStatus: (request) => pulls.status(params(request).transfer_id),
+    pullStatus: (request) => pulls.status(params(request).transfer_id, request.transfer),
     complete: async (request) => ({
       status: 'done',
       file_id: await transfers.complete(params(request).transfer_id, user(request)),
@@ -239,6 +244,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.decorateRequest('caller');
   app.decorateRequest('usedBytes');
   app.decorateRequest('dirs');
+  app.decorateRequest('transfer');
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(compileSerializer);
   app.setErrorHandler(sendError);
@@ -262,6 +268,15 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const authenticate = async (request: FastifyRequest) => {
     request.caller = await accounts.identify(request.headers.authorization);
   };
+  const withTransfer = async (request: FastifyRequest) => {
+    const { transfer_id } = request.params as Params;
+    const { caller, transfer } = await accounts.identifyWithTransfer(
+      request.headers.authorization,
+      transfer_id,
+    );
+    request.caller = caller;
+    request.transfer = transfer;
+  };
   // What every client asks for most is found by the same look into the database.
   const authenticateFor: Partial<Record<RouteName, typeof authenticate>> = {
     quota: async (request) => {
@@ -274,6 +289,9 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       request.caller = caller;
       request.dirs = dirs;
     },
+    received: withTransfer,
+    pullStatus: withTransfer,
+    writeVolume: withTransfer,
   };
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {

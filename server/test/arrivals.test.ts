@@ -75,14 +75,14 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
     },
     'ann',
   );
-  const { file_id } = await transfers.find(transferId);
+  const found = await transfers.find(transferId);
   for (const idx of numbers) {
     if (missing.absent.includes(idx)) continue;
-    if (missing.noted.includes(idx)) await store.put(file_id, specOf(idx), body(idx));
-    else await transfers.receive(transferId, idx, body(idx), undefined, () => undefined);
+    if (missing.noted.includes(idx)) await store.put(found.file_id, specOf(idx), body(idx));
+    else await transfers.receive(transferId, found, idx, body(idx), undefined, () => undefined);
   }
   store.asked = { lists: 0, volumes: 0 };
-  return { transfers, store, transferId };
+  return { transfers, store, transferId, found };
 }
 
 test('complete believes the notes and does not list', async () => {
@@ -105,12 +105,12 @@ test('many missing notes are made good by a list', async () => {
 });
 
 test('a volume that is not there is missing, and what is there is told exactly', async () => {
-  const { transfers, transferId } = await upload(6, { noted: [2], absent: [4] });
+  const { transfers, transferId, found } = await upload(6, { noted: [2], absent: [4] });
   await assert.rejects(transfers.complete(transferId, 'ann'), (error: { extra?: unknown }) => {
     assert.deepEqual(error.extra, { status: 'incomplete', received: [1, 2, 3, 5, 6] });
     return true;
   });
-  assert.deepEqual(await transfers.received(transferId), [1, 2, 3, 5, 6]);
-  await transfers.receive(transferId, 4, body(4), undefined, () => undefined);
+  assert.deepEqual(await transfers.received(found), [1, 2, 3, 5, 6]);
+  await transfers.receive(transferId, found, 4, body(4), undefined, () => undefined);
   await transfers.complete(transferId, 'ann');
 });

@@ -6,7 +6,7 @@ import { migrate } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
 import { addUsage } from '../src/metadata/usage.ts';
 import { filesContract } from './metadata.files.ts';
-import { type Database, DIGEST, filed, fresh } from './metadata.fixture.ts';
+import { begin, type Database, DIGEST, filed, fresh, NOW } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { transfersContract } from './metadata.transfers.ts';
 
@@ -223,6 +223,21 @@ function accountsContract(stores: Stores): void {
     assert.equal(await accounts.sessionWithUsage(fresh('t')), undefined);
     // Made up for this test: the sums of the others are held against their files.
     await stores.sql.execute('DELETE FROM usage WHERE owner = ?', username);
+  });
+
+  test('a session is found together with a transfer, of whomever', async () => {
+    const { accounts, transfers } = stores.one;
+    const [username, token] = [fresh('u'), fresh('t')];
+    const session = { username, used_at: 5 };
+    await accounts.openSession(token, username, 5);
+    const { transferId, fileId } = await begin(stores.one, fresh('u'));
+    const transfer = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
+    assert.deepEqual(await accounts.sessionWithTransfer(token, transferId), { ...session, transfer });
+    assert.deepEqual({ ...(await transfers.state(transferId)) }, transfer);
+    const unknown = fresh('t');
+    assert.deepEqual(await accounts.sessionWithTransfer(token, unknown), { ...session, transfer: undefined });
+    assert.equal(await transfers.state(unknown), undefined);
+    assert.equal(await accounts.sessionWithTransfer(unknown, transferId), undefined);
   });
 
   test('expire removes sessions and failures from before the times, and no other', async () => {

@@ -11,6 +11,7 @@ import { DetailError, isOsError, ServiceError } from '../errors.ts';
 import type { SessionRow } from '../metadata/accounts.ts';
 import type { DirRow } from '../metadata/dirs.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import type { TransferState } from '../metadata/transfers.ts';
 import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { Passwords } from './passwords.ts';
@@ -99,6 +100,19 @@ export class Accounts {
       session: (hash) => accounts.sessionWithDirs(hash),
     });
     return { caller, dirs: found.dirs };
+  }
+
+  /** Likewise, with a transfer, whoever made it. */
+  async identifyWithTransfer(
+    header: string | undefined,
+    transferId: string,
+  ): Promise<{ caller: Caller; transfer: TransferState | undefined }> {
+    const { accounts, transfers } = this.#metadata;
+    const { caller, found } = await this.#identify<{ transfer: TransferState | undefined }>(header, {
+      admin: async () => ({ transfer: await transfers.state(transferId) }),
+      session: (hash) => accounts.sessionWithTransfer(hash, transferId),
+    });
+    return { caller, transfer: found.transfer };
   }
 
   async #identify<T>(

@@ -5,7 +5,7 @@ import type { PullBody, PullProgress } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ServiceError, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import type { TransferRow } from '../metadata/transfers.ts';
+import type { TransferRow, TransferState } from '../metadata/transfers.ts';
 import { plainAddress } from '../pull/addresses.ts';
 import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
 import { StreamBody } from '../volumes/body.ts';
@@ -84,12 +84,12 @@ export class Pulls {
     }
   }
 
-  async status(transferId: string): Promise<PullProgress> {
+  async status(transferId: string, found: TransferState | undefined): Promise<PullProgress> {
     const { metadata, transfers } = this.#deps;
-    const { chunk_count: total } = await transfers.find(transferId);
-    const here = new Set(await transfers.received(transferId));
+    const transfer = await transfers.use(transferId, found);
+    const here = new Set(await transfers.received(transfer));
     for (const idx of parseRanges(await metadata.pulls.landed(transferId))) here.add(idx);
-    return { pulled: here.size, total };
+    return { pulled: here.size, total: transfer.chunk_count };
   }
 
   /** Ends the pulls of this process; what has landed stays for the next try. */

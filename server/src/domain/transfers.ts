@@ -9,7 +9,13 @@ import {
   VolumeRejected,
 } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import { type Creation, fileOf, type TransferRow, transferOf } from '../metadata/transfers.ts';
+import {
+  type Creation,
+  fileOf,
+  type TransferRow,
+  type TransferState,
+  transferOf,
+} from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
@@ -64,9 +70,12 @@ export class Transfers {
     return refuse(record.value);
   }
 
-  /** The transfer; every request to it goes through here and so keeps it from being swept. */
   async find(transferId: string): Promise<TransferRow> {
-    const transfer = await this.#metadata.transfers.get(transferId);
+    return this.use(transferId, await this.#metadata.transfers.get(transferId));
+  }
+
+  /** The transfer as it was found; every request to one goes through here and so keeps it from being swept. */
+  async use<T extends TransferState>(transferId: string, transfer: T | undefined): Promise<T> {
     if (!transfer) throw unknownTransfer();
     const now = this.#now();
     if (lastUse(transfer.touched_at, now, this.#settings.transferTtlMs) !== 'fresh') {
@@ -76,8 +85,7 @@ export class Transfers {
     return transfer;
   }
 
-  async received(transferId: string): Promise<number[]> {
-    const transfer = await this.find(transferId);
+  async received(transfer: TransferState): Promise<number[]> {
     if (transfer.status === 'done') return Array.from({ length: transfer.chunk_count }, (_, at) => at + 1);
     return this.#volumes.received(transfer.file_id);
   }
@@ -85,12 +93,13 @@ export class Transfers {
   /** `announced` is the Content-Length, where there is one; `begin` asks the client for its body. */
   async receive(
     transferId: string,
+    found: TransferState | undefined,
     idx: number,
     body: Body,
     announced: number | undefined,
     begin: () => void,
   ): Promise<void> {
-    const transfer = await this.find(transferId);
+    const transfer = await this.use(transferId, found);
     if (transfer.status === 'storing' || transfer.status === 'done') {
       throw new VolumeRejected('state', 'the transfer is complete');
     }

@@ -20,13 +20,14 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
     let user: string | undefined;
     let answer: Answer;
     try {
-      const caller = await accounts.identify(head.authorization);
-      user = caller.username;
-      const { transferId, idx, length } = head;
+      const { authorization, transferId, idx, length } = head;
       let done: object = { ok: true };
       if (idx !== undefined) {
-        await transfers.receive(transferId, idx, body, length, begin);
+        const { caller, transfer } = await accounts.identifyWithTransfer(authorization, transferId);
+        user = caller.username;
+        await transfers.receive(transferId, transfer, idx, body, length, begin);
       } else {
+        user = (await accounts.identify(authorization)).username;
         const init = readInit(head.init);
         done = fileDone(await transfers.receiveFile(transferId, init, user, body, length, begin));
       }

@@ -1,5 +1,6 @@
 import { type DirRow, JOIN_SUMS, LISTED, type ListedDir, listed } from './dirs.ts';
 import type { Sql } from './sql.ts';
+import { STATE, type TransferState } from './transfers.ts';
 import { JOIN_USAGE, joined } from './usage.ts';
 
 export interface SessionRow {
@@ -73,6 +74,22 @@ export class Accounts {
     if (!rows[0]) return undefined;
     const { username, used_at } = rows[0];
     return { username, used_at, dirs: listed(rows.filter((row) => row.dir_id !== null)) };
+  }
+
+  /** The same, with a transfer, whoever made it. */
+  async sessionWithTransfer(
+    tokenHash: string,
+    transferId: string,
+  ): Promise<(SessionRow & { transfer: TransferState | undefined }) | undefined> {
+    const [row] = await this.#sql.query<SessionRow & (TransferState | { file_id: null })>(
+      `SELECT s.username, s.used_at, ${STATE}
+       FROM sessions s LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
+      transferId,
+      tokenHash,
+    );
+    if (!row) return undefined;
+    const { username, used_at, ...transfer } = row;
+    return { username, used_at, transfer: transfer.file_id === null ? undefined : transfer };
   }
 
   async touchSession(tokenHash: string, now: number): Promise<void> {

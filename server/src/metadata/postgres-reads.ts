@@ -5,20 +5,12 @@ import type { PoolLoad, Value } from './sql.ts';
 /** A connection on which nothing has moved for so long works on something large: others go around it. */
 const SLOW_MS = 3;
 
-/** A read whose answer is awaited, and the one that follows it when somebody has asked for the same since. */
-interface UnderWay {
-  since: number;
-  answer: Promise<unknown[]>;
-  next: Promise<unknown[]> | undefined;
-}
-
 /**
  * Connections for reads alone. Each carries many at once, one behind the other, without waiting for answers in
  * between: a small read then costs half of what it does on a connection that is taken from a pool and given back.
  */
 export class ReadLines {
   readonly #lines: ReadLine[];
-  readonly #underWay = new Map<string, UnderWay>();
 
   /**
    * A server that is silent for `silenceMs` while reads wait is taken to be gone, on every line: a read that goes on to
@@ -36,32 +28,7 @@ export class ReadLines {
     return { total: open.length, idle: open.filter((line) => line.waiting === 0).length, waiting: 0 };
   }
 
-  /**
-   * The same read, asked for again while its answer is awaited, is sent once for all who ask meanwhile, when that
-   * answer is here: a client works with several requests at once, and all of them need its session. Nobody is given an
-   * answer that was sent for before he asked. The rows are shared, too.
-   */
   query<Row>(text: string, params: Value[]): Promise<Row[]> {
-    const key = `${text}\n${JSON.stringify(params)}`;
-    const underWay = this.#underWay.get(key);
-    if (!underWay || performance.now() - underWay.since > SLOW_MS) return this.#begin(key, text, params);
-    const begin = () => this.#begin<Row>(key, text, params);
-    underWay.next ??= underWay.answer.then(begin, begin);
-    return underWay.next as Promise<Row[]>;
-  }
-
-  #begin<Row>(key: string, text: string, params: Value[]): Promise<Row[]> {
-    const answer = this.#send<Row>(text, params);
-    const read: UnderWay = { since: performance.now(), answer, next: undefined };
-    this.#underWay.set(key, read);
-    const end = () => {
-      if (this.#underWay.get(key) === read && !read.next) this.#underWay.delete(key);
-    };
-    answer.then(end, end);
-    return answer;
-  }
-
-  #send<Row>(text: string, params: Value[]): Promise<Row[]> {
     const line =
       this.#lines.find((one) => !one.isSlow) ??
       this.#lines.reduce((least, one) => (one.waiting < least.waiting ? one : least));

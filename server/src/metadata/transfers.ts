@@ -27,6 +27,9 @@ export interface TransferRow {
   enc_params: string;
 }
 
+/** What says how far a transfer is. */
+export type TransferState = Pick<TransferRow, 'file_id' | 'status' | 'chunk_count' | 'touched_at'>;
+
 export interface NewIds {
   transferId: string;
   fileId: string;
@@ -39,6 +42,9 @@ export type Creation = 'created' | 'taken' | 'no directory' | 'over quota';
 
 const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name, file_size, stored_size,
   total_sha256, chunk_count, created_at, touched_at, enc_params`;
+
+/** With `t` for the transfer. */
+export const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
 
 export class Transfers {
   readonly #sql: Sql;
@@ -98,6 +104,14 @@ export class Transfers {
   async get(transferId: string): Promise<TransferRow | undefined> {
     const [row] = await this.#sql.query<TransferRow>(
       `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ?`,
+      transferId,
+    );
+    return row;
+  }
+
+  async state(transferId: string): Promise<TransferState | undefined> {
+    const [row] = await this.#sql.query<TransferState>(
+      `SELECT ${STATE} FROM transfers t WHERE transfer_id = ?`,
       transferId,
     );
     return row;

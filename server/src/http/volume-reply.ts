@@ -47,13 +47,16 @@ export async function sendVolume(
     });
     if (request.method !== 'HEAD' && end > start) {
       if (!(await hasTurn(response))) return 0;
+      const socket = response.socket!;
       try {
-        await volume.send(response, start, end);
+        response.flushHeaders();
+        // Not through the response, which holds each piece back for a tick and keeps lists of them.
+        await volume.send(socket, start, end);
       } catch (error) {
         // The length is announced already: a broken connection is the only way left to say that bytes are missing.
         request.log.warn({ err: error }, 'volume was not sent whole');
         // Not where it was the client who went away.
-        if (!response.destroyed) onFault(error);
+        if (!socket.destroyed) onFault(error);
         response.destroy();
         return 0;
       }

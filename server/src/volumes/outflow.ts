@@ -18,9 +18,15 @@ export class Outflow implements Sink {
   readonly #pool: SegmentPool;
   readonly #lease: Segment[] | undefined;
   readonly #segments: Uint8Array[];
-  readonly #writes: (Promise<void> | undefined)[] = [];
-  readonly #gone = Promise.withResolvers<never>();
-  readonly #onClose = () => this.#gone.reject(new SinkClosed('the peer is gone'));
+  /** Which of the segments are being sent. */
+  readonly #sending = [false, false];
+  readonly #onClose = () => {
+    this.#sending.fill(false);
+    this.#fail(new SinkClosed('the peer is gone'));
+  };
+  #fault: SinkClosed | undefined;
+  /** Whoever waits for a segment; woken whenever one is sent. */
+  #waiter: PromiseWithResolvers<void> | undefined;
   #current = 0;
   #filled = 0;
 
@@ -28,10 +34,8 @@ export class Outflow implements Sink {
     this.#writable = writable;
     this.#total = total;
     this.#pool = pool;
-    this.#lease = total > PLAIN_BYTES ? pool.lease() : undefined;
-    const own = () => new Uint8Array(Math.min(PLAIN_BYTES, total));
-    this.#segments = this.#lease ?? [own(), own()];
-    this.#gone.promise.catch(() => undefined /* told to whoever waits for a write */);
+    this.#lease = pool.lease();
+    this.#segments = this.#lease ?? [new Uint8Array(PLAIN_BYTES), new Uint8Array(PLAIN_BYTES)];
     if (writable.destroyed) this.#onClose();
     writable.once('close', this.#onClose);
   }
@@ -46,36 +50,56 @@ export class Outflow implements Sink {
     if (this.received > this.#total) throw new Error('more bytes came than were asked for');
     const segment = this.#segments[this.#current]!;
     if (this.#filled < segment.length && this.received < this.#total) return undefined;
+    if (this.#fault) throw this.#fault;
     this.#write(this.#current, segment.subarray(0, this.#filled));
     this.#current ^= 1;
     this.#filled = 0;
-    return this.#writes[this.#current];
+    return this.#sending[this.#current] ? this.#room() : undefined;
   }
 
   /** Resolves when the writable has taken all. */
   async finish(): Promise<void> {
-    await Promise.all(this.#writes);
+    await this.#idle();
+    if (this.#fault) throw this.#fault;
   }
 
   /** The segments are free once the system reads from them no more. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#writes);
+    await this.#idle();
     this.#writable.off('close', this.#onClose);
     if (this.#lease) this.#pool.release(this.#lease);
   }
 
   #write(at: number, bytes: Uint8Array): void {
-    const taken = new Promise<void>((resolve, reject) => {
-      this.#writable.write(bytes, (error) => {
-        if (error) reject(new SinkClosed(`the peer is gone: ${error.message}`, { cause: error }));
-        else resolve();
-      });
+    this.#sending[at] = true;
+    this.#writable.write(bytes, (error) => {
+      this.#sending[at] = false;
+      if (error) this.#fail(new SinkClosed(`the peer is gone: ${error.message}`, { cause: error }));
+      else this.#wake();
     });
-    const written = Promise.race([taken, this.#gone.promise]).then(() => {
-      this.#writes[at] = undefined;
-    });
-    // Awaited before its segment is used again, and at the end; until then it must not count as unhandled.
-    written.catch(() => undefined);
-    this.#writes[at] = written;
+  }
+
+  async #room(): Promise<void> {
+    while (this.#sending[this.#current]) await this.#sent();
+    if (this.#fault) throw this.#fault;
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#sending.includes(true)) await this.#sent();
+  }
+
+  #sent(): Promise<void> {
+    this.#waiter ??= Promise.withResolvers();
+    return this.#waiter.promise;
+  }
+
+  #fail(fault: SinkClosed): void {
+    this.#fault ??= fault;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#waiter?.resolve();
+    this.#waiter = undefined;
   }
 }

@@ -19,11 +19,8 @@ export async function send(
   end: number,
   pool: SegmentPool,
 ): Promise<void> {
-  const lease = end - start > PLAIN_BYTES ? pool.lease() : undefined;
-  const buffers = lease ?? [
-    new Uint8Array(Math.min(PLAIN_BYTES, end - start)),
-    new Uint8Array(Math.min(PLAIN_BYTES, end - start)),
-  ];
+  const lease = pool.lease();
+  const buffers = lease ?? [new Uint8Array(PLAIN_BYTES), new Uint8Array(PLAIN_BYTES)];
   let sent: Promise<void> = Promise.resolve();
   try {
     for (let position = start, turn = 0; position < end; turn ^= 1) {

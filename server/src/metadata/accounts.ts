@@ -73,7 +73,14 @@ export class Accounts {
     );
     if (!rows[0]) return undefined;
     const { username, used_at } = rows[0];
-    return { username, used_at, dirs: listed(rows.filter((row) => row.dir_id !== null)) };
+    return {
+      username,
+      used_at,
+      dirs: listed(
+        username,
+        rows.filter((row) => row.dir_id !== null),
+      ),
+    };
   }
 
   /** The same, with a transfer, whoever made it. */

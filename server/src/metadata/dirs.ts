@@ -10,21 +10,28 @@ export interface DirRow {
   size: bigint;
 }
 
-/** With `d` for the directory. */
-export const LISTED = `d.dir_id, d.name, d.owner, d.created_at, COALESCE(u.files, 0) AS file_count,
-  CAST(COALESCE(u.bytes_high, 0) AS TEXT) AS high, CAST(COALESCE(u.bytes_low, 0) AS TEXT) AS low`;
+/** With `d` for the directory; what it has is null where it never had a file. */
+export const LISTED = `d.dir_id, d.name, d.created_at, u.files,
+  CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low`;
 export const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
-export type ListedDir = Omit<DirRow, 'size'> & { high: string; low: string };
+export interface ListedDir {
+  dir_id: number;
+  name: string;
+  created_at: number;
+  files: number | null;
+  high: string | null;
+  low: string | null;
+}
 
-/** In the order of their numbers; PostgreSQL takes longer to order them than to find them. */
-export function listed(rows: ListedDir[]): DirRow[] {
-  const dirs = rows.map(({ dir_id, name, owner, created_at, file_count, high, low }) => ({
+/** In the order of their numbers; PostgreSQL takes longer to order them, and to fill in zeros, than to find them. */
+export function listed(owner: string, rows: ListedDir[]): DirRow[] {
+  const dirs = rows.map(({ dir_id, name, created_at, files, high, low }) => ({
     dir_id,
     name,
     owner,
     created_at,
-    file_count,
-    size: joined(high, low),
+    file_count: files ?? 0,
+    size: joined(high ?? '0', low ?? '0'),
   }));
   return dirs.sort((a, b) => a.dir_id - b.dir_id);
 }
@@ -64,7 +71,7 @@ export class Dirs {
       `SELECT ${LISTED} FROM dirs d ${JOIN_SUMS} WHERE d.owner = ?`,
       owner,
     );
-    return listed(rows);
+    return listed(owner, rows);
   }
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */

@@ -18,6 +18,7 @@ const MIB = 2 ** 20;
 const CONNECTIONS = 8;
 const ACCOUNTS = 8;
 const FILES = 20;
+const SLICES = 4;
 
 /** A question with its answer from two set-ups, asked in turns, so that both meet the same machine. */
 interface Question {
@@ -27,6 +28,8 @@ interface Question {
   warmUp?: () => Promise<void>;
   /** The least, for times the largest, ratio of what is measured to its reference. */
   bound: number;
+  /** A round goes to and fro between the two so often: the machine's speed changes within a second. */
+  slices?: number;
   reference: () => Promise<number>;
   measured: () => Promise<number>;
   /** Asked once at the end. */
@@ -72,7 +75,7 @@ async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
   const [reference, measured]: [number[], number[]] = [[], []];
   await question.warmUp?.();
   for (let round = question.warmUp ? 1 : 0; round <= bench.rounds; round++) {
-    const [left, right] = [await question.reference(), await question.measured()];
+    const [left, right] = await inTurns(question);
     if (round === 0) continue;
     reference.push(left);
     measured.push(right);
@@ -87,6 +90,16 @@ async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
     ratio: median(measured.map((value, at) => value / reference[at]!)),
     detail: detail?.() ?? '',
   };
+}
+
+/** Rates of equal shares of work, so that of all of it is their harmonic mean. */
+async function inTurns({ slices = 1, reference, measured }: Question): Promise<[number, number]> {
+  let [left, right] = [0, 0];
+  for (let slice = 0; slice < slices; slice++) {
+    left += 1 / (await reference());
+    right += 1 / (await measured());
+  }
+  return [slices / left, slices / right];
 }
 
 /** What each account of a service has, for questions that read or change it. */
@@ -155,7 +168,7 @@ async function small(bench: Bench, embedded: Szafa, tables: Szafa): Promise<Ques
     [tables, await accounts(bench, tables)],
   ]);
   const rate = async (szafa: Szafa, users: number, kind: Kind) => {
-    const count = bench.quick ? 100 : kind.count;
+    const count = bench.quick ? 100 : kind.count / SLICES;
     const chosen = ready.get(szafa)!.slice(0, users);
     const requests = Array.from({ length: count }, (_none, at) =>
       kind.request(chosen[at % users]!, Math.floor(at / users)),
@@ -167,6 +180,7 @@ async function small(bench: Bench, embedded: Szafa, tables: Szafa): Promise<Ques
       text: `${kind.text}, ${users === 1 ? 'one account' : `${users} accounts`}: PostgreSQL / SQLite`,
       unit: 'a second' as const,
       bound: 0.5,
+      slices: SLICES,
       reference: () => rate(embedded, users, kind),
       measured: () => rate(tables, users, kind),
     })),
@@ -231,6 +245,7 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
       text: text('GET'),
       unit: 'MB/s',
       bound: 0.8,
+      slices: SLICES,
       reference: () => run(ceph.port, direct.gets()),
       measured: () => watched('get', stored),
       detail: detail('get'),

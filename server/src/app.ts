@@ -17,12 +17,13 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { Config } from './config.ts';
-import type { Accounts, Caller } from './domain/accounts.ts';
+import type { Accounts } from './domain/accounts.ts';
 import type { Files } from './domain/files.ts';
 import type { Pulls } from './domain/pulls.ts';
 import { quotaOf } from './domain/quota.ts';
 import type { Transfers } from './domain/transfers.ts';
 import { ServiceError } from './errors.ts';
+import { authentication, type Params, volumeNumber } from './http/authentication.ts';
 import { parseJson } from './http/bodies.ts';
 import { compileSerializer, compileValidator } from './http/compilers.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
@@ -38,9 +39,7 @@ import { fileDone, volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
 import { isVolumeSocket, VolumeSockets } from './http/volume-socket.ts';
 import { type Log, shortened } from './log.ts';
-import type { DirRow } from './metadata/dirs.ts';
 import type { Metadata } from './metadata/metadata.ts';
-import type { TransferState } from './metadata/transfers.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Metrics } from './metrics/registry.ts';
 import { StreamBody } from './volumes/body.ts';
@@ -60,18 +59,7 @@ export interface Services {
   gathered: () => Promise<string>;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller;
-    /** Only where the route asks for it. */
-    usedBytes: bigint;
-    dirs: DirRow[];
-    transfer: TransferState | undefined;
-  }
-}
-
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-type Params = { transfer_id: string; file_id: string; dir_id: string; idx: string };
 
 /** Every route on one screen. */
 function handlers({
@@ -141,7 +129,7 @@ function handlers({
       const { file_id, idx } = params(request);
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
-      const found = await files.openVolume(file_id, volumeNumber(idx), user(request), whole);
+      const found = await files.openVolume(file_id, request.file, volumeNumber(idx), user(request), whole);
       const sent = await sendVolume(request, reply, found, (error) => countFault(metrics, error));
       metrics.add('szafa_volume_bytes_total', { direction: 'out' }, sent);
       return reply;
@@ -207,11 +195,6 @@ function volumeOf({ raw }: FastifyRequest, reply: FastifyReply) {
   };
 }
 
-/** NaN for what is not a volume number in decimal. */
-function volumeNumber(text: string): number {
-  return /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
-}
-
 /** Builds the application; the caller listens. */
 export async function createApp(services: Services): Promise<FastifyInstance> {
   const { config, log, accounts } = services;
@@ -241,10 +224,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs);
     app.addHook('preClose', async () => lanes.close());
   }
-  app.decorateRequest('caller');
-  app.decorateRequest('usedBytes');
-  app.decorateRequest('dirs');
-  app.decorateRequest('transfer');
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(compileSerializer);
   app.setErrorHandler(sendError);
@@ -265,34 +244,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   for (const schema of namedSchemas()) app.addSchema(schema);
   await app.register(swagger, openapiInfo);
 
-  const authenticate = async (request: FastifyRequest) => {
-    request.caller = await accounts.identify(request.headers.authorization);
-  };
-  const withTransfer = async (request: FastifyRequest) => {
-    const { transfer_id } = request.params as Params;
-    const { caller, transfer } = await accounts.identifyWithTransfer(
-      request.headers.authorization,
-      transfer_id,
-    );
-    request.caller = caller;
-    request.transfer = transfer;
-  };
-  // What every client asks for most is found by the same look into the database.
-  const authenticateFor: Partial<Record<RouteName, typeof authenticate>> = {
-    quota: async (request) => {
-      const { caller, bytes } = await accounts.identifyWithUsage(request.headers.authorization);
-      request.caller = caller;
-      request.usedBytes = bytes;
-    },
-    listDirs: async (request) => {
-      const { caller, dirs } = await accounts.identifyWithDirs(request.headers.authorization);
-      request.caller = caller;
-      request.dirs = dirs;
-    },
-    received: withTransfer,
-    pullStatus: withTransfer,
-    writeVolume: withTransfer,
-  };
+  const authenticate = authentication(app, accounts);
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
@@ -306,10 +258,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       schema: schemaOf(route),
       bodyLimit: bodyLimitOf(route),
       config: { hasBody: route.body !== undefined },
-      onRequest: [
-        ...(route.open ? [] : [authenticateFor[name] ?? authenticate]),
-        ...(route.rawBody ? [] : [askForBody]),
-      ],
+      onRequest: [...(route.open ? [] : [authenticate(name)]), ...(route.rawBody ? [] : [askForBody])],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       handler: all[name],
     });

@@ -240,6 +240,27 @@ function accountsContract(stores: Stores): void {
     assert.equal(await accounts.sessionWithTransfer(unknown, transferId), undefined);
   });
 
+  test('a session is found together with a file and one of its volumes, of whomever', async () => {
+    const { accounts, files } = stores.one;
+    const [username, token, owner] = [fresh('u'), fresh('t'), fresh('u')];
+    const session = { username, used_at: 5 };
+    await accounts.openSession(token, username, 5);
+    const fileId = await filed(stores.one, owner, { count: 20 });
+    const file = { owner, chunk_count: 20, enc_params: '{"k":1}' };
+    for (const idx of [1, 16, 17, 20]) {
+      const found = { ...file, volume: { idx, size: idx - 1, sha256: DIGEST } };
+      assert.deepEqual(await accounts.sessionWithFile(token, fileId, idx), { ...session, file: found });
+      assert.deepEqual(await files.readable(fileId, idx), found);
+    }
+    for (const idx of [0, 21, 33, Number.NaN]) {
+      const found = { ...file, volume: undefined };
+      assert.deepEqual(await accounts.sessionWithFile(token, fileId, idx), { ...session, file: found });
+      assert.deepEqual(await files.readable(fileId, idx), found);
+    }
+    assert.deepEqual(await accounts.sessionWithFile(token, fresh('f'), 1), { ...session, file: undefined });
+    assert.equal(await accounts.sessionWithFile(fresh('t'), fileId, 1), undefined);
+  });
+
   test('expire removes sessions and failures from before the times, and no other', async () => {
     const { accounts } = stores.one;
     const [old, kept, name] = [fresh('token'), fresh('token'), fresh('u')];

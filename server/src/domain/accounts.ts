@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { DetailError, isOsError, ServiceError } from '../errors.ts';
 import type { SessionRow } from '../metadata/accounts.ts';
 import type { DirRow } from '../metadata/dirs.ts';
+import type { ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferState } from '../metadata/transfers.ts';
 import { hashToken, newToken, sameHash } from './ids.ts';
@@ -113,6 +114,20 @@ export class Accounts {
       session: (hash) => accounts.sessionWithTransfer(hash, transferId),
     });
     return { caller, transfer: found.transfer };
+  }
+
+  /** Likewise, with a file and one of its volumes, whoever owns it. */
+  async identifyWithFile(
+    header: string | undefined,
+    fileId: string,
+    idx: number,
+  ): Promise<{ caller: Caller; file: ReadableFile | undefined }> {
+    const { accounts, files } = this.#metadata;
+    const { caller, found } = await this.#identify<{ file: ReadableFile | undefined }>(header, {
+      admin: async () => ({ file: await files.readable(fileId, idx) }),
+      session: (hash) => accounts.sessionWithFile(hash, fileId, idx),
+    });
+    return { caller, file: found.file };
   }
 
   async #identify<T>(

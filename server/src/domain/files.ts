@@ -135,11 +135,12 @@ export class Files {
   /** The volume and what travels in its headers. */
   async openVolume(
     fileId: string,
+    found: ReadableFile | undefined,
     idx: number,
     caller: string,
     whole: boolean,
   ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume }> {
-    const file = requireOwned(await this.#metadata.files.readable(fileId, idx), caller);
+    const file = requireOwned(found, caller);
     const volume = file.volume && (await this.#volumes.open(fileId, idx, whole));
     if (!file.volume || !volume) throw unknownVolume();
     return { file, sha256: file.volume.sha256, volume };

@@ -1,4 +1,5 @@
 import { type DirRow, JOIN_SUMS, LISTED, type ListedDir, listed } from './dirs.ts';
+import { JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
 import type { Sql } from './sql.ts';
 import { STATE, type TransferState } from './transfers.ts';
 import { JOIN_USAGE, joined } from './usage.ts';
@@ -97,6 +98,26 @@ export class Accounts {
     if (!row) return undefined;
     const { username, used_at, ...transfer } = row;
     return { username, used_at, transfer: transfer.file_id === null ? undefined : transfer };
+  }
+
+  /** The same, with a file and one of its volumes, whoever owns it. */
+  async sessionWithFile(
+    tokenHash: string,
+    fileId: string,
+    idx: number,
+  ): Promise<(SessionRow & { file: ReadableFile | undefined }) | undefined> {
+    const { start, block, parse } = readAt(idx);
+    const [row] = await this.#sql.query<SessionRow & (ReadRow | { owner: null })>(
+      `SELECT s.username, s.used_at, ${READ} FROM sessions s LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK}
+       WHERE s.token_hash = ?`,
+      start,
+      fileId,
+      block,
+      tokenHash,
+    );
+    if (!row) return undefined;
+    const { username, used_at } = row;
+    return { username, used_at, file: row.owner === null ? undefined : parse(row) };
   }
 
   async touchSession(tokenHash: string, now: number): Promise<void> {

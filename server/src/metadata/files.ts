@@ -26,6 +26,23 @@ export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'e
   volume: Volume | undefined;
 }
 
+/** With `f` for the file and `b` for the block. */
+export const READ = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
+export const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
+export type ReadRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
+
+export function readAt(idx: number) {
+  const inRange = idx >= 1 && idx <= limits.volumesPerFile;
+  const [start, block] = placeOf(inRange ? idx : 1);
+  const parse = ({ owner, chunk_count, enc_params, entry }: ReadRow): ReadableFile => ({
+    owner,
+    chunk_count,
+    enc_params,
+    volume: inRange ? parseEntry(entry, idx) : undefined,
+  });
+  return { start, block, parse };
+}
+
 export interface ListOptions {
   dirId?: number;
   /** Only files older than the one with this number. */
@@ -88,16 +105,14 @@ export class Files {
 
   /** The file and one of its volumes, in one look. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
-    const inRange = idx >= 1 && idx <= limits.volumesPerFile;
-    const [start, block] = placeOf(inRange ? idx : 1);
-    const [row] = await this.#sql.query<Omit<ReadableFile, 'volume'> & { entry: string | null }>(
-      `SELECT owner, chunk_count, enc_params, ${ENTRY}
-       FROM files f LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ? WHERE f.file_id = ?`,
+    const { start, block, parse } = readAt(idx);
+    const [row] = await this.#sql.query<ReadRow>(
+      `SELECT ${READ} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ?`,
       start,
       block,
       fileId,
     );
-    return row && { ...row, volume: inRange ? parseEntry(row.entry, idx) : undefined };
+    return row && parse(row);
   }
 
   volume(fileId: string, idx: number): Promise<Volume | undefined> {

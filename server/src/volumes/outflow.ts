@@ -18,10 +18,10 @@ export class Outflow implements Sink {
   readonly #pool: SegmentPool;
   readonly #lease: Segment[] | undefined;
   readonly #segments: Uint8Array[];
-  /** Which of the segments are being sent. */
-  readonly #sending = [false, false];
+  /** The write that each of the segments is being sent by; one that ends later than it seems must not end the next. */
+  readonly #sending: (symbol | undefined)[] = [undefined, undefined];
   readonly #onClose = () => {
-    this.#sending.fill(false);
+    this.#sending.fill(undefined);
     this.#fail(new SinkClosed('the peer is gone'));
   };
   #fault: SinkClosed | undefined;
@@ -36,7 +36,6 @@ export class Outflow implements Sink {
     this.#pool = pool;
     this.#lease = pool.lease();
     this.#segments = this.#lease ?? [new Uint8Array(PLAIN_BYTES), new Uint8Array(PLAIN_BYTES)];
-    if (writable.destroyed) this.#onClose();
     writable.once('close', this.#onClose);
   }
 
@@ -50,10 +49,11 @@ export class Outflow implements Sink {
     if (this.received > this.#total) throw new Error('more bytes came than were asked for');
     const segment = this.#segments[this.#current]!;
     if (this.#filled < segment.length && this.received < this.#total) return undefined;
+    if (this.#writable.destroyed) this.#onClose();
     if (this.#fault) throw this.#fault;
     this.#write(this.#current, segment.subarray(0, this.#filled));
-    this.#current ^= 1;
     this.#filled = 0;
+    if (this.#sending[this.#current]) this.#current ^= 1;
     return this.#sending[this.#current] ? this.#room() : undefined;
   }
 
@@ -71,12 +71,15 @@ export class Outflow implements Sink {
   }
 
   #write(at: number, bytes: Uint8Array): void {
-    this.#sending[at] = true;
+    const write = Symbol();
+    this.#sending[at] = write;
     this.#writable.write(bytes, (error) => {
-      this.#sending[at] = false;
+      if (this.#sending[at] === write) this.#sending[at] = undefined;
       if (error) this.#fail(new SinkClosed(`the peer is gone: ${error.message}`, { cause: error }));
       else this.#wake();
     });
+    // The system has them all: the same segment is used again while the caches still have it.
+    if (this.#writable.writableLength === 0) this.#sending[at] = undefined;
   }
 
   async #room(): Promise<void> {
@@ -85,7 +88,7 @@ export class Outflow implements Sink {
   }
 
   async #idle(): Promise<void> {
-    while (this.#sending.includes(true)) await this.#sent();
+    while (this.#sending.some(Boolean)) await this.#sent();
   }
 
   #sent(): Promise<void> {

@@ -1,17 +1,17 @@
 import { read as readCallback } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
+import { Outflow } from './outflow.ts';
 import type { SegmentPool } from './segments.ts';
 
 const read = promisify(readCallback);
-const PLAIN_BYTES = 64 * 1024;
 
 /** The file ended before its announced size: something cut it behind the service's back. */
 export class ShortVolume extends Error {
   override name = 'ShortVolume';
 }
 
-/** Sends a range of a file: one buffer is read while the other is on its way to the socket. */
+/** Sends a range of a file. */
 export async function send(
   fd: number,
   sink: Writable,
@@ -19,29 +19,18 @@ export async function send(
   end: number,
   pool: SegmentPool,
 ): Promise<void> {
-  const lease = pool.lease();
-  const buffers = lease ?? [new Uint8Array(PLAIN_BYTES), new Uint8Array(PLAIN_BYTES)];
-  let sent: Promise<void> = Promise.resolve();
+  const outflow = new Outflow(sink, end - start, pool);
   try {
-    for (let position = start, turn = 0; position < end; turn ^= 1) {
-      const buffer = buffers[turn]!;
-      const { bytesRead } = await read(fd, buffer, 0, Math.min(buffer.length, end - position), position);
+    for (let position = start; position < end; ) {
+      const target = outflow.target();
+      const wanted = Math.min(target.length, end - position);
+      const { bytesRead } = await read(fd, target, 0, wanted, position);
       if (bytesRead === 0) throw new ShortVolume(`volume ends at ${position} instead of ${end}`);
-      await sent;
-      sent = writeTo(sink, buffer.subarray(0, bytesRead));
-      sent.catch(() => undefined);
       position += bytesRead;
+      await outflow.advance(bytesRead);
     }
-    await sent;
+    await outflow.finish();
   } finally {
-    // The kernel may still be reading from the buffers of a write under way.
-    await sent.catch(() => undefined);
-    if (lease) pool.release(lease);
+    await outflow.close();
   }
-}
-
-function writeTo(sink: Writable, bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    sink.write(bytes, (error) => (error ? reject(error) : resolve()));
-  });
 }

@@ -77,13 +77,18 @@ export function filesContract(stores: Stores): void {
     const foreign = (await stores.one.dirs.create(ben, 'd', 1))!;
     const fileId = await filed(stores.one, ann);
     const { files } = stores.one;
-    assert.equal(await files.move(fileId, ann, foreign), 'no directory');
-    assert.equal(await files.move(newId(), ann, dirId), 'no file');
-    assert.equal(await files.move(fileId, ann, dirId), 'moved');
-    assert.equal(await files.move(fileId, ann, dirId), 'moved', 'to where it is');
+    const found = (await files.get(fileId))!;
+    assert.equal(await files.move(found, ann, foreign), 'no directory');
+    assert.equal(await files.move({ ...found, file_id: newId() }, ann, dirId), 'no file');
+    assert.equal(await files.move(found, ann, dirId), 'moved');
+    assert.equal(
+      await files.move(found, ann, dirId),
+      'moved',
+      'to where it is, which is not where it was found',
+    );
     assert.deepEqual(await ids(stores.two, ann, dirId), [fileId]);
     await assertSums(stores.one, stores.sql, [ann, ben]);
-    assert.equal(await files.move(fileId, ann, 0), 'moved');
+    assert.equal(await files.move((await files.get(fileId))!, ann, 0), 'moved');
     await assertSums(stores.one, stores.sql, [ann, ben]);
   });
 
@@ -92,9 +97,10 @@ export function filesContract(stores: Stores): void {
     const dirs = [(await stores.one.dirs.create(ann, 'a', 1))!, (await stores.one.dirs.create(ann, 'b', 1))!];
     const nodes = [stores.one, stores.two];
     const made = await Promise.all(dirs.map((dirId) => filed(stores.one, ann, { dirId })));
+    const found = await Promise.all(made.map(async (fileId) => (await stores.one.files.get(fileId))!));
     for (let round = 1; round <= 10; round++) {
       await Promise.all(
-        made.map((fileId, at) => nodes[at]!.files.move(fileId, ann, dirs[(at + round) % dirs.length]!)),
+        found.map((file, at) => nodes[at]!.files.move(file, ann, dirs[(at + round) % dirs.length]!)),
       );
     }
     assert.deepEqual(

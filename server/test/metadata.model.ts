@@ -81,7 +81,7 @@ async function run(stores: Stores, model: Model, one: Step): Promise<void> {
   if (fileId === undefined) return;
   switch (one.do) {
     case 'move':
-      assert.equal(await store.files.move(fileId, owner, dirId), 'moved');
+      assert.equal(await store.files.move((await store.files.get(fileId))!, owner, dirId), 'moved');
       files.set(fileId, dirId);
       return;
     case 'remove':

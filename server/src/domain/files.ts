@@ -60,10 +60,12 @@ export class Files {
 
   async move(fileId: string, caller: string, dirId: number): Promise<void> {
     const file = await this.owned(fileId, caller);
-    const result = await this.#metadata.files.move(fileId, caller, dirId);
+    const [result, volumes] = await Promise.all([
+      this.#metadata.files.move(file, caller, dirId),
+      listedVolumes(this.#metadata.files, file),
+    ]);
     if (result === 'no file') throw unknownFile();
     if (result === 'no directory') throw badDirectory();
-    const volumes = await listedVolumes(this.#metadata.files, file);
     // The manifest's directory only serves a rescue; the move itself is done.
     await this.#volumes.file(manifestOf({ ...file, dir_id: dirId }, volumes)).catch(() => undefined);
   }

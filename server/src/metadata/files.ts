@@ -142,13 +142,18 @@ export class Files {
     );
   }
 
-  move(fileId: string, owner: string, dirId: number): Promise<'moved' | 'no file' | 'no directory'> {
+  /** `file` as it was found; it may stand elsewhere by now. */
+  move(file: FileRow, owner: string, dirId: number): Promise<'moved' | 'no file' | 'no directory'> {
     return this.#sql.transaction(async (tx) => {
       if (!(await holdDir(tx, owner, dirId))) return 'no directory';
-      const file = await lockFile(tx, fileId);
-      if (!file) return 'no file';
-      await tx.execute('UPDATE files SET dir_id = ? WHERE file_id = ?', dirId, fileId);
-      await moveUsage(tx, file.owner, [file.dir_id, dirId], sumsOf(file, 1));
+      let from = file.dir_id;
+      if (!(await place(tx, file.file_id, from, dirId))) {
+        const now = await lockFile(tx, file.file_id);
+        if (!now) return 'no file';
+        from = now.dir_id;
+        await place(tx, file.file_id, from, dirId);
+      }
+      await moveUsage(tx, file.owner, [from, dirId], sumsOf(file, 1));
       return 'moved';
     });
   }
@@ -237,6 +242,17 @@ export class Files {
       return 'done';
     });
   }
+}
+
+/** False when the file is not in `from`. */
+async function place(tx: Sql, fileId: string, from: number, to: number): Promise<boolean> {
+  const rows = await tx.execute(
+    'UPDATE files SET dir_id = ? WHERE file_id = ? AND dir_id = ? RETURNING file_id',
+    to,
+    fileId,
+    from,
+  );
+  return rows.length === 1;
 }
 
 async function lockFile(tx: Sql, fileId: string): Promise<FileRow | undefined> {

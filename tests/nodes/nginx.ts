@@ -10,7 +10,7 @@ import { eventually, Service, send } from '../harness/index.ts';
 const CONFIGURATION = new URL('../../deploy/nginx.conf', import.meta.url);
 const CERTIFICATE = fileURLToPath(new URL('../cross/certificates/self-signed.pem', import.meta.url));
 
-export const nginx = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((place) => existsSync(place));
+const nginx = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((place) => existsSync(place));
 
 /** nginx with the configuration of the reference deployment before these nodes, which is what a client calls. */
 export class Nginx extends Service {
@@ -61,7 +61,8 @@ export class Nginx extends Service {
   async #command(text: string): Promise<string[]> {
     const file = join(this.#folder, 'nginx.conf');
     await writeFile(file, text);
-    return [nginx!, '-p', this.#folder, '-e', 'stderr', '-c', file];
+    if (!nginx) throw new Error('nginx is missing: apt-get install nginx-light');
+    return [nginx, '-p', this.#folder, '-e', 'stderr', '-c', file];
   }
 
   async #check(text: string): Promise<void> {

@@ -24,7 +24,7 @@ import {
   upload,
 } from '../harness/index.ts';
 import { Cluster } from './cluster.ts';
-import { Nginx, nginx } from './nginx.ts';
+import { Nginx } from './nginx.ts';
 
 let cluster: Cluster;
 before(async () => {
@@ -260,9 +260,7 @@ test('a node shows how much of its connections to the database is in use', async
   assert.ok((await counted(node!, 'szafa_database_connections{state="idle"}')) > 0);
 });
 
-test('nginx as it is in deploy/ passes all of it on, and goes around a dead node', {
-  skip: !nginx,
-}, async () => {
+test('nginx as it is in deploy/ passes all of it on, and goes around a dead node', async () => {
   const [, one, other] = cluster.nodes;
   const balancer = await Nginx.create([one!, other!]);
   try {

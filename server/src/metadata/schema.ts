@@ -1,6 +1,4 @@
 import type { Dialect, Sql } from './sql.ts';
-import { ADD_ALL } from './usage.ts';
-import { BLOCKS_OF_ROWS } from './volumes.ts';
 
 /**
  * Migrations, applied in order, each in one transaction together with its number. Directory 0 is the root;
@@ -26,9 +24,12 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     'CREATE INDEX files_owner ON files (owner, seq)',
     'CREATE INDEX files_dir ON files (dir_id, owner, seq)',
     'CREATE INDEX files_clones ON files (cloned_from) WHERE cloned_from IS NOT NULL',
-    `CREATE TABLE volumes (
-      file_id TEXT NOT NULL, idx INTEGER NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL,
-      PRIMARY KEY (file_id, idx)) ${clustered}`,
+    // Specifications in blocks of entries; see volumes.ts.
+    `CREATE TABLE volume_blocks (
+      file_id TEXT NOT NULL, block INTEGER NOT NULL, entries TEXT NOT NULL, PRIMARY KEY (file_id, block))`,
+    // Volumes that a store is known to have, as bits; see arrivals.ts.
+    `CREATE TABLE arrivals (
+      file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,
     // Sums by owner and directory, kept in the transactions that change files: quota never scans.
     `CREATE TABLE usage (
       owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes_high BIGINT NOT NULL,
@@ -48,24 +49,12 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       file_id TEXT PRIMARY KEY, not_before BIGINT NOT NULL, claim TEXT UNIQUE)`,
     `CREATE TABLE pulls (
       transfer_id TEXT PRIMARY KEY, runner TEXT NOT NULL, lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
+    // When something last happened that is watched from outside.
+    'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
   ],
-  // When something last happened that is watched from outside.
-  () => ['CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)'],
-  () => [
-    // Specifications in blocks of entries; see volumes.ts.
-    `CREATE TABLE volume_blocks (
-      file_id TEXT NOT NULL, block INTEGER NOT NULL, entries TEXT NOT NULL, PRIMARY KEY (file_id, block))`,
-    `INSERT INTO volume_blocks (file_id, block, entries) ${BLOCKS_OF_ROWS}`,
-    'DROP TABLE volumes',
-    // Volumes that a store is known to have, as bits; see arrivals.ts.
-    `CREATE TABLE arrivals (
-      file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,
-  ],
-  () => [ADD_ALL],
 ];
 
-/** `target` is for tests of the way from an earlier version. */
-export async function migrate(sql: Sql, target = migrations.length): Promise<void> {
+export async function migrate(sql: Sql): Promise<void> {
   await sql.transaction(async (tx) => {
     await tx.execute(tx.dialect.alone);
     await tx.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
@@ -77,11 +66,11 @@ export async function migrate(sql: Sql, target = migrations.length): Promise<voi
       );
     }
     // Nothing is written where nothing is to do: a service must start on a full disk too.
-    if (version >= target) return;
-    for (const migration of migrations.slice(version, target)) {
+    if (version === migrations.length) return;
+    for (const migration of migrations.slice(version)) {
       for (const statement of migration(tx.dialect)) await tx.execute(statement);
     }
     await tx.execute('DELETE FROM schema_version');
-    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', target);
+    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', migrations.length);
   });
 }

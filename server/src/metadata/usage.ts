@@ -71,10 +71,6 @@ export function holdUsage(tx: Sql, owner: string): Promise<void> {
   return addUsage(tx, owner, 0, { files: 0, bytes: 0, counted: 0 });
 }
 
-/** For tables from before there was such a row. */
-export const ADD_ALL = `INSERT INTO usage (${COLUMNS}) SELECT owner, ${ALL_DIRS}, SUM(files), SUM(bytes_high), SUM(bytes_low),
-  SUM(counted_high), SUM(counted_low) FROM usage GROUP BY owner`;
-
 /** The sums of a directory that is no more go to the root. */
 export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
   await tx.execute(

@@ -19,11 +19,6 @@ const volumeOf = (entry: string, idx: number): Volume => ({
   sha256: entry.slice(0, DIGEST_CHARS),
 });
 
-/** What a row of the table before this one becomes. */
-export const BLOCKS_OF_ROWS = `SELECT file_id, (idx - 1) / ${BLOCK}, string_agg(
-    sha256 || substr('${'0'.repeat(SIZE_CHARS)}' || CAST(size AS TEXT), length(CAST(size AS TEXT)) + 1), '' ORDER BY idx)
-  FROM volumes GROUP BY file_id, (idx - 1) / ${BLOCK}`;
-
 const ROWS_AT_ONCE = 125;
 const insertText = (rows: number) =>
   `INSERT INTO volume_blocks (file_id, block, entries) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`;

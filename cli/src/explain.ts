@@ -90,6 +90,7 @@ const hints: Record<string, string> = {
   name: 'choose another name, or --dir',
   exists: 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
+  'not-own': 'see who made it, then remove it, or choose another place with --output',
   'pull-address': 'give an address of this machine with --pull-address, or leave --pull out',
   incomplete: 'the service has a problem; run the same command again later',
 };

@@ -13,7 +13,7 @@ export async function initBody(
   engine: Engine,
   { ring, master }: OpenRing,
   { layout, digests, secrets, plainDigest }: VolumeSupply,
-  { name, mtime, type, plainName, dirId }: UploadOptions,
+  { name, mtime, type, added = Date.now(), mode, source, plainName, dirId }: UploadOptions,
 ): Promise<InitBody> {
   const total = (await totalSha256(engine, digests)).toHex();
   const metadata: Metadata = {
@@ -22,6 +22,9 @@ export async function initBody(
     ...(mtime !== undefined && { mtime: Math.round(mtime) }),
     ...(type !== undefined && { type }),
     ...(plainDigest && { sha256: plainDigest.toHex() }),
+    added,
+    ...(mode !== undefined && { mode: mode & 0o777 }),
+    ...(source !== undefined && { source: source.toWellFormed() }),
   };
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   return {

@@ -44,6 +44,12 @@ export interface UploadOptions {
   mtime?: number | undefined;
   /** Media type. */
   type?: string | undefined;
+  /** When it is uploaded, in milliseconds since 1970; now unless told. */
+  added?: number | undefined;
+  /** Permission bits of the source; only 0o777 of them are kept. */
+  mode?: number | undefined;
+  /** Path of the source, to tell it from others of the same name. */
+  source?: string | undefined;
   volumeSize?: number | undefined;
   /** Show this name to the service, unsealed and unverified. */
   plainName?: boolean | undefined;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chown, link, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -39,6 +39,25 @@ test('a link is not followed', async () => {
   try {
     await symlink(join(folder, 'elsewhere'), join(folder, 'part'));
     assert.throws(() => new PartFile(join(folder, 'part'), 1), { code: 'ELOOP' });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a file that waits there is taken only where it can be nobody else’s', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-part-'));
+  const part = join(folder, 'part');
+  try {
+    await writeFile(part, 'from before');
+    const file = new PartFile(part, 1);
+    file.close();
+    assert.equal(await readFile(part, 'utf8'), 'from before');
+    await link(part, join(folder, 'a second name'));
+    assert.throws(() => new PartFile(part, 1), { code: 'not-own' });
+    await rm(join(folder, 'a second name'));
+    if (process.geteuid?.() !== 0) return; // only root can make a file of somebody else
+    await chown(part, 12_345, 12_345);
+    assert.throws(() => new PartFile(part, 1), { code: 'not-own' });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -42,6 +42,9 @@ function sha256Hex(text: string): string {
 
 export type Json = Record<string, unknown>;
 
+/** The same object with one key set, or set otherwise. */
+export const withKey = (key: string, value: unknown) => (json: Json) => ({ ...json, [key]: value });
+
 /** Where a fault can be put in; what comes after it is made from the faulty thing, seals and MACs included. */
 export interface Faults {
   ring?: (ring: Json) => unknown;

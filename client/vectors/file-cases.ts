@@ -1,6 +1,6 @@
 import { fromBase64Url, toBase64Url, utf8 } from '../src/format/bytes.ts';
 import type { Bytes } from '../src/index.ts';
-import type { Faults, Json } from './builder.ts';
+import { type Faults, type Json, withKey } from './builder.ts';
 
 /** One fault and the stage at which every implementation must stop. */
 export interface Case {
@@ -21,7 +21,6 @@ export function flip(bytes: Bytes, at: number): Bytes {
   return copy;
 }
 
-const set = (key: string, value: unknown) => (json: Json) => ({ ...json, [key]: value });
 const without = (key: string) => (json: Json) =>
   Object.fromEntries(Object.entries(json).filter(([name]) => name !== key));
 const short = (bytes: Bytes) => bytes.slice(0, -1);
@@ -48,7 +47,7 @@ const params: Case[] = [
     (value): Case => ({
       name: `version-${JSON.stringify(value)}`,
       about: `szafa is ${JSON.stringify(value)}`,
-      faults: { params: set('szafa', value) },
+      faults: { params: withKey('szafa', value) },
       stage: 'version',
       code: 'unsupported',
     }),
@@ -62,7 +61,7 @@ const params: Case[] = [
   {
     name: 'params-header-number',
     about: 'header is a number',
-    faults: { params: set('header', 7) },
+    faults: { params: withKey('header', 7) },
     stage: 'params',
   },
   {
@@ -91,7 +90,12 @@ const params: Case[] = [
     faults: { mac: (mac) => new Uint8Array([...mac, 0]) },
     stage: 'params',
   },
-  { name: 'params-mac-empty', about: 'an empty MAC', faults: { params: set('mac', '') }, stage: 'params' },
+  {
+    name: 'params-mac-empty',
+    about: 'an empty MAC',
+    faults: { params: withKey('mac', '') },
+    stage: 'params',
+  },
   {
     name: 'params-mac-stray',
     about: 'a stray bit at the end of the base64url of the MAC',
@@ -174,7 +178,7 @@ const header: Case[] = [
     ([key, value, about], i): Case => ({
       name: `header-${key}-${i}`,
       about: `${key}: ${about}`,
-      faults: { header: set(key, value) },
+      faults: { header: withKey(key, value) },
       stage: 'header',
     }),
   ),
@@ -219,7 +223,7 @@ const ring: Case[] = [
     ([key, value, about]): Case => ({
       name: `kdf-${key}-${value}`,
       about: `${key} is ${about}`,
-      faults: { ring: set(key, value) },
+      faults: { ring: withKey(key, value) },
       stage: 'kdf',
       code: 'unsupported',
     }),
@@ -232,8 +236,13 @@ const ring: Case[] = [
       stage: 'header',
     }),
   ),
-  { name: 'ring-kdf-other', about: 'another KDF', faults: { ring: set('kdf', 'pbkdf2') }, stage: 'header' },
-  { name: 'ring-m-text', about: 'm is text', faults: { ring: set('m', '65536') }, stage: 'header' },
+  {
+    name: 'ring-kdf-other',
+    about: 'another KDF',
+    faults: { ring: withKey('kdf', 'pbkdf2') },
+    stage: 'header',
+  },
+  { name: 'ring-m-text', about: 'm is text', faults: { ring: withKey('m', '65536') }, stage: 'header' },
   {
     name: 'ring-salt-short',
     about: 'a salt of 15 bytes',
@@ -243,7 +252,7 @@ const ring: Case[] = [
   {
     name: 'ring-key-base64',
     about: 'key is not base64url',
-    faults: { ring: set('key', 'a b') },
+    faults: { ring: withKey('key', 'a b') },
     stage: 'header',
   },
   {
@@ -393,6 +402,14 @@ const sealedThings: Case[] = [
       ['mtime', 1.5],
       ['type', 5],
       ['sha256', 'ab'],
+      ['added', -1],
+      ['added', 1.5],
+      ['added', 'today'],
+      ['mode', -1],
+      ['mode', 512],
+      ['mode', '644'],
+      ['source', 5],
+      ['source', null],
       ['size', 128],
       ['size', 193],
     ] as const
@@ -400,7 +417,7 @@ const sealedThings: Case[] = [
     ([key, value]): Case => ({
       name: `metadata-${key}-${value === undefined ? 'missing' : value}`,
       about: `${key} is ${value === undefined ? 'missing' : JSON.stringify(value)}`,
-      faults: { metadata: (json) => ({ ...json, [key]: value }) },
+      faults: { metadata: withKey(key, value) },
       stage: 'metadata',
     }),
   ),
@@ -418,19 +435,19 @@ const record: Case[] = [
   {
     name: 'record-sha256',
     about: 'the record has another digest',
-    faults: { record: set('sha256', '0'.repeat(64)) },
+    faults: { record: withKey('sha256', '0'.repeat(64)) },
     stage: 'record',
   },
   {
     name: 'record-size',
     about: 'the record has another size',
-    faults: { record: set('size', 199) },
+    faults: { record: withKey('size', 199) },
     stage: 'record',
   },
   {
     name: 'record-count',
     about: 'the record has another number of volumes',
-    faults: { record: set('chunk_count', 2) },
+    faults: { record: withKey('chunk_count', 2) },
     stage: 'record',
   },
 ];

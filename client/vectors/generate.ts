@@ -18,7 +18,7 @@ import {
   toBase64Url,
 } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
-import { type Base, buildFile, reproducible } from './builder.ts';
+import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip } from './file-cases.ts';
 import type { FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 
@@ -40,9 +40,10 @@ function baseOf(length: number, more: Partial<Base> = {}): Base {
   return { username, password, ring, master, plain: bytesOf(length), volumeSize: 64, metadata, ...more };
 }
 
-async function good(name: string, about: string, base: Base): Promise<FileVector> {
-  const file = await buildFile(engine, base);
-  return { name, about, ...file, expect: { name: base.metadata.name, plain: toBase64Url(base.plain) } };
+async function good(name: string, about: string, base: Base, faults?: Faults): Promise<FileVector> {
+  const { metadata, plain } = base;
+  const file = await buildFile(engine, base, faults);
+  return { name, about, ...file, expect: { metadata, plain: toBase64Url(plain) } };
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -59,9 +60,21 @@ files.push(
     ...baseOf(10),
     metadata: { name: 'd', size: 10, sha256: sha256(bytesOf(10)) },
   }),
-  await good('good-unknown-metadata', 'a key that this version does not know', {
+  await good('good-all-metadata', 'every field that the metadata may have', {
     ...baseOf(10),
-    metadata: { name: 'd', size: 10, later: true } as Base['metadata'],
+    metadata: {
+      name: 'd',
+      size: 10,
+      mtime: -1,
+      type: 'text/plain',
+      sha256: sha256(bytesOf(10)),
+      added: 1_767_225_600_001,
+      mode: 0o640,
+      source: '/home/ewa/d',
+    },
+  }),
+  await good('good-unknown-metadata', 'a key that this version does not know', named('d'), {
+    metadata: withKey('later', true),
   }),
 );
 const salt = engine.random(16);
@@ -121,7 +134,7 @@ files.push({
   about: 'read from another account: the ring names its own salt, so file and password are enough',
   ...one,
   username: 'wektor2',
-  expect: { name: 'raport.txt', plain: toBase64Url(bytesOf(150)) },
+  expect: { metadata: baseOf(150).metadata, plain: toBase64Url(bytesOf(150)) },
 });
 const stranger = await makeRing(engine, engine.random(32), await accountSalt(engine, username));
 files.push({

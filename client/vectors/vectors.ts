@@ -5,6 +5,7 @@ import {
   fromBase64Url,
   Keyring,
   layoutOf,
+  type Metadata,
   openDirName,
   openFileName,
   SzafaError,
@@ -14,7 +15,7 @@ import {
 import { openFile } from '../src/remote-file.ts';
 
 /** What opening must come to: the plaintext, or the class of the error and the stage at which it showed. */
-export type Expected = { name: string; plain: string } | { stage: string; code: string };
+export type Expected = { metadata: Metadata; plain: string } | { stage: string; code: string };
 
 export interface FileVector {
   name: string;
@@ -105,7 +106,7 @@ export async function runFile(engine: Engine, vector: FileVector): Promise<Expec
     for await (const part of remote.stream()) parts.push(part);
     const plain = new Uint8Array(await new Blob(parts).arrayBuffer());
     return {
-      name: remote.metadata.name,
+      metadata: remote.metadata,
       plain: plain.toBase64({ alphabet: 'base64url', omitPadding: true }),
     };
   } catch (error) {

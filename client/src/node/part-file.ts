@@ -1,8 +1,9 @@
-import { closeSync, constants, openSync, write, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { SzafaError } from '../errors.ts';
 
 const writeAsync = promisify(write);
-const { O_RDWR, O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 /** Not on every system. */
 const O_DIRECT: number | undefined = constants.O_DIRECT;
 const O_DSYNC: number | undefined = constants.O_DSYNC;
@@ -27,8 +28,7 @@ export class PartFile {
   constructor(path: string, size: number) {
     this.#path = path;
     this.syncs = O_DSYNC !== undefined && size > 0 && size <= MOST_AT_ONCE;
-    // In a folder that others share, a link must not lead the plaintext elsewhere.
-    this.fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (this.syncs ? O_DSYNC! : 0));
+    this.fd = openOwn(path, this.syncs ? O_DSYNC! : 0);
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
@@ -44,7 +44,7 @@ export class PartFile {
 
   /** False where the filesystem takes it only the usual way. */
   async #writePast(bytes: Uint8Array, position: number): Promise<boolean> {
-    if (this.#direct === undefined) this.#direct = openDirect(this.#path);
+    if (this.#direct === undefined) this.#direct = openDirect(this.#path, this.fd);
     if (this.#direct === null) return false;
     try {
       await writeAll(this.#direct, bytes, position);
@@ -62,10 +62,32 @@ function mayGoPast({ buffer, byteOffset, length }: Uint8Array, position: number)
   return onPage && position % PAGE === 0 && length >= LEAST_DIRECT;
 }
 
-function openDirect(path: string): number | null {
+/**
+ * A new file, or the one that an earlier download of ours left. In a folder that others share, the plaintext must
+ * neither be led elsewhere by a link nor go into a file that somebody else made and can read.
+ */
+function openOwn(path: string, flags: number): number {
+  try {
+    return openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | flags);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const fd = openSync(path, O_RDWR | O_NOFOLLOW | flags);
+  const stats = fstatSync(fd);
+  if (stats.isFile() && stats.nlink === 1 && stats.uid === (process.geteuid?.() ?? stats.uid)) return fd;
+  closeSync(fd);
+  throw new SzafaError('not-own', `${path} is in the way, and was not made by you`);
+}
+
+/** The same file once more; null where the filesystem has no such way, or the path leads to another one by now. */
+function openDirect(path: string, own: number): number | null {
   if (O_DIRECT === undefined) return null;
   try {
-    return openSync(path, O_WRONLY | O_NOFOLLOW | O_DIRECT);
+    const fd = openSync(path, O_WRONLY | O_NOFOLLOW | O_DIRECT);
+    const [a, b] = [fstatSync(fd), fstatSync(own)];
+    if (a.ino === b.ino && a.dev === b.dev) return fd;
+    closeSync(fd);
+    return null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
     return null;

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
+import { lockFaults } from './lock.ts';
 
 const bin = (name: string) => `node_modules/.bin/${name}`;
 
@@ -35,7 +36,7 @@ function importFaults(): string[] {
   return faults;
 }
 
-const faults = importFaults();
+const faults = [...importFaults(), ...lockFaults(readFileSync('package-lock.json', 'utf8'))];
 for (const fault of faults) console.error(fault);
 const results = [
   spawnSync(bin('biome'), ['check', '--error-on-warnings', '.'], { stdio: 'inherit' }),

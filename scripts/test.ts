@@ -1,14 +1,16 @@
 /**
- * All tests: the checks, then the test files, a few processes at a time; those of the interface on each of the four pairs
- * of stores. `npm test -- TEXT…` runs the files whose paths contain one of the texts.
+ * `npm test`: the checks, then all that protects a change, a few processes at a time; the tests of the interface on
+ * SQLite and a folder, and on PostgreSQL and S3. `npm run test:long` (`--long`): the two mixed pairs, and the files of
+ * minutes. `npm test -- TEXT…` runs the files whose paths contain one of the texts, and nothing else; `--pairs` runs them
+ * on all four pairs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Pair, Pairs } from '../tests/engines/pairs.ts';
+import { LONG, ON_ALL_PAIRS, testFiles } from './suite.mjs';
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
@@ -18,8 +20,6 @@ const ORDER = [
   /^tests\/blackbox\//,
   /^tests\/(faults|engines)\//,
 ];
-const PATTERNS = ['{protocol,server,client,cli,bench}/test/**/*.test.ts', 'tests/**/*.test.ts'];
-const ON_ALL_PAIRS = /^tests\/blackbox\//;
 /** Files that share a service, and a browser, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 1],
@@ -131,22 +131,52 @@ async function runAll(all: Job[]): Promise<string[]> {
   return failed;
 }
 
-const texts = process.argv.slice(2);
-const files = globSync(PATTERNS).filter(
-  (file) => texts.length === 0 || texts.some((text) => file.includes(text)),
-);
-const needsPairs = files.some((file) => ON_ALL_PAIRS.test(file));
-const [checks, pairs] = await Promise.all([
-  run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }),
+interface Plan {
+  checks: boolean;
+  files: string[];
+  /** The pairs beside the default one, of those that there are. */
+  pairs: (all: Pair[]) => Pair[];
+  needsPairs: boolean;
+}
+
+function plan(args: string[]): Plan {
+  const texts = args.filter((arg) => !arg.startsWith('--'));
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const files = testFiles(root, texts);
+  const onPairs = files.some((file) => ON_ALL_PAIRS.test(file));
+  if (texts.length > 0) {
+    const wanted = args.includes('--pairs');
+    return {
+      checks: false,
+      files,
+      pairs: (all) => [DEFAULT_PAIR, ...(wanted ? all : [])],
+      needsPairs: wanted && onPairs,
+    };
+  }
+  if (args.includes('--long')) {
+    const long = files.filter((file) => LONG.test(file) || ON_ALL_PAIRS.test(file));
+    return { checks: false, files: long, pairs: ([, ...mixed]) => mixed, needsPairs: true };
+  }
+  return {
+    checks: true,
+    files: files.filter((file) => !LONG.test(file)),
+    pairs: ([shared]) => [DEFAULT_PAIR, shared!],
+    needsPairs: true,
+  };
+}
+
+const { checks, files, pairs: choose, needsPairs } = plan(process.argv.slice(2));
+const [checked, engines] = await Promise.all([
+  checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,
   needsPairs ? Pairs.start() : undefined,
 ]);
 try {
-  process.stdout.write(checks.output);
-  const failed = checks.passed
-    ? await runAll(jobs(files, [DEFAULT_PAIR, ...(pairs?.list ?? [])]))
-    : ['checks'];
+  process.stdout.write(checked?.output ?? '');
+  const failed =
+    checked?.passed === false ? ['checks'] : await runAll(jobs(files, choose(engines?.list ?? [])));
   for (const name of failed) console.error(`✖ ${name}`);
+  if (files.length === 0) console.error('no test file has that in its path');
   process.exitCode = failed.length === 0 && files.length > 0 && !stop.signal.aborted ? 0 : 1;
 } finally {
-  await pairs?.stop();
+  await engines?.stop();
 }

@@ -8,6 +8,7 @@ import { newToken } from './domain/ids.ts';
 import { Sweeper } from './domain/sweeper.ts';
 import { StoreUnavailable } from './errors.ts';
 import { recoverConnections } from './handover.ts';
+import { missingPage } from './http/page.ts';
 import type { Log } from './log.ts';
 import { Gatherer } from './metrics/gathering.ts';
 import { poolSamples, storeSamples } from './metrics/node.ts';
@@ -69,6 +70,8 @@ export async function runPrimary(config: Config): Promise<void> {
   log.info(`szafa listens on ${url}`);
   log.info(`data folder: ${config.dataFolder}`);
   log.info(`system token: ${tokenPlace}`);
+  const withoutPage = missingPage();
+  if (withoutPage !== undefined) log.warn(withoutPage);
 
   const sweeping = sweepUntil(stop.signal, sweeper, right, { ...services, swept });
   if (!stop.signal.aborted) await once(stop.signal, 'abort');

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface Injection {
-  /** System calls, comma-separated. */
+  /** System calls by their names on x64, comma-separated; elsewhere what is called instead of them. */
   calls: string;
   /** As strace has it: `error=EIO`, `signal=KILL`, with `:when=N` counted for each thread. */
   fault: string;
@@ -11,6 +11,19 @@ export interface Injection {
   /** Only calls on this file. */
   path?: string;
 }
+
+/** arm64 has only the newer of these; `?` makes strace pass over a name that the machine does not know. */
+const SAME_CALL: Record<string, string> = {
+  rename: '?rename,?renameat,?renameat2',
+  mkdir: '?mkdir,?mkdirat',
+  open: '?open,?openat',
+};
+
+const onThisMachine = (calls: string) =>
+  calls
+    .split(',')
+    .map((call) => SAME_CALL[call] ?? call)
+    .join(',');
 
 /** Holds processes under strace, which makes their system calls fail as told, until it is released. */
 export class Tracer {
@@ -43,7 +56,8 @@ async function attachOne(
   // A test run that is killed must not leave a traced process behind.
   const args = ['--pdeathsig', 'KILL', 'strace', '-o', '/dev/null', ...(mainThread ? [] : ['-f'])];
   if (path !== undefined) args.push('-P', path);
-  args.push('-e', `trace=${calls}`, '-e', `inject=${calls}:${fault}`, '-p', String(pid));
+  const names = onThisMachine(calls);
+  args.push('-e', `trace=${names}`, '-e', `inject=${names}:${fault}`, '-p', String(pid));
   const strace = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   await new Promise<void>((resolve, reject) => {

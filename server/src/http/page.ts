@@ -1,6 +1,6 @@
 /** Serves the web app as its build left it: a handful of files, read once and kept in memory. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -54,15 +54,8 @@ interface PageFile {
   bodies: Map<string, Buffer>;
 }
 
-/** Empty where the page was not built: the service works without it. */
 function readFiles(folder: string): PageFile[] {
-  let names: string[];
-  try {
-    names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const present = new Set(names);
   return names
     .filter((name) => TYPES[extname(name)] !== undefined)
@@ -99,7 +92,22 @@ function send(file: PageFile, request: FastifyRequest, reply: FastifyReply): Fas
   return reply.send(file.bodies.get(coding));
 }
 
+/** Why there is no page, and what to do; undefined where there is one. */
+export function missingPage(folder = BUILT): string | undefined {
+  if (existsSync(join(folder, 'index.html'))) return undefined;
+  const fault = join(folder, '.fault');
+  const reason = existsSync(fault) ? `its build failed: ${readFileSync(fault, 'utf8')}` : 'it was not built';
+  return `there is no web app here, only the API: ${reason}. "npm start" builds it anew`;
+}
+
 export function addPage(app: FastifyInstance, folder = BUILT): void {
+  const missing = missingPage(folder);
+  if (missing !== undefined) {
+    app.get('/', { schema: { hide: true } }, async (_, reply) =>
+      reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(`szafa: ${missing}\n`),
+    );
+    return;
+  }
   for (const file of readFiles(folder)) {
     app.route({
       method: ['GET', 'HEAD'],

@@ -1,0 +1,60 @@
+// Which test files there are, and what each of them needs. Plain JavaScript for any Node from 20 on: what is missing
+// is installed before the pinned Node runs.
+import { readdirSync } from 'node:fs';
+import { join, sep } from 'node:path';
+
+const FOLDERS = ['protocol/test', 'server/test', 'client/test', 'cli/test', 'bench/test', 'tests'];
+
+const CEPH = ['ceph-mon', 'ceph-osd', 'radosgw'];
+const MOUNTS = ['strace', 'e2fsprogs'];
+
+/**
+ * Debian packages, and whether the built page is opened, by the paths of the files; all lines that fit count.
+ * @type {{ files: RegExp, packages?: string[], page?: boolean }[]}
+ */
+const NEEDS = [
+  { files: /^server\/test\/pull\//, packages: ['aria2'] },
+  { files: /^server\/test\/.*s3.*\.test/, packages: CEPH },
+  { files: /^tests\/(blackbox|cross|faults|engines|nodes|attacks)\//, packages: ['aria2'] },
+  { files: /^tests\/(faults|attacks)\//, packages: MOUNTS },
+  { files: /^tests\/(engines|nodes)\//, packages: CEPH },
+  { files: /^tests\/faults\/memory/, packages: CEPH },
+  { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },
+  { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
+];
+
+/** The interface is tested on every pair of stores, each of which is a run of its own. */
+export const ON_ALL_PAIRS = /^tests\/blackbox\//;
+/** Packages for the pairs beside SQLite and a folder. */
+export const PAIR_PACKAGES = CEPH;
+
+/** Minutes of kills and soaks: `npm run test:long` only. */
+export const LONG = /\.long\.test\.ts$/;
+
+/**
+ * Paths from the root, with `/`; only those that contain one of the texts, if there are any.
+ * @param {string} root
+ * @param {string[]} texts
+ * @returns {string[]}
+ */
+export function testFiles(root, texts) {
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => `${folder}/${name.replaceAll(sep, '/')}`)
+      .filter((file) => file.endsWith('.test.ts')),
+  )
+    .filter((file) => texts.length === 0 || texts.some((text) => file.includes(text)))
+    .sort();
+}
+
+/**
+ * @param {string[]} files
+ * @returns {{ packages: string[], page: boolean }}
+ */
+export function needsOf(files) {
+  const needed = NEEDS.filter((need) => files.some((file) => need.files.test(file)));
+  return {
+    packages: [...new Set(needed.flatMap(({ packages }) => packages ?? []))],
+    page: needed.some(({ page }) => page),
+  };
+}

@@ -2,7 +2,17 @@ import cluster from 'node:cluster';
 import { enableCompileCache } from 'node:module';
 import { UsageError } from './admin/report.ts';
 import { ConfigError, readConfig } from './config.ts';
-import { StoreUnavailable } from './errors.ts';
+import { isOsError, StoreUnavailable } from './errors.ts';
+
+/** What a person can mend is told in a line; the rest needs its stack. */
+function told(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) {
+    const { cause } = error;
+    return `szafa: ${error.message}${cause instanceof Error ? ` (${cause.message})` : ''}`;
+  }
+  const plain = error instanceof ConfigError || error instanceof UsageError || isOsError(error);
+  return plain ? `szafa: ${error.message}` : error;
+}
 
 try {
   const [, , command, ...args] = process.argv;
@@ -15,10 +25,7 @@ try {
   if (cluster.isPrimary) await (await import('./primary.ts')).runPrimary(config);
   else await (await import('./worker.ts')).runWorker(config);
 } catch (error) {
-  // What a person can mend is told in a line; the rest needs its stack.
-  const plain =
-    error instanceof ConfigError || error instanceof StoreUnavailable || error instanceof UsageError;
-  const told = plain ? `szafa: ${error.message}` : error;
-  console.error(told);
-  process.exit(error instanceof UsageError ? 2 : 1);
+  console.error(told(error));
+  // 1 is left to commands that ran and found problems.
+  process.exit(2);
 }

@@ -15,7 +15,7 @@ import { Metadata } from './metadata/metadata.ts';
 import type { PostgresStore } from './metadata/postgres.ts';
 import { migrate } from './metadata/schema.ts';
 import type { Lock, SqlStore } from './metadata/sql.ts';
-import { SqliteStore } from './metadata/sqlite.ts';
+import { BUSY, SqliteStore } from './metadata/sqlite.ts';
 import { Metrics } from './metrics/registry.ts';
 import { S3Client, S3Error } from './s3/client.ts';
 import { FolderStore } from './volumes/folder.ts';
@@ -31,16 +31,21 @@ export const places = {
 /** Whether other nodes may work on the same stores at the same time. */
 export const isShared = (config: Config) => config.database !== undefined && config.s3 !== undefined;
 
-export async function openDatabase(config: Config): Promise<SqlStore> {
-  return config.database === undefined
-    ? new SqliteStore(places.database(config))
-    : openPostgres(config.database);
+/** `unlimited`: for work that takes as long as it takes, as migrations and administrative commands. */
+export async function openDatabase(config: Config, options?: { unlimited: boolean }): Promise<SqlStore> {
+  if (config.database !== undefined) return openPostgres(config.database, options);
+  const place = places.database(config);
+  try {
+    return new SqliteStore(place);
+  } catch (cause) {
+    throw new ConfigError(`SZ_DATA: ${place} cannot be opened: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /** Its driver is loaded only where it is used: a start is felt by whoever waits for it. */
-async function openPostgres(url: string): Promise<PostgresStore> {
+async function openPostgres(url: string, options?: { unlimited: boolean }): Promise<PostgresStore> {
   const { PostgresStore } = await import('./metadata/postgres.ts');
-  return new PostgresStore(url);
+  return new PostgresStore(url, options);
 }
 
 export function openVolumes(config: Config, processName: string): VolumeStore {
@@ -66,7 +71,7 @@ export async function openServices(config: Config, processName: string): Promise
 
 /** What must be there before any process opens the stores; and whether they can be used at all. */
 export async function prepareStores(config: Config): Promise<void> {
-  const database = await openDatabase(config);
+  const database = await openDatabase(config, { unlimited: true });
   try {
     await database.prepare?.();
     await migrate(database);
@@ -80,11 +85,18 @@ export async function prepareStores(config: Config): Promise<void> {
 
 /** Two services on one folder would undo each other's recovery. The lock goes with the process, however it ends. */
 export function lockDataFolder(config: Config): () => void {
-  const lock = new DatabaseSync(places.lock(config), { timeout: 0 });
+  const place = places.lock(config);
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(place, { timeout: 0 });
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (cause) {
-    throw new ConfigError(`SZ_DATA: ${config.dataFolder} is in use by another szafa`, { cause });
+    const { errcode, message } = cause as Error & { errcode?: number };
+    const why =
+      errcode === BUSY
+        ? `${config.dataFolder} is in use by another szafa`
+        : `${place} cannot be used: ${message}`;
+    throw new ConfigError(`SZ_DATA: ${why}`, { cause });
   }
   return () => lock.close();
 }
@@ -98,14 +110,20 @@ export async function discardUnfinished(config: Config, processName?: string): P
 async function checkBucket({ location, credentials }: NonNullable<Config['s3']>): Promise<void> {
   const client = new S3Client(location, credentials, { totalMs: 1_000 });
   try {
-    await new S3Store(client).ping();
-  } catch (cause) {
-    if (cause instanceof S3Error) {
-      throw new ConfigError(`SZ_VOLUMES: the store answers ${cause.status} ${cause.code}`, { cause });
-    }
+    await requireVolumes(new S3Store(client));
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
   } finally {
     client.close();
   }
+}
+
+/** Whether the store answers, and lets us in. */
+export async function requireVolumes(volumes: VolumeStore): Promise<void> {
+  await volumes.ping().catch((error: unknown) => {
+    if (!(error instanceof S3Error)) throw error;
+    throw new ConfigError(`SZ_VOLUMES: the store answers ${error.status} ${error.code}`, { cause: error });
+  });
 }
 
 /**

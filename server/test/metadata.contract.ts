@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
+import { ConfigError } from '../src/config.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
-import { migrate } from '../src/metadata/schema.ts';
+import { migrate, requireVersion } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
 import { addUsage } from '../src/metadata/usage.ts';
 import { filesContract } from './metadata.files.ts';
 import { begin, type Database, DIGEST, filed, fresh, NOW } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
+import { plansContract } from './metadata.plans.ts';
 import { transfersContract } from './metadata.transfers.ts';
 
 /** Two stores on one database, as two processes have them; a third one to look with. */
@@ -43,6 +45,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     transfersContract(stores);
     filesContract(stores);
     usageModel(stores);
+    plansContract(stores);
 
     test('answers a ping', () => stores.one.ping());
   });
@@ -63,8 +66,16 @@ function schemaContract(database: () => Database): void {
       'SELECT version FROM schema_version',
     );
     await sql.execute('UPDATE schema_version SET version = ?', version + 1);
-    await assert.rejects(migrate(sql), /version .* upgrade/);
+    for (const refuses of [migrate, requireVersion]) {
+      await assert.rejects(
+        refuses(sql),
+        (error) => error instanceof ConfigError && /newer/.test(error.message),
+      );
+    }
+    await sql.execute('UPDATE schema_version SET version = ?', version - 1);
+    await assert.rejects(requireVersion(sql), ConfigError);
     await sql.execute('UPDATE schema_version SET version = ?', version);
+    await requireVersion(sql);
     await sql.close();
   });
 }

@@ -66,8 +66,10 @@ test('metrics count over all workers: requests, bytes, rejected volumes, transfe
   for (const reason of ['digest', 'size', 'number']) {
     assert.equal(grown(after, `szafa_volumes_rejected_total{reason="${reason}"}`), 1, reason);
   }
-  assert.equal(grown(after, 'szafa_transfers{state="done"}'), 1);
   assert.equal(grown(after, 'szafa_transfers{state="uploading"}'), 1);
+  for (const store of ['database', 'volumes']) {
+    assert.equal(after.get(`szafa_store_errors_total{store="${store}"}`), 0, 'there before the first error');
+  }
   assert.ok(after.get('szafa_process_resident_bytes')! > 10_000_000);
   assert.ok(Math.abs(after.get('szafa_sweep_success_timestamp_seconds')! - Date.now() / 1000) < 60);
 });

@@ -216,7 +216,7 @@ describe('settings', { concurrency: 3 }, () => {
     test(`${name}=${value} is refused at the start, by name`, async () => {
       const service = new Service({ env: { [name]: value } });
       try {
-        assert.notEqual(await service.startAndFail(), 0);
+        assert.equal(await service.startAndFail(), 2);
         assert.match(service.log, new RegExp(`${name}\\b`));
         assert.ok(!service.log.includes('listens on'), service.log);
       } finally {

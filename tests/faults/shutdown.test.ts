@@ -103,7 +103,7 @@ test('a second service on the same data folder is refused with a line that says 
     }
   }
   const second = new Second();
-  assert.equal(await second.startAndFail(), 1);
+  assert.equal(await second.startAndFail(), 2);
   const lines = second.log.trim().split('\n');
   assert.equal(lines.length, 1, second.log);
   assert.match(lines[0]!, /SZ_DATA.*in use by another szafa/);

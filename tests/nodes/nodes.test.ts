@@ -287,7 +287,7 @@ test('no node starts on a database that may forget what it has acknowledged', as
   for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
     const reset = await set(setting, 'off');
     const node = new Service({ env: cluster.environment });
-    assert.equal(await node.startAndFail(), 1, node.log);
+    assert.equal(await node.startAndFail(), 2, node.log);
     assert.match(node.log, new RegExp(`^szafa: SZ_DATABASE: ${setting} is off there`, 'm'));
     await node.discard();
     await reset();

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { VolumeRejected } from '../errors.ts';
 import { readAnswer, S3Client } from '../s3/client.ts';
 import { sha256Hex } from '../s3/signer.ts';
-import { newProcessName, openVolumes } from '../stores.ts';
+import { newProcessName, openVolumes, requireVolumes } from '../stores.ts';
 import { StreamBody } from '../volumes/body.ts';
 import { FolderStore } from '../volumes/folder.ts';
 import type { VolumeStore } from '../volumes/store.ts';
@@ -21,6 +21,8 @@ const BYTES = 3 * 1024 * 1024;
 export async function checkStore(config: Config, report: Report): Promise<void> {
   if (!config.s3) await FolderStore.prepare(config.dataFolder);
   const store = openVolumes(config, newProcessName());
+  // One that cannot be reached has broken no promise.
+  await requireVolumes(store);
   const checks = storeChecks(store);
   const client = config.s3 && new S3Client(config.s3.location, config.s3.credentials);
   if (client) checks.push(...s3Checks(client));

@@ -42,7 +42,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
     if (options.repair) await pair.volumes.remove(id);
     report.problem('groups without a record', { group: id }, options.repair);
   }
-  for (const owner of await wrongUsage(pair.sql)) {
+  for await (const owner of wrongUsage(pair.sql)) {
     if (options.repair) await mendUsage(pair.sql, owner);
     report.problem('accounts with wrong sums', { owner }, options.repair);
   }

@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts';
 import { checkStore } from './check-store.ts';
 import { fsck } from './fsck.ts';
 import { migrateStores } from './migrate.ts';
-import { configOf, openAlone, openPair } from './pair.ts';
+import { configOf, openAlone, openPair, requireDatabase } from './pair.ts';
 import { Report, UsageError } from './report.ts';
 import { rescue } from './rescue.ts';
 
@@ -23,7 +23,8 @@ const USAGE = `usage: szafa-server [command] [options]
 
   --json         results and progress as JSON lines
 Stores come from the same settings as the service's (SZ_DATA, SZ_DATABASE, SZ_VOLUMES), but for migrate.
-The exit code is 0 when all is well, 1 when there are problems, 2 when the command cannot be run.`;
+The exit code is 0 when all is well, 1 when problems were found, 2 when it could not be run: wrong usage or
+settings, a store that does not answer, a database of another version. The service itself ends with 2 for these, too.`;
 
 const options = {
   json: { type: 'boolean', default: false },
@@ -66,9 +67,12 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       break;
     }
     case 'migrate': {
-      const from = await openAlone(configOf(required(values.from, '--from'), env));
+      const [source, target] = [required(values.from, '--from'), required(values.to, '--to')];
+      const config = configOf(source, env);
+      requireDatabase(config);
+      const from = await openAlone(config);
       try {
-        const to = await openAlone(configOf(required(values.to, '--to'), env), from);
+        const to = await openAlone(configOf(target, env), from);
         await migrateStores(from, to, report).finally(() => to.close());
       } finally {
         await from.close();

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, ConfigError, readConfig } from '../config.ts';
 import { Metadata } from '../metadata/metadata.ts';
+import { requireVersion } from '../metadata/schema.ts';
 import type { SqlStore } from '../metadata/sql.ts';
 import {
   isShared,
@@ -9,7 +11,9 @@ import {
   newProcessName,
   openDatabase,
   openVolumes,
+  places,
   prepareStores,
+  requireVolumes,
   SweepRight,
 } from '../stores.ts';
 import type { VolumeStore } from '../volumes/store.ts';
@@ -43,15 +47,26 @@ export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
   return readConfig(chosen);
 }
 
+/** Stores as they are, beside a service that may run: nothing is made or upgraded. */
 export async function openPair(config: Config): Promise<Pair> {
-  const sql = await openDatabase(config);
-  return {
-    config,
-    sql,
-    metadata: new Metadata(sql),
-    volumes: openVolumes(config, newProcessName()),
-    close: () => sql.close(),
-  };
+  requireDatabase(config);
+  const sql = await openDatabase(config, { unlimited: true });
+  const volumes = openVolumes(config, newProcessName());
+  try {
+    await requireVersion(sql);
+    await requireVolumes(volumes);
+  } catch (error) {
+    await sql.close();
+    throw error;
+  }
+  return { config, sql, metadata: new Metadata(sql), volumes, close: () => sql.close() };
+}
+
+/** SQLite would make a database where there is none, and an empty one is nobody's wish here. */
+export function requireDatabase(config: Config): void {
+  if (config.database === undefined && !existsSync(places.database(config))) {
+    throw new ConfigError(`there is no database ${places.database(config)}; is it the right folder?`);
+  }
 }
 
 /** Stores that no service uses meanwhile, made where they are missing. A folder may be part of both pairs. */

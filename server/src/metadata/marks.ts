@@ -1,4 +1,5 @@
 import type { Sql } from './sql.ts';
+import { NOT_DONE } from './transfers.ts';
 
 /** When something last happened, and how many there are of what: facts for whoever watches the service. */
 export class Marks {
@@ -22,9 +23,10 @@ export class Marks {
     return row?.at ?? 0;
   }
 
-  async transfersByState(): Promise<Record<string, number>> {
+  /** Those that are not done: a done one is known for as long as its file, and to count them would take ever longer. */
+  async openTransfers(): Promise<Record<string, number>> {
     const rows = await this.#sql.query<{ status: string; count: number }>(
-      'SELECT status, COUNT(*) AS count FROM transfers GROUP BY status',
+      `SELECT status, COUNT(*) AS count FROM transfers WHERE ${NOT_DONE} GROUP BY status`,
     );
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }

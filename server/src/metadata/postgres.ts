@@ -12,6 +12,7 @@ const dialect: Dialect = {
   forUpdate: 'FOR UPDATE',
   // Nodes that start at once wait for each other here; the number is any that nobody else uses.
   alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
+  tables: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
 };
 
 const POOL_CONNECTIONS = 7;
@@ -21,6 +22,9 @@ const STATEMENT_MS = 20_000;
 /** The server's own limit does not help when the server is out of reach. */
 const SILENCE_MS = STATEMENT_MS + 5_000;
 const LOCK_MS = 10_000;
+/** The most that a timer takes. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+const KEEP_ALIVE_MS = 10_000;
 const TRIES = 6;
 /** After this time nothing is tried again: whoever waits is better served by a 503. */
 const PATIENCE_MS = 10_000;
@@ -40,20 +44,39 @@ const GIVEN_UP = [
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03']);
 /** The server ends, starts, or has no connection left. */
 const NOT_SERVING = /^(57P0[1-3]|53300|08...)$/;
+/** It does not let us in: wrong password, no such database or schema, no right to a table. */
+const REFUSED = /^(28...|3D000|3F000|42501)$/;
+
+/** What an administrator started takes as long as it takes, whatever the role's own limits are. */
+const UNLIMITED = ['statement_timeout=0', 'lock_timeout=0', 'idle_in_transaction_session_timeout=0'];
 
 export interface PostgresAddress {
   config: ClientConfig;
   schema: string | undefined;
 }
 
-/** `postgres://user:password@host/database?schema=name`; the schema lets several services share a database. */
-export function parsePostgresUrl(text: string): PostgresAddress {
+/**
+ * `postgres://user:password@host/database?schema=name`; the schema lets several services share a database. `unlimited`: no
+ * statement is ended for the time it takes or waits; a server that is out of reach is noticed by the connection alone.
+ */
+export function parsePostgresUrl(text: string, unlimited = false): PostgresAddress {
   const url = new URL(text);
   const schema = url.searchParams.get('schema') ?? undefined;
   if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new ConfigError('names a schema that is not of lower-case letters, digits and underscores');
   }
   url.searchParams.delete('schema');
+  const limits = {
+    statement_timeout: STATEMENT_MS,
+    query_timeout: SILENCE_MS,
+    lock_timeout: LOCK_MS,
+    idle_in_transaction_session_timeout: STATEMENT_MS,
+  };
+  const own = [
+    ...GIVEN_UP,
+    ...(unlimited ? UNLIMITED : []),
+    ...(schema === undefined ? [] : [`search_path=${schema}`]),
+  ];
   return {
     schema,
     config: {
@@ -62,13 +85,8 @@ export function parsePostgresUrl(text: string): PostgresAddress {
       types,
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
-      statement_timeout: STATEMENT_MS,
-      query_timeout: SILENCE_MS,
-      lock_timeout: LOCK_MS,
-      idle_in_transaction_session_timeout: STATEMENT_MS,
-      options: [...GIVEN_UP, ...(schema === undefined ? [] : [`search_path=${schema}`])]
-        .map((setting) => `-c ${setting}`)
-        .join(' '),
+      ...(unlimited ? { keepAliveInitialDelayMillis: KEEP_ALIVE_MS } : limits),
+      options: own.map((setting) => `-c ${setting}`).join(' '),
     },
   };
 }
@@ -80,10 +98,12 @@ export class PostgresStore implements SqlStore {
   readonly #pool: Pool;
   readonly #reads: ReadLines;
 
-  constructor(url: string) {
-    this.#address = parsePostgresUrl(url);
+  /** `unlimited` as in `parsePostgresUrl`. */
+  constructor(url: string, { unlimited = false } = {}) {
+    this.#address = parsePostgresUrl(url, unlimited);
     this.#pool = new Pool({ ...this.#address.config, max: POOL_CONNECTIONS });
-    this.#reads = new ReadLines(this.#address.config, READ_CONNECTIONS, SILENCE_MS);
+    const silenceMs = unlimited ? NO_LIMIT_MS : SILENCE_MS;
+    this.#reads = new ReadLines(this.#address.config, READ_CONNECTIONS, silenceMs);
     // A connection that was given up may still be told why; nobody else listens to it any more.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
     this.#pool.on('error', () => {
@@ -256,6 +276,9 @@ function didNothing(error: unknown): boolean {
 
 function unavailable(error: unknown): unknown {
   const cause = error instanceof Undone ? error.cause : error;
+  if (cause instanceof DatabaseError && REFUSED.test(cause.code!)) {
+    return new ConfigError(`SZ_DATABASE: ${cause.message}`, { cause });
+  }
   return isTransient(cause) ? new StoreUnavailable('database', cause) : cause;
 }
 

@@ -1,3 +1,4 @@
+import { ConfigError } from '../config.ts';
 import type { Dialect, Sql } from './sql.ts';
 
 /**
@@ -11,9 +12,11 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE sessions (
       token_hash TEXT PRIMARY KEY, username TEXT NOT NULL, used_at BIGINT NOT NULL) ${clustered}`,
     'CREATE INDEX sessions_used ON sessions (used_at)',
+    'CREATE INDEX sessions_user ON sessions (username)',
     `CREATE TABLE login_failures (
       username TEXT NOT NULL, address TEXT NOT NULL, failures INTEGER NOT NULL, failed_at BIGINT NOT NULL,
       PRIMARY KEY (username, address))`,
+    'CREATE INDEX login_failures_failed ON login_failures (failed_at)',
     `CREATE TABLE dirs (
       dir_id ${serial}, owner TEXT NOT NULL, name TEXT NOT NULL, created_at BIGINT NOT NULL,
       UNIQUE (owner, name))`,
@@ -35,6 +38,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes_high BIGINT NOT NULL,
       bytes_low BIGINT NOT NULL, counted_high BIGINT NOT NULL, counted_low BIGINT NOT NULL,
       PRIMARY KEY (owner, dir_id))`,
+    'CREATE INDEX usage_dir ON usage (dir_id)',
     `CREATE TABLE transfers (
       transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
@@ -43,10 +47,12 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     'CREATE INDEX transfers_touched ON transfers (touched_at)',
     'CREATE INDEX transfers_creator ON transfers (creator, status)',
     'CREATE INDEX transfers_dir ON transfers (dir_id)',
-    "CREATE INDEX transfers_storing ON transfers (status) WHERE status = 'storing'",
+    // Those that are done live as long as their files: whoever looks for the others must not pass them all.
+    "CREATE INDEX transfers_open ON transfers (status) WHERE status <> 'done'",
     // Volume groups whose bytes must go once not_before has passed; a clone stands here until it is filed.
     `CREATE TABLE garbage (
       file_id TEXT PRIMARY KEY, not_before BIGINT NOT NULL, claim TEXT UNIQUE)`,
+    'CREATE INDEX garbage_due ON garbage (not_before)',
     `CREATE TABLE pulls (
       transfer_id TEXT PRIMARY KEY, runner TEXT NOT NULL, lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
     // When something last happened that is watched from outside.
@@ -54,23 +60,43 @@ const migrations: ((dialect: Dialect) => string[])[] = [
   ],
 ];
 
+const CURRENT = migrations.length;
+
 export async function migrate(sql: Sql): Promise<void> {
   await sql.transaction(async (tx) => {
     await tx.execute(tx.dialect.alone);
     await tx.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
-    const [row] = await tx.query<{ version: number }>('SELECT version FROM schema_version');
-    const version = row?.version ?? 0;
-    if (version > migrations.length) {
-      throw new Error(
-        `the database has version ${version}, this service knows ${migrations.length}: upgrade it`,
-      );
-    }
+    const version = await storedVersion(tx);
+    if (version > CURRENT) throw isNewer(version);
     // Nothing is written where nothing is to do: a service must start on a full disk too.
-    if (version === migrations.length) return;
+    if (version === CURRENT) return;
     for (const migration of migrations.slice(version)) {
       for (const statement of migration(tx.dialect)) await tx.execute(statement);
     }
     await tx.execute('DELETE FROM schema_version');
-    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', migrations.length);
+    await tx.execute('INSERT INTO schema_version (version) VALUES (?)', CURRENT);
   });
 }
+
+/** For whoever works on the tables without upgrading them: refuses any that are not as this version knows them. */
+export async function requireVersion(sql: Sql): Promise<void> {
+  const tables = await sql.query<{ name: string }>(sql.dialect.tables);
+  const version = tables.some(({ name }) => name === 'schema_version') ? await storedVersion(sql) : 0;
+  if (version > CURRENT) throw isNewer(version);
+  if (version === 0) throw new ConfigError('the database has no tables of szafa; is it the right one?');
+  if (version < CURRENT) {
+    throw new ConfigError(
+      `the database has version ${version}, and ${CURRENT} is needed: start the service once, which upgrades it`,
+    );
+  }
+}
+
+async function storedVersion(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ version: number }>('SELECT version FROM schema_version');
+  return row?.version ?? 0;
+}
+
+const isNewer = (version: number) =>
+  new ConfigError(
+    `the database has version ${version}, and this szafa knows ${CURRENT}: it needs a newer szafa`,
+  );

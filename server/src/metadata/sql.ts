@@ -8,6 +8,8 @@ export interface Dialect {
   forUpdate: string;
   /** Statement after which no other transaction passes the same one until this one ends. */
   alone: string;
+  /** Statement that tells the name of each table. */
+  tables: string;
 }
 
 export type Value = string | number | null;

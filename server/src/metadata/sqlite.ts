@@ -12,11 +12,13 @@ const dialect: Dialect = {
   forUpdate: '',
   // A transaction is alone in any case.
   alone: 'SELECT 1',
+  tables: "SELECT name FROM sqlite_master WHERE type = 'table'",
 };
 
 /** Other processes hold the write lock for milliseconds; this is only the bound. */
 const BUSY_MS = 20_000;
-const BUSY = 5;
+/** SQLite's number for: another one has it. */
+export const BUSY = 5;
 const QUICK_TURNS = 20;
 
 /** Results of SQLite behind which the disk stands: read-only, I/O error, full, cannot open. */

@@ -46,6 +46,9 @@ const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name
 /** With `t` for the transfer. */
 export const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
 
+/** As the index of those that are not done has it, so that it is used. */
+export const NOT_DONE = "status <> 'done'";
+
 export class Transfers {
   readonly #sql: Sql;
 
@@ -161,7 +164,9 @@ export class Transfers {
   }
 
   storing(): Promise<TransferRow[]> {
-    return this.#sql.query<TransferRow>(`SELECT ${COLUMNS} FROM transfers WHERE status = 'storing'`);
+    return this.#sql.query<TransferRow>(
+      `SELECT ${COLUMNS} FROM transfers WHERE status = 'storing' AND ${NOT_DONE}`,
+    );
   }
 
   /** Whether volumes of this group may still come in. */

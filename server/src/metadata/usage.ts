@@ -108,44 +108,54 @@ export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint
 }
 
 const counted = 'CASE WHEN size > stored_size THEN size ELSE stored_size END';
-/** The sums as they should be, in the columns of `usage`. */
-const recount = (
-  dir: 'dir_id' | typeof ALL_DIRS,
-  where = '',
-) => `SELECT owner, ${dir} AS dir_id, COUNT(*) AS files,
+/** The sums as they should be, by owner and directory, in the columns of `usage`. */
+const recount = (where: string) => `SELECT owner, dir_id, COUNT(*) AS files,
   SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
   SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low
-  FROM files ${where} GROUP BY owner${dir === ALL_DIRS ? '' : ', dir_id'}`;
+  FROM files WHERE ${where} GROUP BY owner, dir_id`;
+const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low'];
+/** With those over all directories of an owner. */
+const recountAll = (where: string) => `WITH own AS (${recount(where)})
+  SELECT owner, dir_id, ${HALVES.join(', ')} FROM own
+  UNION ALL SELECT owner, ${ALL_DIRS}, ${HALVES.map((name) => `SUM(${name})`).join(', ')} FROM own GROUP BY owner`;
 
-/** Owners whose kept sums differ from those over their files. One statement, so that a change counts in both or in none. */
-export async function wrongUsage(sql: Sql): Promise<string[]> {
-  const text = (column: string) => `CAST(${column} AS TEXT) AS ${column}`;
-  const columns = `owner, dir_id, files, ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(text).join(', ')}`;
-  const rows = await sql.query<SumsRow & { kind: string; owner: string; dir_id: number; files: number }>(
-    `SELECT 'kept' AS kind, ${columns} FROM usage
-     UNION ALL SELECT 'real' AS kind, ${columns}
-       FROM (${recount('dir_id')} UNION ALL ${recount(ALL_DIRS)}) AS recounted`,
-  );
-  const sums = new Map<string, { owner: string; difference: [bigint, bigint, number] }>();
-  for (const row of rows) {
-    const key = JSON.stringify([row.owner, row.dir_id]);
-    const entry = sums.get(key) ?? { owner: row.owner, difference: [0n, 0n, 0] };
-    const sign = row.kind === 'kept' ? 1 : -1;
-    entry.difference[0] += BigInt(sign) * joined(row.bytes_high, row.bytes_low);
-    entry.difference[1] += BigInt(sign) * joined(row.counted_high, row.counted_low);
-    entry.difference[2] += sign * row.files;
-    sums.set(key, entry);
+const OWNERS_AT_ONCE = 200;
+/** Whoever has files, or sums; a page of them is found by two looks at a key. */
+const OWNERS = `SELECT owner FROM (
+    SELECT owner FROM (SELECT DISTINCT owner FROM usage WHERE owner > ? ORDER BY owner LIMIT ?) AS kept
+    UNION SELECT owner FROM (SELECT DISTINCT owner FROM files WHERE owner > ? ORDER BY owner LIMIT ?) AS real
+  ) AS found ORDER BY owner LIMIT ?`;
+const RANGE = 'owner >= ? AND owner <= ?';
+const differs = (name: string) => `SUM(${name}_high) * ${HALF} + SUM(${name}_low) <> 0`;
+const WRONG = `SELECT DISTINCT owner FROM (
+    SELECT owner, dir_id FROM (
+      SELECT ${COLUMNS} FROM usage WHERE ${RANGE}
+      UNION ALL SELECT owner, dir_id, ${HALVES.map((name) => `-${name}`).join(', ')}
+        FROM (${recountAll(RANGE)}) AS recounted
+    ) AS both_sides GROUP BY owner, dir_id
+    HAVING SUM(files) <> 0 OR ${differs('bytes')} OR ${differs('counted')}
+  ) AS wrong ORDER BY owner`;
+
+/**
+ * Owners whose kept sums differ from those over their files, a page of owners at a time, added up by the database: neither
+ * it nor we ever hold all of them. One statement for a page, so that a change counts in both or in none.
+ */
+export async function* wrongUsage(sql: Sql): AsyncGenerator<string> {
+  const page = (after: string) =>
+    sql.query<{ owner: string }>(OWNERS, after, OWNERS_AT_ONCE, after, OWNERS_AT_ONCE, OWNERS_AT_ONCE);
+  // Nothing is less than the owner of files that have none.
+  const [nobody] = await sql.query<{ owner: string }>(WRONG, '', '', '', '');
+  if (nobody) yield nobody.owner;
+  for (let owners = await page(''); owners.length > 0; owners = await page(owners.at(-1)!.owner)) {
+    const range = [owners[0]!.owner, owners.at(-1)!.owner];
+    for (const { owner } of await sql.query<{ owner: string }>(WRONG, ...range, ...range)) yield owner;
   }
-  const wrong = [...sums.values()].filter(({ difference }) => difference.some((one) => Number(one) !== 0));
-  return [...new Set(wrong.map(({ owner }) => owner))];
 }
 
 /** Counts an owner's sums anew. Whoever changes files meanwhile waits at the rows, or comes before. */
 export function mendUsage(sql: Sql, owner: string): Promise<void> {
   return sql.transaction(async (tx) => {
     await tx.execute('DELETE FROM usage WHERE owner = ?', owner);
-    for (const dir of ['dir_id', ALL_DIRS] as const) {
-      await tx.execute(`INSERT INTO usage (${COLUMNS}) ${recount(dir, 'WHERE owner = ?')}`, owner);
-    }
+    await tx.execute(`INSERT INTO usage (${COLUMNS}) ${recountAll('owner = ?')}`, owner);
   });
 }

@@ -14,8 +14,8 @@ export function poolSamples(load: PoolLoad | undefined): Samples {
 /** What is the same on every node, read from the database when it is asked for. */
 export async function storeSamples({ marks }: Metadata, now = Date.now()): Promise<Samples> {
   const samples: Samples = {};
-  const transfers = await marks.transfersByState();
-  for (const state of ['uploading', 'storing', 'done', 'failed']) {
+  const transfers = await marks.openTransfers();
+  for (const state of ['uploading', 'storing', 'failed']) {
     samples[series('szafa_transfers', { state })] = transfers[state] ?? 0;
   }
   samples['szafa_pulls_running'] = await marks.pullsRunning(now);

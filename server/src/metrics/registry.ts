@@ -17,7 +17,7 @@ const families: Record<string, Family> = {
   szafa_store_errors_total: { type: 'counter', help: 'Requests that failed because a store did, by store' },
   szafa_database_connections: { type: 'gauge', help: 'Connections to PostgreSQL, by state' },
   szafa_database_waiting: { type: 'gauge', help: 'Requests that wait for a connection to PostgreSQL' },
-  szafa_transfers: { type: 'gauge', help: 'Transfers that are known, by state' },
+  szafa_transfers: { type: 'gauge', help: 'Transfers that are not done, by state' },
   szafa_pulls_running: { type: 'gauge', help: 'Pulls under way, on all nodes' },
   szafa_garbage_groups: { type: 'gauge', help: 'Volume groups that wait to be removed' },
   szafa_sweep_success_timestamp_seconds: {
@@ -48,7 +48,11 @@ interface Answers {
 
 /** What one process has counted. */
 export class Metrics {
-  readonly #samples: Samples = {};
+  /** What an alarm watches is there before it first happens: a rate over nothing is no rate. */
+  readonly #samples: Samples = {
+    [series('szafa_store_errors_total', { store: 'database' })]: 0,
+    [series('szafa_store_errors_total', { store: 'volumes' })]: 0,
+  };
   readonly #answers = new Map<string, Answers>();
 
   add(name: string, labels?: Record<string, string>, by = 1): void {

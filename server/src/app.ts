@@ -149,7 +149,9 @@ function handlers({
       const { transfer_id } = params(request);
       const init = readInit(request.headers['x-init']?.toString());
       const { body, announced, begin } = volumeOf(request, reply);
-      return fileDone(await transfers.receiveFile(transfer_id, init, user(request), body, announced, begin));
+      return fileDone(
+        await transfers.receiveFile(transfer_id, init, request.account, body, announced, begin),
+      );
     },
     pull: async (request) => {
       const { transfer_id } = params(request);

@@ -6,6 +6,7 @@ import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate, requireVersion } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
 import { addUsage } from '../src/metadata/usage.ts';
+import { documentsContract } from './metadata.documents.ts';
 import { filesContract } from './metadata.files.ts';
 import { begin, type Database, DIGEST, filed, fresh, NOW } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
@@ -44,6 +45,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     pullsContract(stores);
     transfersContract(stores);
     filesContract(stores);
+    documentsContract(stores);
     usageModel(stores);
     plansContract(stores);
 
@@ -81,8 +83,8 @@ function schemaContract(database: () => Database): void {
 }
 
 function transactionContract(stores: Stores, database: () => Database): void {
-  const insert = 'INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)';
-  const find = 'SELECT username FROM users WHERE username = ?';
+  const insert = 'INSERT INTO sessions (token_hash, username, used_at) VALUES (?, ?, ?)';
+  const find = 'SELECT token_hash FROM sessions WHERE token_hash = ?';
 
   test('an error undoes the whole transaction and reaches the caller', async () => {
     const name = fresh();
@@ -136,15 +138,15 @@ function transactionContract(stores: Stores, database: () => Database): void {
     const other = await database().open();
     const add = (sql: SqlStore) =>
       sql.transaction(async (tx) => {
-        const [row] = await tx.query<{ created_at: number }>(
-          `SELECT created_at FROM users WHERE username = ? ${tx.dialect.forUpdate}`,
+        const [row] = await tx.query<{ used_at: number }>(
+          `SELECT used_at FROM sessions WHERE token_hash = ? ${tx.dialect.forUpdate}`,
           name,
         );
-        await tx.execute('UPDATE users SET created_at = ? WHERE username = ?', row!.created_at + 1, name);
+        await tx.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', row!.used_at + 1, name);
       });
     await Promise.all(Array.from({ length: 100 }, (_, at) => add(at % 2 ? stores.sql : other)));
-    const [row] = await stores.sql.query('SELECT created_at FROM users WHERE username = ?', name);
-    assert.deepEqual({ ...(row as object) }, { created_at: 100 });
+    const [row] = await stores.sql.query('SELECT used_at FROM sessions WHERE token_hash = ?', name);
+    assert.deepEqual({ ...(row as object) }, { used_at: 100 });
     await other.close();
   });
 }

@@ -23,6 +23,7 @@ export function filesContract(stores: Stores): void {
       created_at: NOW,
       cloned_from: null,
       enc_params: '{"k":1}',
+      rev: 0,
     });
     assert.equal(await stores.one.files.get(newId()), undefined);
   });

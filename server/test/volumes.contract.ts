@@ -6,6 +6,7 @@ import type { Volume } from '@szafa/protocol';
 import { ServiceError, VolumeRejected } from '../src/errors.ts';
 import { StreamBody } from '../src/volumes/body.ts';
 import {
+  type AccountDocument,
   LISTED_IN_MANIFEST,
   type Manifest,
   type OpenVolume,
@@ -291,11 +292,13 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
         file_name: 'ż',
         size: 7,
         sha256: 'ab'.repeat(32),
+        account_id: 'cd'.repeat(16),
         owner: 'ann',
         dir_id: 0,
         chunk_count: 2,
         created_at: '2026-01-01T00:00:00.000Z',
-        enc_params: { k: [1, null] },
+        enc_params: '{"k": [1.0, null]}',
+        rev: 3,
         volumes: few,
       };
       await Promise.all([store.file(manifest), other.file(manifest)]);
@@ -303,6 +306,49 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       await store.file({ ...manifest, dir_id: 9 });
       assert.deepEqual((await other.documents(id)).manifest, { ...manifest, dir_id: 9 });
       assert.deepEqual(await store.received(id), [1], 'documents are no volumes');
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
+    test('a manifest is taken away alone, also where there is none', async () => {
+      const bytes = randomBytes(3);
+      const id = newId();
+      const manifest = { file_id: id, chunk_count: 1, volumes: [volumeOf(bytes)] } as Manifest;
+      await store.putFile(manifest, volumeOf(bytes), bodyOf(bytes));
+      await Promise.all([store.unfile(id), other.unfile(id), store.unfile(newId())]);
+      await store.unfile(id);
+      assert.equal((await other.documents(id)).manifest, undefined);
+      assert.ok((await readAll(other, id))?.equals(bytes), SAME);
+      await store.file(manifest);
+      assert.deepEqual((await other.documents(id)).manifest, manifest);
+      // A group that was removed does not come back by this.
+      await store.remove(id);
+      await store.unfile(id);
+      assert.deepEqual(await other.documents(id), { volumes: undefined, manifest: undefined });
+    });
+
+    test('documents of accounts are kept, replaced and listed; they are no groups', async () => {
+      const groups = (await Array.fromAsync(store.groups())).length;
+      const account = (over: Partial<AccountDocument> = {}): AccountDocument => ({
+        account_id: newId(),
+        username: 'ann',
+        password_hash: '$argon2id$…',
+        created_at: '2026-01-01T00:00:00.000Z',
+        dirs: [{ dir_id: 7, name: 'Müll/ \n"', created_at: '2026-01-02T00:00:00.000Z' }],
+        rev: 1,
+        ...over,
+      });
+      const [first, second] = [account(), account({ account_id: 'admin', password_hash: null })];
+      await Promise.all([store.writeAccount(first), other.writeAccount(second)]);
+      await other.writeAccount({ ...first, dirs: [], rev: 2 });
+      assert.deepEqual(await store.account(first.account_id), { ...first, dirs: [], rev: 2 });
+      assert.deepEqual(await store.account('admin'), second);
+      assert.equal(await store.account(newId()), undefined);
+      assert.deepEqual((await Array.fromAsync(store.accounts())).sort(), [first.account_id, 'admin'].sort());
+      assert.equal((await Array.fromAsync(store.groups())).length, groups);
+      for (const id of ['', '../x', 'a/b', 'A', 'x'.repeat(33)]) {
+        await assert.rejects(store.account(id), TypeError);
+        await assert.rejects(store.writeAccount(account({ account_id: id })), TypeError);
+      }
       assert.deepEqual(await engine.leftovers(), []);
     });
 

@@ -57,6 +57,7 @@ export async function fillDatabase(
         created_at,
         cloned_from: null,
         enc_params: '{}',
+        rev: 0,
       });
     }
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Volume } from '@szafa/protocol';
-import { manifestOf } from '../domain/manifest.ts';
+import { refile } from '../domain/documents.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { mendUsage, wrongUsage } from '../metadata/usage.ts';
@@ -81,7 +81,8 @@ class Check {
       const mended = this.#repair && specs.length === file.chunk_count;
       if (mended) {
         if (!listed) await volumes.create(id, specs);
-        await volumes.file(manifestOf(file, specs));
+        await metadata.documents.outdate(id);
+        await refile(this.#pair, id);
       }
       this.#report.problem('files without their documents', { file: id }, mended);
     }

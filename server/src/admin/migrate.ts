@@ -1,5 +1,5 @@
 import type { Volume } from '@szafa/protocol';
-import { manifestOf } from '../domain/manifest.ts';
+import { describe } from '../domain/manifest.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { Sql } from '../metadata/sql.ts';
@@ -45,7 +45,7 @@ async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Repo
     else if (there.has(spec.idx)) await copyVolume(from, to, id, spec, report);
     else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
-  if (file) await to.volumes.file(manifestOf(file, specs));
+  if (file) await to.volumes.file(await describe(from.metadata, file));
   report.count(file ? 'files' : 'uploads under way');
 }
 
@@ -74,6 +74,8 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
       report.count('rows');
     }
   }
+  // Written by the service that starts on them.
+  await tx.execute('UPDATE account_documents SET written = 0');
   const columns = 'owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low';
   const sums = await from.sql.query<Record<string, string | number>>(`SELECT ${columns} FROM usage`);
   for (const row of sums) {

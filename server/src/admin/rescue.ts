@@ -20,7 +20,7 @@ export async function rescue(pair: Pair, passwordFile: string, report: Report): 
     throw new UsageError('the database is not empty; a rescue fills an empty one');
   const found: string[] = [];
   for await (const { id } of pair.volumes.groups()) found.push(id);
-  const owners = new Set<string>();
+  const owners = new Map<string, string>();
   const dirs = new Map<number, string>();
   // In the order of their making, so that lists show them as before.
   const manifests: Manifest[] = [];
@@ -33,7 +33,7 @@ export async function rescue(pair: Pair, passwordFile: string, report: Report): 
   await pair.sql.transaction(async (tx) => {
     for (const manifest of manifests) {
       if (!(await adopt(pair, tx, manifest, report))) continue;
-      if (manifest.owner !== '' && manifest.owner !== ADMIN) owners.add(manifest.owner);
+      if (manifest.owner !== '' && manifest.owner !== ADMIN) owners.set(manifest.owner, manifest.account_id);
       if (manifest.dir_id !== 0 && !dirs.has(manifest.dir_id)) dirs.set(manifest.dir_id, manifest.owner);
     }
     for (const [dirId, owner] of dirs) {
@@ -68,7 +68,8 @@ async function adopt({ volumes }: Pair, tx: Sql, manifest: Manifest, report: Rep
     chunk_count: manifest.chunk_count,
     created_at: Date.parse(manifest.created_at),
     cloned_from: null,
-    enc_params: JSON.stringify(manifest.enc_params),
+    enc_params: manifest.enc_params,
+    rev: manifest.rev,
   });
   report.count('files');
   return true;
@@ -76,17 +77,17 @@ async function adopt({ volumes }: Pair, tx: Sql, manifest: Manifest, report: Rep
 
 async function makeAccounts(
   tx: Sql,
-  owners: Set<string>,
+  owners: Map<string, string>,
   passwordFile: string,
   report: Report,
 ): Promise<void> {
   const passwords = new Passwords();
   const file = await open(passwordFile, 'wx', 0o600);
   try {
-    for (const username of owners) {
+    for (const [username, accountId] of owners) {
       const password = randomBytes(18).toString('base64url');
-      const text = 'INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)';
-      await tx.execute(text, username, await passwords.hash(password), Date.now());
+      const text = 'INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)';
+      await tx.execute(text, username, accountId, await passwords.hash(password), Date.now());
       await file.write(`${username} ${password}\n`);
       report.count('accounts');
     }

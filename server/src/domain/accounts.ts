@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { DetailError, isOsError, ServiceError } from '../errors.ts';
 import type { SessionRow } from '../metadata/accounts.ts';
 import type { DirRow } from '../metadata/dirs.ts';
+import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferState } from '../metadata/transfers.ts';
@@ -81,6 +82,16 @@ export class Accounts {
   async identify(header: string | undefined): Promise<Caller> {
     const { accounts } = this.#metadata;
     return (await this.#identify(header, { admin: none, session: (hash) => accounts.session(hash) })).caller;
+  }
+
+  /** The caller and the id of their account, by one look. */
+  async identifyWithAccount(header: string | undefined): Promise<Caller & { accountId: string }> {
+    const { accounts } = this.#metadata;
+    const { caller, found } = await this.#identify<{ account_id: string }>(header, {
+      admin: async () => ({ account_id: ADMIN_ACCOUNT }),
+      session: (hash) => accounts.sessionWithAccount(hash),
+    });
+    return { ...caller, accountId: found.account_id };
   }
 
   /** The caller and how many bytes their files have, by one look. */

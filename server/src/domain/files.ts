@@ -13,7 +13,7 @@ import type { FileRow, ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { newFileId } from './ids.ts';
-import { listedVolumes, manifestOf } from './manifest.ts';
+import { describe } from './manifest.ts';
 import { requireSpace } from './space.ts';
 
 /** How long a removal or a copy may stay silent before the sweeper takes it over. */
@@ -60,14 +60,9 @@ export class Files {
 
   async move(fileId: string, caller: string, dirId: number): Promise<void> {
     const file = await this.owned(fileId, caller);
-    const [result, volumes] = await Promise.all([
-      this.#metadata.files.move(file, caller, dirId),
-      listedVolumes(this.#metadata.files, file),
-    ]);
+    const result = await this.#metadata.files.move(file, caller, dirId);
     if (result === 'no file') throw unknownFile();
     if (result === 'no directory') throw badDirectory();
-    // The manifest's directory only serves a rescue; the move itself is done.
-    await this.#volumes.file(manifestOf({ ...file, dir_id: dirId }, volumes)).catch(() => undefined);
   }
 
   async clone(fileId: string, caller: string, dirId: number): Promise<string> {
@@ -112,8 +107,8 @@ export class Files {
       const copied = await this.#volumes.received(target.fileId);
       if (copied.length !== source.chunk_count) throw new Error('a volume of the source is missing');
       const { fileId: file_id, owner, dirId: dir_id } = target;
-      const volumes = await listedVolumes(this.#metadata.files, source);
-      await this.#volumes.file(manifestOf({ ...source, file_id, owner, dir_id, created_at: now }, volumes));
+      const copy = { ...source, file_id, owner, dir_id, created_at: now, rev: 0 };
+      await this.#volumes.file(await describe(this.#metadata, copy, source.file_id));
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw cause;
       if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();

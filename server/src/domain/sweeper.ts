@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { VolumeStore } from '../volumes/store.ts';
+import { DocumentQueue } from './documents.ts';
 import { expiredBefore } from './last-use.ts';
 import type { Transfers } from './transfers.ts';
 
@@ -27,12 +28,14 @@ interface Dependencies {
 export class Sweeper {
   readonly #deps: Dependencies;
   readonly #now: () => number;
+  readonly #documents: DocumentQueue;
   #orphansSeenAt = 0;
   #startedAt = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
+    this.#documents = new DocumentQueue(deps);
   }
 
   /** At a start that is not shared no other process works on anything: every lease is void. */
@@ -58,6 +61,7 @@ export class Sweeper {
     if (this.#deps.shared) await this.finishStoring();
     await this.#removeAbandoned(now);
     const faults = await this.#removeGarbage(now);
+    faults.push(...(await this.#documents.work()));
     await this.#deps.metadata.arrivals.expire();
     await this.#deps.metadata.accounts.expire(
       expiredBefore(now, this.#deps.config.sessionTtlMs),
@@ -69,7 +73,8 @@ export class Sweeper {
       this.#orphansSeenAt = now;
     }
     await this.#deps.volumes.reclaim();
-    if (faults.length > 0) throw new AggregateError(faults, `${faults.length} groups could not be removed`);
+    if (faults.length > 0)
+      throw new AggregateError(faults, `${faults.length} groups could not be removed, or documents written`);
   }
 
   async #removeAbandoned(now: number): Promise<void> {

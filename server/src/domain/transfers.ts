@@ -21,7 +21,7 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
-import { listedVolumes, manifestOf } from './manifest.ts';
+import { describe, manifestOf } from './manifest.ts';
 import { requireSpace } from './space.ts';
 
 type Settings = Pick<
@@ -133,7 +133,7 @@ export class Transfers {
   async receiveFile(
     transferId: string,
     init: InitBody,
-    caller: string,
+    { username, accountId }: { username: string; accountId: string },
     body: Body,
     announced: number | undefined,
     begin: () => void,
@@ -144,12 +144,12 @@ export class Transfers {
     await requireSpace(this.#volumes, this.#settings, volume.size);
     begin();
     const fileId = newFileId();
-    const ids = { transferId, fileId, creator: caller, now: this.#now() };
+    const ids = { transferId, fileId, creator: username, now: this.#now() };
     const since = performance.now();
     const giveUp = () => this.#volumes.remove(fileId).catch(() => undefined /* the sweeper finds it */);
     try {
       const record = fileOf(transferOf(file, ids, 'done'), ids.now);
-      await this.#volumes.putFile(manifestOf(record, file.volumes), volume, body);
+      await this.#volumes.putFile(manifestOf(record, accountId, file.volumes), volume, body);
     } catch (error) {
       await giveUp();
       notTaken(error);
@@ -163,7 +163,7 @@ export class Transfers {
     await giveUp();
     if (result === 'taken') {
       const { status, creator, total_sha256, file_id } = await this.find(transferId);
-      if (status === 'done' && creator === caller && total_sha256 === file.totalSha256) return file_id;
+      if (status === 'done' && creator === username && total_sha256 === file.totalSha256) return file_id;
     }
     return refuse(result);
   }
@@ -184,8 +184,9 @@ export class Transfers {
     const now = this.#now();
     try {
       const file = fileOf(transfer, now);
-      await this.#volumes.file(manifestOf(file, await listedVolumes(this.#metadata.files, file)));
-      if (!(await this.#metadata.transfers.finishStoring(transfer.transfer_id, now))) throw unknownTransfer();
+      await this.#volumes.file(await describe(this.#metadata, file));
+      const { transfers } = this.#metadata;
+      if (!(await transfers.finishStoring(transfer.transfer_id, now, transfer))) throw unknownTransfer();
     } catch (error) {
       // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.
       if (isOsError(error))

@@ -9,6 +9,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
     /** These only where the route asks for them. */
+    account: Caller & { accountId: string };
     usedBytes: bigint;
     dirs: DirRow[];
     file: ReadableFile | undefined;
@@ -28,7 +29,8 @@ type Hook = (request: FastifyRequest) => Promise<void>;
 
 /** The hook of a route that tells who calls. What clients ask for most is found by the same look into the database. */
 export function authentication(app: FastifyInstance, accounts: Accounts): (route: RouteName) => Hook {
-  for (const name of ['caller', 'usedBytes', 'dirs', 'file', 'transfer']) app.decorateRequest(name);
+  for (const name of ['caller', 'account', 'usedBytes', 'dirs', 'file', 'transfer'])
+    app.decorateRequest(name);
   const token = (request: FastifyRequest) => request.headers.authorization;
   const plain: Hook = async (request) => {
     request.caller = await accounts.identify(token(request));
@@ -55,6 +57,10 @@ export function authentication(app: FastifyInstance, accounts: Accounts): (route
       const { caller, file } = await accounts.identifyWithFile(token(request), file_id, volumeNumber(idx));
       request.caller = caller;
       request.file = file;
+    },
+    writeFile: async (request) => {
+      request.account = await accounts.identifyWithAccount(token(request));
+      request.caller = request.account;
     },
     received: withTransfer,
     pullStatus: withTransfer,

@@ -27,9 +27,10 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
         user = caller.username;
         await transfers.receive(transferId, transfer, idx, body, length, begin);
       } else {
-        user = (await accounts.identify(authorization)).username;
+        const caller = await accounts.identifyWithAccount(authorization);
+        user = caller.username;
         const init = readInit(head.init);
-        done = fileDone(await transfers.receiveFile(transferId, init, user, body, length, begin));
+        done = fileDone(await transfers.receiveFile(transferId, init, caller, body, length, begin));
       }
       countReceived(metrics, length);
       answer = { status: 200, reason: 'OK', body: done };

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { ADMIN } from '@szafa/protocol';
 import { type DirRow, JOIN_SUMS, LISTED, type ListedDir, listed } from './dirs.ts';
+import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
 import { JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
 import type { Sql } from './sql.ts';
 import { STATE, type TransferState } from './transfers.ts';
@@ -9,6 +12,8 @@ export interface SessionRow {
   used_at: number;
 }
 
+const newAccountId = () => randomBytes(16).toString('hex');
+
 export class Accounts {
   readonly #sql: Sql;
 
@@ -17,15 +22,31 @@ export class Accounts {
   }
 
   /** False when the name is taken. */
-  async create(username: string, passwordHash: string, now: number): Promise<boolean> {
-    const rows = await this.#sql.execute(
-      `INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)
-       ON CONFLICT (username) DO NOTHING RETURNING username`,
+  create(username: string, passwordHash: string, now: number, accountId = newAccountId()): Promise<boolean> {
+    return this.#sql.transaction(async (tx) => {
+      const rows = await tx.execute(
+        `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (username) DO NOTHING RETURNING username`,
+        username,
+        accountId,
+        passwordHash,
+        now,
+      );
+      if (rows.length === 0) return false;
+      await outdateAccount(tx, username);
+      return true;
+    });
+  }
+
+  /** Undefined where nobody has that name. */
+  async idOf(username: string): Promise<string | undefined> {
+    if (username === ADMIN) return ADMIN_ACCOUNT;
+    if (username === '') return NO_ACCOUNT;
+    const [row] = await this.#sql.query<{ account_id: string }>(
+      'SELECT account_id FROM users WHERE username = ?',
       username,
-      passwordHash,
-      now,
     );
-    return rows.length === 1;
+    return row?.account_id;
   }
 
   async passwordHash(username: string): Promise<string | undefined> {
@@ -48,6 +69,16 @@ export class Accounts {
   async session(tokenHash: string): Promise<SessionRow | undefined> {
     const [row] = await this.#sql.query<SessionRow>(
       'SELECT username, used_at FROM sessions WHERE token_hash = ?',
+      tokenHash,
+    );
+    return row;
+  }
+
+  /** The same, with the id of its account. */
+  async sessionWithAccount(tokenHash: string): Promise<(SessionRow & { account_id: string }) | undefined> {
+    const [row] = await this.#sql.query<SessionRow & { account_id: string }>(
+      `SELECT s.username, s.used_at, u.account_id
+       FROM sessions s JOIN users u ON u.username = s.username WHERE s.token_hash = ?`,
       tokenHash,
     );
     return row;

@@ -1,3 +1,4 @@
+import { outdateAccount, outdateDir } from './documents.ts';
 import type { Sql } from './sql.ts';
 import { joined, moveUsageToRoot } from './usage.ts';
 
@@ -55,15 +56,18 @@ export class Dirs {
   }
 
   /** Undefined when the owner has that name already. */
-  async create(owner: string, name: string, now: number): Promise<number | undefined> {
-    const [row] = await this.#sql.execute<{ dir_id: number }>(
-      `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
-       ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`,
-      owner,
-      name,
-      now,
-    );
-    return row?.dir_id;
+  create(owner: string, name: string, now: number): Promise<number | undefined> {
+    return this.#sql.transaction(async (tx) => {
+      const [row] = await tx.execute<{ dir_id: number }>(
+        `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
+         ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`,
+        owner,
+        name,
+        now,
+      );
+      if (row) await outdateAccount(tx, owner);
+      return row?.dir_id;
+    });
   }
 
   async list(owner: string): Promise<DirRow[]> {
@@ -85,8 +89,10 @@ export class Dirs {
       if (gone.length === 0) return false;
       // Transfers first: one that completes meanwhile has then either left its file for the next line, or not.
       await tx.execute('UPDATE transfers SET dir_id = 0 WHERE dir_id = ?', dirId);
-      await tx.execute('UPDATE files SET dir_id = 0 WHERE dir_id = ?', dirId);
+      await outdateDir(tx, dirId);
+      await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
       await moveUsageToRoot(tx, dirId);
+      await outdateAccount(tx, owner);
       return true;
     });
   }

@@ -1,5 +1,6 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { holdDir } from './dirs.ts';
+import { outdate } from './documents.ts';
 import type { Sql, Value } from './sql.ts';
 import { addUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
@@ -17,9 +18,13 @@ export interface FileRow {
   created_at: number;
   cloned_from: string | null;
   enc_params: string;
+  /** Rises with every change of what the manifest says. */
+  rev: number;
 }
 
-export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from'> & { dir_name: string };
+export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev'> & {
+  dir_name: string;
+};
 
 /** What is needed to send one volume. */
 export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'enc_params'> {
@@ -52,7 +57,7 @@ export interface ListOptions {
 }
 
 const COLUMNS = `seq, file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at,
-  cloned_from, enc_params`;
+  cloned_from, enc_params, rev`;
 
 /** A row and its place in the sums, in one transaction. */
 export async function insertFile(tx: Sql, file: Omit<FileRow, 'seq'> & { seq?: number }): Promise<void> {
@@ -68,15 +73,16 @@ export async function insertFile(tx: Sql, file: Omit<FileRow, 'seq'> & { seq?: n
     file.created_at,
     file.cloned_from,
     file.enc_params,
+    file.rev,
   ];
   if (file.seq === undefined) {
     await tx.execute(
-      `INSERT INTO files (${COLUMNS.replace('seq, ', '')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO files (${COLUMNS.replace('seq, ', '')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...values,
     );
   } else {
     await tx.execute(
-      `INSERT INTO files (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO files (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       file.seq,
       ...values,
     );
@@ -183,7 +189,9 @@ export class Files {
       );
       if (held.length === 0) return;
       const dirId = (await holdDir(tx, file.owner, file.dir_id)) ? file.dir_id : 0;
-      await insertFile(tx, { ...file, dir_id: dirId });
+      // The directory may be another one now, and whoever saw that the record was gone may have taken the manifest away.
+      await insertFile(tx, { ...file, dir_id: dirId, rev: file.rev + 1 });
+      await outdate(tx, file.file_id, file.rev + 1);
     });
   }
 
@@ -239,7 +247,10 @@ export class Files {
         created_at: target.now,
         cloned_from: sourceId,
         enc_params: source.enc_params,
+        rev: 0,
       });
+      // The manifest was written before.
+      if (dirId !== target.dirId) await outdate(tx, target.fileId, 0);
       return 'done';
     });
   }
@@ -247,13 +258,15 @@ export class Files {
 
 /** False when the file is not in `from`. */
 async function place(tx: Sql, fileId: string, from: number, to: number): Promise<boolean> {
-  const rows = await tx.execute(
-    'UPDATE files SET dir_id = ? WHERE file_id = ? AND dir_id = ? RETURNING file_id',
+  const [row] = await tx.execute<{ rev: number }>(
+    'UPDATE files SET dir_id = ?, rev = rev + 1 WHERE file_id = ? AND dir_id = ? RETURNING rev',
     to,
     fileId,
     from,
   );
-  return rows.length === 1;
+  if (!row) return false;
+  await outdate(tx, fileId, row.rev);
+  return true;
 }
 
 async function lockFile(tx: Sql, fileId: string): Promise<FileRow | undefined> {

@@ -1,6 +1,7 @@
 import { Accounts } from './accounts.ts';
 import { Arrivals } from './arrivals.ts';
 import { Dirs } from './dirs.ts';
+import { Documents } from './documents.ts';
 import { Files } from './files.ts';
 import { Garbage } from './garbage.ts';
 import { Marks } from './marks.ts';
@@ -14,6 +15,7 @@ export class Metadata {
   readonly accounts: Accounts;
   readonly arrivals: Arrivals;
   readonly dirs: Dirs;
+  readonly documents: Documents;
   readonly files: Files;
   readonly garbage: Garbage;
   readonly marks: Marks;
@@ -26,6 +28,7 @@ export class Metadata {
     this.accounts = new Accounts(sql);
     this.arrivals = new Arrivals(sql);
     this.dirs = new Dirs(sql);
+    this.documents = new Documents(sql);
     this.files = new Files(sql);
     this.garbage = new Garbage(sql);
     this.marks = new Marks(sql);

@@ -7,8 +7,14 @@ import type { Dialect, Sql } from './sql.ts';
  */
 const migrations: ((dialect: Dialect) => string[])[] = [
   ({ serial, clustered }) => [
+    // The id tells an account from an earlier one of the same name.
     `CREATE TABLE users (
-      username TEXT PRIMARY KEY, password_hash TEXT NOT NULL, created_at BIGINT NOT NULL)`,
+      username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,
+      created_at BIGINT NOT NULL)`,
+    // Which state of an account its document in the volume store says, and which it should; see documents.ts.
+    `CREATE TABLE account_documents (
+      account_id TEXT PRIMARY KEY, rev BIGINT NOT NULL, written BIGINT NOT NULL)`,
+    'CREATE INDEX account_documents_stale ON account_documents (account_id) WHERE rev > written',
     `CREATE TABLE sessions (
       token_hash TEXT PRIMARY KEY, username TEXT NOT NULL, used_at BIGINT NOT NULL) ${clustered}`,
     'CREATE INDEX sessions_used ON sessions (used_at)',
@@ -23,7 +29,10 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE files (
       seq ${serial}, file_id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, dir_id BIGINT NOT NULL,
       file_name TEXT NOT NULL, size BIGINT NOT NULL, stored_size BIGINT NOT NULL, sha256 TEXT NOT NULL,
-      chunk_count INTEGER NOT NULL, created_at BIGINT NOT NULL, cloned_from TEXT, enc_params TEXT NOT NULL)`,
+      chunk_count INTEGER NOT NULL, created_at BIGINT NOT NULL, cloned_from TEXT, enc_params TEXT NOT NULL,
+      rev BIGINT NOT NULL)`,
+    // Files whose manifest may say something else than their record; see documents.ts.
+    'CREATE TABLE stale_manifests (file_id TEXT PRIMARY KEY, rev BIGINT NOT NULL)',
     'CREATE INDEX files_owner ON files (owner, seq)',
     'CREATE INDEX files_dir ON files (dir_id, owner, seq)',
     'CREATE INDEX files_clones ON files (cloned_from) WHERE cloned_from IS NOT NULL',

@@ -1,6 +1,7 @@
 import { ADMIN, type NewTransfer } from '@szafa/protocol';
 import { forgetArrivals } from './arrivals.ts';
 import { holdDir } from './dirs.ts';
+import { outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
 import type { Sql } from './sql.ts';
 import { ALL_DIRS, holdUsage, joined } from './usage.ts';
@@ -138,8 +139,13 @@ export class Transfers {
   /**
    * The file's record and `done`, together. Repeating it changes nothing. Also out of `failed`, where another
    * complete of the same transfer met a fault meanwhile. False when there is no such transfer in storing.
+   * `filed`: the transfer as it was when its manifest was written.
    */
-  finishStoring(transferId: string, now: number): Promise<boolean> {
+  finishStoring(
+    transferId: string,
+    now: number,
+    filed?: Pick<TransferRow, 'file_id' | 'dir_id' | 'owner'>,
+  ): Promise<boolean> {
     return this.#sql.transaction(async (tx) => {
       const [row] = await tx.execute<TransferRow>(
         `UPDATE transfers SET status = 'done'
@@ -147,11 +153,15 @@ export class Transfers {
         transferId,
       );
       if (!row) {
+        // Our manifest may have come after that of whoever finished it, or after the end of the file.
+        if (filed) await outdateFile(tx, filed.file_id);
         const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
         return (await tx.query(done, transferId)).length === 1;
       }
       await insertFile(tx, fileOf(row, now));
       await forgetArrivals(tx, row.file_id);
+      if (filed && (filed.dir_id !== row.dir_id || filed.owner !== row.owner))
+        await outdate(tx, row.file_id, 0);
       return true;
     });
   }
@@ -237,6 +247,7 @@ export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'>
   created_at: now,
   cloned_from: null,
   enc_params: transfer.enc_params,
+  rev: 0,
 });
 
 /** Bytes of the files and of the transfers under way, by the larger of declared and stored. */

@@ -17,10 +17,17 @@ import { promisify } from 'node:util';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
 import type { Body } from './body.ts';
+import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { send } from './sender.ts';
-import { LISTED_IN_MANIFEST, type Manifest, type OpenVolume, type VolumeStore } from './store.ts';
+import {
+  type AccountDocument,
+  LISTED_IN_MANIFEST,
+  type Manifest,
+  type OpenVolume,
+  type VolumeStore,
+} from './store.ts';
 
 const fsync = promisify(fsyncCallback);
 const writeAll = promisify(writeFileCallback);
@@ -40,6 +47,7 @@ const MANIFEST = 'manifest.json';
  *     volumes/ab/<id>/1, 2, ...       one group, from its first volume to deletion
  *     volumes/ab/<id>/volumes.json    sizes and digests, written at init, of a group that is not small
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
+ *     accounts/<id>.json              what an account is rebuilt from
  *     tmp/<process>/                  bodies on their way in
  *     trash/                          groups on their way out
  *
@@ -51,6 +59,7 @@ const MANIFEST = 'manifest.json';
 export class FolderStore implements VolumeStore {
   readonly removesAtOnce = true;
   readonly #root: string;
+  readonly #accounts: string;
   readonly #tmp: string;
   #tmpReady = false;
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
@@ -59,6 +68,7 @@ export class FolderStore implements VolumeStore {
   /** `process` names this process among those that share the folder. */
   constructor(root: string, process: string) {
     this.#root = root;
+    this.#accounts = join(root, 'accounts');
     this.#tmp = join(root, 'tmp', process);
   }
 
@@ -66,6 +76,7 @@ export class FolderStore implements VolumeStore {
   static async prepare(root: string): Promise<void> {
     await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
     await mkdir(join(root, 'trash'), { recursive: true, mode: 0o700 });
+    await mkdir(join(root, 'accounts'), { recursive: true, mode: 0o700 });
     await Promise.all(
       Array.from({ length: 256 }, (_, byte) =>
         mkdir(join(root, 'volumes', byte.toString(16).padStart(2, '0')), { recursive: true, mode: 0o700 }),
@@ -164,10 +175,33 @@ export class FolderStore implements VolumeStore {
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   }
 
+  async unfile(id: string): Promise<void> {
+    const folder = this.#group(id);
+    await rm(join(folder, MANIFEST), { force: true });
+    await syncFolder(folder).catch(ifMissing(undefined));
+  }
+
+  async writeAccount(account: AccountDocument): Promise<void> {
+    await this.#writeDocument(this.#accounts, `${checkedAccountId(account.account_id)}.json`, account);
+  }
+
+  async *accounts(): AsyncIterable<string> {
+    for (const name of await readdir(this.#accounts)) {
+      const id = accountIdIn(name);
+      if (id !== undefined) yield id;
+    }
+  }
+
+  async account(accountId: string): Promise<AccountDocument | undefined> {
+    return this.#readDocument(join(this.#accounts, `${checkedAccountId(accountId)}.json`));
+  }
+
   async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
-    const read = (name: string) =>
-      readFile(join(this.#group(id), name), 'utf8').then(JSON.parse, ifMissing(undefined));
-    const [spec, manifest] = await Promise.all([read('volumes.json'), read(MANIFEST)]);
+    const folder = this.#group(id);
+    const [spec, manifest] = await Promise.all([
+      this.#readDocument<{ volumes: Volume[] }>(join(folder, 'volumes.json')),
+      this.#readDocument<Manifest>(join(folder, MANIFEST)),
+    ]);
     return { volumes: manifest?.volumes ?? spec?.volumes, manifest };
   }
 
@@ -254,6 +288,11 @@ export class FolderStore implements VolumeStore {
     if (!this.#tmpReady) mkdirSync(this.#tmp, { recursive: true, mode: 0o700 });
     this.#tmpReady = true;
     return join(this.#tmp, randomBytes(12).toString('hex'));
+  }
+
+  async #readDocument<T>(path: string): Promise<T | undefined> {
+    const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
+    return text === undefined ? undefined : parseDocument<T>(path, text);
   }
 
   async #writeDocument(folder: string, name: string, content: unknown): Promise<void> {

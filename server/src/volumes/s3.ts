@@ -4,11 +4,12 @@ import { unknownTransfer } from '../errors.ts';
 import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
 import type { OpenBody } from '../s3/line.ts';
 import type { Body } from './body.ts';
+import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
 import { openRange, sendRange } from './s3-download.ts';
 import { upload } from './s3-upload.ts';
 import { SegmentPool } from './segments.ts';
 import { pack, unpack } from './specification.ts';
-import type { Manifest, OpenVolume, VolumeStore } from './store.ts';
+import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;
@@ -21,6 +22,7 @@ const COPY_BYTES_PER_MS = 5_000;
 export const keys = {
   spec: (id: string) => `groups/${checked(id)}.json`,
   manifest: (id: string) => `files/${checked(id)}.json`,
+  account: (id: string) => `accounts/${checkedAccountId(id)}.json`,
   volumes: (id: string) => `volumes/${checked(id)}/`,
   volume: (id: string, idx: number) => `volumes/${checked(id)}/${idx}`,
 };
@@ -36,6 +38,7 @@ function checked(id: string): string {
  *     groups/<id>.json     sizes and digests, written at init; the group exists while this does
  *     volumes/<id>/<n>     the volumes, from arrival to deletion under the same key
  *     files/<id>.json      the file's record, written at complete
+ *     accounts/<id>.json   what an account is rebuilt from
  *
  * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
  */
@@ -97,14 +100,35 @@ export class S3Store implements VolumeStore {
     await this.file(manifest);
   }
 
+  async unfile(id: string): Promise<void> {
+    await this.#client.delete([keys.manifest(id)]);
+  }
+
+  async writeAccount(account: AccountDocument): Promise<void> {
+    await this.#client.write(keys.account(account.account_id), document(account));
+  }
+
+  async *accounts(): AsyncIterable<string> {
+    for await (const { key } of this.#client.list('accounts/')) {
+      const id = accountIdIn(key.slice('accounts/'.length));
+      if (id !== undefined) yield id;
+    }
+  }
+
+  async account(accountId: string): Promise<AccountDocument | undefined> {
+    const key = keys.account(accountId);
+    const text = await this.#client.read(key);
+    return text && parseDocument(key, text.toString('utf8'));
+  }
+
   async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
     const [spec, manifest] = await Promise.all([
       this.#client.read(keys.spec(id)),
       this.#client.read(keys.manifest(id)),
     ]);
     return {
-      volumes: spec && unpack(JSON.parse(spec.toString('utf8'))),
-      manifest: manifest && JSON.parse(manifest.toString('utf8')),
+      volumes: spec && unpack(parseDocument(keys.spec(id), spec.toString('utf8'))),
+      manifest: manifest && parseDocument(keys.manifest(id), manifest.toString('utf8')),
     };
   }
 

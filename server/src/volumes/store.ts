@@ -8,13 +8,29 @@ export interface Manifest {
   file_name: string;
   size: number;
   sha256: string;
+  /** Whose it is; an owner's name may be that of another account one day, the id never is. */
+  account_id: string;
   owner: string;
   dir_id: number;
   chunk_count: number;
   created_at: string;
-  enc_params: unknown;
+  /** The JSON text as it came. */
+  enc_params: string;
+  /** Which state of the record this is. */
+  rev: number;
   /** The specification, of a file of few volumes: one document less to be made durable for each small file. */
   volumes?: Volume[] | undefined;
+}
+
+/** An account as it lies in the store, for the same end: its user can log in with the password that is theirs. */
+export interface AccountDocument {
+  account_id: string;
+  username: string;
+  /** The administrator has none. */
+  password_hash: string | null;
+  created_at: string;
+  dirs: { dir_id: number; name: string; created_at: string }[];
+  rev: number;
 }
 
 /** A group of at most so many volumes has its specification in its manifest. */
@@ -52,6 +68,13 @@ export interface VolumeStore {
    * away what there is of it.
    */
   putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void>;
+  /** Takes the manifest away, and nothing else. May be repeated. */
+  unfile(id: string): Promise<void>;
+  /** Keeps the document of an account, durably, in place of an earlier one. */
+  writeAccount(account: AccountDocument): Promise<void>;
+  /** The ids of all accounts that have a document, in no order. */
+  accounts(): AsyncIterable<string>;
+  account(accountId: string): Promise<AccountDocument | undefined>;
   /** What lies beside the volumes of a group. */
   documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }>;
   /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */

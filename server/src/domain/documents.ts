@@ -1,0 +1,106 @@
+import type { Metadata } from '../metadata/metadata.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+import { describe } from './manifest.ts';
+
+/** A round writes for so long at most: the rest of the sweep must not wait for a million manifests. */
+const ROUND_MS = 5_000;
+const PAGE = 100;
+const LANES = 8;
+
+interface Stores {
+  metadata: Metadata;
+  volumes: VolumeStore;
+}
+
+/**
+ * Has the documents in the store follow the records: manifests of files and documents of accounts that are named as out
+ * of date. Each round goes on behind where the last one ended, so that one that cannot be written keeps no other waiting.
+ */
+export class DocumentQueue {
+  readonly #queues: Queue[];
+
+  constructor(stores: Stores) {
+    const { documents } = stores.metadata;
+    this.#queues = [
+      new Queue(
+        (after) => documents.staleAccounts(after, PAGE),
+        (id) => writeAccount(stores, id),
+      ),
+      new Queue(
+        (after) => documents.staleManifests(after, PAGE),
+        (id) => refile(stores, id),
+      ),
+    ];
+  }
+
+  /** What went wrong; those documents are tried again in another round. */
+  async work(roundMs = ROUND_MS): Promise<unknown[]> {
+    const faults: unknown[] = [];
+    for (const queue of this.#queues) faults.push(...(await queue.work(performance.now() + roundMs)));
+    return faults;
+  }
+}
+
+class Queue {
+  readonly #page: (after: string) => Promise<string[]>;
+  readonly #write: (id: string) => Promise<void>;
+  #after = '';
+
+  constructor(page: (after: string) => Promise<string[]>, write: (id: string) => Promise<void>) {
+    this.#page = page;
+    this.#write = write;
+  }
+
+  /** Up to the last one, or to the end of its time. */
+  async work(until: number): Promise<unknown[]> {
+    const faults: unknown[] = [];
+    do {
+      const ids = await this.#page(this.#after);
+      this.#after = ids.at(-1) ?? '';
+      const rest = ids.values();
+      const lane = async () => {
+        for (const id of rest) {
+          await this.#write(id).catch((error: unknown) => faults.push(error));
+          if (performance.now() > until) return;
+        }
+      };
+      await Promise.all(Array.from({ length: LANES }, lane));
+    } while (this.#after !== '' && performance.now() < until);
+    return faults;
+  }
+}
+
+/** The manifest of a file that is named as out of date; of one that is no more, none. */
+export async function refile({ metadata, volumes }: Stores, fileId: string): Promise<void> {
+  const file = await metadata.files.get(fileId);
+  if (!file) {
+    // Whoever removes the group takes the manifest along; only what was written after that is left to us.
+    if (await metadata.garbage.isKnown(fileId)) return;
+    await volumes.unfile(fileId);
+    await metadata.documents.manifestRemoved(fileId);
+    return;
+  }
+  try {
+    await volumes.file(await describe(metadata, file));
+  } catch (error) {
+    // Deleted meanwhile, so that it has no place any more; it stays named until that is certain.
+    if (!(await metadata.files.get(fileId))) return;
+    throw error;
+  }
+  await metadata.documents.manifestWritten(fileId, file.rev);
+}
+
+async function writeAccount({ metadata, volumes }: Stores, accountId: string): Promise<void> {
+  const account = await metadata.documents.account(accountId);
+  if (!account) return;
+  const iso = (time: number) => new Date(time).toISOString();
+  await volumes.writeAccount({
+    account_id: accountId,
+    username: account.username,
+    password_hash: account.password_hash,
+    created_at: iso(account.created_at),
+    dirs: account.dirs.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
+    rev: account.rev,
+  });
+  await metadata.documents.accountWritten(accountId, account.rev);
+}

@@ -1,0 +1,163 @@
+import { ADMIN } from '@szafa/protocol';
+import type { Sql } from './sql.ts';
+
+/** Who is no registered user has a fixed id: the administrator, and nobody. */
+export const ADMIN_ACCOUNT = 'admin';
+export const NO_ACCOUNT = 'none';
+
+export interface AccountState {
+  username: string;
+  /** The administrator has none. */
+  password_hash: string | null;
+  created_at: number;
+  dirs: { dir_id: number; name: string; created_at: number }[];
+  rev: number;
+}
+
+/**
+ * What the volume store holds beside the volumes so that this database can be rebuilt: a manifest for each file, a
+ * document for each account. Whoever changes what one of them says raises its `rev` and names it here in the same
+ * transaction; the sweeper writes it later. So nothing waits for the store, and no change is forgotten.
+ */
+export class Documents {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** Files whose manifests may be out of date, in the order of their ids. */
+  async staleManifests(after: string, limit: number): Promise<string[]> {
+    const rows = await this.#sql.query<{ file_id: string }>(
+      'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?',
+      after,
+      limit,
+    );
+    return rows.map((row) => row.file_id);
+  }
+
+  /** The manifest of this file may say anything, or be there without it. */
+  outdate(fileId: string): Promise<void> {
+    return this.#sql.transaction((tx) => outdateFile(tx, fileId));
+  }
+
+  /**
+   * A manifest that says `rev` is in the store. It stays named here if the file has changed meanwhile or is no more: its
+   * manifest is then one too many. Where it is not named any more, another one wrote a manifest at the same time, and
+   * nobody knows whose came last.
+   */
+  manifestWritten(fileId: string, rev: number): Promise<void> {
+    return this.#sql.transaction(async (tx) => {
+      const settled = await tx.execute(
+        `DELETE FROM stale_manifests WHERE file_id = ? AND rev <= ?
+         AND EXISTS (SELECT 1 FROM files WHERE file_id = ?) RETURNING file_id`,
+        fileId,
+        rev,
+        fileId,
+      );
+      if (settled.length > 0) return;
+      await tx.execute(
+        'INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?) ON CONFLICT (file_id) DO NOTHING',
+        fileId,
+        rev,
+      );
+    });
+  }
+
+  /** There is no such file, and no manifest of it either. */
+  async manifestRemoved(fileId: string): Promise<void> {
+    await this.#sql.execute('DELETE FROM stale_manifests WHERE file_id = ?', fileId);
+  }
+
+  /** Accounts whose documents are out of date, in the order of their ids. */
+  async staleAccounts(after: string, limit: number): Promise<string[]> {
+    const rows = await this.#sql.query<{ account_id: string }>(
+      `SELECT account_id FROM account_documents WHERE rev > written AND account_id > ?
+       ORDER BY account_id LIMIT ?`,
+      after,
+      limit,
+    );
+    return rows.map((row) => row.account_id);
+  }
+
+  /** All that the document of an account says. What changes while it is read raises the `rev` once more. */
+  async account(accountId: string): Promise<AccountState | undefined> {
+    const [state] = await this.#sql.query<{ rev: number }>(
+      'SELECT rev FROM account_documents WHERE account_id = ?',
+      accountId,
+    );
+    const [user] =
+      accountId === ADMIN_ACCOUNT
+        ? [{ username: ADMIN, password_hash: null, created_at: 0 }]
+        : await this.#sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
+            'SELECT username, password_hash, created_at FROM users WHERE account_id = ?',
+            accountId,
+          );
+    if (!state || !user) return undefined;
+    const dirs = await this.#sql.query<AccountState['dirs'][number]>(
+      'SELECT dir_id, name, created_at FROM dirs WHERE owner = ?',
+      user.username,
+    );
+    return { ...user, dirs, rev: state.rev };
+  }
+
+  async accountWritten(accountId: string, rev: number): Promise<void> {
+    await this.#sql.execute(
+      'UPDATE account_documents SET written = ? WHERE account_id = ? AND written < ?',
+      rev,
+      accountId,
+      rev,
+    );
+  }
+}
+
+/** The file has this `rev` now; part of the transaction that raised it. */
+export async function outdate(tx: Sql, fileId: string, rev: number): Promise<void> {
+  await tx.execute(
+    `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
+     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
+    fileId,
+    rev,
+  );
+}
+
+/** The same for a file that nothing else was changed of, or that is no more. */
+export async function outdateFile(tx: Sql, fileId: string): Promise<void> {
+  const [row] = await tx.execute<{ rev: number }>(
+    'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev',
+    fileId,
+  );
+  await outdate(tx, fileId, row?.rev ?? 0);
+}
+
+/**
+ * All files of a directory, before their `rev` is raised. They are locked first: whoever changes one of them locks it,
+ * too, before its manifest is named, so that two of them wait for each other in one direction only.
+ */
+export async function outdateDir(tx: Sql, dirId: number): Promise<void> {
+  await tx.query(
+    `SELECT COUNT(*) AS held FROM (SELECT file_id FROM files WHERE dir_id = ? ${tx.dialect.forUpdate}) AS inside`,
+    dirId,
+  );
+  await tx.execute(
+    `INSERT INTO stale_manifests (file_id, rev) SELECT file_id, rev + 1 FROM files WHERE dir_id = ?
+     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
+    dirId,
+  );
+}
+
+/** What the document of this user says has changed; part of the transaction that changed it. */
+export async function outdateAccount(tx: Sql, username: string): Promise<void> {
+  const raise = 'ON CONFLICT (account_id) DO UPDATE SET rev = account_documents.rev + 1';
+  if (username === ADMIN) {
+    await tx.execute(
+      `INSERT INTO account_documents (account_id, rev, written) VALUES ('${ADMIN_ACCOUNT}', 1, 0) ${raise}`,
+    );
+  } else {
+    await tx.execute(
+      `INSERT INTO account_documents (account_id, rev, written)
+       SELECT account_id, 1, 0 FROM users WHERE username = ? ${raise}`,
+      username,
+    );
+  }
+}

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from './page.mjs';
-import { needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
+import { LONG, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
@@ -23,7 +23,11 @@ const NODE_PACKAGES = {
 /** Which tests are asked for decides what they need. */
 function forTests() {
   const texts = rest.filter((arg) => !arg.startsWith('--'));
-  const { packages, page } = needsOf(testFiles(root, texts));
+  const files = testFiles(root, texts);
+  // Those of minutes run when they are asked for.
+  const wanted =
+    texts.length > 0 || rest.includes('--long') ? files : files.filter((file) => !LONG.test(file));
+  const { packages, page } = needsOf(wanted);
   const pairs = texts.length === 0 || rest.includes('--pairs') ? PAIR_PACKAGES : [];
   return { packages: ['libatomic1', ...packages, ...pairs], all: true, page, args: ['scripts/test.ts'] };
 }
@@ -58,6 +62,10 @@ const presence = {
   'ceph-mon': () => program('ceph-mon'),
   'ceph-osd': () => program('ceph-osd'),
   radosgw: () => program('radosgw'),
+  'firefox-esr': () => program('firefox-esr'),
+  'webkit2gtk-driver': () => program('WebKitWebDriver'),
+  xvfb: () => program('Xvfb'),
+  dbus: () => program('dbus-run-session'),
   chromium: () => program('chromium') || program('chromium-browser') || program('google-chrome'),
 };
 

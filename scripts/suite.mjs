@@ -21,6 +21,11 @@ const NEEDS = [
   { files: /^tests\/faults\/memory/, packages: CEPH },
   { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },
   { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
+  {
+    files: /^tests\/browsers\//,
+    packages: ['chromium', 'firefox-esr', 'webkit2gtk-driver', 'xvfb', 'dbus'],
+    page: true,
+  },
 ];
 
 /** The interface is tested on every pair of stores, each of which is a run of its own. */

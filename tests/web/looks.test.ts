@@ -170,6 +170,7 @@ test('a browser that is too old is told so, and what to do', async () => {
   await page.goto(service.url);
   await page.getByRole('heading', { name: 'This browser is too old' }).waitFor();
   await page.getByText('Update this browser, or open this address in another one.').waitFor();
+  await page.getByText('It lacks: Array.fromAsync.').waitFor();
   assert.equal(await page.getByLabel('Password').count(), 0, 'no password is asked for');
   await shoot(page, 'too-old');
 });

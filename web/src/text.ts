@@ -47,6 +47,7 @@ export const text = {
     title: 'This browser is too old',
     why: 'szafa needs a browser of this year or the last: a current Chrome, Edge, Firefox or Safari.',
     what: 'Update this browser, or open this address in another one.',
+    lacks: (names: string[]) => `It lacks: ${names.join(', ')}.`,
   },
 
   bar: {
@@ -205,6 +206,7 @@ export const text = {
     expired: 'You were signed out: the session has ended.',
     elsewhere: 'You signed out in another tab.',
     starting: 'Opening szafa…',
+    leaving: 'Signing out…',
   },
 
   about: {

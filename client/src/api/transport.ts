@@ -44,8 +44,13 @@ async function readBody(response: Response, request: TransportRequest): Promise<
   const whole = known && response.ok ? (request.into?.(declared) ?? new Uint8Array(declared)) : undefined;
   const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const part of response.body) {
+  // Not `for await`: the streams of WebKit, and so of Safari, cannot be iterated.
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value: part } = await reader.read();
+    if (done) break;
     if (length + part.length > (whole?.length ?? request.maxBytes)) {
+      await reader.cancel();
       throw new TooLongError();
     }
     if (whole) whole.set(part, length);

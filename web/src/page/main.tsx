@@ -5,15 +5,11 @@ import '../style/index.css';
 import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
 import { localReady } from './local.ts';
+import { missingHere } from './needs.ts';
 import { onFault, start } from './session.ts';
 import { active, onProgress } from './transfers.ts';
 
 const page = document.getElementById('page')!;
-
-/** What the SDK and this page cannot do without. */
-function modern(): boolean {
-  return 'fromBase64' in Uint8Array && 'fromAsync' in Array && 'any' in AbortSignal && 'locks' in navigator;
-}
 
 function begin(): void {
   listen({ progress: onProgress, reachable: noteReachable, fault: onFault });
@@ -26,5 +22,6 @@ function begin(): void {
 }
 
 const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undefined;
-if (secure && modern()) begin();
-else render(<Refusal secure={secure} />, page);
+const missing = secure ? missingHere() : [];
+if (secure && missing.length === 0) begin();
+else render(<Refusal secure={secure} missing={missing} />, page);

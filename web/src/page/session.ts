@@ -8,7 +8,7 @@ import { onTabs, toTabs } from './tabs.ts';
 import { emptyTransfers, recall, resumeLost } from './transfers.ts';
 
 export const account = signal<Account | null>(null);
-export const phase = signal<'starting' | 'failed' | 'out' | 'in'>('starting');
+export const phase = signal<'starting' | 'failed' | 'out' | 'in' | 'leaving'>('starting');
 export const startFault = signal<Fault | null>(null);
 
 onTabs((news) => {
@@ -51,11 +51,16 @@ export async function enter(how: 'register' | 'login', username: string, passwor
 }
 
 async function forget(leaving: Promise<void>, why?: string): Promise<void> {
-  phase.value = 'out';
+  // The page to sign in with says that the keys are gone, so it comes after that.
+  phase.value = 'leaving';
   account.value = null;
   emptyTransfers();
   emptyShelf();
-  await leaving;
+  try {
+    await leaving;
+  } finally {
+    phase.value = 'out';
+  }
   if (why) tell(why);
 }
 

@@ -23,10 +23,11 @@ function Notices() {
 function Inside() {
   switch (phase.value) {
     case 'starting':
+    case 'leaving':
       return (
         <main class="middle">
           <div>
-            <Spinner label={text.state.starting} />
+            <Spinner label={phase.value === 'leaving' ? text.state.leaving : text.state.starting} />
             <Banner />
           </div>
         </main>

@@ -7,8 +7,9 @@ import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
 import { Files } from './domain/files.ts';
 import { Pulls } from './domain/pulls.ts';
+import { StoreRefused, settleStore } from './domain/store-identity.ts';
 import { Transfers } from './domain/transfers.ts';
-import type { VolumeRejected } from './errors.ts';
+import { StoreUnavailable, type VolumeRejected } from './errors.ts';
 import { countFault } from './http/metrics.ts';
 import { createLog } from './log.ts';
 import { Metadata } from './metadata/metadata.ts';
@@ -48,17 +49,37 @@ async function openPostgres(url: string, options?: { unlimited: boolean }): Prom
   return new PostgresStore(url, options);
 }
 
-export function openVolumes(config: Config, processName: string): VolumeStore {
+/** `beforeChange`: what a store that may be out of reach at the start must pass before it is written to. */
+export function openVolumes(
+  config: Config,
+  processName: string,
+  beforeChange?: () => Promise<void>,
+): VolumeStore {
   return config.s3 === undefined
     ? new FolderStore(config.dataFolder, processName)
-    : new S3Store(new S3Client(config.s3.location, config.s3.credentials));
+    : new S3Store(new S3Client(config.s3.location, config.s3.credentials, {}, beforeChange));
+}
+
+/** Once, however many ask at the same time; again after a failure. */
+function settledOnce(config: Config, metadata: Metadata): () => Promise<void> {
+  const volumes = openVolumes(config, newProcessName());
+  let settled: Promise<void> | undefined;
+  const settle = () =>
+    settleStore(metadata.store, volumes).catch((cause: unknown) => {
+      settled = undefined;
+      throw cause instanceof StoreRefused ? new StoreUnavailable('volumes', cause) : cause;
+    });
+  return () => {
+    settled ??= settle();
+    return settled;
+  };
 }
 
 /** The composition root: the only file that names the engines. */
 export async function openServices(config: Config, processName: string): Promise<Omit<Services, 'gathered'>> {
   const log = createLog(config.logLevel);
   const metadata = new Metadata(await openDatabase(config));
-  const volumes = openVolumes(config, processName);
+  const volumes = openVolumes(config, processName, settledOnce(config, metadata));
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
   const accounts = new Accounts(metadata, config, systemToken);
   const files = new Files(metadata, volumes, config);
@@ -69,18 +90,21 @@ export async function openServices(config: Config, processName: string): Promise
   return { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics };
 }
 
-/** What must be there before any process opens the stores; and whether they can be used at all. */
-export async function prepareStores(config: Config): Promise<void> {
+/**
+ * What must be there before any process opens the stores; and whether they can be used at all. Before the store has
+ * shown that it belongs to the database nothing is made or removed in it. `anyStore`: the caller sees to that itself.
+ */
+export async function prepareStores(config: Config, { anyStore = false } = {}): Promise<void> {
   const database = await openDatabase(config, { unlimited: true });
   try {
     await database.prepare?.();
     await migrate(database);
+    if (!anyStore) await settleAtStart(config, new Metadata(database));
   } finally {
     await database.close();
   }
   if (config.s3 === undefined) await FolderStore.prepare(config.dataFolder);
-  else await checkBucket(config.s3);
-  await discardUnfinished(config);
+  if (!anyStore) await discardUnfinished(config);
 }
 
 /** Two services on one folder would undo each other's recovery. The lock goes with the process, however it ends. */
@@ -106,13 +130,19 @@ export async function discardUnfinished(config: Config, processName?: string): P
   if (config.s3 === undefined) await FolderStore.discardUnfinished(config.dataFolder, processName);
 }
 
-/** A store that is away for a moment is no reason not to start; one that refuses us is. */
-async function checkBucket({ location, credentials }: NonNullable<Config['s3']>): Promise<void> {
-  const client = new S3Client(location, credentials, { totalMs: 1_000 });
+/**
+ * A store that is away for a moment is no reason not to start: each process then settles before it first writes. One that
+ * refuses us is, and so is one that belongs to another database.
+ */
+async function settleAtStart(config: Config, { store }: Metadata): Promise<void> {
+  if (!config.s3) return settleStore(store, new FolderStore(config.dataFolder, newProcessName()));
+  const client = new S3Client(config.s3.location, config.s3.credentials, { totalMs: 1_000 });
+  const volumes = new S3Store(client);
   try {
-    await requireVolumes(new S3Store(client));
+    await requireVolumes(volumes);
+    await settleStore(store, volumes);
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
+    if (!(error instanceof StoreUnavailable && error.store === 'volumes')) throw error;
   } finally {
     client.close();
   }

@@ -107,8 +107,13 @@ export class Engines {
   /** A service that is gone when the tests are, however they end. */
   async service(env: Record<string, string> = {}): Promise<Service> {
     const service = new Service({ env: { SZ_WORKERS: '1', ...this.ceph.environment, ...env } });
-    this.#services.push(service);
+    this.keep(service);
     return service.start();
+  }
+
+  /** One that is discarded with the engines. */
+  keep(service: Service): void {
+    this.#services.push(service);
   }
 
   /** `within`: a command that runs it. */

@@ -28,7 +28,7 @@ function known(service: Service): Known {
 /** Volume groups that lie on the disk. */
 export async function groupsOnDisk(service: Service): Promise<string[]> {
   const top = join(service.data, 'volumes');
-  const prefixes = await readdir(top);
+  const prefixes = (await readdir(top)).filter((name) => /^[0-9a-f]{2}$/.test(name));
   return (await Promise.all(prefixes.map((prefix) => readdir(join(top, prefix))))).flat();
 }
 

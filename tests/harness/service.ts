@@ -192,6 +192,11 @@ export class Service {
     assert.equal(how, 0, `the service did not end gracefully:\n${this.tail()}`);
   }
 
+  /** Settings for the next start. */
+  set(options: ServiceOptions): void {
+    this.#options = options;
+  }
+
   /** Starts again on the same data folder, gracefully or after kill9, with other settings where given. */
   async restart(options: ServiceOptions = this.#options): Promise<this> {
     await this.terminate();

@@ -72,7 +72,7 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       requireDatabase(config);
       const from = await openAlone(config);
       try {
-        const to = await openAlone(configOf(target, env), from);
+        const to = await openAlone(configOf(target, env), { other: from, anyStore: true });
         await migrateStores(from, to, report).finally(() => to.close());
       } finally {
         await from.close();
@@ -81,7 +81,7 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
     }
     case 'rescue': {
       const passwords = required(values.passwords, '--passwords');
-      const pair = await openAlone(readConfig(env));
+      const pair = await openAlone(readConfig(env), { anyStore: true });
       await rescue(pair, passwords, report).finally(() => pair.close());
       break;
     }

@@ -1,8 +1,10 @@
 import type { Volume } from '@szafa/protocol';
 import { describe } from '../domain/manifest.ts';
+import { identityOf, newStoreId, settleStore } from '../domain/store-identity.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { Sql } from '../metadata/sql.ts';
+import { handOver } from '../metadata/store-record.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
@@ -18,15 +20,27 @@ interface Group {
 /**
  * Copies everything from one pair of stores to another, which is empty. Volumes go first, each verified against its
  * digest by the store that takes it; the rows follow in one transaction. So a run that was broken off is just
- * started again, goes on with the volumes that are missing, and the source is never changed.
+ * started again, goes on with the volumes that are missing, and the source is never changed. Where only the database
+ * moves, the volumes stay, and the store gets a new id: it belongs to one database.
  */
 export async function migrateStores(from: Pair, to: Pair, report: Report): Promise<void> {
   if (!(await isEmpty(to.sql))) throw new UsageError('the database to migrate to is not empty');
+  const facts = await from.metadata.store.get();
+  const stays = (await identityOf(to.volumes)).id === facts.id;
+  if (!stays) await settleStore(to.metadata.store, to.volumes);
   for await (const group of groupsOf(from.sql)) await copyGroup(from, to, group, report);
   // A half copy must not look like a whole one: the rows come only when every volume has.
   if (report.problems > 0) return;
-  await to.sql.transaction(async (tx) => copyRows(from, tx, report));
+  const id = newStoreId();
+  await to.sql.transaction(async (tx) => {
+    await copyRows(from, tx, report);
+    if (!stays) return;
+    await copyGarbage(from.sql, tx);
+    await handOver(tx, id, facts);
+  });
   await to.sql.advanceSerials?.();
+  // Last: from now on the database that it came from is refused.
+  if (stays) await to.volumes.writeNote('store-id', id);
 }
 
 /** Files, and uploads under way. What is waiting to be removed stays behind. */
@@ -64,6 +78,13 @@ async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report
     report.problem('volumes with other bytes', { file: id, volume: spec.idx });
   } finally {
     await volume.close();
+  }
+}
+
+/** What is doomed there is doomed here. */
+async function copyGarbage(from: Sql, tx: Sql): Promise<void> {
+  for (const { file_id } of await from.query<{ file_id: string }>('SELECT file_id FROM garbage')) {
+    await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, 0)', file_id);
   }
 }
 

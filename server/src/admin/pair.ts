@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { settleStore } from '../domain/store-identity.ts';
 import { Metadata } from '../metadata/metadata.ts';
 import { requireVersion } from '../metadata/schema.ts';
 import type { SqlStore } from '../metadata/sql.ts';
@@ -47,18 +48,30 @@ export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
   return readConfig(chosen);
 }
 
-/** Stores as they are, beside a service that may run: nothing is made or upgraded. */
+/** Stores as they are, beside a service that may run: nothing is made or upgraded, and they belong together. */
 export async function openPair(config: Config): Promise<Pair> {
+  const pair = await openStores(config);
+  try {
+    if (config.s3) await requireVolumes(pair.volumes);
+    await settleStore(pair.metadata.store, pair.volumes);
+    return pair;
+  } catch (error) {
+    await pair.close();
+    throw error;
+  }
+}
+
+/** Stores of which it is not known whether they belong together: whoever opens them sees to that. */
+export async function openStores(config: Config): Promise<Pair> {
   requireDatabase(config);
   const sql = await openDatabase(config, { unlimited: true });
-  const volumes = openVolumes(config, newProcessName());
   try {
     await requireVersion(sql);
-    await requireVolumes(volumes);
   } catch (error) {
     await sql.close();
     throw error;
   }
+  const volumes = openVolumes(config, newProcessName());
   return { config, sql, metadata: new Metadata(sql), volumes, close: () => sql.close() };
 }
 
@@ -69,15 +82,21 @@ export function requireDatabase(config: Config): void {
   }
 }
 
-/** Stores that no service uses meanwhile, made where they are missing. A folder may be part of both pairs. */
-export async function openAlone(config: Config, other?: Pair): Promise<Pair> {
+/**
+ * Stores that no service uses meanwhile, made where they are missing. A folder may be part of both pairs. `anyStore`: the
+ * caller sees to it that they belong together.
+ */
+export async function openAlone(
+  config: Config,
+  { other, anyStore = false }: { other?: Pair; anyStore?: boolean } = {},
+): Promise<Pair> {
   const usesFolder = !isShared(config) && config.dataFolder !== other?.config.dataFolder;
   if (usesFolder) await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = usesFolder ? lockDataFolder(config) : () => undefined;
-  await prepareStores(config);
+  await prepareStores(config, { anyStore });
   const right = new SweepRight(config);
   if (!(await right.held())) throw new UsageError('a service runs on that database; stop every node first');
-  const pair = await openPair(config);
+  const pair = anyStore ? await openStores(config) : await openPair(config);
   return {
     ...pair,
     close: async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { ADMIN } from '@szafa/protocol';
 import { Passwords } from '../domain/passwords.ts';
+import { adoptStore, identify } from '../domain/store-identity.ts';
 import { insertFile } from '../metadata/files.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
@@ -18,6 +19,7 @@ import { isEmpty } from './rows.ts';
 export async function rescue(pair: Pair, passwordFile: string, report: Report): Promise<void> {
   if (!(await isEmpty(pair.sql)))
     throw new UsageError('the database is not empty; a rescue fills an empty one');
+  const identity = await identify(pair.metadata.store, pair.volumes);
   const found: string[] = [];
   for await (const { id } of pair.volumes.groups()) found.push(id);
   const owners = new Map<string, string>();
@@ -42,6 +44,7 @@ export async function rescue(pair: Pair, passwordFile: string, report: Report): 
       report.count('directories');
     }
     await makeAccounts(tx, owners, passwordFile, report);
+    await adoptStore(tx, identity);
   });
   await pair.sql.advanceSerials?.();
 }

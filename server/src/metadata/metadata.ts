@@ -7,6 +7,7 @@ import { Garbage } from './garbage.ts';
 import { Marks } from './marks.ts';
 import { Pulls } from './pulls.ts';
 import type { PoolLoad, SqlStore } from './sql.ts';
+import { StoreRecord } from './store-record.ts';
 import { Transfers } from './transfers.ts';
 import { usageOf } from './usage.ts';
 
@@ -20,6 +21,7 @@ export class Metadata {
   readonly garbage: Garbage;
   readonly marks: Marks;
   readonly pulls: Pulls;
+  readonly store: StoreRecord;
   readonly transfers: Transfers;
   readonly #sql: SqlStore;
 
@@ -33,6 +35,7 @@ export class Metadata {
     this.garbage = new Garbage(sql);
     this.marks = new Marks(sql);
     this.pulls = new Pulls(sql);
+    this.store = new StoreRecord(sql);
     this.transfers = new Transfers(sql);
   }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { ConfigError } from '../config.ts';
 import type { Dialect, Sql } from './sql.ts';
 
@@ -66,6 +67,9 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       transfer_id TEXT PRIMARY KEY, runner TEXT NOT NULL, lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
     // When something last happened that is watched from outside.
     'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
+    // The volume store that this database belongs to, in one row; see store-record.ts.
+    `CREATE TABLE store (
+      store_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL, contested_at BIGINT)`,
   ],
 ];
 
@@ -81,6 +85,10 @@ export async function migrate(sql: Sql): Promise<void> {
     if (version === CURRENT) return;
     for (const migration of migrations.slice(version)) {
       for (const statement of migration(tx.dialect)) await tx.execute(statement);
+    }
+    if (version === 0) {
+      const text = "INSERT INTO store (store_id, confirmed, marks) VALUES (?, 0, '')";
+      await tx.execute(text, randomBytes(16).toString('hex'));
     }
     await tx.execute('DELETE FROM schema_version');
     await tx.execute('INSERT INTO schema_version (version) VALUES (?)', CURRENT);

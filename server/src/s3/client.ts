@@ -81,13 +81,21 @@ class Silence extends Error {
 export class S3Client {
   readonly location: S3Location;
   readonly limits: S3Limits;
+  /** Waited for before each request that changes something: the store must show first that it is the right one. */
+  readonly beforeChange: () => Promise<void>;
   readonly #signer: Signer;
   readonly #agent: http.Agent;
   readonly #transport: typeof http | typeof https;
   readonly #lines: Lines | undefined;
 
-  constructor(location: S3Location, credentials: S3Credentials, limits: Partial<S3Limits> = {}) {
+  constructor(
+    location: S3Location,
+    credentials: S3Credentials,
+    limits: Partial<S3Limits> = {},
+    beforeChange = async () => {},
+  ) {
     this.location = location;
+    this.beforeChange = beforeChange;
     this.limits = { ...LIMITS, ...limits };
     this.#signer = new Signer(credentials, location.region);
     this.#transport = location.endpoint.protocol === 'https:' ? https : http;
@@ -151,6 +159,7 @@ export class S3Client {
   ): Promise<S3Answer> {
     const { body, allowed = [], silenceMs = this.limits.silenceMs } = options;
     const digest = body ? sha256Hex(body) : EMPTY;
+    if (request.method !== 'GET' && request.method !== 'HEAD') await this.beforeChange();
     return this.persist(async () => {
       const sent = this.begin(request, digest, body?.length ?? 0);
       const response = await new Promise<http.IncomingMessage>((resolve, reject) => {

@@ -25,6 +25,7 @@ import {
   type AccountDocument,
   LISTED_IN_MANIFEST,
   type Manifest,
+  type NoteName,
   type OpenVolume,
   type VolumeStore,
 } from './store.ts';
@@ -33,6 +34,9 @@ const fsync = promisify(fsyncCallback);
 const writeAll = promisify(writeFileCallback);
 
 const ID = /^[0-9a-f]{32}$/;
+/** As `newProcessName` makes them. */
+const PROCESS = /^[0-9a-f]{12}$/;
+const PREFIX = /^[0-9a-f]{2}$/;
 /** For 32 uploads and 32 downloads at full speed; the others make do with less. */
 const POOL_SEGMENTS = 64;
 /** Large writes are what a disk likes; what is read must still be in the core's cache when it is sent. */
@@ -48,6 +52,7 @@ const MANIFEST = 'manifest.json';
  *     volumes/ab/<id>/volumes.json    sizes and digests, written at init, of a group that is not small
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
  *     accounts/<id>.json              what an account is rebuilt from
+ *     volumes/store-id, store-mark    which store this is, and which database had it last
  *     tmp/<process>/                  bodies on their way in
  *     trash/                          groups on their way out
  *
@@ -85,10 +90,12 @@ export class FolderStore implements VolumeStore {
     for (const folder of [join(root, 'volumes'), root, dirname(root)]) await syncFolder(folder);
   }
 
-  /** Unfinished bodies of a process that is no more; without a name: of all. */
-  static async discardUnfinished(root: string, process = ''): Promise<void> {
-    await rm(join(root, 'tmp', process), { recursive: true, force: true });
-    await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
+  /** Unfinished bodies of a process that is no more; without a name: of all. What no process made stays. */
+  static async discardUnfinished(root: string, process?: string): Promise<void> {
+    const tmp = join(root, 'tmp');
+    const names =
+      process === undefined ? (await readdir(tmp)).filter((name) => PROCESS.test(name)) : [process];
+    for (const name of names) await rm(join(tmp, name), { recursive: true, force: true });
   }
 
   async create(id: string, volumes: Volume[]): Promise<void> {
@@ -261,13 +268,25 @@ export class FolderStore implements VolumeStore {
 
   async *groups(): AsyncIterable<{ id: string; changedAt: number }> {
     const top = join(this.#root, 'volumes');
-    for (const prefix of await readdir(top)) {
+    for (const prefix of (await readdir(top).catch(ifMissing([]))).sort()) {
+      if (!PREFIX.test(prefix)) continue;
       for (const id of await readdir(join(top, prefix))) {
         if (!ID.test(id)) continue;
         const found = await stat(join(top, prefix, id)).catch(ifMissing(undefined));
         if (found) yield { id, changedAt: found.mtimeMs };
       }
     }
+  }
+
+  async readNote(name: NoteName): Promise<string | undefined> {
+    const text = await readFile(join(this.#root, 'volumes', name), 'utf8').catch(ifMissing(undefined));
+    return text?.trim();
+  }
+
+  async writeNote(name: NoteName, text: string): Promise<void> {
+    const folder = join(this.#root, 'volumes');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await this.#replace(folder, name, `${text}\n`);
   }
 
   async freeBytes(): Promise<number> {
@@ -296,9 +315,13 @@ export class FolderStore implements VolumeStore {
   }
 
   async #writeDocument(folder: string, name: string, content: unknown): Promise<void> {
+    await this.#replace(folder, name, JSON.stringify(content));
+  }
+
+  async #replace(folder: string, name: string, text: string): Promise<void> {
     const unfinished = this.#newTemp();
     try {
-      await writeDurably(unfinished, JSON.stringify(content));
+      await writeDurably(unfinished, text);
       renameSync(unfinished, join(folder, name));
     } catch (error) {
       await rm(unfinished, { force: true });

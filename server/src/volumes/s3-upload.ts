@@ -22,6 +22,7 @@ export async function upload(
   body: Body,
   pool: SegmentPool,
 ): Promise<void> {
+  await client.beforeChange();
   const lease = volume.size > SMALL_BYTES ? pool.lease() : undefined;
   // One byte more than a small volume, so that a body that is too long shows.
   const own = () => new Uint8Array(Math.min(SMALL_BYTES, volume.size) + 1);

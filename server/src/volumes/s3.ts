@@ -9,7 +9,7 @@ import { openRange, sendRange } from './s3-download.ts';
 import { upload } from './s3-upload.ts';
 import { SegmentPool } from './segments.ts';
 import { pack, unpack } from './specification.ts';
-import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from './store.ts';
+import type { AccountDocument, Manifest, NoteName, OpenVolume, VolumeStore } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;
@@ -39,6 +39,7 @@ function checked(id: string): string {
  *     volumes/<id>/<n>     the volumes, from arrival to deletion under the same key
  *     files/<id>.json      the file's record, written at complete
  *     accounts/<id>.json   what an account is rebuilt from
+ *     store-id, store-mark which store this is, and which database had it last
  *
  * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
  */
@@ -207,6 +208,14 @@ export class S3Store implements VolumeStore {
       const time = Number.isNaN(changedAt) ? await this.#firstChange(id) : changedAt;
       if (time !== undefined) yield { id, changedAt: time };
     }
+  }
+
+  async readNote(name: NoteName): Promise<string | undefined> {
+    return (await this.#client.read(name))?.toString('utf8').trim();
+  }
+
+  async writeNote(name: NoteName, text: string): Promise<void> {
+    await this.#client.write(name, Buffer.from(`${text}\n`));
   }
 
   async freeBytes(): Promise<undefined> {

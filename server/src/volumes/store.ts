@@ -36,6 +36,9 @@ export interface AccountDocument {
 /** A group of at most so many volumes has its specification in its manifest. */
 export const LISTED_IN_MANIFEST = 64;
 
+/** What a store says of itself: which one it is, and which database had it last. */
+export type NoteName = 'store-id' | 'store-mark';
+
 /** One volume, open for reading. `close` it whatever happens. */
 export interface OpenVolume {
   readonly size: number;
@@ -91,6 +94,10 @@ export interface VolumeStore {
   reclaim(): Promise<void>;
   /** Ids of all groups, in no order. */
   groups(): AsyncIterable<{ id: string; changedAt: number }>;
+  /** Undefined when there is none; a store that cannot be read throws. */
+  readNote(name: NoteName): Promise<string | undefined>;
+  /** Durably, in the place of an earlier one. */
+  writeNote(name: NoteName, text: string): Promise<void>;
   /** Undefined where the store has no such limit. */
   freeBytes(): Promise<number | undefined>;
   ping(): Promise<void>;

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { ConfigError } from '../config.ts';
+import type { Sql } from '../metadata/sql.ts';
+import { type StoreFacts, type StoreRecord, takeStore } from '../metadata/store-record.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+
+/** The database and the volume store are not a pair; the message says what to do. */
+export class StoreRefused extends ConfigError {
+  override name = 'StoreRefused';
+}
+
+export interface Identity {
+  id: string | undefined;
+  /** Which database had the store last. */
+  mark: string | undefined;
+}
+
+export async function identityOf(volumes: VolumeStore): Promise<Identity> {
+  return { id: await volumes.readNote('store-id'), mark: await volumes.readNote('store-mark') };
+}
+
+/**
+ * Resolves when the database and the store belong together, and makes a new database and an empty store a pair: the id
+ * comes from the transaction that made the tables, every node writes the same one, and the database then knows
+ * that the store has it. A store that cannot be read throws, and is never taken for one that has no id.
+ */
+export async function settleStore(record: StoreRecord, volumes: VolumeStore): Promise<void> {
+  const facts = await record.get();
+  const { id } = await identityOf(volumes);
+  if (id !== facts.id) {
+    const newPair = id === undefined && !facts.confirmed && (await isEmpty(volumes));
+    if (!newPair) throw new StoreRefused(refusal(facts, id));
+    await volumes.writeNote('store-id', facts.id);
+    const written = await volumes.readNote('store-id');
+    // Another new database was given the same store at this moment.
+    if (written !== facts.id) throw new StoreRefused(refusal(facts, written));
+  }
+  if (!facts.confirmed) await record.confirm();
+}
+
+/**
+ * The database's part of `adopt` and `rescue`: it takes the store's id, and the mark that it shows for its own, in
+ * the caller's transaction. `identity` is what `identify` gave before.
+ */
+export async function adoptStore(tx: Sql, identity: Identity & { id: string }): Promise<void> {
+  await takeStore(tx, identity.id, identity.mark);
+}
+
+/** The identity of a store that a database is about to take; one without an id is given the database's. */
+export async function identify(
+  record: StoreRecord,
+  volumes: VolumeStore,
+): Promise<Identity & { id: string }> {
+  const { id, mark } = await identityOf(volumes);
+  if (id !== undefined) return { id, mark };
+  const { id: own } = await record.get();
+  await volumes.writeNote('store-id', own);
+  return { id: own, mark };
+}
+
+export const newStoreId = () => randomBytes(16).toString('hex');
+export const newMark = () => randomBytes(16).toString('hex');
+
+async function isEmpty(volumes: VolumeStore): Promise<boolean> {
+  for await (const _ of volumes.groups()) return false;
+  return true;
+}
+
+function refusal({ id: own, confirmed }: StoreFacts, found: string | undefined): string {
+  const rebuilt =
+    'Restore the database from its backup, or rebuild it from the store with "szafa-server rescue". ' +
+    'For a new service choose an empty folder or another prefix.';
+  if (!confirmed && found === undefined) {
+    return `the database is new, but the volume store has volumes. Nothing was changed. ${rebuilt}`;
+  }
+  if (!confirmed) {
+    return `the database is new, but the volume store (${found}) belongs to another one. Nothing was changed. ${rebuilt}`;
+  }
+  const check = 'Nothing was changed. Check SZ_DATABASE, SZ_DATA and SZ_VOLUMES';
+  if (found === undefined) {
+    return (
+      `the volume store has no id, the database belongs to store ${own}. ${check}, and whether the disk is mounted. ` +
+      `If the volumes were restored without their id: "szafa-server adopt --store ${own}".`
+    );
+  }
+  return (
+    `the database belongs to store ${own}, the volume store is ${found}. ${check}. ` +
+    `If these two shall be a pair from now on: "szafa-server adopt --store ${found}".`
+  );
+}

@@ -1,0 +1,71 @@
+import type { Sql } from './sql.ts';
+
+/** The volume store that this database belongs to. */
+export interface StoreFacts {
+  /** Random, made with the tables; the store has the same. */
+  id: string;
+  /** The store was seen with that id. From then on one without it is another store. */
+  confirmed: boolean;
+  /** The newest first. The store shows one of these if this database was the last that had it. */
+  marks: string[];
+  /** Since when another database is known to have had the store; nothing may be removed from it meanwhile. */
+  contestedAt: number | null;
+}
+
+/** Two would do if writes were never late; see Custody. */
+const MARKS = 8;
+
+interface Row {
+  store_id: string;
+  confirmed: number;
+  marks: string;
+  contested_at: number | null;
+}
+
+export class StoreRecord {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async get(): Promise<StoreFacts> {
+    const [row] = await this.#sql.query<Row>('SELECT store_id, confirmed, marks, contested_at FROM store');
+    const { store_id, confirmed, marks, contested_at } = row!;
+    return {
+      id: store_id,
+      confirmed: confirmed === 1,
+      marks: marks.split(' ').filter(Boolean),
+      contestedAt: contested_at,
+    };
+  }
+
+  async confirm(): Promise<void> {
+    await this.#sql.execute('UPDATE store SET confirmed = 1 WHERE confirmed = 0');
+  }
+
+  /** `found` is what the store shows and may go on showing if the new one never gets there. */
+  addMark(mark: string, found: string | undefined): Promise<void> {
+    return this.#sql.transaction(async (tx) => {
+      const [row] = await tx.query<Pick<Row, 'marks'>>(`SELECT marks FROM store ${tx.dialect.forUpdate}`);
+      const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.marks.split(' ')]);
+      await tx.execute('UPDATE store SET marks = ?', [...kept].slice(0, MARKS).join(' '));
+    });
+  }
+
+  async contest(now: number): Promise<void> {
+    await this.#sql.execute('UPDATE store SET contested_at = ? WHERE contested_at IS NULL', now);
+  }
+}
+
+/** From now on the database belongs to that store, which is its own, whoever had it before. */
+export async function takeStore(tx: Sql, id: string, mark: string | undefined): Promise<void> {
+  const text = 'UPDATE store SET store_id = ?, confirmed = 1, marks = ?, contested_at = NULL';
+  await tx.execute(text, id, mark ?? '');
+}
+
+/** For a database that takes over all that another one has, the store with it: the store is given the new id next. */
+export async function handOver(tx: Sql, id: string, { marks, contestedAt }: StoreFacts): Promise<void> {
+  const text = 'UPDATE store SET store_id = ?, confirmed = 0, marks = ?, contested_at = ?';
+  await tx.execute(text, id, marks.join(' '), contestedAt);
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
 import type { Stores } from './metadata.contract.ts';
-import { assertSums, begin, DIGEST, filed, fresh, ids, NOW, newId } from './metadata.fixture.ts';
+import { assertSums, begin, DIGEST, filed, finish, fresh, ids, NOW, newId } from './metadata.fixture.ts';
 
 /** File records: list, move, remove, clone, and their sums. */
 export function filesContract(stores: Stores): void {
@@ -59,12 +59,35 @@ export function filesContract(stores: Stores): void {
     assert.equal((await stores.one.usage(ADMIN)).bytes, before.bytes + 20n);
   });
 
+  test('a file without an owner stands in a directory of admin like any other file of it', async () => {
+    const dirId = (await stores.one.dirs.create(ADMIN, fresh('d'), 1))!;
+    const [own, ownerless] = [await filed(stores.one, ADMIN, { dirId }), await filed(stores.one, '')];
+    const found = (await stores.one.files.get(ownerless))!;
+    assert.equal(await stores.one.files.move(found, ADMIN, dirId), 'moved');
+    const dir = (await stores.two.dirs.list(ADMIN)).filter(({ dir_id }) => dir_id === dirId);
+    assert.deepEqual(
+      dir.map(({ file_count, size }) => [file_count, size]),
+      [[2, 20n]],
+    );
+    const inside = await stores.two.files.list(ADMIN, { dirId, limit: 10 });
+    assert.deepEqual(
+      inside.map(({ file_id, dir_name }) => [file_id, dir_name]),
+      [ownerless, own].map((id) => [id, dir[0]!.name]),
+    );
+    // A removal that fails leaves it where it was.
+    const removed = (await stores.one.files.remove(ownerless, NOW))!;
+    await stores.one.files.restore(removed, NOW);
+    assert.equal((await stores.one.files.get(ownerless))?.dir_id, dirId);
+    await stores.one.dirs.remove(ADMIN, dirId);
+    assert.equal((await stores.one.files.get(ownerless))?.dir_id, 0);
+  });
+
   test('the name of a directory is told only for a file of its owner', async () => {
     const [ann, ben] = [fresh('u'), fresh('u')];
     const dirId = (await stores.one.dirs.create(ann, 'secret name', 1))!;
     const { transferId } = await begin(stores.one, ann, { dirId });
     await stores.one.transfers.beginStoring(transferId, ben);
-    await stores.one.transfers.finishStoring(transferId, NOW);
+    await finish(stores.one, transferId);
     const [row] = await stores.one.files.list(ben, { limit: 1 });
     assert.deepEqual([row?.dir_id, row?.dir_name], [dirId, '']);
     assert.equal((await stores.one.dirs.list(ann))[0]?.file_count, 0, "not counted among ann's files");

@@ -24,7 +24,7 @@ export function newTransfer(over: Partial<NewTransfer> & { count?: number } = {}
     fileSize: 10,
     storedSize: 26,
     totalSha256: DIGEST,
-    dirId: null,
+    dirId: 0,
     encParams: '{"k":1}',
     volumes: Array.from({ length: count }, (_, at) => ({ idx: at + 1, size: at, sha256: DIGEST })),
     ...rest,
@@ -50,8 +50,14 @@ export async function filed(
 ): Promise<string> {
   const { transferId, fileId } = await begin(metadata, owner, over);
   await metadata.transfers.beginStoring(transferId, owner);
-  await metadata.transfers.finishStoring(transferId, NOW);
+  await finish(metadata, transferId);
   return fileId;
+}
+
+/** The end of a complete, by the row that its beginning found. */
+export async function finish({ transfers }: Metadata, transferId: string, now = NOW): Promise<boolean> {
+  const found = await transfers.get(transferId);
+  return transfers.finishStoring(found ?? { transfer_id: transferId, enc_params: '' }, now);
 }
 
 export async function ids(metadata: Metadata, owner: string, dirId?: number): Promise<string[]> {

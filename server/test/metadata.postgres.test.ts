@@ -12,7 +12,7 @@ import { PostgresStore, parsePostgresUrl } from '../src/metadata/postgres.ts';
 import { ReadLines } from '../src/metadata/postgres-reads.ts';
 import { migrate } from '../src/metadata/schema.ts';
 import { metadataContract } from './metadata.contract.ts';
-import { begin, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
+import { begin, finish, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 
 let server: Postgres;
 let schemas = 0;
@@ -143,7 +143,7 @@ test('of many clones to the root at once, one begins; none passes one that just 
   const nodes = [new Metadata(one), new Metadata(two)];
   const { transferId, fileId } = await begin(nodes[0]!, 'ann');
   await nodes[0]!.transfers.beginStoring(transferId, 'ann');
-  await nodes[0]!.transfers.finishStoring(transferId, NOW);
+  await finish(nodes[0]!, transferId);
   const source = (await nodes[0]!.files.get(fileId))!;
   const results = await Promise.all(
     Array.from({ length: 20 }, async (_, at) => {

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
 import type { Stores } from './metadata.contract.ts';
-import { assertSums, begin, DIGEST, filed, fresh, ids, NOW, newId, newTransfer } from './metadata.fixture.ts';
+import {
+  assertSums,
+  begin,
+  DIGEST,
+  filed,
+  finish,
+  fresh,
+  ids,
+  NOW,
+  newId,
+  newTransfer,
+} from './metadata.fixture.ts';
 
 /** Transfers, from init to done, and the garbage that those leave which never get there. */
 export function transfersContract(stores: Stores): void {
@@ -61,7 +72,7 @@ export function transfersContract(stores: Stores): void {
     await stores.one.arrivals.expire();
     assert.deepEqual(await sorted(), all);
     await stores.one.transfers.beginStoring(transferId, 'ann');
-    await stores.one.transfers.finishStoring(transferId, NOW);
+    await finish(stores.one, transferId);
     assert.deepEqual(await sorted(), []);
     // One that comes late is nobody's.
     await stores.one.arrivals.add(fileId, [5]);
@@ -118,10 +129,10 @@ export function transfersContract(stores: Stores): void {
     const { transferId, fileId } = await begin(stores.one, fresh('u'), { fileSize: 7 });
     await Promise.all(
       callers.map(async (caller, at) => {
-        const { transfers } = at % 2 ? stores.one : stores.two;
-        const row = await transfers.beginStoring(transferId, caller);
+        const store = at % 2 ? stores.one : stores.two;
+        const row = await store.transfers.beginStoring(transferId, caller);
         assert.ok(row && (row.status === 'storing' || row.status === 'done'), String(row?.status));
-        assert.equal(await transfers.finishStoring(transferId, NOW + at), true);
+        assert.equal(await store.transfers.finishStoring(row, NOW + at), true);
       }),
     );
     const file = (await stores.one.files.get(fileId))!;
@@ -137,7 +148,7 @@ export function transfersContract(stores: Stores): void {
     const { transferId, fileId } = await begin(stores.one, 'ann');
     await transfers.failStoring(transferId);
     assert.equal((await transfers.get(transferId))?.status, 'uploading', 'only storing can fail');
-    assert.equal(await transfers.finishStoring(transferId, NOW), false, 'nothing to finish yet');
+    assert.equal(await finish(stores.one, transferId), false, 'nothing to finish yet');
     await transfers.beginStoring(transferId, 'ann');
     assert.equal(await transfers.isOpen(fileId), false);
     assert.ok((await transfers.storing()).some((row) => row.transfer_id === transferId));
@@ -145,13 +156,13 @@ export function transfersContract(stores: Stores): void {
     assert.equal(await transfers.isOpen(fileId), true, 'volumes are taken again');
     const again = await transfers.beginStoring(transferId, 'ben');
     assert.deepEqual([again?.status, again?.owner], ['storing', 'ben']);
-    await transfers.finishStoring(transferId, NOW);
+    await finish(stores.one, transferId);
     await transfers.failStoring(transferId);
     assert.equal((await transfers.beginStoring(transferId, 'cid'))?.status, 'done');
     assert.equal((await stores.one.files.get(fileId))?.owner, 'ben');
     assert.equal(await transfers.isOpen(fileId), false);
     assert.equal(await transfers.beginStoring(fresh('t'), 'ann'), undefined);
-    assert.equal(await transfers.finishStoring(fresh('t'), NOW), false);
+    assert.equal(await finish(stores.one, fresh('t')), false);
   });
 
   test('a complete that goes on after another one failed still makes the record it answers for', async () => {
@@ -159,20 +170,16 @@ export function transfersContract(stores: Stores): void {
     const { transferId, fileId } = await begin(stores.one, 'ann');
     await transfers.beginStoring(transferId, 'ann');
     await stores.two.transfers.failStoring(transferId);
-    assert.equal(await transfers.finishStoring(transferId, NOW), true);
+    assert.equal(await finish(stores.one, transferId), true);
     assert.equal((await stores.two.files.get(fileId))?.owner, 'ann');
   });
 
-  test('a transfer that is removed leaves its volumes to the sweeper, unless they are a file', async () => {
+  test('a transfer that is removed leaves its volumes to the sweeper; one that is done is left alone', async () => {
     const { transfers, garbage, pulls } = stores.one;
     const open = await begin(stores.one, 'ann');
     await pulls.claim(open.transferId, 'r', 1, 2);
     await pulls.report(open.transferId, 'r', '1', 2);
-    assert.equal(
-      await transfers.remove(open.transferId, ['failed', 'done'], NOW),
-      false,
-      'not in this state',
-    );
+    assert.equal(await transfers.remove(open.transferId, ['failed'], NOW), false, 'not in this state');
     const removed = await Promise.all([
       stores.one.transfers.remove(open.transferId, ['uploading'], NOW),
       stores.two.transfers.remove(open.transferId, ['uploading'], NOW),
@@ -188,11 +195,43 @@ export function transfersContract(stores: Stores): void {
 
     const done = await begin(stores.one, ADMIN);
     await transfers.beginStoring(done.transferId, ADMIN);
-    assert.equal(await transfers.remove(done.transferId, ['uploading', 'failed', 'done'], NOW), false);
-    await transfers.finishStoring(done.transferId, NOW);
-    assert.equal(await transfers.remove(done.transferId, ['uploading', 'failed', 'done'], NOW), true);
+    assert.equal(await transfers.remove(done.transferId, ['uploading', 'failed'], NOW), false);
+    await finish(stores.one, done.transferId);
+    assert.equal(await transfers.remove(done.transferId, ['uploading', 'failed', 'storing'], NOW), false);
     assert.ok(await stores.one.files.get(done.fileId));
     assert.equal((await garbage.take(NOW, NOW + 1000, 10_000)).includes(done.fileId), false);
+  });
+
+  test('a done transfer lives as long as its file: it goes with it and comes back with it', async () => {
+    const { transfers, files, pulls } = stores.one;
+    const [ann, ben] = [fresh('u'), fresh('u')];
+    const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
+    const { transferId, fileId } = await begin(stores.one, ann, { now: 1000, dirId });
+    await pulls.claim(transferId, 'r', 1, 2);
+    await pulls.report(transferId, 'r', '1', 2);
+    await transfers.beginStoring(transferId, ben);
+    await finish(stores.one, transferId);
+    const done = await transfers.get(transferId);
+    assert.equal(done?.status, 'done');
+    assert.equal((await transfers.untouchedSince(2000, 10_000)).includes(transferId), false);
+    const file = await files.get(fileId);
+    assert.equal(file?.enc_params, '{"k":1}', 'the file has what the transfer gave up');
+
+    const removed = await files.remove(fileId, NOW);
+    assert.equal(await transfers.get(transferId), undefined);
+    assert.equal(await pulls.landed(transferId), '');
+    await files.restore(removed!, NOW);
+    assert.deepEqual(await stores.two.transfers.get(transferId), done);
+    // In the creator's directory, though somebody else owns the file.
+    assert.equal((await stores.two.files.get(fileId))?.dir_id, dirId);
+    await stores.one.dirs.remove(ann, dirId);
+    assert.equal((await stores.two.files.get(fileId))?.dir_id, 0);
+
+    await files.remove(fileId, NOW);
+    await stores.one.garbage.forget(fileId);
+    assert.equal(await transfers.get(transferId), undefined);
+    assert.equal(await stores.one.garbage.isKnown(fileId), false);
+    await assertSums(stores.one, stores.sql, [ann, ben]);
   });
 
   test('only transfers nobody touched are found, the oldest first, never one that is being stored', async () => {

@@ -119,11 +119,13 @@ test('completes that race with the last PUT never file a group with a hole', asy
   await checkInvariants(service, user.token);
 });
 
-test('complete after the file was deleted returns the old file_id and brings nothing back', async () => {
+test('a done transfer is gone with its file: complete is 404 and brings nothing back', async () => {
   const user = await register(service);
   const { transferId, fileId } = await upload(user);
   assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
-  assertOk(await complete(user, transferId), { status: 'done', file_id: fileId });
+  assertError(await complete(user, transferId), 404);
+  assertError(await user.get(pathOf('received', { transfer_id: transferId })), 404);
+  assertError(await user.get(pathOf('pullStatus', { transfer_id: transferId })), 404);
   assert.deepEqual(await listFiles(user), []);
   assertError(await readVolume(user, fileId, 1), 404);
 });

@@ -120,6 +120,11 @@ describe('settings', { concurrency: 3 }, () => {
     assertError(await user.get(pathOf('received', { transfer_id: left })), 404);
     if (volumesInFolder()) assert.equal(await storedOfSize(clocks, size), 0);
     await assertReadable(user, done.fileId, done.file);
+    // A done transfer lives as long as its file, whether anybody asks for it or not.
+    assertOk(await complete(user, done.transferId), { status: 'done', file_id: done.fileId });
+    assert.deepEqual(await received(user, done.transferId), [1]);
+    assertOk(await user.delete(pathOf('deleteFile', { file_id: done.fileId })));
+    assertError(await complete(user, done.transferId), 404);
   });
 
   test('SZ_REGISTRATION=closed; SZ_MIN_FREE: a nearly full disk refuses whatever writes, and still reads', async () => {

@@ -45,14 +45,14 @@ export class Files {
   async remove(fileId: string, caller: string): Promise<void> {
     await this.owned(fileId, caller);
     const leaseUntil = this.#now() + LEASE_MS;
-    const file = await this.#metadata.files.remove(fileId, leaseUntil).catch(notRemoved);
-    if (!file) throw unknownFile();
+    const removed = await this.#metadata.files.remove(fileId, leaseUntil).catch(notRemoved);
+    if (!removed) throw unknownFile();
     try {
       await this.#volumes.remove(fileId);
     } catch (cause) {
       // A part may be gone, so there is no way back: the file is, and the sweeper removes the rest.
       if (!this.#volumes.removesAtOnce) return;
-      await this.#metadata.files.restore(file, leaseUntil);
+      await this.#metadata.files.restore(removed, leaseUntil);
       notRemoved(cause);
     }
     await this.#metadata.garbage.forget(fileId);

@@ -83,7 +83,7 @@ export class Sweeper {
     for (let ids = [''], gone = 1; ids.length > 0 && gone > 0; ) {
       ids = await transfers.untouchedSince(before, BATCH);
       gone = 0;
-      for (const id of ids) if (await transfers.remove(id, ['uploading', 'failed', 'done'], now)) gone++;
+      for (const id of ids) if (await transfers.remove(id, ['uploading', 'failed'], now)) gone++;
     }
   }
 

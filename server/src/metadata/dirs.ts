@@ -1,5 +1,7 @@
+import { ADMIN } from '@szafa/protocol';
 import { outdateAccount, outdateDir } from './documents.ts';
 import type { Sql } from './sql.ts';
+import { NOT_DONE } from './transfer-rows.ts';
 import { joined, moveUsageToRoot } from './usage.ts';
 
 export interface DirRow {
@@ -15,6 +17,8 @@ export interface DirRow {
 export const LISTED = `d.dir_id, d.name, d.created_at, u.files,
   CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low`;
 export const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
+/** Also files without an owner stand in directories of the administrator. */
+const JOIN_ADMIN_SUMS = "LEFT JOIN usage u ON u.owner IN (d.owner, '') AND u.dir_id = d.dir_id";
 export interface ListedDir {
   dir_id: number;
   name: string;
@@ -37,6 +41,20 @@ export function listed(owner: string, rows: ListedDir[]): DirRow[] {
   return dirs.sort((a, b) => a.dir_id - b.dir_id);
 }
 
+/** One entry for each directory. */
+function merged(dirs: DirRow[]): DirRow[] {
+  const byId = new Map<number, DirRow>();
+  for (const dir of dirs) {
+    const first = byId.get(dir.dir_id);
+    if (!first) byId.set(dir.dir_id, dir);
+    else {
+      first.file_count += dir.file_count;
+      first.size += dir.size;
+    }
+  }
+  return [...byId.values()];
+}
+
 /** Whether the directory may be used by that owner; holds it until the transaction ends. */
 export async function holdDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
   if (dirId === 0) return true;
@@ -45,6 +63,12 @@ export async function holdDir(tx: Sql, owner: string, dirId: number): Promise<bo
     dirId,
     owner,
   );
+  return rows.length === 1;
+}
+
+/** Whether the directory is there, whosever it is; holds it until the transaction ends. */
+export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
+  const rows = await tx.query(`SELECT dir_id FROM dirs WHERE dir_id = ? ${tx.dialect.forUpdate}`, dirId);
   return rows.length === 1;
 }
 
@@ -72,10 +96,11 @@ export class Dirs {
 
   async list(owner: string): Promise<DirRow[]> {
     const rows = await this.#sql.query<ListedDir>(
-      `SELECT ${LISTED} FROM dirs d ${JOIN_SUMS} WHERE d.owner = ?`,
+      `SELECT ${LISTED} FROM dirs d ${owner === ADMIN ? JOIN_ADMIN_SUMS : JOIN_SUMS} WHERE d.owner = ?`,
       owner,
     );
-    return listed(owner, rows);
+    const dirs = listed(owner, rows);
+    return owner === ADMIN ? merged(dirs) : dirs;
   }
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */
@@ -88,7 +113,7 @@ export class Dirs {
       );
       if (gone.length === 0) return false;
       // Transfers first: one that completes meanwhile has then either left its file for the next line, or not.
-      await tx.execute('UPDATE transfers SET dir_id = 0 WHERE dir_id = ?', dirId);
+      await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
       await outdateDir(tx, dirId);
       await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
       await moveUsageToRoot(tx, dirId);

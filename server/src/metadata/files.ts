@@ -1,7 +1,8 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
-import { holdDir } from './dirs.ts';
+import { holdAnyDir, holdDir } from './dirs.ts';
 import { outdate } from './documents.ts';
 import type { Sql, Value } from './sql.ts';
+import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
 import { addUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
 
@@ -47,6 +48,12 @@ export function readAt(idx: number) {
     volume: inRange ? parseEntry(entry, idx) : undefined,
   });
   return { start, block, parse };
+}
+
+/** A file that was removed, with the transfer that it came about by. */
+export interface RemovedFile {
+  file: FileRow;
+  transfer: TransferRow | undefined;
 }
 
 export interface ListOptions {
@@ -136,12 +143,13 @@ export class Files {
     { dirId, before = Number.MAX_SAFE_INTEGER, limit }: ListOptions,
   ): Promise<ListedFile[]> {
     const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
-    const params: Value[] = caller === ADMIN ? [before] : [caller, before];
+    // For the directory, then for the files.
+    const params: Value[] = caller === ADMIN ? [caller, before] : [caller, caller, before];
     if (dirId !== undefined) params.push(dirId);
     return this.#sql.query<ListedFile>(
       `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count, f.created_at,
          COALESCE(d.name, '') AS dir_name
-       FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = f.owner
+       FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = ?
        WHERE ${owner} AND f.seq < ? ${dirId === undefined ? '' : 'AND f.dir_id = ?'}
        ORDER BY f.seq DESC LIMIT ?`,
       ...params,
@@ -165,8 +173,8 @@ export class Files {
     });
   }
 
-  /** Takes the record away and leaves its volumes to the sweeper from `notBefore` on. */
-  remove(fileId: string, notBefore: number): Promise<FileRow | undefined> {
+  /** Takes the record and its transfer away, and leaves the volumes to the sweeper from `notBefore` on. */
+  remove(fileId: string, notBefore: number): Promise<RemovedFile | undefined> {
     return this.#sql.transaction(async (tx) => {
       const [file] = await tx.execute<FileRow>(
         `DELETE FROM files WHERE file_id = ? RETURNING ${COLUMNS}`,
@@ -175,12 +183,12 @@ export class Files {
       if (!file) return undefined;
       await addUsage(tx, file.owner, file.dir_id, sumsOf(file, -1));
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', fileId, notBefore);
-      return file;
+      return { file, transfer: await removeTransferOf(tx, fileId) };
     });
   }
 
   /** Puts a record back whose volumes could not be removed, unless the lease of `remove` is over and lost. */
-  restore(file: FileRow, notBefore: number): Promise<void> {
+  restore({ file, transfer }: RemovedFile, notBefore: number): Promise<void> {
     return this.#sql.transaction(async (tx) => {
       const held = await tx.execute(
         'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id',
@@ -188,10 +196,12 @@ export class Files {
         notBefore,
       );
       if (held.length === 0) return;
-      const dirId = (await holdDir(tx, file.owner, file.dir_id)) ? file.dir_id : 0;
+      // Whosever it is: files without an owner, and those completed by somebody else, stand in others' directories.
+      const dirId = (await holdAnyDir(tx, file.dir_id)) ? file.dir_id : 0;
       // The directory may be another one now, and whoever saw that the record was gone may have taken the manifest away.
       await insertFile(tx, { ...file, dir_id: dirId, rev: file.rev + 1 });
       await outdate(tx, file.file_id, file.rev + 1);
+      if (transfer) await insertTransfer(tx, transfer);
     });
   }
 

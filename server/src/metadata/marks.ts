@@ -1,5 +1,5 @@
 import type { Sql } from './sql.ts';
-import { NOT_DONE } from './transfers.ts';
+import { NOT_DONE } from './transfer-rows.ts';
 
 /** When something last happened, and how many there are of what: facts for whoever watches the service. */
 export class Marks {

@@ -54,10 +54,10 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
       stored_size BIGINT NOT NULL, total_sha256 TEXT NOT NULL, chunk_count INTEGER NOT NULL,
       created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL)`,
-    'CREATE INDEX transfers_touched ON transfers (touched_at)',
-    'CREATE INDEX transfers_creator ON transfers (creator, status)',
-    'CREATE INDEX transfers_dir ON transfers (dir_id)',
     // Those that are done live as long as their files: whoever looks for the others must not pass them all.
+    "CREATE INDEX transfers_touched ON transfers (touched_at) WHERE status IN ('uploading', 'failed')",
+    'CREATE INDEX transfers_creator ON transfers (creator, status)',
+    "CREATE INDEX transfers_dir ON transfers (dir_id) WHERE status <> 'done'",
     "CREATE INDEX transfers_open ON transfers (status) WHERE status <> 'done'",
     // Volume groups whose bytes must go once not_before has passed; a clone stands here until it is filed.
     `CREATE TABLE garbage (

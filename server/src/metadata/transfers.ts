@@ -4,29 +4,11 @@ import { holdDir } from './dirs.ts';
 import { outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
 import type { Sql } from './sql.ts';
+import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
 import { ALL_DIRS, holdUsage, joined } from './usage.ts';
 import { insertVolumes } from './volumes.ts';
 
-export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
-
-export interface TransferRow {
-  transfer_id: string;
-  /** Names the volume group from init on; becomes the file's id at complete. */
-  file_id: string;
-  creator: string;
-  /** Who called complete. */
-  owner: string | null;
-  dir_id: number;
-  status: TransferStatus;
-  file_name: string;
-  file_size: number;
-  stored_size: number;
-  total_sha256: string;
-  chunk_count: number;
-  created_at: number;
-  touched_at: number;
-  enc_params: string;
-}
+export type { TransferRow } from './transfer-rows.ts';
 
 /** What says how far a transfer is. */
 export type TransferState = Pick<TransferRow, 'file_id' | 'status' | 'chunk_count' | 'touched_at'>;
@@ -41,14 +23,8 @@ export interface NewIds {
 /** `taken`: the id is that of another transfer. */
 export type Creation = 'created' | 'taken' | 'no directory' | 'over quota';
 
-const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name, file_size, stored_size,
-  total_sha256, chunk_count, created_at, touched_at, enc_params`;
-
 /** With `t` for the transfer. */
 export const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
-
-/** As the index of those that are not done has it, so that it is used. */
-export const NOT_DONE = "status <> 'done'";
 
 export class Transfers {
   readonly #sql: Sql;
@@ -70,28 +46,10 @@ export class Transfers {
   #create(init: NewTransfer, ids: NewIds, status: 'uploading' | 'done', quota?: number): Promise<Creation> {
     return this.#sql
       .transaction<Creation>(async (tx) => {
-        if (!(await holdDir(tx, ids.creator, init.dirId ?? 0))) return 'no directory';
+        if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
         if (quota !== undefined) await holdUsage(tx, ids.creator);
         const row = transferOf(init, ids, status);
-        const inserted = await tx.execute(
-          `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-           ON CONFLICT (transfer_id) DO NOTHING RETURNING transfer_id`,
-          row.transfer_id,
-          row.file_id,
-          row.creator,
-          row.owner,
-          row.dir_id,
-          row.status,
-          row.file_name,
-          row.file_size,
-          row.stored_size,
-          row.total_sha256,
-          row.chunk_count,
-          row.created_at,
-          row.touched_at,
-          row.enc_params,
-        );
-        if (inserted.length === 0) return 'taken';
+        if (!(await insertTransfer(tx, row))) return 'taken';
         await insertVolumes(tx, ids.fileId, init.volumes);
         if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
         if (quota !== undefined && (await spaceClaimed(tx, ids.creator)) > BigInt(quota)) {
@@ -139,29 +97,24 @@ export class Transfers {
   /**
    * The file's record and `done`, together. Repeating it changes nothing. Also out of `failed`, where another
    * complete of the same transfer met a fault meanwhile. False when there is no such transfer in storing.
-   * `filed`: the transfer as it was when its manifest was written.
+   * `filed` is the transfer as it was when its manifest was written.
    */
-  finishStoring(
-    transferId: string,
-    now: number,
-    filed?: Pick<TransferRow, 'file_id' | 'dir_id' | 'owner'>,
-  ): Promise<boolean> {
+  finishStoring(filed: TransferRow, now: number): Promise<boolean> {
     return this.#sql.transaction(async (tx) => {
       const [row] = await tx.execute<TransferRow>(
-        `UPDATE transfers SET status = 'done'
+        `UPDATE transfers SET status = 'done', enc_params = ''
          WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`,
-        transferId,
+        filed.transfer_id,
       );
       if (!row) {
         // Our manifest may have come after that of whoever finished it, or after the end of the file.
-        if (filed) await outdateFile(tx, filed.file_id);
+        await outdateFile(tx, filed.file_id);
         const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
-        return (await tx.query(done, transferId)).length === 1;
+        return (await tx.query(done, filed.transfer_id)).length === 1;
       }
-      await insertFile(tx, fileOf(row, now));
+      await insertFile(tx, fileOf({ ...row, enc_params: filed.enc_params }, now));
       await forgetArrivals(tx, row.file_id);
-      if (filed && (filed.dir_id !== row.dir_id || filed.owner !== row.owner))
-        await outdate(tx, row.file_id, 0);
+      if (filed.dir_id !== row.dir_id || filed.owner !== row.owner) await outdate(tx, row.file_id, 0);
       return true;
     });
   }
@@ -188,26 +141,26 @@ export class Transfers {
     return rows.length > 0;
   }
 
-  /** Forgets the transfer; its volumes become garbage unless they are a file by now. */
-  remove(transferId: string, allowed: TransferStatus[], now: number): Promise<boolean> {
+  /** Forgets a transfer that is no file yet; its volumes become garbage. One that is done goes with its file. */
+  remove(transferId: string, allowed: Exclude<TransferStatus, 'done'>[], now: number): Promise<boolean> {
     return this.#sql.transaction(async (tx) => {
       const [row] = await tx.query<TransferRow>(
         `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
         transferId,
       );
-      if (!row || !allowed.includes(row.status)) return false;
+      if (!row || !(allowed as TransferStatus[]).includes(row.status)) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await tx.execute('DELETE FROM pulls WHERE transfer_id = ?', transferId);
-      if (row.status !== 'done') {
-        await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
-      }
+      await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
       return true;
     });
   }
 
+  /** Uploads that nobody has asked for since then. */
   async untouchedSince(time: number, limit: number): Promise<string[]> {
     const rows = await this.#sql.query<{ transfer_id: string }>(
-      "SELECT transfer_id FROM transfers WHERE touched_at < ? AND status <> 'storing' ORDER BY touched_at LIMIT ?",
+      `SELECT transfer_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
+       ORDER BY touched_at LIMIT ?`,
       time,
       limit,
     );
@@ -222,7 +175,7 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
   file_id: ids.fileId,
   creator: ids.creator,
   owner: status === 'done' ? ids.creator : null,
-  dir_id: init.dirId ?? 0,
+  dir_id: init.dirId,
   status,
   file_name: init.fileName,
   file_size: init.fileSize,

@@ -1,0 +1,62 @@
+import type { Sql } from './sql.ts';
+
+export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
+
+export interface TransferRow {
+  transfer_id: string;
+  /** Names the volume group from init on; becomes the file's id at complete. */
+  file_id: string;
+  creator: string;
+  /** Who called complete. */
+  owner: string | null;
+  dir_id: number;
+  status: TransferStatus;
+  file_name: string;
+  file_size: number;
+  stored_size: number;
+  total_sha256: string;
+  chunk_count: number;
+  created_at: number;
+  touched_at: number;
+  /** Empty once it is done: the file has them, and both live equally long. */
+  enc_params: string;
+}
+
+export const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name, file_size, stored_size,
+  total_sha256, chunk_count, created_at, touched_at, enc_params`;
+
+/** As the indexes of those that are not done have it, so that they are used. */
+export const NOT_DONE = "status <> 'done'";
+
+/** False when there is a transfer of that id. */
+export async function insertTransfer(tx: Sql, row: TransferRow): Promise<boolean> {
+  const inserted = await tx.execute(
+    `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (transfer_id) DO NOTHING RETURNING transfer_id`,
+    row.transfer_id,
+    row.file_id,
+    row.creator,
+    row.owner,
+    row.dir_id,
+    row.status,
+    row.file_name,
+    row.file_size,
+    row.stored_size,
+    row.total_sha256,
+    row.chunk_count,
+    row.created_at,
+    row.touched_at,
+    row.status === 'done' ? '' : row.enc_params,
+  );
+  return inserted.length === 1;
+}
+
+/** The transfer that a file came about by, which goes with it; a clone has none. */
+export async function removeTransferOf(tx: Sql, fileId: string): Promise<TransferRow | undefined> {
+  const [row] = await tx.execute<TransferRow>(
+    `DELETE FROM transfers WHERE file_id = ? RETURNING ${COLUMNS}`,
+    fileId,
+  );
+  if (row) await tx.execute('DELETE FROM pulls WHERE transfer_id = ?', row.transfer_id);
+  return row;
+}

@@ -83,7 +83,7 @@ const onHeader =
   ({ path, headers }) => {
     if (!isVolume(path)) return undefined;
     const params = JSON.parse(Buffer.from(String(headers['x-enc-params']), 'base64').toString());
-    return { headers: { ...headers, 'x-enc-params': encodeEncParams(change(params)).base64 } };
+    return { headers: { ...headers, 'x-enc-params': encodeEncParams(change(params)) } };
   };
 
 function flipped(bytes: Uint8Array, at: number): Buffer {

@@ -1,14 +1,8 @@
 import { RuleError } from './names.ts';
 
 /** "base64 text of the JSON serialization of the file's enc_params"; safe in Node and in browsers. */
-export function encodeEncParams(params: object): { json: string; base64: string } {
-  let json: string;
-  try {
-    json = JSON.stringify(params);
-  } catch (cause) {
-    throw new RuleError('enc_params is nested too deeply', { cause });
-  }
-  return { json, base64: toBase64(json) };
+export function encodeEncParams(params: object): string {
+  return toBase64(JSON.stringify(params));
 }
 
 export function toBase64(text: string): string {

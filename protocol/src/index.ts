@@ -1,5 +1,6 @@
 export * from './enc-params.ts';
 export * from './init.ts';
+export * from './json-text.ts';
 export * from './limits.ts';
 export * from './names.ts';
 export * from './one-request.ts';

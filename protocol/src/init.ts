@@ -1,12 +1,19 @@
-import { encodeEncParams } from './enc-params.ts';
+import { toBase64 } from './enc-params.ts';
+import { memberText } from './json-text.ts';
 import { limits } from './limits.ts';
 import { cleanFileName, RuleError } from './names.ts';
-import type { InitBody } from './resources.ts';
+import { type InitBody, targetDir } from './resources.ts';
 
 export interface Volume {
   idx: number;
   size: number;
   sha256: string;
+}
+
+/** An init body, and the JSON text in which it came. */
+export interface SentInit {
+  body: InitBody;
+  text: string;
 }
 
 /** An init body that obeys every rule, in the form in which it is stored. */
@@ -15,15 +22,16 @@ export interface NewTransfer {
   fileSize: number;
   storedSize: number;
   totalSha256: string;
-  dirId: number | null;
-  /** The JSON text that will travel, base64-encoded, in X-Enc-Params. */
+  /** 0 is the root. */
+  dirId: number;
+  /** The JSON text as it was sent; it will travel, base64-encoded, in X-Enc-Params. */
   encParams: string;
   /** In ascending order, numbered 1 to their count. */
   volumes: Volume[];
 }
 
 /** The rules of init that a schema cannot say. */
-export function checkInit(body: InitBody, maxVolumeBytes: number): NewTransfer {
+export function checkInit({ body, text }: SentInit, maxVolumeBytes: number): NewTransfer {
   const count = body.chunk_count;
   if (body.chunks.length !== count) {
     throw new RuleError(`chunk_count is ${count}, but chunks has ${body.chunks.length} entries`);
@@ -41,8 +49,8 @@ export function checkInit(body: InitBody, maxVolumeBytes: number): NewTransfer {
     storedSize += chunk.size;
   }
   if (!Number.isSafeInteger(storedSize)) throw new RuleError('chunks: the sum of the sizes is too large');
-  const { json, base64 } = encodeEncParams(body.enc_params);
-  if (base64.length > limits.encParamsBase64Bytes) {
+  const encParams = memberText(text, 'enc_params')!;
+  if (toBase64(encParams).length > limits.encParamsBase64Bytes) {
     throw new RuleError(`enc_params: over ${limits.encParamsBase64Bytes} bytes of base64`);
   }
   return {
@@ -50,8 +58,8 @@ export function checkInit(body: InitBody, maxVolumeBytes: number): NewTransfer {
     fileSize: body.file_size + 0,
     storedSize,
     totalSha256: body.total_sha256.toLowerCase(),
-    dirId: body.dir_id || null,
-    encParams: json,
+    dirId: targetDir(body),
+    encParams,
     volumes,
   };
 }

@@ -1,8 +1,7 @@
 /** Every number of the interface, written once. */
 export const limits = {
-  initBodyBytes: 1_048_576,
-  /** Other JSON bodies carry a name or a few numbers. */
-  jsonBodyBytes: 65_536,
+  /** Of init, and of every other JSON body: what is too long in it is told as such, at any length that fits. */
+  jsonBodyBytes: 1_048_576,
   volumesPerFile: 10_000,
   fileNameChars: 255,
   dirNameChars: 64,

@@ -5,7 +5,16 @@ export class RuleError extends Error {
   override name = 'RuleError';
 }
 
-const CONTROL = /\p{Cc}/u;
+/** What Unicode calls White_Space, which U+0085 belongs to, and U+001C to U+001F. */
+const BLANK = /[\p{White_Space}\u001c-\u001f]/u;
+
+/** Without the whitespace around it. By hand: a pattern that ends in $ may take the square of the length. */
+export function strip(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && BLANK.test(text[from]!)) from++;
+  while (to > from && BLANK.test(text[to - 1]!)) to--;
+  return text.slice(from, to);
+}
 
 function chars(text: string): number {
   let count = 0;
@@ -15,7 +24,7 @@ function chars(text: string): number {
 
 /** "surrounding whitespace is removed; 3 to 32 characters; letters, digits and underscore only" */
 export function cleanUsername(raw: string): string {
-  const username = raw.trim();
+  const username = strip(raw);
   const { min, max } = limits.usernameChars;
   if (!/^[A-Za-z0-9_]+$/.test(username) || username.length < min || username.length > max) {
     throw new RuleError(`username must be ${min} to ${max} ASCII letters, digits or underscores`);
@@ -37,10 +46,11 @@ export function checkPassword(password: string): string {
 
 /** "whitespace stripped; not empty; at most 64 characters; must not contain `/` or `\`" */
 export function cleanDirName(raw: string): string {
-  const name = raw.trim().toWellFormed();
+  const name = strip(raw).toWellFormed();
   if (name === '') throw new RuleError('directory name is empty');
   if (/[/\\]/.test(name)) throw new RuleError('directory name must not contain / or \\');
-  if (CONTROL.test(name)) throw new RuleError('directory name must not contain control characters');
+  // Not a fifth rule: a database cannot hold it.
+  if (name.includes('\0')) throw new RuleError('directory name must not contain NUL');
   if (chars(name) > limits.dirNameChars) {
     throw new RuleError(`directory name has more than ${limits.dirNameChars} characters`);
   }
@@ -49,11 +59,8 @@ export function cleanDirName(raw: string): string {
 
 /** "path separators removed, at most 255 characters"; control characters and surrounding blanks go too. */
 export function cleanFileName(raw: string): string {
-  const kept = raw
-    .toWellFormed()
-    .replace(/[/\\\p{Cc}]/gu, '')
-    .trim();
-  const name = Array.from(kept).slice(0, limits.fileNameChars).join('').trim();
+  const kept = strip(raw.toWellFormed().replace(/[/\\\p{Cc}]/gu, ''));
+  const name = strip(Array.from(kept).slice(0, limits.fileNameChars).join(''));
   if (name === '') throw new RuleError('file_name is empty');
   return name;
 }

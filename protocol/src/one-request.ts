@@ -1,5 +1,5 @@
 import { toBase64 } from './enc-params.ts';
-import { checkInit, type NewTransfer } from './init.ts';
+import { checkInit, type NewTransfer, type SentInit } from './init.ts';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
 import type { InitBody } from './resources.ts';
@@ -14,23 +14,24 @@ export function encodeInit(init: InitBody): string | undefined {
 }
 
 /** What X-Init says. It has yet to obey the rules of init. */
-export function decodeInit(header: string | undefined): unknown {
+export function decodeInit(header: string | undefined): { body: unknown; text: string } {
   if (header === undefined) throw new RuleError('X-Init is missing');
   if (header.length > limits.initBase64Bytes) {
     throw new RuleError(`X-Init: over ${limits.initBase64Bytes} bytes of base64`);
   }
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.fromBase64(header)));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.fromBase64(header));
+    return { body: JSON.parse(text), text };
   } catch (cause) {
     throw new RuleError('X-Init is not base64 of JSON', { cause });
   }
 }
 
 /** The rules of a file in one request that a schema cannot say. */
-export function checkFile(transferId: string, init: InitBody, maxVolumeBytes: number): NewTransfer {
+export function checkFile(transferId: string, init: SentInit, maxVolumeBytes: number): NewTransfer {
   if (!TRANSFER_ID.test(transferId)) {
     throw new RuleError('the id of the transfer is not 22 to 64 letters, digits, - and _');
   }
-  if (init.chunk_count !== 1) throw new RuleError('chunk_count is not 1');
+  if (init.body.chunk_count !== 1) throw new RuleError('chunk_count is not 1');
   return checkInit(init, maxVolumeBytes);
 }

@@ -4,8 +4,8 @@ import { Type } from './type.ts';
 
 const Count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
-const DirId = Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
-  description: 'containing directory; null or 0 is the root',
+const DirId = Type.Union([Type.Integer(), Type.Null()], {
+  description: "a directory of the caller's, any other integer is 403; null or 0 is the root",
 });
 const Sha256 = (description: string) => Type.String({ pattern: '^[0-9A-Fa-f]{64}$', description });
 
@@ -87,6 +87,12 @@ export type InitBody = Static<typeof InitBody>;
 
 export const DirTarget = Type.Object({ dir_id: Type.Optional(DirId) }, { $id: 'DirTarget' });
 export type DirTarget = Static<typeof DirTarget>;
+
+/** "null, 0 or a missing key means the root": 0. An integer that no directory can have is -1, which none has either. */
+export function targetDir({ dir_id }: DirTarget): number {
+  const dirId = dir_id || 0;
+  return Number.isSafeInteger(dirId) ? dirId : -1;
+}
 
 export const PullBody = Type.Object(
   {

@@ -10,7 +10,8 @@ const params = fc.dictionary(fc.string({ unit: 'binary', maxLength: 10 }), fc.js
 test('what is encoded comes back, and the base64 is plain ASCII of the JSON in UTF-8', () => {
   fc.assert(
     fc.property(params, (value) => {
-      const { json, base64 } = encodeEncParams(value);
+      const json = JSON.stringify(value);
+      const base64 = encodeEncParams(value);
       assert.match(base64, /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/);
       assert.equal(Buffer.from(base64, 'base64').toString('utf8'), json);
       assert.equal(JSON.stringify(decodeEncParams(base64)), JSON.stringify(JSON.parse(json)));
@@ -20,7 +21,7 @@ test('what is encoded comes back, and the base64 is plain ASCII of the JSON in U
 
 test('a key named __proto__ travels like any other', () => {
   const value = JSON.parse('{"__proto__":{"x":1},"constructor":2}') as object;
-  const back = decodeEncParams(encodeEncParams(value).base64);
+  const back = decodeEncParams(encodeEncParams(value));
   assert.deepEqual(Object.keys(back).sort(), ['__proto__', 'constructor']);
 });
 

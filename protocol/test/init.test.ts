@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import Value from 'typebox/value';
-import { checkInit, InitBody, limits, type NewTransfer, RuleError } from '../src/index.ts';
+import { checkInit, InitBody, limits, type NewTransfer, RuleError, targetDir } from '../src/index.ts';
 
 const MAX = 5 * 1024 ** 3;
 const digest = fc.stringMatching(/^[0-9a-fA-F]{64}$/);
@@ -11,7 +11,7 @@ const digest = fc.stringMatching(/^[0-9a-fA-F]{64}$/);
 function accept(body: unknown): NewTransfer | undefined {
   if (!Value.Check(InitBody, body)) return undefined;
   try {
-    return checkInit(body, MAX);
+    return checkInit({ body, text: JSON.stringify(body) }, MAX);
   } catch (error) {
     assert.ok(error instanceof RuleError, String(error));
     return undefined;
@@ -51,7 +51,7 @@ test('a good body is kept as it was sent: order, sizes, digests in lower case', 
       );
       assert.equal(kept.fileSize, body.file_size);
       assert.equal(kept.totalSha256, body.total_sha256.toLowerCase());
-      assert.equal(kept.dirId, body.dir_id === 0 ? null : body.dir_id);
+      assert.equal(kept.dirId, body.dir_id ?? 0);
       assert.equal(kept.encParams, JSON.stringify(body.enc_params));
     }),
   );
@@ -127,18 +127,43 @@ test('any JSON at all is taken or refused, and never breaks the check', () => {
   );
 });
 
-test('enc_params too deep to be written again are refused by rule', () => {
-  let deep: object = {};
-  for (let i = 0; i < 200_000; i++) deep = { a: deep };
-  const body = {
-    file_name: 'x',
-    file_size: 0,
-    total_sha256: '0'.repeat(64),
-    chunk_count: 1,
-    chunks: [{ size: 0, sha256: '0'.repeat(64) }],
-    enc_params: deep,
+/** A good body in which enc_params stand as this text. */
+const withParams = (text: string) =>
+  `{"file_name": "x", "file_size": 0, "total_sha256": "${'0'.repeat(64)}", "chunk_count": 1,
+    "chunks": [{"size": 0, "sha256": "${'0'.repeat(64)}"}], "enc_params": ${text} }`;
+
+test('enc_params are kept as the text that was sent', () => {
+  for (const params of [
+    '{"n": 9007199254740993, "huge":1e400, "small" : -0.0, "e": 1.50E+2}',
+    '{"twice": 1, "twice": 2}',
+    '{ "\\u0061\\/\\ud800\\u0000": "\\"}{" }',
+    '{\n\t"2": [ ], "1": {}}',
+    '{}',
+  ]) {
+    const text = withParams(params);
+    const sent = { body: JSON.parse(text) as InitBody, text };
+    assert.equal(checkInit(sent, MAX).encParams, params);
+  }
+});
+
+test('the limit of enc_params counts the text that was sent, however deep it is', () => {
+  const check = (params: string) => {
+    const text = withParams(params);
+    return checkInit({ body: JSON.parse(text) as InitBody, text }, MAX).encParams.length;
   };
-  assert.throws(() => checkInit(body, MAX), RuleError);
+  const most = (limits.encParamsBase64Bytes / 4) * 3;
+  const padded = (length: number) => `{${' '.repeat(length - 2)}}`;
+  assert.equal(check(padded(most)), most);
+  assert.throws(() => check(padded(most + 1)), RuleError);
+  assert.equal(check(`{"a":${'['.repeat(4000)}${']'.repeat(4000)}}`), 8006);
+  assert.throws(() => check(`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), RuleError);
+});
+
+test("a directory of any integer is taken, and one that none can have is nobody's", () => {
+  const dirOf = (dir_id: number | null | undefined) => targetDir(dir_id === undefined ? {} : { dir_id });
+  for (const root of [0, -0, null, undefined]) assert.ok(Object.is(dirOf(root), 0));
+  for (const dirId of [1, 42, Number.MAX_SAFE_INTEGER, -1, -7]) assert.equal(dirOf(dirId), dirId);
+  for (const huge of [2 ** 53, -(2 ** 53), 1e308, Number.POSITIVE_INFINITY]) assert.equal(dirOf(huge), -1);
 });
 
 test('a volume over the limit, and a sum that is no safe integer, are refused', () => {
@@ -154,5 +179,7 @@ test('a volume over the limit, and a sum that is no safe integer, are refused', 
   assert.ok(accept(body([chunk(MAX)])));
   assert.equal(accept(body([chunk(MAX + 1)])), undefined);
   const half = Math.ceil(Number.MAX_SAFE_INTEGER / 2);
-  assert.throws(() => checkInit(body([chunk(half), chunk(half + 1)]), Number.MAX_SAFE_INTEGER), RuleError);
+  const large = body([chunk(half), chunk(half + 1)]);
+  const sent = { body: large, text: JSON.stringify(large) };
+  assert.throws(() => checkInit(sent, Number.MAX_SAFE_INTEGER), RuleError);
 });

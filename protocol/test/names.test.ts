@@ -9,13 +9,28 @@ import {
   isReservedUsername,
   limits,
   RuleError,
+  strip,
 } from '../src/index.ts';
 
 /** Texts with everything in them that a rule names: blanks, separators, controls, lone surrogates, emoji. */
 const awkward = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 400 }),
   fc.string({
-    unit: fc.constantFrom(' ', '\t', '/', '\\', '\0', 'a', 'ż', '🗄', '\ud800', '.', '\u0085'),
+    unit: fc.constantFrom(
+      ' ',
+      '\t',
+      '/',
+      '\\',
+      '\0',
+      'a',
+      'ż',
+      '🗄',
+      '\ud800',
+      '.',
+      '\u0085',
+      '\u001c',
+      '\ufeff',
+    ),
     maxLength: 400,
   }),
 );
@@ -39,7 +54,7 @@ test('a cleaned file name obeys every rule and is left alone by a second cleanin
       if (name === undefined) return;
       assert.ok(length(name) >= 1 && length(name) <= limits.fileNameChars);
       assert.doesNotMatch(name, /[/\\\p{Cc}]/u);
-      assert.equal(name, name.trim());
+      assert.equal(name, strip(name));
       assert.ok(name.isWellFormed());
       assert.equal(cleanFileName(name), name);
     }),
@@ -49,10 +64,47 @@ test('a cleaned file name obeys every rule and is left alone by a second cleanin
 test('a file name is refused only when nothing of it is left', () => {
   fc.assert(
     fc.property(awkward, (raw) => {
-      const left = raw.replace(/[/\\\p{Cc}]/gu, '').trim();
+      const left = strip(raw.replace(/[/\\\p{Cc}]/gu, ''));
       assert.equal(attempt(cleanFileName, raw) === undefined, left === '');
     }),
   );
+});
+
+test('whitespace around a text is what Unicode calls so and U+001C to U+001F; nothing else is stripped', () => {
+  const ranges = [
+    [0x09, 0x0d],
+    [0x1c, 0x20],
+    [0x85, 0x85],
+    [0xa0, 0xa0],
+    [0x1680, 0x1680],
+    [0x2000, 0x200a],
+    [0x2028, 0x2029],
+    [0x202f, 0x202f],
+    [0x205f, 0x205f],
+    [0x3000, 0x3000],
+  ] as const;
+  const isBlank = (code: number) => ranges.some(([first, last]) => code >= first && code <= last);
+  for (let code = 0; code <= 0xffff; code++) {
+    const unit = String.fromCharCode(code);
+    assert.equal(strip(`${unit}a${unit}b${unit}`), isBlank(code) ? `a${unit}b` : `${unit}a${unit}b${unit}`);
+  }
+  assert.equal(strip('\u001c \u0085'), '');
+});
+
+test('a million blanks take no longer than they are', () => {
+  const began = performance.now();
+  const text = `a${' '.repeat(1_000_000)}a`;
+  assert.equal(strip(text), text);
+  assert.throws(() => cleanUsername(text), RuleError);
+  assert.throws(() => cleanDirName(text), RuleError);
+  assert.ok(performance.now() - began < 2000);
+});
+
+test('a directory name is judged by its four rules only; NUL is refused because no database holds it', () => {
+  for (const name of ['a\tb', 'a\u0001b', 'a\u0085b', 'a\nb', '\u007f', '\ufeff', '.', '..', 'a\u2028b'])
+    assert.equal(cleanDirName(name), name);
+  for (const name of ['a\0b', '\0', 'a/b', 'a\\b', '', ' \u001c\u0085', 'x'.repeat(65), 'x'.repeat(70_000)])
+    assert.throws(() => cleanDirName(name), RuleError, JSON.stringify(name));
 });
 
 test('an ordinary file name stays as it is', () => {
@@ -70,7 +122,7 @@ test('a cleaned directory name obeys every rule and is left alone by a second cl
       if (name === undefined) return;
       assert.ok(length(name) >= 1 && length(name) <= limits.dirNameChars);
       assert.doesNotMatch(name, /[/\\]/);
-      assert.equal(name, name.trim());
+      assert.equal(name, strip(name));
       assert.ok(name.isWellFormed());
       assert.equal(cleanDirName(name), name);
     }),

@@ -5,10 +5,12 @@ import {
   cleanDirName,
   type DirTarget,
   type InitBody,
+  limits,
   type PullBody,
   type Route,
   type RouteName,
   routes,
+  targetDir,
 } from '@szafa/protocol';
 import Fastify, {
   type FastifyInstance,
@@ -33,7 +35,7 @@ import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { readInit } from './http/init-header.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
-import { bodyLimitOf, namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
+import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
 import { fileDone, volumeHandler } from './http/volume-put.ts';
 import { sendVolume } from './http/volume-reply.ts';
@@ -75,7 +77,7 @@ function handlers({
 }: Services): Record<RouteName, Handler> {
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
-  const target = (request: FastifyRequest) => (request.body as DirTarget).dir_id || 0;
+  const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   return {
     register: (request) => accounts.register(request.body as Credentials),
     login: (request) => accounts.login(request.body as Credentials, request.ip),
@@ -134,7 +136,10 @@ function handlers({
       metrics.add('szafa_volume_bytes_total', { direction: 'out' }, sent);
       return reply;
     },
-    init: async (request) => ({ transfer_id: await transfers.init(request.body as InitBody, user(request)) }),
+    init: async (request) => {
+      const init = { body: request.body as InitBody, text: request.bodyText };
+      return { transfer_id: await transfers.init(init, user(request)) };
+    },
     received: async (request) => {
       const transfer = await transfers.use(params(request).transfer_id, request.transfer);
       return { received: await transfers.received(transfer) };
@@ -205,7 +210,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: (address) => config.trustProxy.contains(address),
-    bodyLimit: bodyLimitOf(routes.me),
+    bodyLimit: limits.jsonBodyBytes,
     ...(config.tls ? { https: { ...config.tls, ...upgrades } } : { http: upgrades }),
     requestTimeout: 0,
     connectionTimeout: config.idleMs,
@@ -236,6 +241,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request) => {
     delete request.raw.headers['content-type'];
   });
+  app.decorateRequest('bodyText', '');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
   app.addHook('onResponse', async (request, reply) => {
@@ -258,7 +264,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       method: name === 'readVolume' ? ['GET', 'HEAD'] : route.method,
       url: urlOf(route),
       schema: schemaOf(route),
-      bodyLimit: bodyLimitOf(route),
       config: { hasBody: route.body !== undefined },
       onRequest: [...(route.open ? [] : [authenticate(name)]), ...(route.rawBody ? [] : [askForBody])],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),

@@ -64,17 +64,15 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
   const transfers = new Transfers(metadata, store, settings);
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   const chunks = numbers.map((idx) => ({ size: specOf(idx).size, sha256: specOf(idx).sha256 }));
-  const transferId = await transfers.init(
-    {
-      file_name: 'f',
-      file_size: 1,
-      total_sha256: 'ab'.repeat(32),
-      chunk_count: count,
-      chunks,
-      enc_params: {},
-    },
-    'ann',
-  );
+  const init = {
+    file_name: 'f',
+    file_size: 1,
+    total_sha256: 'ab'.repeat(32),
+    chunk_count: count,
+    chunks,
+    enc_params: {},
+  };
+  const transferId = await transfers.init({ body: init, text: JSON.stringify(init) }, 'ann');
   const found = await transfers.find(transferId);
   for (const idx of numbers) {
     if (missing.absent.includes(idx)) continue;

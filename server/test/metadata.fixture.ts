@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { NewTransfer } from '@szafa/protocol';
 import type { Metadata } from '../src/metadata/metadata.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
+import { transferOf } from '../src/metadata/transfers.ts';
 
 /** One database; every `open` is a store of its own on it, as each process has one. */
 export interface Database {
@@ -57,7 +58,8 @@ export async function filed(
 /** The end of a complete, by the row that its beginning found. */
 export async function finish({ transfers }: Metadata, transferId: string, now = NOW): Promise<boolean> {
   const found = await transfers.get(transferId);
-  return transfers.finishStoring(found ?? { transfer_id: transferId, enc_params: '' }, now);
+  const ids = { transferId, fileId: newId(), creator: 'nobody', now };
+  return transfers.finishStoring(found ?? transferOf(newTransfer(), ids, 'uploading'), now);
 }
 
 export async function ids(metadata: Metadata, owner: string, dirId?: number): Promise<string[]> {

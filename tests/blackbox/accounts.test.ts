@@ -31,11 +31,14 @@ test('register answers the username and a token that works', async () => {
 
 test('whitespace around a username is removed at register and at login', async () => {
   const username = freshName();
-  const answer = await signUp({ username: ` \t${username}\n `, password: 'secret-word' });
+  const answer = await signUp({
+    username: ` \t\u001c\u001f\u0085${username}\u3000\n `,
+    password: 'secret-word',
+  });
   assertOk(answer);
   assert.equal(answer.json['username'], username);
   assert.equal(
-    (await logIn({ username: `  ${username} `, password: 'secret-word' })).json['username'],
+    (await logIn({ username: `\u0085 ${username}\u001d `, password: 'secret-word' })).json['username'],
     username,
   );
 });
@@ -90,6 +93,9 @@ for (const [what, username, status] of [
   ['3 characters', `${tail().slice(-3)}`, 200],
   ['32 characters', `${tail()}${'x'.repeat(24)}`, 200],
   ['33 characters', `${tail()}${'x'.repeat(25)}`, 400],
+  ['70,000 characters', 'x'.repeat(70_000), 400],
+  ['1,000,000 characters', 'x'.repeat(1_000_000), 400],
+  ['a million blanks between two letters', `a${' '.repeat(1_000_000)}b`, 400],
   ['only blanks', '     ', 400],
   ['2 characters in blanks', '  ab  ', 400],
   ['a blank inside', 'some body', 400],
@@ -114,6 +120,8 @@ for (const [what, password, status] of [
   ['6 characters', 'abcdef', 200],
   ['128 characters', 'p'.repeat(128), 200],
   ['129 characters', 'p'.repeat(129), 400],
+  ['70,000 characters', 'p'.repeat(70_000), 400],
+  ['1,000,000 characters', 'p'.repeat(1_000_000), 400],
   ['6 characters beyond the BMP', '🔑'.repeat(6), 200],
   ['3 characters beyond the BMP', '🔑'.repeat(3), 400],
   ['128 characters beyond the BMP', '🔑'.repeat(128), 200],
@@ -169,7 +177,11 @@ test('login with a wrong password, an unknown user or an impossible name is 401'
   assertError(await logIn({ username: user.username, password: '' }), 401);
   assertError(await logIn({ username: freshName(), password: user.password }), 401);
   assertError(await logIn({ username: "no' or '1'='1", password: user.password }), 401);
-  assertError(await logIn({ username: 'x'.repeat(1000), password: user.password }), 401);
+  // The rules of length are those of register; here such a name is one that nobody has.
+  for (const length of [1000, 70_000, 1_000_000]) {
+    assertError(await logIn({ username: 'x'.repeat(length), password: user.password }), 401);
+    assertError(await logIn({ username: user.username, password: 'x'.repeat(length) }), 401);
+  }
 });
 
 test('an unknown user and a wrong password are told apart by nothing', async () => {

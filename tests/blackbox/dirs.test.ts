@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Directory, pathOf } from '@szafa/protocol';
+import { type Directory, pathOf, strip } from '@szafa/protocol';
 import {
   assertError,
   assertOk,
@@ -26,7 +26,7 @@ const remove = (user: User, dirId: number | string) => user.delete(pathOf('delet
 
 test('create answers ok, an integer id and the cleaned name', async () => {
   const user = await register(service);
-  const answer = await create(user, ' \t Letters 2026\n');
+  const answer = await create(user, ' \t\u0085\u001c Letters 2026\u001f\u3000\n');
   assertOk(answer, { ok: true, dir_id: answer.json['dir_id'], name: 'Letters 2026' });
   assert.ok(Number.isSafeInteger(answer.json['dir_id']));
   assert.ok(Number(answer.json['dir_id']) > 0, 'null and 0 are the root');
@@ -47,6 +47,13 @@ for (const [what, name, status] of [
   ['two dots', '..', 200],
   ['other letters', 'żółta szafa', 200],
   ['quotes', `'; drop table dirs; --"`, 200],
+  ['a tab inside', 'a\tb', 200],
+  ['other control characters inside', 'a\u0001\u001f\u007f\u0085\nb', 200],
+  ['a byte order mark', '\ufeff', 200],
+  ['a NUL', 'a\0b', 400],
+  ['blanks of every kind', '\u001c\u001d\u001e\u001f\u0085\u00a0\u2003\u2028\u3000', 400],
+  ['70,000 characters', 'd'.repeat(70_000), 400],
+  ['1,000,000 characters', 'd'.repeat(1_000_000), 400],
 ] as const) {
   test(`a name of ${what} is ${status}`, async () => {
     // The shared account never gets a directory, so a refused name shows in its list.
@@ -59,7 +66,7 @@ for (const [what, name, status] of [
       assertOk(answer);
       assert.deepEqual(
         (await list(user)).map((dir) => dir.name),
-        [name.trim()],
+        [strip(name)],
       );
     }
   });

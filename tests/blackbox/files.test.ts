@@ -217,7 +217,7 @@ for (const [what, options] of [
 }
 
 const broken = ['{', 'null', '[]', '"x"', '5', 'dir_id=1', '{"dir_id": 1,}'];
-const wrong = ['"1"', '1.5', 'true', '[]', '{}', '""', '1e300', 'NaN'].map((value) => `{"dir_id": ${value}}`);
+const wrong = ['"1"', '1.5', 'true', '[]', '{}', '""', 'NaN'].map((value) => `{"dir_id": ${value}}`);
 for (const body of [...broken, ...wrong]) {
   test(`move and clone with the body ${body} are 400`, async () => {
     const user = await register(service);

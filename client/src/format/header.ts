@@ -87,7 +87,7 @@ export async function sealHeader(engine: Engine, parts: HeaderParts): Promise<En
     header: toBase64Url(text),
     mac: toBase64Url(await macOf(engine, fileKey, text)),
   };
-  if (encodeEncParams(params).base64.length > limits.encParamsBase64Bytes) {
+  if (encodeEncParams(params).length > limits.encParamsBase64Bytes) {
     throw new NameError('the file name is too long to be stored');
   }
   return params;

@@ -5,6 +5,7 @@ import {
   cleanUsername,
   isReservedUsername,
   type Session,
+  strip,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { DetailError, isOsError, ServiceError } from '../errors.ts';
@@ -190,6 +191,6 @@ function bearer(header: string | undefined): string {
 
 /** What can be no username is counted under its digest, which is none either: it may have any length. */
 function loginName(raw: string): string {
-  const username = raw.trim();
+  const username = strip(raw);
   return /^[A-Za-z0-9_]{1,32}$/.test(username) ? username : hashToken(username);
 }

@@ -1,4 +1,4 @@
-import { checkFile, checkInit, type InitBody, type Volume } from '@szafa/protocol';
+import { checkFile, checkInit, type SentInit, type Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import {
   badDirectory,
@@ -49,8 +49,8 @@ export class Transfers {
     this.#now = now;
   }
 
-  async init(body: InitBody, caller: string): Promise<string> {
-    const init = checkInit(body, this.#settings.maxVolumeBytes);
+  async init(sent: SentInit, caller: string): Promise<string> {
+    const init = checkInit(sent, this.#settings.maxVolumeBytes);
     await requireSpace(this.#volumes, this.#settings, init.storedSize);
     const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
     const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
@@ -77,6 +77,8 @@ export class Transfers {
   /** The transfer as it was found; every request to one goes through here and so keeps it from being swept. */
   async use<T extends TransferState>(transferId: string, transfer: T | undefined): Promise<T> {
     if (!transfer) throw unknownTransfer();
+    // That one lives as long as its file.
+    if (transfer.status === 'done') return transfer;
     const now = this.#now();
     if (lastUse(transfer.touched_at, now, this.#settings.transferTtlMs) !== 'fresh') {
       // A full disk must not refuse what needs no room: an upload that is not touched only ends earlier.
@@ -132,7 +134,7 @@ export class Transfers {
    */
   async receiveFile(
     transferId: string,
-    init: InitBody,
+    init: SentInit,
     { username, accountId }: { username: string; accountId: string },
     body: Body,
     announced: number | undefined,
@@ -185,8 +187,7 @@ export class Transfers {
     try {
       const file = fileOf(transfer, now);
       await this.#volumes.file(await describe(this.#metadata, file));
-      const { transfers } = this.#metadata;
-      if (!(await transfers.finishStoring(transfer.transfer_id, now, transfer))) throw unknownTransfer();
+      if (!(await this.#metadata.transfers.finishStoring(transfer, now))) throw unknownTransfer();
     } catch (error) {
       // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.
       if (isOsError(error))

@@ -4,6 +4,10 @@ import { ServiceError } from '../errors.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The JSON body as it was sent, where a route wants more than what it says. */
+    bodyText: string;
+  }
   interface FastifyContextConfig {
     /** The route reads a JSON body; others ignore what is sent. */
     hasBody?: boolean;
@@ -14,7 +18,8 @@ declare module 'fastify' {
 export async function parseJson(request: FastifyRequest, body: Buffer): Promise<unknown> {
   if (body.length === 0 || !request.routeOptions.config.hasBody) return undefined;
   try {
-    return JSON.parse(utf8.decode(body));
+    request.bodyText = utf8.decode(body);
+    return JSON.parse(request.bodyText);
   } catch (cause) {
     // The cause would quote what was sent, so only its kind is told.
     throw new ServiceError(400, `the body is not JSON in UTF-8 (${(cause as Error).name})`);

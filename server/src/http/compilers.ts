@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import fastJson, { type Schema } from 'fast-json-stringify';
 import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
@@ -13,11 +13,15 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-const ajv = once(() => new Ajv({ schemas: namedSchemas() }));
+// Numbers beyond those of a double are numbers: a huge dir_id is an integer, and is nobody's directory.
+const ajv = once(() => new Ajv({ schemas: namedSchemas(), strictNumbers: false }));
 const named = once(() => {
   const pairs = namedSchemas().map((schema) => [(schema as { $id: string }).$id, schema]);
   return Object.fromEntries(pairs) as Record<string, Schema>;
 });
+
+/** What checks a value by a schema with a name. */
+export const validatorOf = <T>(name: string) => ajv().getSchema<T>(name) as ValidateFunction<T>;
 
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
   const compiled = once(() => ajv().compile(schema));

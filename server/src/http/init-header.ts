@@ -1,14 +1,11 @@
-import { decodeInit, InitBody, RuleError } from '@szafa/protocol';
-import { Ajv, type ValidateFunction } from 'ajv';
-
-let validate: ValidateFunction<InitBody> | undefined;
+import { decodeInit, type InitBody, RuleError, type SentInit } from '@szafa/protocol';
+import { validatorOf } from './compilers.ts';
 
 /** What X-Init says, by the schema of the body of init. */
-export function readInit(header: string | undefined): InitBody {
-  const init = decodeInit(header);
-  // Compiled at its first use: that takes some milliseconds.
-  validate ??= new Ajv().compile<InitBody>(InitBody);
-  if (validate(init)) return init;
-  const [first] = validate.errors!;
+export function readInit(header: string | undefined): SentInit {
+  const { body, text } = decodeInit(header);
+  const isInit = validatorOf<InitBody>('Init');
+  if (isInit(body)) return { body, text };
+  const [first] = isInit.errors!;
   throw new RuleError(`X-Init${first!.instancePath} ${first!.message}`);
 }

@@ -1,4 +1,4 @@
-import { limits, type Route, routes } from '@szafa/protocol';
+import { type Route, routes } from '@szafa/protocol';
 import type { FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
 
@@ -59,6 +59,3 @@ function described(status: number, schema: TSchema): unknown {
 
 /** `{name}` in the protocol, `:name` in Fastify. */
 export const urlOf = (route: Route) => route.path.replace(/\{(\w+)\}/g, ':$1');
-
-export const bodyLimitOf = (route: Route) =>
-  route === routes.init ? limits.initBodyBytes : limits.jsonBodyBytes;

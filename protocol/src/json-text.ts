@@ -1,0 +1,81 @@
+import { RuleError } from './names.ts';
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/**
+ * A member of a JSON object as the text in which it was sent: to parse and write it again would change numbers that a
+ * double cannot hold, the way in which letters are escaped, and keys that stand twice. Of several members of one name it
+ * is the last, as for JSON.parse, which must have taken `json` before. Undefined without such a member.
+ */
+export function memberText(json: string, name: string): string | undefined {
+  let found: string | undefined;
+  let at = skipBlanks(json, 0);
+  if (json.charCodeAt(at) !== OPEN_BRACE) return undefined;
+  do {
+    const key = skipBlanks(json, at + 1);
+    if (json.charCodeAt(key) !== QUOTE) break; // an empty object
+    const keyEnd = endOfString(json, key);
+    // After the colon.
+    const value = skipBlanks(json, skipBlanks(json, keyEnd) + 1);
+    const end = endOfValue(json, value);
+    if (isText(json.slice(key, keyEnd), name)) found = json.slice(value, end);
+    at = skipBlanks(json, end);
+  } while (json.charCodeAt(at) === COMMA);
+  return found;
+}
+
+/** Letters may be escaped. */
+function isText(literal: string, text: string): boolean {
+  return literal.includes('\\') ? JSON.parse(literal) === text : literal === `"${text}"`;
+}
+
+/** Blanks of JSON, which are fewer than those of Unicode. */
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+function skipBlanks(json: string, from: number): number {
+  let at = from;
+  while (isBlank(json.charCodeAt(at))) at++;
+  return at;
+}
+
+/** `from` is at the quotation mark. */
+function endOfString(json: string, from: number): number {
+  for (let at = from + 1; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    if (code === BACKSLASH) at++;
+  }
+  throw new RuleError('a text in the JSON has no end');
+}
+
+function endOfValue(json: string, from: number): number {
+  const first = json.charCodeAt(from);
+  if (first === QUOTE) return endOfString(json, from);
+  const isNested = first === OPEN_BRACE || first === OPEN_BRACKET;
+  return isNested ? endOfNested(json, from) : endOfWord(json, from);
+}
+
+/** By a count, not by calls: however deep the nesting, it takes no stack. */
+function endOfNested(json: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at + 1;
+  }
+  throw new RuleError('an object or a list in the JSON has no end');
+}
+
+/** A number, true, false or null. */
+function endOfWord(json: string, from: number): number {
+  let at = from;
+  for (; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === COMMA || code === CLOSE_BRACE || isBlank(code)) break;
+  }
+  return at;
+}

@@ -224,16 +224,23 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   });
   guardConnections(app);
   const handleVolume = volumeHandler(services);
-  const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs);
+  const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane);
   app.addHook('preClose', async () => sockets.close());
   // The fast lane reads plain sockets; what TLS decrypts comes through Node's server.
-  if (!config.tls) {
+  if (config.lane && !config.tls) {
     const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs);
     app.addHook('preClose', async () => lanes.close());
   }
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(compileSerializer);
-  app.setErrorHandler(sendError);
+  const conclude = (request: FastifyRequest, reply: FastifyReply) => {
+    countRequest(services.metrics, request, reply);
+    logRequest(request, reply);
+  };
+  app.addHook('onResponse', async (request, reply) => conclude(request, reply));
+  app.setErrorHandler((error, request, reply) => {
+    if (!sendError(error, request, reply)) conclude(request, reply);
+  });
   app.setNotFoundHandler(async () => {
     throw new ServiceError(404, 'no such route');
   });
@@ -244,10 +251,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.decorateRequest('bodyText', '');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
-  app.addHook('onResponse', async (request, reply) => {
-    countRequest(services.metrics, request, reply);
-    logRequest(request, reply);
-  });
   app.addHook('onError', async (_request, _reply, error) => countFault(services.metrics, error));
   for (const schema of namedSchemas()) app.addSchema(schema);
   await app.register(swagger, openapiInfo);

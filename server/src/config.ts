@@ -134,6 +134,11 @@ export const settings = {
   SZ_SHUTDOWN_GRACE: setting('Seconds that requests under way get to finish at SIGTERM', '30', (text) =>
     whole(text, 0, 3600),
   ),
+  SZ_LANE: setting(
+    "0 leaves every connection to Node's own HTTP server, which costs uploads more CPU",
+    '1',
+    (text) => oneOf(text, '0', '1') === '1',
+  ),
   SZ_METRICS_PORT: {
     about: 'Port on SZ_HOST where GET /metrics needs no token; without it, it needs the system token',
     shown: 'none',
@@ -169,6 +174,8 @@ export interface Config {
   trustProxy: Cidrs;
   idleMs: number;
   shutdownMs: number;
+  /** The fast lane for volumes is open. */
+  lane: boolean;
   metricsPort: number | undefined;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
@@ -211,6 +218,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     trustProxy: get('SZ_TRUST_PROXY'),
     idleMs: get('SZ_IDLE_TIMEOUT') * 1000,
     shutdownMs: get('SZ_SHUTDOWN_GRACE') * 1000,
+    lane: get('SZ_LANE'),
     metricsPort: get('SZ_METRICS_PORT'),
     logLevel: get('SZ_LOG'),
   };

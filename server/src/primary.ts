@@ -22,6 +22,7 @@ import {
   prepareStores,
   SweepRight,
 } from './stores.ts';
+import { probeIntake } from './volumes/intake-probe.ts';
 
 const RESPAWN_MS = 1000;
 const STORES_MS = 60_000;
@@ -46,7 +47,12 @@ export async function runPrimary(config: Config): Promise<void> {
     await sweeper.recover();
   }
 
-  const workers = new Workers(config, log, async (processName) => {
+  const fault = config.lane && !config.tls ? await probeIntake() : undefined;
+  if (fault !== undefined) {
+    log.warn(`the fast lane stays closed, and uploads cost more CPU: Node ${process.version}: ${fault}`);
+  }
+  const lane = config.lane && fault === undefined;
+  const workers = new Workers({ ...config, lane }, log, async (processName) => {
     await discardUnfinished(config, processName);
     await services.metadata.pulls.abandon(processName);
     await sweeper.finishStoring();
@@ -178,7 +184,12 @@ class Workers {
     const processName = newProcessName();
     const startedAt = Date.now();
     // More threads for file operations than Node's four: each durable write waits for the disk in one.
-    const worker = cluster.fork({ UV_THREADPOOL_SIZE: '16', ...process.env, SZAFA_PROCESS: processName });
+    const worker = cluster.fork({
+      UV_THREADPOOL_SIZE: '16',
+      ...process.env,
+      SZ_LANE: this.#config.lane ? '1' : '0',
+      SZAFA_PROCESS: processName,
+    });
     recoverConnections(worker);
     return new Promise((resolve, reject) => {
       let address: Address | undefined;

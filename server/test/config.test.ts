@@ -47,6 +47,7 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_TRUST_PROXY: ['trustProxy', {}, ['::1/129', 'proxy']],
   SZ_IDLE_TIMEOUT: ['idleMs', { 5: 5000 }, ['0', '86401']],
   SZ_SHUTDOWN_GRACE: ['shutdownMs', { 0: 0, 9: 9000 }, ['-1', '3601']],
+  SZ_LANE: ['lane', { 0: false, 1: true }, ['off', '2']],
   SZ_METRICS_PORT: ['metricsPort', { 9: 9 }, ['0', '65536', 'x']],
   SZ_LOG: ['logLevel', { silent: 'silent', debug: 'debug' }, ['verbose', 'INFO']],
 };

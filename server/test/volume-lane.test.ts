@@ -6,8 +6,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { parseVolumeHead } from '../src/http/volume-head.ts';
-import { BrokenOff, type VolumeHandler, VolumeLanes } from '../src/http/volume-lane.ts';
-import type { Sink } from '../src/volumes/body.ts';
+import { type VolumeHandler, VolumeLanes } from '../src/http/volume-lane.ts';
+import { BrokenOff, type Sink } from '../src/volumes/body.ts';
 
 const IDLE_MS = 300;
 

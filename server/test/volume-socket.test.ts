@@ -29,7 +29,7 @@ async function serving(
   const server = secure
     ? (createSecureServer({ key: pem, cert: pem, ...upgrades }, general) as Server)
     : createServer(upgrades, general);
-  const sockets = new VolumeSockets(server, handle, IDLE_MS);
+  const sockets = new VolumeSockets(server, handle, IDLE_MS, true);
   if (!secure) new VolumeLanes(server, handle, IDLE_MS);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -121,6 +121,7 @@ export class Service {
       SZ_PORT: '0',
       SZ_DATA: this.data,
       SZ_WORKERS: process.env['SZ_TEST_WORKERS'] ?? '2',
+      SZ_LANE: process.env['SZ_TEST_LANE'] ?? '1',
       SZ_MIN_FREE: '0',
       SZ_SYSTEM_TOKEN: this.systemToken,
       ...storeEnvironment(this.id),

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 /** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
 export const DRAIN_BYTES = 64 * 1024 * 1024;
-/** Whoever sends and never reads is cut off: what it does not read piles up here. Node's own server stops reading then. */
+/** A client of the volume socket that never reads is disconnected when this much of what it was sent piles up here. */
 export const MOST_UNREAD_BYTES = 64 * 1024;
 
 interface Exchange {
@@ -50,6 +50,13 @@ export function guardConnections(app: FastifyInstance): void {
     if (request.complete) end();
     else request.once('end', end);
   };
+}
+
+/** Sends the last bytes of a connection. It is closed when this time is over, whatever the client sends or does not read. */
+export function endWithin(socket: Socket, ms: number, last: string | Buffer): void {
+  const late = setTimeout(() => socket.destroy(), ms);
+  socket.once('close', () => clearTimeout(late));
+  socket.end(last);
 }
 
 const awaitsContinue = new WeakSet<IncomingMessage>();

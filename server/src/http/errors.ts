@@ -4,18 +4,25 @@ import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } fr
 import { TooManyAttempts } from '../domain/accounts.ts';
 import { DetailError, isNoSpace, isOsError, ServiceError } from '../errors.ts';
 
-/** The one place where an error becomes a response: `{detail}` from the two checks, `{error}` from all else. */
-export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/** As others log it: the client went away before its request was whole, and nobody is answered. */
+export const BROKEN_OFF = 499;
+
+/**
+ * The one place where an error becomes a response: `{detail}` from the two checks, `{error}` from all else. False when
+ * there is nobody to answer: no response will end.
+ */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
   const { status, body } = describe(error);
   if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfterSeconds);
   if (request.raw.destroyed && !request.raw.complete) {
-    // The client is gone; there is nobody to answer.
     reply.hijack();
-    return;
+    reply.raw.statusCode = BROKEN_OFF;
+    return false;
   }
   logFault(request.log, error, status);
   // Fastify wants to close after a refused body; the rest of it is drained instead, so that the answer arrives.
   reply.removeHeader('connection').code(status).type('application/json; charset=utf-8').send(body);
+  return true;
 }
 
 /** What the client cannot mend is told to whoever runs the service. */

@@ -1,4 +1,4 @@
-import { readHead } from '@szafa/protocol';
+import { readHead, routes } from '@szafa/protocol';
 
 /** The head of a PUT of a volume, or of a file of one volume, as strict as the fast lane wants it. */
 export interface VolumeHead {
@@ -15,17 +15,24 @@ export interface VolumeHead {
   close: boolean;
 }
 
-const REQUEST_LINE = /^PUT \/api\/transfer\/([\w-]{1,64})\/(?:chunk\/([1-9][0-9]{0,5})|file) HTTP\/1\.1$/;
+/** The paths of the interface; only what is surely an id or a volume number stands in their places. */
+const pathOf = (path: string) =>
+  path.replace('{transfer_id}', '([\\w-]{1,64})').replace('{idx}', '([1-9][0-9]{0,5})');
+const VOLUME = new RegExp(`^PUT ${pathOf(routes.writeVolume.path)} HTTP/1\\.1$`);
+const FILE = new RegExp(`^PUT ${pathOf(routes.writeFile.path)} HTTP/1\\.1$`);
 /** Headers that change how a message is read; whatever has one of them goes to the general server. */
 const FRAMING = ['te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection'];
 
+/** Node's server refuses longer heads. */
 export const HEAD_BYTES = 16 * 1024;
+/** Node's server leaves headers out beyond 2000 of them. */
+const MOST_HEADERS = 100;
 
 /** Undefined for whatever is not exactly such a request in its plainest form. The general HTTP server then deals with it. */
 export function parseVolumeHead(text: string): VolumeHead | undefined {
   const { first = '', headers, length } = readHead(text) ?? {};
-  const target = REQUEST_LINE.exec(first);
-  if (!target || !headers || length === undefined) return undefined;
+  const target = VOLUME.exec(first) ?? FILE.exec(first);
+  if (!target || !headers || length === undefined || headers.size > MOST_HEADERS) return undefined;
   const connection = headers.get('connection')?.toLowerCase() ?? 'keep-alive';
   const expect = headers.get('expect')?.toLowerCase();
   const plain =
@@ -49,6 +56,6 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
 /** Splits what has arrived into the head's text and the bytes after it; undefined while the head is not whole. */
 export function splitHead(bytes: Buffer): { text: string; rest: Buffer } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) return undefined;
+  if (end < 0 || end > HEAD_BYTES - 4) return undefined;
   return { text: bytes.toString('latin1', 0, end), rest: bytes.subarray(end + 4) };
 }

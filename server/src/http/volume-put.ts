@@ -2,11 +2,13 @@ import { STATUS_CODES } from 'node:http';
 import { routes } from '@szafa/protocol';
 import type { Services } from '../app.ts';
 import { shortened } from '../log.ts';
-import { describe, logFault } from './errors.ts';
+import { BrokenOff } from '../volumes/body.ts';
+import { addressOf } from './client-address.ts';
+import { BROKEN_OFF, describe, logFault } from './errors.ts';
 import { readInit } from './init-header.ts';
 import { countFault, countReceived } from './metrics.ts';
 import { urlOf } from './schemas.ts';
-import { type Answer, BrokenOff, type VolumeHandler } from './volume-lane.ts';
+import type { Answer, VolumeHandler } from './volume-lane.ts';
 
 const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);
@@ -37,17 +39,14 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
     } catch (error) {
       const { status, body } = describe(error);
       countFault(metrics, error);
-      // 499, as others log it: the client went away, nobody is answered.
-      if (!(error instanceof BrokenOff)) logFault(log, error, status);
+      const brokenOff = error instanceof BrokenOff;
+      if (!brokenOff) logFault(log, error, status);
       answer = {
-        status: error instanceof BrokenOff ? 499 : status,
+        status: brokenOff ? BROKEN_OFF : status,
         reason: STATUS_CODES[status] ?? '',
         body,
       };
     }
-    const client = config.trustProxy.contains(remote)
-      ? head.forwardedFor?.split(',').at(-1)?.trim()
-      : undefined;
     const ms = performance.now() - startedAt;
     const url = head.idx === undefined ? fileUrl : volumeUrl;
     metrics.request(url, 'PUT', answer.status, ms);
@@ -59,7 +58,7 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
       ...(user ? { user } : {}),
       transfer: shortened(head.transferId),
       ...(head.idx === undefined ? {} : { volume: String(head.idx) }),
-      ip: client ?? remote,
+      ip: addressOf(remote, head.forwardedFor, config.trustProxy),
     });
     return answer;
   };

@@ -6,11 +6,11 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
-import type { Body, Sink } from '../volumes/body.ts';
-import { DRAIN_BYTES, MOST_UNREAD_BYTES } from './connection.ts';
-import { type OpenSocket, takeOver } from './take-over.ts';
+import { type Body, BrokenOff, type Sink } from '../volumes/body.ts';
+import { Intake, type OnBytes } from '../volumes/intake.ts';
+import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from './connection.ts';
 import { HEAD_BYTES, parseVolumeHead } from './volume-head.ts';
-import { BrokenOff, type VolumeHandler } from './volume-lane.ts';
+import type { VolumeHandler } from './volume-lane.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;
@@ -35,8 +35,9 @@ export class VolumeSockets {
   readonly #sockets = new Set<VolumeSocket>();
   #closing = false;
 
-  constructor(server: Server, handle: VolumeHandler, idleMs: number) {
-    server.on('upgrade', (request: IncomingMessage, socket: OpenSocket, early: Buffer) => {
+  /** `takesOver`: connections are taken out of Node's hands, where they can be. */
+  constructor(server: Server, handle: VolumeHandler, idleMs: number, takesOver: boolean) {
+    server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
       // Node listens no more.
       socket.on('error', () => socket.destroy());
       // Not before the read that brought this has wholly ended: its end would stop the new reader.
@@ -46,10 +47,12 @@ export class VolumeSockets {
           socket.destroy();
           return;
         }
-        const opened = new VolumeSocket(request, openedBy(server, socket), handle, idleMs);
-        this.#sockets.add(opened);
-        opened.socket.once('close', () => this.#sockets.delete(opened));
-        if (opened.take(early)) opened.socket.resume();
+        const open = (onBytes: OnBytes) =>
+          (takesOver && opened(socket, onBytes)) || listening(socket, onBytes);
+        const added = new VolumeSocket(request, open, handle, idleMs);
+        this.#sockets.add(added);
+        added.socket.once('close', () => this.#sockets.delete(added));
+        if (added.take(early)) added.socket.resume();
       });
     });
   }
@@ -61,27 +64,36 @@ export class VolumeSockets {
   }
 }
 
-type OnBytes = (bytes: Buffer) => boolean;
+/** A socket of Node's HTTP server, which does not document this. */
+interface HttpSocket extends Socket {
+  /** The answer that is under way. */
+  _httpMessage?: object | null;
+}
 
 /**
- * The connection behind the socket; what comes along it goes to `onBytes`, which says whether it wants more at once. New memory for
- * every piece would cost the service more than the socket spares the browser, so all are read into the same, where Node
- * can.
+ * New memory for every piece would cost the service more than the socket spares the browser, so all are read into the same. Not
+ * what TLS decrypts, nor where answers wait to be sent.
  */
-function openedBy(server: Server, socket: OpenSocket): (onBytes: OnBytes) => Socket {
-  return (onBytes) => {
-    if (socket._handle?.useUserBuffer && !(socket instanceof TLSSocket)) {
-      const memory = Buffer.allocUnsafeSlow(READ_BYTES);
-      const callback = (count: number) => onBytes(memory.subarray(0, count));
-      return takeOver(socket, server)({ pauseOnCreate: true, onread: { buffer: memory, callback } });
-    }
-    socket.removeAllListeners('timeout');
-    // Not before what came along with the request has been read.
-    socket.pause();
-    return socket.on('data', (bytes: Buffer) => {
+function opened(socket: Socket, onBytes: OnBytes): Socket | undefined {
+  const found = Intake.of(socket);
+  if (found) {
+    found.onBytes = onBytes;
+    return listening(socket);
+  }
+  if (socket instanceof TLSSocket || socket.writableLength > 0) return undefined;
+  return Intake.takeOver(socket, onBytes, READ_BYTES).socket;
+}
+
+/** The socket as Node left it, for whoever gets its bytes now. */
+function listening(socket: Socket, onBytes?: OnBytes): Socket {
+  socket.removeAllListeners('timeout');
+  // Not before what came along with the request has been read.
+  socket.pause();
+  if (onBytes)
+    socket.on('data', (bytes: Buffer) => {
       if (!onBytes(bytes)) socket.pause();
     });
-  };
+  return socket;
 }
 
 /** A PUT that is not answered yet. */
@@ -132,6 +144,7 @@ class Put implements Body {
 class VolumeSocket {
   readonly socket: Socket;
   readonly #handle: VolumeHandler;
+  readonly #idleMs: number;
   readonly #forwardedFor: string | undefined;
   readonly #heads = new FrameHeads();
   #frame: Frame | undefined;
@@ -157,9 +170,12 @@ class VolumeSocket {
     this.socket = socket;
     this.#handle = handle;
     this.#forwardedFor = request.headers['x-forwarded-for']?.toString();
-    socket.setTimeout(idleMs, () => {
+    this.#idleMs = idleMs;
+    socket.setTimeout(idleMs);
+    socket.on('timeout', () => {
       const working = this.#sinkIsFull || this.#put?.remaining === 0;
-      if (!working) socket.destroy();
+      if (working) socket.setTimeout(idleMs);
+      else socket.destroy();
     });
     socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
@@ -179,6 +195,7 @@ class VolumeSocket {
 
   /** False: the bytes are still needed, and no more of them before that changes. */
   take(bytes: Buffer): boolean {
+    if (!this.socket.writable) this.#throwAway(bytes.length);
     const room = this.#read(bytes);
     if (!room) return true;
     this.#sinkIsFull = true;
@@ -247,8 +264,7 @@ class VolumeSocket {
     const put = this.#put;
     if (put && !put.sink && !put.isOver) return { used: 0, wait: put.wanted.promise };
     if (!put?.sink) {
-      this.#unwanted += piece.length;
-      if (this.#unwanted > DRAIN_BYTES) this.socket.destroy();
+      this.#throwAway(piece.length);
       return { used: piece.length };
     }
     if (piece.length > put.remaining) throw new BadFrame('more bytes than Content-Length says');
@@ -270,6 +286,11 @@ class VolumeSocket {
       return { used: piece.length };
     }
     return { used };
+  }
+
+  #throwAway(bytes: number): void {
+    this.#unwanted += bytes;
+    if (this.#unwanted > DRAIN_BYTES) this.socket.destroy();
   }
 
   #tell(put: Put, bytes: number): void {
@@ -329,6 +350,8 @@ class VolumeSocket {
   }
 
   #end(reason: Buffer): void {
-    if (this.socket.writable) this.socket.end(frameOf(OPCODES.close, reason), () => this.socket.destroy());
+    if (!this.socket.writable) return;
+    endWithin(this.socket, this.#idleMs, frameOf(OPCODES.close, reason));
+    this.socket.destroySoon();
   }
 }

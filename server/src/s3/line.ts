@@ -1,9 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { readHead } from '@szafa/protocol';
-import { type Body, deposit, type Sink } from '../volumes/body.ts';
+import { type Body, BrokenOff, deposit, type Sink } from '../volumes/body.ts';
+import { Intake } from '../volumes/intake.ts';
 
-/** The first bytes of an answer, and those after a pause, come in here. */
-const SCRATCH_BYTES = 64 * 1024;
 const HEAD_BYTES = 16 * 1024;
 
 /** An answer that is better read by a whole HTTP client: a refusal, a body of unknown length. */
@@ -62,71 +61,71 @@ export class Lines {
 
 class Line implements OpenBody {
   length = 0;
-  readonly #socket: Socket;
-  readonly #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  readonly #intake: Intake;
   readonly #onFree: (line: Line) => void;
-  #mode: 'idle' | 'head' | 'held' | 'body' = 'idle';
+  #mode: 'idle' | 'head' | 'held' = 'idle';
   #status = 0;
   #head = '';
   #keepAlive = false;
   /** Bytes of the body that came along with its head. */
-  #early = this.#scratch.subarray(0, 0);
-  /** Bytes of the body that have not been read. */
-  #remaining = 0;
-  /** Where the next read goes. The system knows it already: only the read before may change it. */
-  #next: Uint8Array = this.#scratch;
-  #sink: Sink | undefined;
-  /** It is the sink that keeps the store waiting. */
-  #sinkIsFull = false;
-  #step: PromiseWithResolvers<void> | undefined;
+  #early: Buffer = Buffer.alloc(0);
+  #begun: PromiseWithResolvers<void> | undefined;
+  /** Why the connection ended. */
+  #fault = broken('the store broke off');
 
   constructor(endpoint: URL, onFree: (line: Line) => void) {
     this.#onFree = onFree;
-    this.#socket = connect({
-      host: endpoint.hostname.replace(/^\[|\]$/g, ''),
-      port: Number(endpoint.port) || 80,
-      noDelay: true,
-      onread: { buffer: () => this.#next, callback: (count: number) => this.#read(count) },
+    const host = endpoint.hostname.replace(/^\[|\]$/g, '');
+    const port = Number(endpoint.port) || 80;
+    this.#intake = new Intake(
+      (onread) => connect({ host, port, noDelay: true, onread }),
+      (bytes) => this.#read(bytes),
+      HEAD_BYTES,
+    );
+    const { socket } = this.#intake;
+    socket.on('timeout', () => {
+      if (!this.#intake.waits) socket.destroy(broken('the store is silent', 'ETIMEDOUT'));
     });
-    this.#socket.on('timeout', () => {
-      if (!this.#sinkIsFull) this.#socket.destroy(broken('the store is silent', 'ETIMEDOUT'));
+    socket.on('error', (error) => {
+      this.#fault = error;
     });
-    this.#socket.on('error', (error) => this.#step?.reject(error));
-    this.#socket.on('close', () => this.#step?.reject(broken('the store broke off')));
+    socket.on('close', () => this.#begun?.reject(this.#fault));
   }
 
   get ended(): boolean {
-    return this.#socket.destroyed;
+    return this.#intake.socket.destroyed;
   }
 
   end(): void {
-    this.#socket.destroy();
+    this.#intake.socket.destroy();
   }
 
   /** Nothing is under way; an answer that nobody asked for ends it, and so does time. */
   rest(idleMs: number): void {
     this.#mode = 'idle';
-    this.#socket.setTimeout(idleMs).unref();
-    this.#socket.resume();
+    this.#intake.socket.setTimeout(idleMs).unref();
+    this.#intake.resume();
   }
 
+  /** Resolves when the answer begins. */
   async ask(head: string, status: number, silenceMs: number): Promise<void> {
     this.#mode = 'head';
     this.#status = status;
     this.#head = '';
-    this.#socket.setTimeout(silenceMs).ref();
-    this.#socket.write(head);
-    await this.#stepped();
+    this.#begun = Promise.withResolvers();
+    this.#intake.socket.setTimeout(silenceMs).ref();
+    this.#intake.socket.write(head);
+    this.#intake.resume();
+    await this.#begun.promise;
   }
 
   async pour(sink: Sink): Promise<void> {
-    const room = deposit(this.#early, sink);
-    if (room) await room;
-    if (this.#remaining > 0) {
-      if (this.ended) throw broken('the store broke off');
-      this.#sink = sink;
-      this.#mode = 'body';
-      await this.#stepped();
+    try {
+      await deposit(this.#early, sink);
+      await this.#intake.pour(sink);
+    } catch (error) {
+      this.end();
+      throw error instanceof BrokenOff ? this.#fault : error;
     }
     if (this.#keepAlive && !this.ended) this.#onFree(this);
     else this.end();
@@ -137,80 +136,34 @@ class Line implements OpenBody {
     if (this.#mode !== 'idle') this.end();
   }
 
-  /** Reads until what is read for is whole. */
-  async #stepped(): Promise<void> {
-    this.#step = Promise.withResolvers();
-    this.#socket.resume();
+  #read(bytes: Buffer): boolean {
     try {
-      await this.#step.promise;
-    } finally {
-      this.#step = undefined;
-    }
-  }
-
-  /** So many bytes stand where `#next` pointed; it points to the place for those after them when this returns. */
-  #read(count: number): boolean {
-    try {
-      if (this.#mode === 'head') return this.#readHead(count);
-      if (this.#mode === 'body') return this.#readBody(count);
+      if (this.#mode === 'head') return this.#readHead(bytes);
       this.end();
     } catch (error) {
-      this.#step?.reject(error);
+      this.#begun?.reject(error);
       this.end();
     }
     return false;
   }
 
-  #readHead(count: number): boolean {
+  #readHead(bytes: Buffer): boolean {
     const before = this.#head.length;
-    this.#head += this.#scratch.toString('latin1', 0, Math.min(count, HEAD_BYTES));
+    this.#head += bytes.toString('latin1');
     const stop = this.#head.indexOf('\r\n\r\n');
     if (stop < 0) {
       if (this.#head.length >= HEAD_BYTES) throw new OtherAnswer('a head without an end');
       return true;
     }
     const { length, keepAlive } = parseHead(this.#head.slice(0, stop), this.#status);
-    this.#early = this.#scratch.subarray(stop + 4 - before, count);
+    this.#early = bytes.subarray(stop + 4 - before);
     if (this.#early.length > length) throw new OtherAnswer('more bytes than Content-Length says');
     this.length = length;
     this.#keepAlive = keepAlive;
-    this.#remaining = length - this.#early.length;
+    this.#intake.remaining = length - this.#early.length;
     this.#mode = 'held';
-    this.#next = this.#ownTarget();
-    this.#step!.resolve();
+    this.#begun!.resolve();
     return false;
-  }
-
-  #readBody(count: number): boolean {
-    const sink = this.#sink!;
-    const own = this.#next.buffer === this.#scratch.buffer;
-    this.#remaining -= count;
-    const wait = own ? deposit(this.#scratch.subarray(0, count), sink) : sink.advance(count);
-    const ended = this.#remaining === 0;
-    this.#next = ended || (own && wait) ? this.#ownTarget() : sink.target().subarray(0, this.#remaining);
-    if (ended) this.#step!.resolve(wait);
-    else if (wait) this.#resumeAfter(wait);
-    return !ended && !wait;
-  }
-
-  #resumeAfter(room: Promise<void>): void {
-    this.#sinkIsFull = true;
-    room.then(
-      () => {
-        this.#sinkIsFull = false;
-        // Time counts from here: until now nobody listened.
-        this.#socket.setTimeout(this.#socket.timeout ?? 0);
-        this.#socket.resume();
-      },
-      (error: unknown) => {
-        this.#sinkIsFull = false;
-        this.#step?.reject(error);
-      },
-    );
-  }
-
-  #ownTarget(): Uint8Array {
-    return this.#remaining > 0 ? this.#scratch.subarray(0, this.#remaining) : this.#scratch;
   }
 }
 

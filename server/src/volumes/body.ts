@@ -14,6 +14,11 @@ export interface Body {
   pour(sink: Sink): Promise<void>;
 }
 
+/** The sender went away, or fell silent, before the body was whole. */
+export class BrokenOff extends Error {
+  override name = 'BrokenOff';
+}
+
 /** A stream as a body; it is left as it is when the sink fails, so that an answer can still be sent. */
 export class StreamBody implements Body {
   readonly #stream: Readable;

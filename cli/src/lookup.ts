@@ -8,7 +8,25 @@ export const ROOT = '/';
 /** What to do with several files of one name in one directory. */
 export type Versions = 'newest' | 'refuse';
 
+/** The service gives ids out: one that reads like a name must not be taken for that name. */
+const ID = /^[0-9a-f]{32}$/;
+
 const show = (name: string) => `"${shorten(oneLine(name), 120)}"`;
+
+/**
+ * A name that is not verified is the service's word, and never stands in for one that is. The entries are of one name;
+ * what is left out is said.
+ */
+export function verifiedFirst(entries: Entry[], out: Output): Entry[] {
+  const verified = entries.filter((entry) => entry.verified);
+  if (verified.length === 0) return entries;
+  for (const { name, fileId, verified: sure } of entries) {
+    if (sure) continue;
+    const message = `a file that is called ${show(name)} without proof is left out (${oneLine(fileId)})`;
+    out.note('not-verified', message, { name, file_id: fileId });
+  }
+  return verified;
+}
 
 /** Finds files and directories by what a person types. Everything is listed once. */
 export class Lookup {
@@ -62,15 +80,16 @@ export class Lookup {
   /** The file of this id, or of this name: in the directory, or anywhere. */
   async file(text: string, dir: string | undefined, versions: Versions, out: Output): Promise<Entry> {
     const entries = await this.list(dir === undefined ? undefined : await this.dirId(dir));
-    const [byId] = entries.filter((entry) => entry.fileId === text);
-    if (byId) return byId;
     const named = entries.filter((entry) => entry.name === text);
-    const found = named.length > 0 ? named : await this.#below(text, entries);
-    const [newest, ...others] = found;
-    if (!newest) throw this.#missing(text, entries);
-    if (others.length === 0) return newest;
-    const oneDir = others.every((entry) => entry.dirId === newest.dirId);
+    const byId = ID.test(text) ? entries.find((entry) => entry.fileId === text) : undefined;
+    if (byId && !named.some((entry) => entry.verified)) return byId;
+    const found = verifiedFirst(named.length > 0 ? named : await this.#below(text, entries), out);
+    const [first, ...others] = found;
+    if (!first) throw this.#missing(text, entries);
+    if (others.length === 0) return first.verified ? first : this.#newest(found);
+    const oneDir = others.every((entry) => entry.dirId === first.dirId);
     if (versions === 'newest' && oneDir) {
+      const newest = await this.#newest(found);
       out.note('versions', `${found.length} files are called ${show(text)}; the newest is taken`, {
         file_ids: found.map(({ fileId }) => fileId),
       });
@@ -83,6 +102,17 @@ export class Lookup {
     );
     const message = `${found.length} files are called ${show(text)}: ${ids.join(', ')}`;
     throw new CliError('ambiguous', message, 'name one by its ID, or its directory with --dir');
+  }
+
+  /** By the time sealed into each. A plain name is proved by this as well: the file must say that it is its own. */
+  async #newest(found: Entry[]): Promise<Entry> {
+    const [first] = found;
+    // Without keys there is nothing to prove it by, and nothing that could be read either.
+    if (!this.#szafa.keyring.unlocked) return first!;
+    const versions = await this.#szafa.versions(found, { signal: this.#signal });
+    const problem = versions.find((version) => version.problem)?.problem;
+    if (problem) throw problem;
+    return versions[0]?.entry ?? first!;
   }
 
   /** `DIRECTORY/NAME`; names may have slashes of their own, directories not. */

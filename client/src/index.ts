@@ -19,6 +19,7 @@ export type { Body, KeptVolume, Shelf } from './shelf.ts';
 export { BlobSource, blobSource, bytesSource, type Source } from './source.ts';
 export { VolumeSupply } from './supply.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
-export { displayName, safeSegments } from './text.ts';
+export { displayName, plainNameOf, safeSegments } from './text.ts';
 export type { UnfinishedUpload } from './unfinished.ts';
 export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload.ts';
+export { isAhead, type Version } from './versions.ts';

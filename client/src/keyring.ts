@@ -37,8 +37,8 @@ export interface KeyringOptions {
 
 /** Of a ring in no file seen yet: after every other, so that all devices come to agree on one. */
 const UNSEEN = '9999-12-31T23:59:59.999Z';
-/** A hostile listing could name a new salt in every file. */
-const MOST_DERIVATIONS = 8;
+/** A hostile listing could name a new salt in every file; each costs a second at most. */
+const MOST_DERIVATIONS = 4;
 /** Files looked at before an account counts as one without a ring. */
 const MOST_PROBES = 16;
 
@@ -204,10 +204,12 @@ export class Keyring {
   }
 
   #oldestFirst(): OpenRing[] {
-    return [...this.#open.values()].sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+    const rank = ({ since, ring }: OpenRing) => `${since} ${idOf(ring)}`;
+    return [...this.#open.values()].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   }
 }
 
+/** Also what decides between two of the same age, alike on every device. */
 function idOf(ring: Ring): string {
   return toBase64Url(ring.sealedMaster);
 }

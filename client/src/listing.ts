@@ -1,16 +1,16 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
-import { SzafaError, TamperedError } from './errors.ts';
+import { SzafaError } from './errors.ts';
 import { looksSealed, openDirName, openFileName } from './format/names.ts';
 import { TAG_BYTES } from './format/volume.ts';
 import { forEach } from './pool.ts';
-import { type OpenContext, openFile } from './remote-file.ts';
+import { nameKind, type OpenContext, openUnnamed, otherName } from './remote-file.ts';
 
 /** A file as its owner sees it. */
 export interface Entry {
   fileId: string;
   /** As it was given at the upload: clean it with `displayName` or `safeSegments` before use. */
   name: string;
-  /** The name is authentic. Plain names, and names whose keys are not here, are not. */
+  /** The name is authentic. Plain names, and names whose keys are not here, are the service's word. */
   verified: boolean;
   /** Bytes of the file; of its stored form where the name is not verified. */
   size: number;
@@ -83,17 +83,11 @@ async function nameFromHeader(
   signal?: AbortSignal,
 ): Promise<Entry> {
   try {
-    const { header } = await openFile(context, record.file_id, { record, signal });
-    const master = await context.keyring.unlock(header.ring, record.created_at);
-    const opened = await openFileName(context.engine, master, record.file_name, bindingOf(record));
-    const entry = entryOf(record, header.metadata.name, opened !== undefined);
-    if (opened) return entry;
-    // A plain name may look like this by chance; a sealed one of another record must not pass for it.
-    if (record.file_name === header.metadata.name) return entry;
-    return {
-      ...entry,
-      problem: new TamperedError('name', 'the name in the list is not the name of this file'),
-    };
+    const { header } = await openUnnamed(context, record.file_id, { record, signal });
+    const kind = await nameKind(context, record, header);
+    const entry = entryOf(record, header.metadata.name, kind === 'sealed');
+    // A plain name may look like a sealed one by chance; a sealed one of another record must not pass for it.
+    return kind === 'other' ? { ...entry, problem: otherName() } : entry;
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     const entry = entryOf(record, record.file_name, false);

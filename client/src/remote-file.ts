@@ -5,6 +5,7 @@ import type { Bytes } from './format/bytes.ts';
 import type { Engine, OpenedVolume } from './format/engine.ts';
 import { type OpenedHeader, openHeader, parseHeader } from './format/header.ts';
 import type { Metadata } from './format/metadata.ts';
+import { sealFileName } from './format/names.ts';
 import {
   extentOf,
   type Layout,
@@ -17,6 +18,7 @@ import {
 } from './format/volume.ts';
 import type { Keyring } from './keyring.ts';
 import { lanesFor } from './pool.ts';
+import { plainNameOf } from './text.ts';
 
 export interface ReadOptions {
   signal?: AbortSignal | undefined;
@@ -46,15 +48,33 @@ const PARALLEL = 4;
 /** Up to this size the first volume is fetched together with the header. */
 const AT_ONCE = 1024 * 1024;
 
-/** Fetches and opens the header of a file; with its record (from a listing) the two are held together. */
+export interface OpenOptions {
+  /** The file's entry in the list; without one the service chooses which of the owner's files it gives. */
+  record?: FileRecord | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Fetches and opens the header of a file; with its record (from a listing) the two are held together, name included. */
 export async function openFile(
   context: OpenContext,
   fileId: string,
-  options: { record?: FileRecord | undefined; signal?: AbortSignal | undefined } = {},
+  options: OpenOptions = {},
+): Promise<RemoteFile> {
+  const remote = await openUnnamed(context, fileId, options);
+  const { record } = options;
+  if (record && (await nameKind(context, record, remote.header)) === 'other') throw otherName();
+  return remote;
+}
+
+/** The same, without a look at the record's name. `headOnly` fetches no volume, however small. */
+export async function openUnnamed(
+  context: OpenContext,
+  fileId: string,
+  options: OpenOptions & { headOnly?: boolean } = {},
 ): Promise<RemoteFile> {
   const { api, engine, keyring } = context;
-  const { record, signal } = options;
-  const small = record?.chunk_count === 1 && record.size <= AT_ONCE;
+  const { record, signal, headOnly } = options;
+  const small = !headOnly && record?.chunk_count === 1 && record.size <= AT_ONCE;
   const answer = small
     ? await api.readVolume(fileId, 1, Math.max(record.size, TAG_BYTES), { signal })
     : await readHead(api, fileId, signal);
@@ -89,6 +109,23 @@ function checkRecord(record: FileRecord, { layout, totalSha256: total }: OpenedH
   const same =
     record.sha256 === total && record.chunk_count === layout.count && record.size === storedSize(layout);
   if (!same) throw new TamperedError('record', 'the header belongs to another file than the record');
+}
+
+/** What the record's name is to the file: its name as sealed, its name as the service keeps a plain one, or another's. */
+export async function nameKind(
+  { engine, keyring }: OpenContext,
+  record: FileRecord,
+  { ring, layout, totalSha256: total, metadata: { name } }: OpenedHeader,
+): Promise<'sealed' | 'plain' | 'other'> {
+  const master = await keyring.unlock(ring, record.created_at);
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  // Names are sealed deterministically: there is one text for this name beside this record.
+  if (record.file_name === (await sealFileName(engine, master, name, binding))) return 'sealed';
+  return record.file_name === plainNameOf(name) ? 'plain' : 'other';
+}
+
+export function otherName(): TamperedError {
+  return new TamperedError('name', 'the name in the list is not the name of this file');
 }
 
 /** A file whose header was opened and verified; its volumes are verified as they are read. */

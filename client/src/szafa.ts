@@ -1,4 +1,4 @@
-import { cleanUsername, type FileRecord, type Quota } from '@szafa/protocol';
+import { cleanUsername, type Quota } from '@szafa/protocol';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
 import { Budget } from './budget.ts';
 import { SzafaError } from './errors.ts';
@@ -10,10 +10,11 @@ import { webEngine } from './format/web-engine.ts';
 import type { Journal } from './journal.ts';
 import { Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
-import { type OpenContext, openFile, type RemoteFile } from './remote-file.ts';
+import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './remote-file.ts';
 import type { Source } from './source.ts';
 import { abandon, type UnfinishedUpload } from './unfinished.ts';
 import { type UploadContext, type UploadOptions, type UploadResult, upload } from './upload.ts';
+import { type Version, versionsOf } from './versions.ts';
 
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */
@@ -119,9 +120,14 @@ export class Szafa {
     this.api.token = undefined;
   }
 
-  /** All files, or those of one directory (0 is the root), newest first. */
+  /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
     return listEntries(this.#context, await Array.fromAsync(this.api.files(options)), options.signal);
+  }
+
+  /** These files, of one name or of several, newest first by the time that is sealed into each. */
+  versions(entries: readonly Entry[], options?: CallOptions): Promise<Version[]> {
+    return versionsOf(this.#context, entries, options?.signal);
   }
 
   async dirs(options?: CallOptions): Promise<DirEntry[]> {
@@ -164,10 +170,7 @@ export class Szafa {
   }
 
   /** Opens and verifies a file's header; its volumes are read from the result. */
-  openFile(
-    fileId: string,
-    options: CallOptions & { record?: FileRecord | undefined } = {},
-  ): Promise<RemoteFile> {
+  openFile(fileId: string, options: OpenOptions = {}): Promise<RemoteFile> {
     return openFile(this.#context, fileId, options);
   }
 

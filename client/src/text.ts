@@ -1,3 +1,5 @@
+import { cleanFileName } from '@szafa/protocol';
+
 /** Control characters, and those that turn or hide text: a name must not speak to a terminal or lie to a reader. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 const SEGMENT_BYTES = 255;
@@ -5,6 +7,15 @@ const SEGMENT_BYTES = 255;
 /** A name as it may be shown. In a page it still has to be set as text, not as HTML. */
 export function displayName(name: string): string {
   return name.toWellFormed().replace(UNSHOWABLE, '\ufffd');
+}
+
+/** A name as the service keeps it where it is not sealed; undefined where nothing of it would be left. */
+export function plainNameOf(name: string): string | undefined {
+  try {
+    return cleanFileName(name);
+  } catch {
+    return undefined; // the one rule it can break: an empty name
+  }
 }
 
 /**

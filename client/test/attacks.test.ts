@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { encodeEncParams, type FileRecord } from '@szafa/protocol';
 import { fromUtf8, utf8 } from '../src/format/bytes.ts';
-import { type Bytes, bytesSource, fromBase64Url, Szafa, toBase64Url } from '../src/index.ts';
+import {
+  type Bytes,
+  bytesSource,
+  fromBase64Url,
+  isAhead,
+  Szafa,
+  type SzafaError,
+  toBase64Url,
+  type Version,
+} from '../src/index.ts';
 import { downloadToFile, fileJournal } from '../src/node/index.ts';
 import { type HostileProxy, type Hostility, isVolume, type Passing, startProxy, volumeOf } from './proxy.ts';
 import {
@@ -191,20 +200,71 @@ test('a volume, or a header, of another file or of an earlier upload of the same
   );
 });
 
-test('names exchanged between records', async () => {
-  const lists: Hostility = ({ path, body }) => {
+/** A list that says something else; the records in it are those of the service. */
+const onList =
+  (change: (files: FileRecord[]) => FileRecord[]): Hostility =>
+  ({ path, body }) => {
     if (!path.startsWith('/api/files?')) return undefined;
     const list = JSON.parse(body.toString()) as { files: FileRecord[] };
-    const names = list.files.map(({ file_name }) => file_name).reverse();
-    return {
-      body: Buffer.from(JSON.stringify({ files: list.files.map((f, i) => ({ ...f, file_name: names[i] })) })),
-    };
+    return { body: Buffer.from(JSON.stringify({ ...list, files: change(list.files) })) };
   };
-  proxy.hostility = lists;
+
+test('names exchanged between records', async () => {
+  proxy.hostility = onList((files) =>
+    files.map((file, i) => ({ ...file, file_name: files.at(-1 - i)!.file_name })),
+  );
   const entries = await (await sameUser(szafa, proxy.url)).list();
   assert.ok(entries.every(({ verified }) => !verified));
   assert.ok(entries.every(({ problem }) => problem && 'stage' in problem && problem.stage === 'name'));
   proxy.hostility = () => undefined;
+});
+
+test('a plain name in place of a sealed one: shown as not verified, and refused when it is opened', async () => {
+  const owner = await newUser(service.url);
+  await owner.upload(bytesSource(content(10)), { name: 'draft.txt' });
+  await owner.upload(bytesSource(content(10, 2)), { name: 'folder/kept.txt', plainName: true });
+  for (const plain of ['invoice.txt', 'Draft.txt', 'draft.txt ', 'kept.txt']) {
+    proxy.hostility = onList((files) => files.map((file) => ({ ...file, file_name: plain })));
+    const user = await sameUser(owner, proxy.url);
+    const entries = await user.list();
+    assert.equal(entries.length, 2);
+    for (const { fileId, record, name, verified } of entries) {
+      assert.deepEqual([name, verified], [plain, false]);
+      await assert.rejects(user.openFile(fileId, { record }), { code: 'tampered', stage: 'name' });
+    }
+    const problems = (await user.versions(entries)).map(({ problem }) => problem?.code);
+    assert.deepEqual(problems, ['tampered', 'tampered']);
+  }
+  // The plain name that the owner gave, as the service keeps it, is no attack.
+  proxy.hostility = () => undefined;
+  const [kept] = await owner.list();
+  assert.deepEqual([kept!.name, kept!.verified], ['folderkept.txt', false]);
+  const { metadata } = await owner.openFile(kept!.fileId, { record: kept!.record });
+  assert.equal(metadata.name, 'folder/kept.txt');
+});
+
+test('the order of the list: the newest is the one that says so under its seal', async () => {
+  const owner = await newUser(service.url);
+  const now = Date.now();
+  for (const [at, added] of [now - 1000, now, now - 2000].entries()) {
+    await owner.upload(bytesSource(content(10, at)), { name: 'v', added });
+  }
+  const times = (versions: Version[]) => versions.map(({ metadata }) => metadata?.added);
+  for (const reorder of [(files: FileRecord[]) => files, (files: FileRecord[]) => files.toReversed()]) {
+    proxy.hostility = onList((files) =>
+      reorder(files).map((file, at) => ({ ...file, created_at: new Date(at * 1e10).toISOString() })),
+    );
+    const user = await sameUser(owner, proxy.url);
+    const versions = await user.versions(await user.list());
+    assert.deepEqual(times(versions), [now, now - 1000, now - 2000]);
+    assert.ok(versions.every(({ metadata }) => !isAhead(metadata!)));
+  }
+  proxy.hostility = () => undefined;
+  await owner.upload(bytesSource(content(10)), { name: 'v', added: now + 90_000_000 });
+  const [first] = await owner.versions(await owner.list());
+  assert.ok(first?.metadata && isAhead(first.metadata));
+  assert.ok(!isAhead({ name: 'v', size: 0, added: now + 80_000_000 }, now));
+  assert.ok(!isAhead({ name: 'v', size: 0 }));
 });
 
 test('a ring or a wrapped key that the server knows', async () => {
@@ -235,7 +295,13 @@ test('a ring or a wrapped key that the server knows', async () => {
 });
 
 test('weaker or absurd KDF parameters are refused before the KDF runs', async () => {
-  for (const change of [{ m: 1024 }, { m: 64 * 1024 * 1024 }, { t: 0 }, { t: 1_000_000 }, { p: 64 }]) {
+  const absurd = [
+    { m: 64 * 1024 * 1024 },
+    { m: 1024 * 1024, t: 10 },
+    { m: 256 * 1024, t: 5 },
+    { t: 1_000_000 },
+  ];
+  for (const change of [{ m: 1024 }, { t: 0 }, { p: 64 }, ...absurd]) {
     const hostility = inHeader((json) => ({ ...json, ring: { ...(json['ring'] as object), ...change } }));
     const started = performance.now();
     await refused(hostility, { code: 'unsupported', stage: 'kdf' });
@@ -253,6 +319,22 @@ test('weaker or absurd KDF parameters are refused before the KDF runs', async ()
   proxy.hostility = inHeader((json) => ({ ...json, ring: { ...(json['ring'] as object), m: 1024 } }));
   await assert.rejects(user.openFile(file.file_id), { code: 'unsupported', stage: 'kdf' });
   assert.equal(derived, 0);
+  // Within the limits, but a new salt in every answer: the device does not go on deriving.
+  let answers = 0;
+  proxy.hostility = inHeader((json) => {
+    const salt = toBase64Url(new Uint8Array(16).fill(++answers));
+    return { ...json, ring: { ...(json['ring'] as object), m: 47_104, t: 1, salt } };
+  });
+  const outcomes = new Set<string>();
+  for (let i = 0; i < 8; i++) {
+    const fault = await user.openFile(file.file_id).then(
+      () => 'opened',
+      (error: SzafaError) => error.code,
+    );
+    outcomes.add(fault);
+  }
+  assert.deepEqual([...outcomes], ['wrong-password', 'unsupported']);
+  assert.equal(derived, 4);
   proxy.hostility = () => undefined;
 });
 

@@ -13,7 +13,9 @@ import {
   runLayout,
   runName,
   runSeal,
+  runWriter,
   type SealVector,
+  type WriterVector,
 } from '../vectors/vectors.ts';
 
 function load<T>(name: string): T[] {
@@ -55,6 +57,12 @@ for (const [name, engine] of [
     test('names', async () => {
       for (const vector of load<NameVector>('names')) {
         assert.deepEqual(await runName(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    test('writers', async () => {
+      for (const vector of load<WriterVector>('writers')) {
+        assert.deepEqual(await runWriter(engine, vector), vector.expect, vector.name);
       }
     });
 

@@ -8,6 +8,7 @@ import {
   extentOf,
   layoutOf,
   type Metadata,
+  type NameBinding,
   type Ring,
   ringToJson,
   seal,
@@ -68,6 +69,9 @@ export interface Faults {
   volumes?: (volumes: Bytes[]) => Bytes[];
   chunkCount?: string;
   record?: (record: Json) => Json;
+  /** What is sealed as the record's name, and what it is bound to. */
+  recordName?: string;
+  nameBinding?: Partial<NameBinding>;
 }
 
 export interface Base {
@@ -134,7 +138,10 @@ export async function buildFile(
   };
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   const record: Json = {
-    file_name: await sealFileName(engine, base.master, base.metadata.name, binding),
+    file_name: await sealFileName(engine, base.master, faults.recordName ?? base.metadata.name, {
+      ...binding,
+      ...faults.nameBinding,
+    }),
     size: binding.storedSize,
     sha256: total,
     chunk_count: layout.count,

@@ -25,7 +25,7 @@ const without = (key: string) => (json: Json) =>
   Object.fromEntries(Object.entries(json).filter(([name]) => name !== key));
 const short = (bytes: Bytes) => bytes.slice(0, -1);
 
-function replaced(text: Bytes, from: RegExp, to: string): Bytes {
+export function replaced(text: Bytes, from: RegExp, to: string): Bytes {
   return utf8(new TextDecoder().decode(text).replace(from, to));
 }
 
@@ -209,12 +209,12 @@ const ring: Case[] = [
   ...(
     [
       ['m', 47103, 'below the floor'],
-      ['m', 1048577, 'above the ceiling'],
+      ['m', 262145, 'above the ceiling'],
       ['m', 1e12, 'absurd'],
       ['m', 65536.5, 'a fraction'],
       ['m', 0, 'zero'],
       ['t', 0, 'zero'],
-      ['t', 11, 'above the ceiling'],
+      ['t', 17, 'above the ceiling'],
       ['t', -1, 'negative'],
       ['p', 0, 'zero'],
       ['p', 2, 'two lanes'],
@@ -228,6 +228,13 @@ const ring: Case[] = [
       code: 'unsupported',
     }),
   ),
+  {
+    name: 'kdf-work',
+    about: 'm and t within their limits, but too much together',
+    faults: { ring: (json) => ({ ...json, m: 262144, t: 5 }) },
+    stage: 'kdf',
+    code: 'unsupported',
+  },
   ...['kdf', 'm', 't', 'p', 'salt', 'key'].map(
     (key): Case => ({
       name: `ring-without-${key}`,
@@ -410,6 +417,7 @@ const sealedThings: Case[] = [
       ['mode', '644'],
       ['source', 5],
       ['source', null],
+      ['size', 2 ** 53],
       ['size', 128],
       ['size', 193],
     ] as const
@@ -449,6 +457,114 @@ const record: Case[] = [
     about: 'the record has another number of volumes',
     faults: { record: withKey('chunk_count', 2) },
     stage: 'record',
+  },
+];
+
+const otherNames: Case[] = [
+  {
+    name: 'name-plain',
+    about: 'the list has a plain name that is not the one in the metadata',
+    faults: { record: withKey('file_name', 'invoice.txt') },
+    stage: 'name',
+  },
+  {
+    name: 'name-resealed',
+    about: 'the list has another name, sealed by the owner for this very record',
+    faults: { recordName: 'invoice.txt' },
+    stage: 'name',
+  },
+  {
+    name: 'name-foreign',
+    about: 'the list has the same name, sealed for another record',
+    faults: { nameBinding: { totalSha256: '0'.repeat(64) } },
+    stage: 'name',
+  },
+  {
+    name: 'name-empty',
+    about: 'the list has an empty name',
+    faults: { record: withKey('file_name', '') },
+    stage: 'name',
+  },
+  {
+    name: 'name-case',
+    about: 'the list has the plain name in other letters',
+    faults: { record: withKey('file_name', 'Raport.txt') },
+    stage: 'name',
+  },
+];
+
+/** Two faults in one file: the stage that comes first is the one that is told. */
+const two: Case[] = [
+  {
+    name: 'two-version-header',
+    about: 'another version, and no header',
+    faults: { params: (p) => without('header')(withKey('szafa', 2)(p)) },
+    stage: 'version',
+    code: 'unsupported',
+  },
+  {
+    name: 'two-header-kdf',
+    about: 'KDF parameters below the floor, and a file_key that is not base64url',
+    faults: { ring: withKey('m', 1024), header: withKey('file_key', '*') },
+    stage: 'header',
+  },
+  {
+    name: 'two-kdf-ring',
+    about: 'KDF parameters above the ceiling, and a ring that does not open',
+    faults: { ring: (json) => ringBytes('key', (key) => flip(key, PARTS.tag))({ ...json, t: 17 }) },
+    stage: 'kdf',
+    code: 'unsupported',
+  },
+  {
+    name: 'two-ring-file-key',
+    about: 'neither the ring nor the file key opens',
+    faults: {
+      ring: ringBytes('key', (key) => flip(key, PARTS.tag)),
+      fileKey: (key) => flip(key, PARTS.tag),
+    },
+    stage: 'ring',
+  },
+  {
+    name: 'two-file-key-mac',
+    about: 'the file key does not open, and the MAC is another',
+    faults: { fileKey: (key) => flip(key, PARTS.tag), mac: (mac) => flip(mac, 0) },
+    stage: 'file-key',
+  },
+  {
+    name: 'two-mac-metadata',
+    about: 'the MAC is another, and the metadata does not open',
+    faults: { sealedMetadata: (sealed) => flip(sealed, PARTS.tag), mac: (mac) => flip(mac, 0) },
+    stage: 'mac',
+  },
+  {
+    name: 'two-metadata-record',
+    about: 'the metadata has no name, and the record another size',
+    faults: { metadata: without('name'), record: withKey('size', 199) },
+    stage: 'metadata',
+  },
+  {
+    name: 'two-record-name',
+    about: 'the record has another digest and another name',
+    faults: { record: (json) => ({ ...json, sha256: '0'.repeat(64), file_name: 'invoice.txt' }) },
+    stage: 'record',
+  },
+  {
+    name: 'two-name-volume',
+    about: 'the record has another name, and volume 1 was changed',
+    faults: {
+      record: withKey('file_name', 'invoice.txt'),
+      volumes: (volumes) => volumes.map((v) => flip(v, 0)),
+    },
+    stage: 'name',
+  },
+  {
+    name: 'two-volume-digest',
+    about: 'volume 3 was changed, and total_sha256 is not that of the volumes',
+    faults: {
+      total: () => 'a'.repeat(64),
+      volumes: (volumes) => volumes.map((v, i) => (i === 2 ? flip(v, 0) : v)),
+    },
+    stage: 'volume',
   },
 ];
 
@@ -534,4 +650,13 @@ const volume: Case[] = [
   },
 ];
 
-export const cases: Case[] = [...params, ...header, ...ring, ...sealedThings, ...record, ...volume];
+export const cases: Case[] = [
+  ...params,
+  ...header,
+  ...ring,
+  ...sealedThings,
+  ...record,
+  ...otherNames,
+  ...volume,
+  ...two,
+];

@@ -19,8 +19,9 @@ import {
 } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
-import { cases, flip } from './file-cases.ts';
+import { cases, flip, replaced } from './file-cases.ts';
 import type { FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
+import { writers } from './writer-cases.ts';
 
 const native = nodeEngine();
 const engine = reproducible(native, 'szafa vectors');
@@ -72,6 +73,22 @@ files.push(
       mode: 0o640,
       source: '/home/ewa/d',
     },
+  }),
+  await good('good-plain-name', 'the name is not sealed in the list', baseOf(10), {
+    record: withKey('file_name', 'raport.txt'),
+  }),
+  await good('good-plain-path', 'a plain name as the service cleans it', named(' a/b\\c\u0007.bin '), {
+    record: withKey('file_name', 'abc.bin'),
+  }),
+  await good('good-unknown-header', 'a key of the header that this version does not know', baseOf(10), {
+    header: withKey('later', { any: 'value' }),
+  }),
+  await good('good-duplicate-key', 'a key of the header twice: the last one counts', baseOf(10), {
+    headerText: (header) => replaced(header, /^\{/, '{"volume_size":1,'),
+  }),
+  await good('good-numbers', 'numbers in another spelling', baseOf(150), {
+    headerText: (header) =>
+      replaced(replaced(header, /"volume_count":3/, '"volume_count":3.0'), /:64,/, ':6.4e1,'),
   }),
   await good('good-unknown-metadata', 'a key that this version does not know', named('d'), {
     metadata: withKey('later', true),
@@ -268,7 +285,7 @@ function textOf(vectors: unknown[]): string {
 }
 
 const counts: string[] = [];
-for (const [name, vectors] of Object.entries({ files, kdfs, seals, names, layouts })) {
+for (const [name, vectors] of Object.entries({ files, kdfs, seals, names, layouts, writers })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);
 }

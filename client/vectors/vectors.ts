@@ -1,7 +1,12 @@
+import { utf8 } from '../src/format/bytes.ts';
+import { macOf } from '../src/format/header.ts';
 import {
   Api,
+  type Bytes,
+  bytesSource,
   deriveAccountKeys,
   type Engine,
+  extentOf,
   fromBase64Url,
   Keyring,
   layoutOf,
@@ -9,8 +14,13 @@ import {
   openDirName,
   openFileName,
   SzafaError,
+  sealFileName,
+  storedSize,
   type Transport,
+  toBase64Url,
+  totalSha256,
   unseal,
+  volumeKeys,
 } from '../src/index.ts';
 import { openFile } from '../src/remote-file.ts';
 
@@ -57,6 +67,28 @@ export interface NameVector {
   size?: number;
   chunk_count?: number;
   expect: { name: string; whole: boolean } | null;
+}
+
+/** What a writer must come to: everything about a file that leaves it no choice. */
+export interface WriterVector {
+  name: string;
+  file_key: string;
+  file_id: string;
+  master: string;
+  file_name: string;
+  plain: string;
+  volume_size: number;
+  /** The header's text, as some writer wrote it. */
+  header: string;
+  expect: {
+    volumes: string[];
+    total_sha256: string;
+    file_size: number;
+    chunk_count: number;
+    /** As it stands in the record. */
+    file_name: string;
+    mac: string;
+  };
 }
 
 export interface LayoutVector {
@@ -107,7 +139,7 @@ export async function runFile(engine: Engine, vector: FileVector): Promise<Expec
     const plain = new Uint8Array(await new Blob(parts).arrayBuffer());
     return {
       metadata: remote.metadata,
-      plain: plain.toBase64({ alphabet: 'base64url', omitPadding: true }),
+      plain: toBase64Url(plain),
     };
   } catch (error) {
     if (!(error instanceof SzafaError)) throw error;
@@ -145,6 +177,32 @@ export async function runName(engine: Engine, vector: NameVector): Promise<NameV
     count: vector.chunk_count ?? 0,
   };
   return (await openFileName(engine, key, vector.text, binding)) ?? null;
+}
+
+export async function runWriter(engine: Engine, vector: WriterVector): Promise<WriterVector['expect']> {
+  const [fileKey, fileId, master] = [vector.file_key, vector.file_id, vector.master].map((hex) =>
+    Uint8Array.fromHex(hex),
+  ) as [Bytes, Bytes, Bytes];
+  const source = bytesSource(fromBase64Url(vector.plain));
+  const layout = layoutOf(source.size, vector.volume_size);
+  const keys = volumeKeys(engine, fileKey, fileId, layout.count);
+  const volumes: string[] = [];
+  const digests: Uint8Array[] = [];
+  for (let idx = 1; idx <= layout.count; idx++) {
+    const { bytes, digest } = await engine.sealVolume(await keys(idx), source, extentOf(layout, idx));
+    volumes.push(toBase64Url(bytes));
+    digests.push(digest);
+  }
+  const total = (await totalSha256(engine, digests)).toHex();
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  return {
+    volumes,
+    total_sha256: total,
+    file_size: binding.storedSize,
+    chunk_count: layout.count,
+    file_name: await sealFileName(engine, master, vector.file_name, binding),
+    mac: toBase64Url(await macOf(engine, fileKey, utf8(vector.header))),
+  };
 }
 
 export function runLayout(vector: LayoutVector): LayoutVector {

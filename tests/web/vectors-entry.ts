@@ -9,7 +9,9 @@ import {
   runLayout,
   runName,
   runSeal,
+  runWriter,
   type SealVector,
+  type WriterVector,
 } from '../../client/vectors/vectors.ts';
 import { holdingEngine } from '../../web/src/worker/engine.ts';
 
@@ -23,6 +25,7 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
   seals: async (vector: SealVector) => [await runSeal(engine, vector), vector.expect],
   names: async (vector: NameVector) => [await runName(engine, vector), vector.expect],
   layouts: async (vector: LayoutVector) => [runLayout(vector), vector],
+  writers: async (vector: WriterVector) => [await runWriter(engine, vector), vector.expect],
   files: async (vector: FileVector) => [await runFile(engine, vector), vector.expect],
 };
 

@@ -53,6 +53,8 @@ export interface FileInfo {
   /** What to show it as; '' where there is no preview. */
   type: string;
   mtime?: number;
+  /** Added at a time that has not come yet. */
+  ahead: boolean;
 }
 
 /** The calls of the worker. */

@@ -4,7 +4,7 @@ import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
-import { chooseFiles } from '../selection.ts';
+import { chooseFiles, openChosen } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, transfersOf } from '../transfers.ts';
 
@@ -31,9 +31,7 @@ export const command: Command = async (invocation) => {
       const track = progress.start(entry.name, entry.size);
       let succeeded = false;
       try {
-        // A name in the list that belongs to another file is as bad as a wrong volume.
-        if (entry.problem) throw entry.problem;
-        const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
+        const remote = await openChosen(szafa, entry, invocation);
         const onProgress = ({ done, total }: { done: number; total: number }) =>
           track.update('receive', done, total);
         await remote.verify({ signal, parallel: lanes.volumes, onProgress });

@@ -17,7 +17,7 @@ import { CliError, UsageError } from '../errors.ts';
 import { localState } from '../existing.ts';
 import { Lookup, ROOT } from '../lookup.ts';
 import { Progress, type Track } from '../progress/progress.ts';
-import { chooseFiles, newestOnly } from '../selection.ts';
+import { chooseFiles, newestOnly, openChosen } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, type Tally, transfersOf } from '../transfers.ts';
 
@@ -91,7 +91,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
   track.phase = 'receive';
   let succeeded = false;
   try {
-    const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
+    const remote = await openChosen(szafa, entry, invocation);
     const { metadata, fileId } = remote;
     track.update('receive', 0, metadata.size);
     const path = claimPath(get, remote);
@@ -151,7 +151,7 @@ function outputError(cause: NodeJS.ErrnoException): Error {
 async function pour(get: Get, entry: Entry, track: Track): Promise<void> {
   const { szafa, parallel, invocation } = get;
   const { out, signal } = invocation;
-  const remote = await szafa.openFile(entry.fileId, { record: entry.record, signal });
+  const remote = await openChosen(szafa, entry, invocation);
   const { name, size } = remote.metadata;
   const onProgress = ({ done, total }: { done: number; total: number }) =>
     track.update('receive', done, total);
@@ -195,7 +195,7 @@ export const command: Command = async (invocation) => {
   const lookup = new Lookup(szafa, signal);
   const batch = new Batch(out);
   const chosen = await chooseFiles(lookup, invocation, batch);
-  const files = args.length === 0 ? newestOnly(chosen, out) : chosen;
+  const files = args.length === 0 ? await newestOnly(szafa, chosen, invocation, batch) : chosen;
   const lanes = lanesFor(invocation, files);
   const progress = new Progress(out);
   progress.expect(

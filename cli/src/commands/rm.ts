@@ -3,6 +3,7 @@ import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError } from '../errors.ts';
+import { isFatal } from '../explain.ts';
 import { Lookup } from '../lookup.ts';
 import { canAsk, confirm } from '../question.ts';
 import { oneLine, plural, shorten } from '../text.ts';
@@ -28,7 +29,7 @@ export const command: Command = async (invocation) => {
       const entry = await lookup.file(arg, flags.dir, 'refuse', out);
       found.set(entry.fileId, entry);
     } catch (error) {
-      if (!(error instanceof CliError)) throw error;
+      if (signal.aborted || isFatal(error)) throw error;
       batch.fail(error, arg);
     }
   }

@@ -58,7 +58,7 @@ export function newSecrets(engine: Engine): FileSecrets {
   return { fileId: engine.random(16), fileKey: engine.random(32) };
 }
 
-async function macOf(engine: Engine, fileKey: Bytes, text: Bytes): Promise<Bytes> {
+export async function macOf(engine: Engine, fileKey: Bytes, text: Bytes): Promise<Bytes> {
   return engine.hmac(await engine.hkdf(fileKey, EMPTY, utf8(labels.mac), 32), text);
 }
 
@@ -145,9 +145,10 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
     volumeSize: volumeSize!,
     count: count!,
     totalSha256: total,
-    ring: ringFromJson(json.ring),
     sealedFileKey: bytesOf(json.file_key, 'header', 'file_key'),
     sealedMetadata: bytesOf(json.metadata, 'header', 'metadata'),
+    // Last: its limits are a stage of their own, after the shape of everything.
+    ring: ringFromJson(json.ring),
   };
 }
 

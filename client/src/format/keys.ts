@@ -7,16 +7,19 @@ import { EMPTY, type Engine, type KdfParams, labels } from './engine.ts';
 export const KDF: KdfParams = { m: 64 * 1024, t: 3, p: 1 };
 
 const FLOOR = { m: 46 * 1024, t: 1 };
-const CEILING = { m: 1024 * 1024, t: 10 };
+/** `work` is m times t: what a run costs, about a second for a gigabyte. */
+const CEILING = { m: 256 * 1024, t: 16, work: 1024 * 1024 };
 
 /** Held before the KDF runs: a hostile ring can neither weaken the key nor exhaust the device. */
 export function checkKdf({ m, t, p }: KdfParams): void {
   const whole = Number.isInteger(m) && Number.isInteger(t);
-  if (!whole || m < FLOOR.m || t < FLOOR.t || m > CEILING.m || t > CEILING.t || p !== 1) {
+  const enough = m >= FLOOR.m && t >= FLOOR.t;
+  const bearable = m <= CEILING.m && t <= CEILING.t && m * t <= CEILING.work;
+  if (!whole || !enough || !bearable || p !== 1) {
     throw new UnsupportedError(
       'kdf',
       `refused Argon2id parameters m=${m} KiB, t=${t}, p=${p}: memory must be ${FLOOR.m} to ${CEILING.m}, ` +
-        `passes ${FLOOR.t} to ${CEILING.t}, lanes 1`,
+        `passes ${FLOOR.t} to ${CEILING.t}, both together at most ${CEILING.work}, lanes 1`,
     );
   }
 }

@@ -56,5 +56,5 @@ export function checkMetadata(text: Uint8Array): Metadata {
   const wrong = found.find(([key, fits]) => !fits(json[key]));
   if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata is not of its kind`);
   const fields = Object.fromEntries(found.map(([key]) => [key, json[key]]));
-  return { name: name as string, size: size as number, ...fields };
+  return { name: (name as string).toWellFormed(), size: size as number, ...fields };
 }

@@ -113,6 +113,7 @@ export function Preview({ item }: { item: Item }) {
         <IconButton icon="left" label={text.preview.previous} disabled={at <= 0} onClick={() => show(-1)} />
         <span class="preview-info">
           {info ? `${bytes(info.size)} · ${fullDate(info.mtime ?? item.createdAt)}` : bytes(item.size)}
+          {info?.ahead && ` · ${text.preview.ahead}`}
         </span>
         <button type="button" class="button" onClick={() => void download([item])}>
           <Icon name="download" />

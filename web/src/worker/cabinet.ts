@@ -1,4 +1,4 @@
-import { displayName, type Entry, type RemoteFile, type Szafa } from '@szafa/client';
+import { displayName, type Entry, isAhead, type RemoteFile, type Szafa, SzafaError } from '@szafa/client';
 import { cleanDirName } from '@szafa/protocol';
 import type { Dir, FileInfo, Item, Listing } from '../bridge.ts';
 import { shownType } from './types.ts';
@@ -73,16 +73,20 @@ export class Cabinet {
 
   async remove(fileId: string): Promise<void> {
     await this.#szafa().remove(fileId);
-    this.#open.delete(fileId);
+    this.#entries.delete(fileId);
   }
 
-  /** Opens a file once; seeking in a film must not open it again for every range. */
-  open(fileId: string): Promise<RemoteFile> {
-    const known = this.#open.get(fileId);
+  /** Opens a file once, as the list shows it; seeking in a film must not open it again for every range. */
+  async open(fileId: string): Promise<RemoteFile> {
+    const record = this.#entries.get(fileId)?.record;
+    // Without the entry that a person saw, the service could give any of their files for it.
+    if (!record) throw new SzafaError('gone', 'this file is not in the list any more');
+    const key = `${fileId}/${record.file_name}`;
+    const known = this.#open.get(key);
     if (known) return known;
-    const opening = this.#szafa().openFile(fileId, { record: this.#entries.get(fileId)?.record });
-    this.#open.set(fileId, opening);
-    opening.catch(() => this.#open.delete(fileId));
+    const opening = this.#szafa().openFile(fileId, { record });
+    this.#open.set(key, opening);
+    opening.catch(() => this.#open.delete(key));
     for (const oldest of this.#open.keys()) {
       if (this.#open.size <= OPEN_FILES) break;
       this.#open.delete(oldest);
@@ -91,8 +95,14 @@ export class Cabinet {
   }
 
   async info(fileId: string): Promise<FileInfo> {
-    const { name, size, mtime, type } = (await this.open(fileId)).metadata;
-    return { size, type: shownType(name, type), ...(mtime !== undefined && { mtime }) };
+    const { metadata } = await this.open(fileId);
+    const { name, size, mtime, type } = metadata;
+    return {
+      size,
+      type: shownType(name, type),
+      ...(mtime !== undefined && { mtime }),
+      ahead: isAhead(metadata),
+    };
   }
 
   async readText(fileId: string, most: number): Promise<string> {

@@ -7,6 +7,8 @@ import {
   rateLimit,
   Szafa,
 } from '@szafa/client/node';
+import { cleanUsername } from '@szafa/protocol';
+import { AccountMode } from './account-mode.ts';
 import type { Invocation } from './command.ts';
 import { CliError, exits, UsageError } from './errors.ts';
 import { explain } from './explain.ts';
@@ -90,8 +92,8 @@ export function sameServer(server: string): string {
 
 /** The session of this command: SZ_TOKEN, the kept one, or a login for this command alone. */
 export async function connect(invocation: Invocation, needs: ConnectionNeeds): Promise<Connection> {
-  const { settings } = invocation;
-  const kept = await new SessionStore(settings.config).load();
+  const { settings, out } = invocation;
+  const kept = await new SessionStore(settings.config, out).load();
   const server = settings.server ?? kept?.server;
   if (server === undefined) {
     throw new UsageError('no service is known', 'log in first: szafa login --server URL');
@@ -120,7 +122,7 @@ function keptSession({ username, token, kek }: KeptSession): Kept {
 
 /** The service says whose token it is: keys of another account must not seal anything in this one. */
 async function openToken(
-  { settings, signal }: Invocation,
+  { settings, flags, signal }: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   token: string,
@@ -142,12 +144,14 @@ async function openToken(
     keys === 'useful'
       ? await givenSecret(source, 'password')
       : await readSecret({ source, what: 'password', signal });
-  return Szafa.open(options, { username, token, secret });
+  const szafa = await Szafa.open(options, { username, token, secret });
+  if (keys === 'needed') await szafa.checkKeys({ signal, filesOnly: flags.yes });
+  return szafa;
 }
 
 /** A login for one command, ended with it: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is kept. */
 async function enterOnce(
-  { settings, signal }: Invocation,
+  { settings, flags, signal }: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   close: () => Promise<void>,
@@ -158,19 +162,29 @@ async function enterOnce(
   }
   const passphrase = keys === 'none' ? undefined : await givenSecret(settings.passphrase, 'passphrase');
   const secrets = { username: settings.user, password, passphrase };
-  const szafa = await Szafa.login(options, secrets).catch(explainLogin);
-  return new Connection(szafa, async () => {
+  const mode = new AccountMode(settings.config, options.server, cleanUsername(settings.user));
+  const szafa = await Szafa.login(options, secrets).catch((error) => explainLogin(error, mode));
+  const leave = async () => {
     // The token would end by itself; an answer is not worth waiting long for.
     await szafa.logout({ signal: AbortSignal.any([AbortSignal.timeout(2000), signal]) }).catch(() => {});
     await close();
-  });
+  };
+  try {
+    if (keys === 'needed') await szafa.checkKeys({ signal, filesOnly: flags.yes });
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  await mode.remember('derived').catch(() => {}); // a folder that cannot be written to keeps nothing else either
+  return new Connection(szafa, leave);
 }
 
-/** A refused login is a wrong password, and has its own exit code. */
-export function explainLogin(error: unknown): never {
+/** A refused login is a wrong password, and has its own exit code. What to send is never the service's to say. */
+export async function explainLogin(error: unknown, mode: AccountMode): Promise<never> {
   const { code, message } = explain(error);
   if (code !== 'unauthorized') throw error;
-  const hint = 'check username and password; accounts made by other clients need --raw-password';
+  const raw = (await mode.known()) === 'raw' ? '; from here it was entered with --raw-password so far' : '';
+  const hint = `check username and password${raw}`;
   throw new CliError('wrong-password', `the login was refused: ${message}`, hint, exits.wrongPassword, {
     cause: error,
   });

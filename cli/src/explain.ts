@@ -88,6 +88,7 @@ const hints: Record<string, string> = {
   unsupported: 'another client made it; open it there, or look for a newer szafa',
   'file-changed': 'wait until nobody writes to it, then run the same command again',
   name: 'choose another name, or --dir',
+  'same-secret': 'choose another passphrase',
   exists: 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
   'not-own': 'see who made it, then remove it, or choose another place with --output',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, chmod, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError } from './errors.ts';
+import type { Output } from './output.ts';
 
 /** What `login` keeps, so that no later command asks for the password. */
 export interface KeptSession {
@@ -15,9 +16,11 @@ export interface KeptSession {
 /** One session in one file, readable by its owner alone. */
 export class SessionStore {
   readonly folder: string;
+  readonly #out: Output;
 
-  constructor(folder: string) {
+  constructor(folder: string, out: Output) {
     this.folder = folder;
+    this.#out = out;
   }
 
   get path(): string {
@@ -27,7 +30,7 @@ export class SessionStore {
   async load(): Promise<KeptSession | undefined> {
     let text: string;
     try {
-      if (((await stat(this.path)).mode & 0o077) !== 0) await chmod(this.path, 0o600);
+      if (((await stat(this.path)).mode & 0o077) !== 0) await this.#close();
       text = await readFile(this.path, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -36,6 +39,12 @@ export class SessionStore {
     const session = parseSession(text);
     if (session) return session;
     throw new CliError('session', `${this.path} is damaged`, 'remove it and log in again: szafa login');
+  }
+
+  async #close(): Promise<void> {
+    await chmod(this.path, 0o600);
+    const message = `others could read ${this.path}, which opens your files; only you can now. szafa logout ends its token`;
+    this.#out.note('session-open', message, { path: this.path });
   }
 
   /** Before anything else is done: a login that cannot be kept is of no use. */

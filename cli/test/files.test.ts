@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { Output } from '../src/output.ts';
 import { pullPlan } from '../src/pull.ts';
 import { givenSecret } from '../src/question.ts';
 import { SessionStore } from '../src/session-store.ts';
@@ -68,14 +69,18 @@ suite('the session', () => {
 
   test('is kept for its owner alone, also where it was not before', async () => {
     await using stack = new AsyncDisposableStack();
-    const store = new SessionStore(join(await folder(stack), 'deep/config'));
+    const out = new Output({ json: false, quiet: false });
+    const notes: string[] = [];
+    out.note = (code) => notes.push(code);
+    const store = new SessionStore(join(await folder(stack), 'deep/config'), out);
     assert.equal(await store.load(), undefined);
     await store.prepare();
     await store.save(session);
     assert.equal((await stat(store.folder)).mode & 0o777, 0o700);
     assert.equal((await stat(store.path)).mode & 0o777, 0o600);
+    assert.deepEqual([await store.load(), notes], [session, []]);
     await chmod(store.path, 0o644);
-    assert.deepEqual(await store.load(), session);
+    assert.deepEqual([await store.load(), notes], [session, ['session-open']]);
     assert.equal((await stat(store.path)).mode & 0o777, 0o600);
     await store.remove();
     assert.equal(await store.load(), undefined);
@@ -83,7 +88,7 @@ suite('the session', () => {
 
   test('a damaged one is not taken for none', async () => {
     await using stack = new AsyncDisposableStack();
-    const store = new SessionStore(await folder(stack));
+    const store = new SessionStore(await folder(stack), new Output({ json: false, quiet: true }));
     for (const text of ['', 'x', '{}', '{"server":"x","username":"u","token":1}', 'null']) {
       await writeFile(store.path, text);
       await assert.rejects(store.load(), { message: /damaged/ }, text);

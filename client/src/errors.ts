@@ -66,6 +66,18 @@ export class LockedError extends SzafaError {
   }
 }
 
+/** A password that the service gets as it is, and that should open the files as well. */
+export class SameSecretError extends SzafaError {
+  override name = 'SameSecretError';
+
+  constructor() {
+    super(
+      'same-secret',
+      'the passphrase is the password that the service gets: it would open the files, too',
+    );
+  }
+}
+
 /** The source is not what it was when its volumes were declared; the key of that upload is never used again. */
 export class FileChangedError extends SzafaError {
   override name = 'FileChangedError';

@@ -4,7 +4,7 @@ import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { parseHeader } from './format/header.ts';
 import { accountSalt, deriveKek, isStandardKdf } from './format/keys.ts';
-import { looksSealed } from './format/names.ts';
+import { looksSealed, openDirName } from './format/names.ts';
 import { makeRing, openRing, type Ring, type RingJson, ringFromJson, ringToJson } from './format/ring.ts';
 
 export interface KnownRing {
@@ -33,6 +33,12 @@ export interface KeyringOptions {
   /** Password or passphrase: needed only for rings made with other KDF parameters. */
   secret?: string | undefined;
   cache?: RingCache | undefined;
+}
+
+export interface CheckOptions {
+  signal?: AbortSignal | undefined;
+  /** Directory names tell nothing: a plain one may look like a sealed one. */
+  filesOnly?: boolean | undefined;
 }
 
 /** Of a ring in no file seen yet: after every other, so that all devices come to agree on one. */
@@ -97,6 +103,25 @@ export class Keyring {
   /** Keeps what `seen` learnt. */
   async keep(): Promise<void> {
     if (this.#dirty) await this.#save();
+  }
+
+  /**
+   * Whether the keys open what the account has: true when something did, false when there is nothing to tell by. A
+   * WrongPasswordError otherwise, before anything is made that no other device could read.
+   */
+  async check({ signal, filesOnly }: CheckOptions = {}): Promise<boolean> {
+    const { api, engine } = this.#options;
+    const kek = this.kek;
+    await this.#loadCache();
+    if (this.#open.size > 0 || (await this.#discover(signal))) return true;
+    if (filesOnly) return false;
+    let sealed = false;
+    for (const { name } of await api.listDirs({ signal })) {
+      if ((await openDirName(engine, kek, name)) !== undefined) return true;
+      sealed ||= looksSealed(name) && /[A-Z]/.test(name) && /[a-z]/.test(name);
+    }
+    if (sealed) throw new WrongPasswordError("the password opens none of this account's directory names");
+    return false;
   }
 
   /** The ring for new files: a known one, one found in the account's files, or a new one. */

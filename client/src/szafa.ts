@@ -1,14 +1,14 @@
 import { cleanUsername, type Quota } from '@szafa/protocol';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
 import { Budget } from './budget.ts';
-import { SzafaError } from './errors.ts';
+import { SameSecretError, SzafaError } from './errors.ts';
 import type { Bytes } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { deriveAccountKeys } from './format/keys.ts';
 import { sealDirName } from './format/names.ts';
 import { webEngine } from './format/web-engine.ts';
 import type { Journal } from './journal.ts';
-import { Keyring, type RingCache } from './keyring.ts';
+import { type CheckOptions, Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
 import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './remote-file.ts';
 import type { Source } from './source.ts';
@@ -86,6 +86,7 @@ export class Szafa {
     const username = cleanUsername(secrets.username);
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
+    if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
     const account = raw ? undefined : await deriveAccountKeys(engine, username, password);
     const files = passphrase === undefined ? account : await deriveAccountKeys(engine, username, passphrase);
     const credentials = { username, password: account?.authSecret ?? password };
@@ -109,6 +110,11 @@ export class Szafa {
 
   get token(): string | undefined {
     return this.api.token;
+  }
+
+  /** That the keys are those of this account's files: see `Keyring.check`. */
+  checkKeys(options?: CheckOptions): Promise<boolean> {
+    return this.keyring.check(options);
   }
 
   quota(options?: CallOptions): Promise<Quota> {

@@ -10,6 +10,7 @@ export class Between {
   outward: (path: string, body: Buffer) => Buffer = (_path, body) => body;
   /** Changes what it gets. */
   inward: (path: string, body: Buffer) => Buffer = (_path, body) => body;
+  status: (path: string, status: number) => number = (_path, status) => status;
   #server: Server;
   #port = 0;
 
@@ -81,7 +82,9 @@ export class Between {
       upstream.end(sent);
     });
     const body = this.inward(path, Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>)));
-    outgoing.writeHead(response.statusCode ?? 502, response.headers);
+    const { 'content-length': _length, ...answered } = response.headers;
+    const sized = method === 'HEAD' ? response.headers : { ...answered, 'content-length': body.length };
+    outgoing.writeHead(this.status(path, response.statusCode ?? 502), sized);
     outgoing.end(body);
   }
 }

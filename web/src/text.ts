@@ -1,4 +1,5 @@
 /** All text of the page. */
+import { SECRET_CHARS } from '@szafa/client/strength';
 import type { Fault } from './bridge.ts';
 
 const plural = (count: number, one: string, many: string) =>
@@ -17,7 +18,7 @@ export const text = {
     password: 'Password',
     repeat: 'Password, once more',
     usernameRule: '3 to 32 letters, digits or underscores',
-    passwordRule: 'At least 8 characters. A few unrelated words are good.',
+    passwordRule: `At least ${SECRET_CHARS.min} characters, and hard to guess. A few unrelated words are good.`,
     show: 'Show the password',
     hide: 'Hide the password',
     noReset:
@@ -29,7 +30,12 @@ export const text = {
     wrong: 'Wrong username or password.',
     taken: 'That username is taken already.',
     different: 'The two passwords differ.',
-    tooShort: 'Use at least 8 characters.',
+    weak: {
+      short: `Use at least ${SECRET_CHARS.min} characters.`,
+      long: `Use at most ${SECRET_CHARS.max} characters.`,
+      guessable:
+        'This password is too easy to guess. Take a few unrelated words, or a dozen random characters.',
+    },
     points: ['Encrypted in this page', 'Names are sealed, too', 'Nobody else has the key'],
   },
 
@@ -217,7 +223,7 @@ export const text = {
       'Names of files and directories are sealed, too. What the service can see: sizes, times, how many files there are, and which lie together.',
       'Files cannot be renamed: a name is sealed together with the contents, so that nobody can swap two names. To rename a file, upload it again under the new name.',
       'Directories are flat. A folder that you drop becomes a directory; the folders inside it become part of the names.',
-      'Keys stay in this browser until you sign out, in a form that cannot be read out.',
+      'Keys stay in this browser until you sign out, in a form whose bytes it gives to nobody. A page that this service changed could still use them.',
     ],
     keys: 'Keyboard',
     shortcuts: [

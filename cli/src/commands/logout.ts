@@ -7,7 +7,7 @@ import { type KeptSession, SessionStore } from '../session-store.ts';
 /** The keys leave this machine whether or not the service can be told. */
 export const command: Command = async (invocation) => {
   const { settings, out, signal } = invocation;
-  const store = new SessionStore(settings.config);
+  const store = new SessionStore(settings.config, out);
   const kept = await store.load();
   if (!kept && settings.token === undefined) {
     throw new CliError('not-logged-in', 'not logged in', 'there is no session to end');

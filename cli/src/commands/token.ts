@@ -3,7 +3,7 @@ import { CliError } from '../errors.ts';
 import { SessionStore } from '../session-store.ts';
 
 export const command: Command = async ({ settings, out }) => {
-  const token = settings.token ?? (await new SessionStore(settings.config).load())?.token;
+  const token = settings.token ?? (await new SessionStore(settings.config, out).load())?.token;
   if (token === undefined) throw new CliError('not-logged-in', 'not logged in', 'log in first: szafa login');
   out.answer('token', { token }, token);
 };

@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
+import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
 import { limits } from '@szafa/protocol';
 import { faultOf } from '../page/core.ts';
 import { enter } from '../page/session.ts';
 import { explain, text } from '../text.ts';
 import { IconButton } from './controls.tsx';
 import { Icon } from './icon.tsx';
-
-const LEAST = 8;
 
 interface FieldProps {
   label: string;
@@ -32,7 +31,7 @@ function Field({ label, hint, name, type, autocomplete, value, onInput }: FieldP
         autocomplete={autocomplete}
         autocapitalize="none"
         spellcheck={false}
-        maxLength={name === 'username' ? limits.usernameChars.max : limits.passwordChars.max}
+        maxLength={name === 'username' ? limits.usernameChars.max : SECRET_CHARS.max}
         aria-describedby={hint ? `${name}-hint` : undefined}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
@@ -43,6 +42,18 @@ function Field({ label, hint, name, type, autocomplete, value, onInput }: FieldP
       )}
     </div>
   );
+}
+
+/** What is wrong with a new password; nothing is ''. */
+async function refusal(username: string, password: string, repeat: string): Promise<string> {
+  if (password !== repeat) return text.enter.different;
+  try {
+    const weakness = await weaknessOf(password, [username]);
+    return weakness ? text.enter.weak[weakness] : '';
+  } catch {
+    // The estimate comes with the first registration; nothing else of it can fail.
+    return explain({ code: 'part-missing', message: '' });
+  }
 }
 
 export function Enter() {
@@ -59,12 +70,10 @@ export function Enter() {
 
   const submit = async (event: Event) => {
     event.preventDefault();
-    trouble.value = '';
-    if (isNew && password.value.length < LEAST) trouble.value = words.tooShort;
-    else if (isNew && password.value !== repeat.value) trouble.value = words.different;
-    if (trouble.value) return;
     working.value = true;
     try {
+      trouble.value = isNew ? await refusal(username.value, password.value, repeat.value) : '';
+      if (trouble.value) return;
       await enter(how.value, username.value, password.value);
     } catch (error) {
       trouble.value = explain(faultOf(error), { 401: words.wrong, 409: words.taken });

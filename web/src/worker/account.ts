@@ -1,5 +1,5 @@
 import { Api, ApiError, type ConnectOptions, deriveAccountKeys, LockedError, Szafa } from '@szafa/client';
-import { checkPassword, cleanUsername } from '@szafa/protocol';
+import { cleanUsername } from '@szafa/protocol';
 import type { Account } from '../bridge.ts';
 import { browserRings, kept } from './database.ts';
 import { holdingEngine } from './engine.ts';
@@ -7,7 +7,7 @@ import { pageTransport } from './transport.ts';
 
 const GOODBYE_MS = 5_000;
 
-/** Who is signed in. The password is used once and forgotten; what stays is a token and a key that cannot be read out. */
+/** Who is signed in. The password is used once and forgotten; what stays is a token and a key whose bytes cannot be exported. */
 export class SignedIn {
   readonly #engine = holdingEngine();
   readonly #options: ConnectOptions;
@@ -29,17 +29,28 @@ export class SignedIn {
 
   async enter(how: 'register' | 'login', rawName: string, password: string): Promise<Account> {
     const username = cleanUsername(rawName);
-    if (how === 'register') checkPassword(password);
     const { authSecret, kek } = await deriveAccountKeys(this.#engine, username, password);
     const { token } = await new Api(this.#options)[how]({ username, password: authSecret });
     await this.#engine.hold(kek);
+    const szafa = await Szafa.open(this.#options, { username, token, kek });
+    if (how === 'login') await this.#checkKeys(szafa);
     const session = { username, token, kek: this.#engine.keyOf(kek) };
     const before = await kept.session();
     // Unfinished uploads of this account go on; those of another are none of its business.
     if (before && before.username !== username) await kept.forgetAll();
     await kept.keepSession(session);
-    this.#szafa = await Szafa.open(this.#options, { username, token, kek });
+    this.#szafa = szafa;
     return { username };
+  }
+
+  /** Where the files are under a passphrase of their own, this page would make directories that only it could read. */
+  async #checkKeys(szafa: Szafa): Promise<void> {
+    try {
+      await szafa.checkKeys();
+    } catch (error) {
+      await szafa.logout({ signal: AbortSignal.timeout(GOODBYE_MS) }).catch(() => {}); // it ends by itself, later
+      throw error;
+    }
   }
 
   async restore(): Promise<Account | null> {

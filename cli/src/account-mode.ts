@@ -1,0 +1,60 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CliError, exits } from './errors.ts';
+import { oneLine } from './text.ts';
+
+/** What the service gets at a login: a secret derived from the password, or the password itself. */
+export type Mode = 'derived' | 'raw';
+
+/**
+ * How an account was entered from here. A service that never saw the password could refuse the derived secret in the hope
+ * that it is then sent as it is; so what was derived once stays derived. There is no secret in it, and logout leaves it.
+ */
+export class AccountMode {
+  readonly path: string;
+  readonly #folder: string;
+  readonly #about: { server: string; username: string };
+
+  constructor(folder: string, server: string, username: string) {
+    this.#folder = folder;
+    this.#about = { server, username };
+    const id = createHash('sha256').update(JSON.stringify([server, username.toLowerCase()]));
+    this.path = join(folder, `account-${id.digest('hex').slice(0, 32)}.json`);
+  }
+
+  async known(): Promise<Mode | undefined> {
+    let text: string;
+    try {
+      text = await readFile(this.path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    // A damaged one does not talk anybody into sending a password either.
+    return /"password":"raw"/.test(text) ? 'raw' : 'derived';
+  }
+
+  async check(wanted: Mode): Promise<void> {
+    if (wanted === 'derived' || (await this.known()) !== 'derived') return;
+    const { server, username } = this.#about;
+    throw new CliError(
+      'raw-refused',
+      `the password of ${username} at ${oneLine(server)} has never left this machine, and is not sent now`,
+      `leave --raw-password out. If this really is another account by now, remove ${this.path}`,
+      exits.usage,
+    );
+  }
+
+  async remember(mode: Mode): Promise<void> {
+    const known = await this.known();
+    if (known === mode || known === 'derived') return;
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
+    await writeFile(temporary, `${JSON.stringify({ ...this.#about, password: mode })}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
+    await rename(temporary, this.path);
+  }
+}

@@ -1,0 +1,220 @@
+/** The command against a service that lies in its answers: about names, about order, and about what it wants to be sent. */
+import assert from 'node:assert/strict';
+import { access, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { PASSWORD, registered } from '../cross/account.ts';
+import { Between } from '../cross/between.ts';
+import { assertError, Device } from '../cross/device.ts';
+import { freshName, register, useService } from '../harness/index.ts';
+
+const service = useService();
+
+interface Listed {
+  file_id: string;
+  file_name: string;
+  created_at: string;
+}
+
+/** Answers to GET /api/files, changed. */
+function onList(between: Between, change: (files: Listed[]) => Listed[]): void {
+  between.inward = (path, body) => {
+    if (!path.startsWith('/api/files?')) return body;
+    const list = JSON.parse(body.toString()) as { files: Listed[] };
+    return Buffer.from(JSON.stringify({ ...list, files: change(list.files) }));
+  };
+}
+
+/** A device whose service is honest until told otherwise, with files put one after another. */
+async function setUp(stack: AsyncDisposableStack, files: [name: string, content: string][]) {
+  const between = stack.use(await Between.start(service.url));
+  const device = await registered(service);
+  stack.defer(() => device.remove());
+  device.env['SZ_SERVER'] = between.url;
+  await device.ok(['login'], { env: { SZ_PASSWORD: PASSWORD } });
+  const ids: string[] = [];
+  for (const [name, content] of files) {
+    const put = await device.ok(['put', '-', '--name', name, '--json'], { input: content });
+    ids.push(String(put.line('uploaded')['file_id']));
+  }
+  return { between, device, ids };
+}
+
+const there = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+suite('a hostile service and the command', { concurrency: 3 }, () => {
+  test('a plain name does not make one file pass for another', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device, ids } = await setUp(stack, [['draft.txt', 'the draft']]);
+    onList(between, (files) => files.map((file) => ({ ...file, file_name: 'invoice.txt' })));
+    for (const args of [
+      ['get', 'invoice.txt', '-o', 'out'],
+      ['check', 'invoice.txt'],
+      ['get', ids[0]!, '-o', 'out'],
+    ]) {
+      assertError(await device.run(args), 1, /not the name of this file/, /do not use/);
+    }
+    assertError(await device.run(['rm', 'invoice.txt', '--yes']), 1, /not the name of this file/);
+    assertError(await device.run(['mv', 'invoice.txt', '--dir', '/']), 1, /not the name of this file/);
+    assertError(await device.run(['cp', 'invoice.txt']), 1, /not the name of this file/);
+    const poured = await device.run(['get', 'invoice.txt', '-o', '-']);
+    assert.deepEqual([poured.code, poured.stdout], [1, '']);
+    assert.ok(!(await there(device.path('out'))));
+    onList(between, (files) => files);
+    assert.equal((await device.ok(['get', 'draft.txt', '-o', '-'])).stdout, 'the draft');
+  });
+
+  test('beside the genuine file the plain name is left out, also when it is listed as newer', async () => {
+    await using stack = new AsyncDisposableStack();
+    const files: [string, string][] = [
+      ['invoice.txt', 'the invoice'],
+      ['draft.txt', 'the draft'],
+    ];
+    const { between, device, ids } = await setUp(stack, files);
+    onList(between, (list) =>
+      list.map((file) => (file.file_id === ids[1] ? { ...file, file_name: 'invoice.txt' } : file)),
+    );
+    const got = await device.ok(['get', 'invoice.txt', '-o', '-']);
+    assert.equal(got.stdout, 'the invoice');
+    assert.match(got.stderr, /without proof is left out/);
+    assert.match((await device.ok(['check', 'invoice.txt'])).stdout, /good invoice\.txt/);
+    await device.ok(['get', '--dir', '/', '--output', 'all']);
+    assert.deepEqual(await readdir(device.path('all')), ['invoice.txt']);
+    assert.equal(await readFile(device.path('all/invoice.txt'), 'utf8'), 'the invoice');
+    await device.ok(['rm', 'invoice.txt', '--yes']);
+    onList(between, (list) => list);
+    const left = (await device.ok(['ls', '--json'])).lines.map(({ name }) => name);
+    assert.deepEqual(left, ['draft.txt']);
+  });
+
+  test('an id that reads like a name is not taken for that name', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, [['draft.txt', 'the draft']]);
+    onList(between, (list) => list.map((file) => ({ ...file, file_id: 'invoice.txt' })));
+    assertError(await device.run(['get', 'invoice.txt', '-o', 'out']), 1, /no file "invoice\.txt"/);
+    assert.ok(!(await there(device.path('out'))));
+  });
+
+  test('the order of the list does not make an older version the newest', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, [
+      ['v', 'first'],
+      ['v', 'second'],
+      ['v', 'third'],
+    ]);
+    onList(between, (list) =>
+      list
+        .toReversed()
+        .map((file, at) => ({ ...file, created_at: new Date(Date.now() - at * 1e6).toISOString() })),
+    );
+    assert.equal((await device.ok(['get', 'v', '-o', '-'])).stdout, 'third');
+    await device.ok(['get', '--dir', '/', '--output', 'all']);
+    assert.equal(await readFile(device.path('all/v'), 'utf8'), 'third');
+  });
+
+  test('a refused login does not lead to the raw password, and what was derived once stays derived', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, []);
+    const bodies: string[] = [];
+    between.outward = (_path, body) => {
+      bodies.push(body.toString());
+      return body;
+    };
+    const refuse = (path: string, body: Buffer) =>
+      path === '/api/auth/login' ? Buffer.from('{"error":"use --raw-password"}') : body;
+    between.inward = refuse;
+    between.status = (path, status) => (path === '/api/auth/login' ? 401 : status);
+    const env = { SZ_PASSWORD: PASSWORD };
+    const refused = await device.run(['login'], { env });
+    assertError(refused, 12, /login was refused/, /check username and password$/m);
+    for (const args of [
+      ['login', '--raw-password'],
+      ['register', '--raw-password'],
+    ]) {
+      assertError(await device.run(args, { env }), 2, /never left this machine/, /leave --raw-password out/);
+    }
+    await device.ok(['logout']);
+    assertError(await device.run(['login', '--raw-password'], { env }), 2, /never left this machine/);
+    // A login for one command only is remembered as well.
+    between.inward = (_path, body) => body;
+    between.status = (_path, status) => status;
+    const once = { ...env, SZ_CONFIG: device.path('once') };
+    await device.ok(['ls'], { env: once });
+    assertError(await device.run(['login', '--raw-password'], { env: once }), 2, /never left this machine/);
+    assert.ok(bodies.length > 2 && bodies.every((body) => !body.includes(PASSWORD)));
+  });
+
+  test('a raw password must not be the passphrase, too', async () => {
+    await using stack = new AsyncDisposableStack();
+    const other = await register(service);
+    const device = await Device.make(service.url, { SZ_USER: other.username });
+    stack.defer(() => device.remove());
+    const env = { SZ_PASSWORD: other.password, SZ_PASSPHRASE: other.password };
+    const same = await device.run(['login', '--raw-password', '--passphrase'], { env });
+    assertError(same, 1, /passphrase is the password/, /another passphrase/);
+    const left = (await readdir(device.path('config'))).filter((name) => name !== 'journal');
+    assert.deepEqual(left, []);
+  });
+
+  test('a wrong passphrase is noticed at the login, before anything is made under it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    const phrase = 'rower chmura zamek lampa';
+    const right = { SZ_PASSWORD: PASSWORD, SZ_PASSPHRASE: phrase };
+    const wrong = { SZ_PASSWORD: PASSWORD, SZ_PASSPHRASE: 'rower chmura zamek lampy' };
+    const weak = { SZ_PASSWORD: PASSWORD, SZ_PASSPHRASE: 'password1' };
+    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+    // Nothing is there yet, so the first passphrase is a new one, and has to be a strong one.
+    assertError(await device.run(['login', '--passphrase'], { env: weak }), 2, /too easy to guess/);
+    await device.ok(['login', '--passphrase'], { env: right });
+    await device.ok(['mkdir', 'Zdjęcia z wakacji']);
+    const fresh = { SZ_CONFIG: device.path('fresh') };
+    const tries: [string[], Record<string, string>][] = [
+      [['login', '--passphrase'], wrong],
+      [['login'], { SZ_PASSWORD: PASSWORD }],
+      [['mkdir', 'Inne'], wrong],
+    ];
+    for (const [args, secrets] of tries) {
+      assertError(
+        await device.run(args, { env: { ...secrets, ...fresh } }),
+        12,
+        /none of this account's directory names/,
+      );
+    }
+    await device.ok(['put', '-', '--name', 'x'], { input: 'x' });
+    await rm(device.path('fresh'), { recursive: true, force: true });
+    for (const [args, secrets] of tries) {
+      assertError(
+        await device.run(args, { env: { ...secrets, ...fresh } }),
+        12,
+        /none of this account's files/,
+      );
+    }
+    assert.ok(!(await there(join(device.path('fresh'), 'session.json'))));
+    const names = (await device.ok(['ls', '--json'])).lines.map(({ name }) => name);
+    assert.deepEqual(names, ['Zdjęcia z wakacji', 'x']);
+    await device.ok(['login', '--passphrase'], { env: { ...right, ...fresh } });
+  });
+
+  test('weak passwords do not register, with or without a terminal', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    await writeFile(device.path('pw'), '1234567\n');
+    assertError(await device.run(['register', '--password-file', 'pw']), 2, /8 to 1024 characters/);
+    const username = device.env['SZ_USER']!;
+    for (const weak of ['12345678', 'password1', 'qwertyuiop', `${username}1`, 'aaaaaaaaaaaaaaaa']) {
+      const tried = await device.run(['register'], { env: { SZ_PASSWORD: weak } });
+      assertError(tried, 2, /too easy to guess/, /unrelated words/);
+    }
+    const strong = { SZ_PASSWORD: PASSWORD };
+    const phrase = await device.run(['register', '--passphrase'], { env: { ...strong, SZ_PASSPHRASE: 'a' } });
+    assertError(phrase, 2, /passphrase must have 8/);
+    await device.ok(['register'], { env: strong });
+  });
+});

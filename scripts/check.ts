@@ -11,8 +11,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
   server: ['@szafa/protocol'],
   client: ['@szafa/protocol'],
-  cli: ['@szafa/client', '@szafa/client/node', '@szafa/protocol'],
-  web: ['@szafa/client', '@szafa/protocol'],
+  cli: ['@szafa/client', '@szafa/client/node', '@szafa/client/strength', '@szafa/protocol'],
+  web: ['@szafa/client', '@szafa/client/strength', '@szafa/protocol'],
 };
 /** Folders that must also run in a browser: no Node module there. */
 const BROWSER_SAFE = [/^protocol\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];

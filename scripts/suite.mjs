@@ -46,7 +46,7 @@ export function testFiles(root, texts) {
   return FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => `${folder}/${name.replaceAll(sep, '/')}`)
-      .filter((file) => file.endsWith('.test.ts')),
+      .filter((file) => file.endsWith('.test.ts') && !file.includes('/node_modules/')),
   )
     .filter((file) => texts.length === 0 || texts.some((text) => file.includes(text)))
     .sort();

@@ -78,7 +78,10 @@ export const InitBody = Type.Object(
     total_sha256: Sha256('whole-file digest recorded on the file'),
     chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
     chunks: Type.Array(VolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile }),
-    enc_params: Type.Object({}, { description: 'any JSON object; returned in X-Enc-Params' }),
+    enc_params: Type.Object(
+      {},
+      { additionalProperties: true, description: 'any JSON object; returned in X-Enc-Params' },
+    ),
     dir_id: Type.Optional(DirId),
   },
   { $id: 'Init' },

@@ -263,15 +263,16 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const all = handlers(services);
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
-    to.route({
-      method: name === 'readVolume' ? ['GET', 'HEAD'] : route.method,
+    const schema = schemaOf(name, route);
+    const options = {
       url: urlOf(route),
-      schema: schemaOf(route),
       config: { hasBody: route.body !== undefined },
       onRequest: [...(route.open ? [] : [authenticate(name)]), ...(route.rawBody ? [] : [askForBody])],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       handler: all[name],
-    });
+    };
+    to.route({ ...options, method: route.method, schema });
+    if (name === 'readVolume') to.route({ ...options, method: 'HEAD', schema: { ...schema, hide: true } });
   };
   const names = Object.keys(routes) as RouteName[];
   const isRaw = (name: RouteName) => 'rawBody' in routes[name];

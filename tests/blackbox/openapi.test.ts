@@ -64,10 +64,8 @@ test('openapi.json is OpenAPI 3: version, info, responses, parameters', async ()
       what,
     );
   }
-  const ids = operations(found)
-    .map(([, operation]) => operation.operationId)
-    .filter(Boolean);
-  assert.equal(new Set(ids).size, ids.length, 'operationIds are unique');
+  const ids = operations(found).map(([, operation]) => operation.operationId);
+  assert.deepEqual(ids.toSorted(), Object.keys(routes).toSorted(), 'every route has its name');
 });
 
 test('every reference in openapi.json leads somewhere', async () => {

@@ -10,7 +10,10 @@ export const openapiInfo: SwaggerOptions = {
       description:
         'A zero-knowledge store for files that the client has encrypted and split into numbered volumes. ' +
         'Errors are {error}; those of the token check (401) and the file ownership check (403) are {detail}.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
+    // Wherever the document was read from.
+    servers: [{ url: '/' }],
     components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
   },
   refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },

@@ -26,8 +26,8 @@ function refer(value: unknown, atTop = true): unknown {
 
 const UNAUTHORIZED = { $ref: 'Detail#' };
 
-/** What Fastify validates and serialises by, and what the OpenAPI document shows. */
-export function schemaOf(route: Route): FastifySchema {
+/** What Fastify validates and serialises by, and what the OpenAPI document shows; `name` is what generators call it. */
+export function schemaOf(name: string, route: Route): FastifySchema {
   const response: Record<number, unknown> = {};
   for (const [status, schema] of Object.entries(route.responses)) {
     response[Number(status)] =
@@ -36,8 +36,10 @@ export function schemaOf(route: Route): FastifySchema {
   if (!route.open || route.body)
     response[503] = { description: 'a store does not answer, or fails', $ref: 'Error#' };
   if (route.body) response[413] = { description: 'the body is too large', $ref: 'Error#' };
+  if (route.open && !route.body) response[400] = { description: 'not HTTP as it should be', $ref: 'Error#' };
   if (!route.open) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
   const schema: Record<string, unknown> = {
+    operationId: name,
     summary: route.summary,
     tags: [route.tag],
     response,

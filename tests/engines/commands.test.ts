@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathOf } from '@szafa/protocol';
 import {
   assertReadable,
   checkInvariants,
@@ -113,46 +112,6 @@ test('migrate that is killed is just run again: all arrives, verified, nothing t
   const node = await engines.service(env);
   await assertSame(node, content);
 });
-
-for (const kind of ['folder', 'S3'] as const) {
-  test(`rescue rebuilds the metadata from what lies beside the volumes: ${kind}`, async () => {
-    const stores: Record<string, string> = kind === 'S3' ? { ...large('rescue') } : {};
-    const service = await engines.service(stores);
-    const { user, files, dirId } = await fill(service);
-    await service.terminate();
-    const passwords = join(engines.home, `passwords-${kind}`);
-    const env = { SZ_DATA: service.data, ...stores };
-    const full = await run(['rescue', '--passwords', passwords], env);
-    assert.equal(full.code, 2, 'a database that is not empty is left alone');
-
-    if (kind === 'S3') stores['SZ_DATABASE'] = `${engines.postgres.url}?schema=rescued`;
-    else
-      for (const ending of ['', '-wal', '-shm'])
-        await rm(join(service.data, `szafa.db${ending}`), { force: true });
-    const result = await run(['rescue', '--json', '--passwords', passwords], {
-      SZ_DATA: service.data,
-      ...stores,
-    });
-    assert.equal(result.code, 0, result.errors);
-    assert.equal(result.lines.at(-1)!['files'], 2);
-    assert.equal((await stat(passwords)).mode & 0o777, 0o600);
-    const [username, password] = (await readFile(passwords, 'utf8')).trim().split(' ');
-    assert.equal(username, user.username);
-
-    await service.restart({ env: { SZ_WORKERS: '1', ...engines.ceph.environment, ...stores } });
-    const login = await service.call({ method: 'POST', path: pathOf('login'), json: { username, password } });
-    assert.equal(login.status, 200, login.text);
-    const same = new User(service, user.username, '', String(login.json['token']));
-    for (const { fileId, file } of files) await assertReadable(same, fileId, file);
-    const listed = await listFiles(same);
-    assert.deepEqual(
-      listed.map((file) => file.dir_id),
-      [dirId, null],
-    );
-    assert.ok((await makeDir(same, 'new')) > dirId);
-    await checkInvariants(service, same.token);
-  });
-}
 
 test('check-store tells that these stores can be relied on', async () => {
   for (const [env, promises] of [

@@ -3,6 +3,9 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
+import { readConfig } from '../../server/src/config.ts';
+import { openVolumes } from '../../server/src/stores.ts';
+import type { VolumeStore } from '../../server/src/volumes/store.ts';
 import { filesBelow, Service } from '../harness/index.ts';
 import type { Engines, Result } from './commands.ts';
 
@@ -82,6 +85,11 @@ export class House {
     const found = await Array.fromAsync(client.list(''), ({ key }) => key);
     client.close();
     return found.filter((key) => key.includes('/')).sort();
+  }
+
+  /** The store as another process sees it. */
+  look(): VolumeStore {
+    return openVolumes(readConfig({ SZ_DATA: this.service.data, ...this.environment }), 'look');
   }
 
   /** The store is not where it was: an unmounted disk, a wrong prefix. */

@@ -5,7 +5,7 @@ import { fsck } from './fsck.ts';
 import { migrateStores } from './migrate.ts';
 import { configOf, openAlone, openPair, requireDatabase } from './pair.ts';
 import { Report, UsageError } from './report.ts';
-import { rescue } from './rescue.ts';
+import { rescue, rescueMissing } from './rescue.ts';
 
 const USAGE = `usage: szafa-server [command] [options]
 
@@ -18,8 +18,12 @@ const USAGE = `usage: szafa-server [command] [options]
   migrate        copy everything to other stores; the service must not run; may be repeated
                  --from STORES  --to STORES
                  where STORES is a folder, or postgres://…,s3://…, or one of these and a folder
-  rescue         rebuild the metadata from the manifests beside the volumes, into an empty database
-                 --passwords FILE   gets the new password of each account
+  rescue         rebuild the metadata from what lies beside the volumes, into an empty database; may be repeated
+                 --passwords FILE   gets a new password for each owner whose account has no document
+  rescue --missing
+                 take what the store has and the database lacks, as after the restore of an older backup
+                 --dry-run          only tell what that is; may run beside the service
+                 --passwords FILE   as above; without it files of such owners are only told
 
   --json         results and progress as JSON lines
 Stores come from the same settings as the service's (SZ_DATA, SZ_DATABASE, SZ_VOLUMES), but for migrate.
@@ -33,6 +37,8 @@ const options = {
   from: { type: 'string' },
   to: { type: 'string' },
   passwords: { type: 'string' },
+  missing: { type: 'boolean', default: false },
+  'dry-run': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -80,9 +86,18 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       break;
     }
     case 'rescue': {
-      const passwords = required(values.passwords, '--passwords');
-      const pair = await openAlone(readConfig(env), { anyStore: true });
-      await rescue(pair, passwords, report).finally(() => pair.close());
+      const { passwords, missing, 'dry-run': dryRun } = values;
+      const config = readConfig(env);
+      if (missing) {
+        requireDatabase(config);
+        const pair = dryRun ? await openPair(config) : await openAlone(config);
+        await rescueMissing(pair, { passwords, dryRun }, report).finally(() => pair.close());
+      } else {
+        if (dryRun) throw new UsageError('--dry-run goes with --missing');
+        const file = required(passwords, '--passwords');
+        const pair = await openAlone(config, { anyStore: true });
+        await rescue(pair, file, report).finally(() => pair.close());
+      }
       break;
     }
     case 'help':

@@ -1,101 +1,107 @@
-import { randomBytes } from 'node:crypto';
-import { open } from 'node:fs/promises';
-import { ADMIN } from '@szafa/protocol';
-import { Passwords } from '../domain/passwords.ts';
 import { adoptStore, identify } from '../domain/store-identity.ts';
-import { insertFile } from '../metadata/files.ts';
-import type { Sql } from '../metadata/sql.ts';
-import { insertVolumes } from '../metadata/volumes.ts';
-import type { Manifest } from '../volumes/store.ts';
+import { BrokenDocument } from '../volumes/documents.ts';
 import type { Pair } from './pair.ts';
+import { PasswordFile } from './password-file.ts';
 import { type Report, UsageError } from './report.ts';
+import { AccountRescue } from './rescue-accounts.ts';
+import { FileRescue, unknownOf } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';
 
-/**
- * Rebuilds the metadata from the manifests beside the volumes, into an empty database. What the manifests do not
- * hold is made anew: each owner gets an account with a new password, written to a file that only its reader has,
- * and directories get a name by their number. Nobody else can take an owner's name meanwhile.
- */
-export async function rescue(pair: Pair, passwordFile: string, report: Report): Promise<void> {
-  if (!(await isEmpty(pair.sql)))
-    throw new UsageError('the database is not empty; a rescue fills an empty one');
-  const identity = await identify(pair.metadata.store, pair.volumes);
-  const found: string[] = [];
-  for await (const { id } of pair.volumes.groups()) found.push(id);
-  const owners = new Map<string, string>();
-  const dirs = new Map<number, string>();
-  // In the order of their making, so that lists show them as before.
-  const manifests: Manifest[] = [];
-  for (const id of found) {
-    const { manifest } = await pair.volumes.documents(id);
-    if (manifest) manifests.push(manifest);
-    else report.count('uploads under way, which are given up');
-  }
-  manifests.sort((a, b) => a.created_at.localeCompare(b.created_at));
-  await pair.sql.transaction(async (tx) => {
-    for (const manifest of manifests) {
-      if (!(await adopt(pair, tx, manifest, report))) continue;
-      if (manifest.owner !== '' && manifest.owner !== ADMIN) owners.set(manifest.owner, manifest.account_id);
-      if (manifest.dir_id !== 0 && !dirs.has(manifest.dir_id)) dirs.set(manifest.dir_id, manifest.owner);
-    }
-    for (const [dirId, owner] of dirs) {
-      const text = 'INSERT INTO dirs (dir_id, owner, name, created_at) VALUES (?, ?, ?, ?)';
-      await tx.execute(text, dirId, owner, `rescued ${dirId}`, Date.now());
-      report.count('directories');
-    }
-    await makeAccounts(tx, owners, passwordFile, report);
-    await adoptStore(tx, identity);
-  });
-  await pair.sql.advanceSerials?.();
-}
+/** Everything into an empty database, what is missing into one that is in use, or only to tell what that is. */
+export type Taking = 'all' | 'missing' | 'nothing';
 
-/** The file's rows, if all of it is there. */
-async function adopt({ volumes }: Pair, tx: Sql, manifest: Manifest, report: Report): Promise<boolean> {
-  const id = manifest.file_id;
-  const { volumes: specs } = await volumes.documents(id);
-  const here = new Set(await volumes.received(id));
-  const missing = specs?.find(({ idx }) => !here.has(idx));
-  if (!specs || missing || specs.length !== manifest.chunk_count) {
-    report.problem('files that lack volumes', { file: id, owner: manifest.owner, volume: missing?.idx ?? 0 });
-    return false;
-  }
-  await insertVolumes(tx, id, specs);
-  await insertFile(tx, {
-    file_id: id,
-    owner: manifest.owner,
-    dir_id: manifest.dir_id,
-    file_name: manifest.file_name,
-    size: manifest.size,
-    stored_size: specs.reduce((sum, { size }) => sum + size, 0),
-    sha256: manifest.sha256,
-    chunk_count: manifest.chunk_count,
-    created_at: Date.parse(manifest.created_at),
-    cloned_from: null,
-    enc_params: manifest.enc_params,
-    rev: manifest.rev,
-  });
-  report.count('files');
-  return true;
-}
+/** Groups that are looked up in the database at once. */
+const BATCH = 500;
+/** Documents that are read from the store at once. */
+const LANES = 8;
+/** Stands in the database while it is being filled: a rescue that was killed is run again. */
+const UNDER_WAY = 'rescue';
 
-async function makeAccounts(
-  tx: Sql,
-  owners: Map<string, string>,
-  passwordFile: string,
-  report: Report,
-): Promise<void> {
-  const passwords = new Passwords();
-  const file = await open(passwordFile, 'wx', 0o600);
+/** Rebuilds the metadata from what lies beside the volumes, into an empty database. */
+export async function rescue(pair: Pair, passwords: string, report: Report): Promise<void> {
+  const { metadata, sql, volumes } = pair;
+  const again = (await metadata.marks.get(UNDER_WAY)) > 0;
+  if (!again && !(await isEmpty(sql))) {
+    throw new UsageError(
+      'the database is not empty: a rescue fills an empty one; rescue --missing takes what one in use lacks',
+    );
+  }
+  const file = await PasswordFile.open(passwords, again);
   try {
-    for (const [username, accountId] of owners) {
-      const password = randomBytes(18).toString('base64url');
-      const text = 'INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)';
-      await tx.execute(text, username, accountId, await passwords.hash(password), Date.now());
-      await file.write(`${username} ${password}\n`);
-      report.count('accounts');
-    }
-    await file.sync();
+    await metadata.marks.set(UNDER_WAY, Date.now());
+    await takeWhatIsThere(pair, 'all', report, file);
   } finally {
     await file.close();
   }
+  await sql.advanceSerials?.();
+  // Last: no service starts on a database that does not know its store.
+  const identity = await identify(metadata.store, volumes);
+  await sql.transaction(async (tx) => {
+    await adoptStore(tx, identity);
+    await tx.execute('DELETE FROM marks WHERE name = ?', UNDER_WAY);
+  });
+}
+
+/**
+ * Takes what the store has and the database lacks, as after the restore of an older backup; what the database has stays
+ * as it is. Ends a contest: nothing of what the other database had is unknown here any more.
+ */
+export async function rescueMissing(
+  pair: Pair,
+  { passwords, dryRun }: { passwords: string | undefined; dryRun: boolean },
+  report: Report,
+): Promise<void> {
+  const file = passwords === undefined ? undefined : await PasswordFile.open(passwords);
+  await takeWhatIsThere(pair, dryRun ? 'nothing' : 'missing', report, file).finally(() => file?.close());
+  const { store } = pair.metadata;
+  const identity = await identify(store, pair.volumes);
+  const { marks, contestedAt } = await store.get();
+  if (contestedAt === null && (identity.mark === undefined || marks.includes(identity.mark))) return;
+  // What could not be taken must not be removed either, before somebody has looked at it.
+  if (dryRun || report.problems > 0) report.line({ store: 'contested' });
+  else await pair.sql.transaction((tx) => adoptStore(tx, identity));
+}
+
+/** Accounts first: their files are theirs. */
+async function takeWhatIsThere(
+  pair: Pair,
+  taking: Taking,
+  report: Report,
+  file: PasswordFile | undefined,
+): Promise<void> {
+  const accounts = new AccountRescue(pair, taking, report, file);
+  const files = new FileRescue(pair, taking, accounts, report);
+  const unlessBroken = (error: unknown) => {
+    if (!(error instanceof BrokenDocument)) throw error;
+    report.problem('documents that cannot be read', { why: error.message });
+  };
+  await inLanes(pair.volumes.accounts(), (id) => accounts.take(id).catch(unlessBroken));
+  for await (const ids of batchesOf(pair.volumes.groups())) {
+    await inLanes(await unknownOf(pair.sql, ids), (id) => files.take(id).catch(unlessBroken));
+  }
+}
+
+/** So that a store of any size fits. */
+async function* batchesOf(groups: AsyncIterable<{ id: string }>): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  for await (const { id } of groups) {
+    batch.push(id);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}
+
+async function inLanes(
+  ids: Iterable<string> | AsyncIterable<string>,
+  work: (id: string) => Promise<void>,
+): Promise<void> {
+  const queue = (async function* () {
+    yield* ids;
+  })();
+  const lane = async () => {
+    for await (const id of queue) await work(id);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
 }

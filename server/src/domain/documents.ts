@@ -9,7 +9,7 @@ const LANES = 8;
 
 interface Stores {
   metadata: Metadata;
-  volumes: VolumeStore;
+  volumes: Pick<VolumeStore, 'file' | 'unfile' | 'writeAccount'>;
 }
 
 /**

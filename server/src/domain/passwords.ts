@@ -10,6 +10,8 @@ const AT_ONCE = 2;
 
 const FORMAT = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 
+export const isPasswordHash = (text: string) => FORMAT.test(text);
+
 /** Hashes passwords, a few at a time, so that a flood of logins cannot starve the service. */
 export class Passwords {
   #running = 0;

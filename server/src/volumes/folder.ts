@@ -193,7 +193,7 @@ export class FolderStore implements VolumeStore {
   }
 
   async *accounts(): AsyncIterable<string> {
-    for (const name of await readdir(this.#accounts)) {
+    for (const name of await readdir(this.#accounts).catch(ifMissing([]))) {
       const id = accountIdIn(name);
       if (id !== undefined) yield id;
     }

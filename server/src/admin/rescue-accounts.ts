@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { ADMIN, cleanUsername, isReservedUsername } from '@szafa/protocol';
+import { isPasswordHash, Passwords } from '../domain/passwords.ts';
+import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../metadata/documents.ts';
+import type { Sql } from '../metadata/sql.ts';
+import { BrokenDocument } from '../volumes/documents.ts';
+import type { AccountDocument, Manifest } from '../volumes/store.ts';
+import type { Pair } from './pair.ts';
+import type { PasswordFile } from './password-file.ts';
+import type { Report } from './report.ts';
+import type { Taking } from './rescue.ts';
+
+/**
+ * Accounts from their documents, with the passwords that their users know. An owner who has none gets a new password,
+ * where there is a file for it: so nobody else can take the name meanwhile. The id says who is who; a name that another
+ * account has got by now is that one's.
+ */
+export class AccountRescue {
+  readonly #pair: Pair;
+  readonly #taking: Taking;
+  readonly #report: Report;
+  readonly #file: PasswordFile | undefined;
+  readonly #passwords = new Passwords();
+  /** Those that are being made: several files at once may ask for one. */
+  readonly #making = new Map<string, Promise<string | undefined>>();
+  /** Names of those that a run which only tells would have made. */
+  readonly #told = new Map<string, string>();
+
+  constructor(pair: Pair, taking: Taking, report: Report, file: PasswordFile | undefined) {
+    this.#pair = pair;
+    this.#taking = taking;
+    this.#report = report;
+    this.#file = file;
+  }
+
+  /** The account of a document, unless the database has it. */
+  async take(accountId: string): Promise<void> {
+    const document = await this.#pair.volumes.account(accountId);
+    if (!document) return;
+    check(document, accountId);
+    if (accountId === ADMIN_ACCOUNT) {
+      if (this.#taking === 'all') await this.#pair.sql.transaction((tx) => this.#makeDirs(tx, document));
+      return;
+    }
+    if ((await this.#nameOf(accountId)) !== undefined) return;
+    if (await this.#make(document, (tx) => this.#makeDirs(tx, document))) return;
+    const { username } = document;
+    this.#report.problem('accounts whose name another one has', { account: accountId, username });
+  }
+
+  /** Whose the file is; undefined where there is no such account. */
+  async ownerOf({ account_id: accountId, owner }: Manifest): Promise<string | undefined> {
+    if (accountId === NO_ACCOUNT) return '';
+    if (accountId === ADMIN_ACCOUNT) return ADMIN;
+    const name = await this.#nameOf(accountId);
+    if (name !== undefined || !this.#file) return name;
+    let making = this.#making.get(accountId);
+    if (!making) {
+      making = this.#makeAnew(accountId, owner).finally(() => this.#making.delete(accountId));
+      this.#making.set(accountId, making);
+    }
+    return making;
+  }
+
+  async #makeAnew(accountId: string, username: string): Promise<string | undefined> {
+    const password = randomBytes(18).toString('base64url');
+    const password_hash = await this.#passwords.hash(password);
+    // First, so that there is no account whose password was lost.
+    if (this.#taking !== 'nothing') await this.#file!.add(username, password);
+    const made = { account_id: accountId, username, password_hash, created_at: new Date().toISOString() };
+    return (await this.#make(made, (tx) => outdateAccount(tx, username))) ? username : undefined;
+  }
+
+  /** False where another account has the name. */
+  async #make(
+    account: Omit<AccountDocument, 'dirs' | 'rev'>,
+    also: (tx: Sql) => Promise<void>,
+  ): Promise<boolean> {
+    const { username, account_id } = account;
+    if (this.#taking === 'nothing') {
+      if ((await this.#pair.metadata.accounts.idOf(username)) !== undefined) return false;
+      this.#told.set(account_id, username);
+    } else {
+      const made = await this.#pair.sql.transaction(async (tx) => {
+        const rows = await tx.execute(
+          `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
+           ON CONFLICT (username) DO NOTHING RETURNING username`,
+          username,
+          account_id,
+          account.password_hash,
+          Date.parse(account.created_at),
+        );
+        if (rows.length === 1) await also(tx);
+        return rows.length === 1;
+      });
+      if (!made) return false;
+    }
+    this.#report.count('accounts');
+    if (this.#taking !== 'all') this.#report.line({ account: username, id: account_id });
+    return true;
+  }
+
+  /** A database that is in use gives out numbers of its own. The document is then one of another state. */
+  async #makeDirs(tx: Sql, { account_id, username, dirs, rev }: AccountDocument): Promise<void> {
+    const all = this.#taking === 'all';
+    for (const { dir_id, name, created_at } of dirs) {
+      await tx.execute(
+        `INSERT INTO dirs (${all ? 'dir_id, ' : ''}owner, name, created_at) VALUES (${all ? '?, ' : ''}?, ?, ?)
+         ON CONFLICT DO NOTHING`,
+        ...(all ? [dir_id] : []),
+        username,
+        name,
+        Date.parse(created_at),
+      );
+    }
+    await tx.execute(
+      `INSERT INTO account_documents (account_id, rev, written) VALUES (?, ?, ?)
+       ON CONFLICT (account_id) DO NOTHING`,
+      account_id,
+      all ? rev : rev + 1,
+      rev,
+    );
+  }
+
+  async #nameOf(accountId: string): Promise<string | undefined> {
+    const [row] = await this.#pair.sql.query<{ username: string }>(
+      'SELECT username FROM users WHERE account_id = ?',
+      accountId,
+    );
+    return row?.username ?? this.#told.get(accountId);
+  }
+}
+
+/** Text that was written by somebody else, or broke on the way, makes no account. */
+function check(document: AccountDocument, accountId: string): void {
+  const { username, password_hash, dirs } = document;
+  const isAdmin = accountId === ADMIN_ACCOUNT && username === ADMIN && password_hash === null;
+  const right =
+    document.account_id === accountId &&
+    (isAdmin ||
+      (isUsername(username) && typeof password_hash === 'string' && isPasswordHash(password_hash))) &&
+    isTime(document.created_at) &&
+    Number.isSafeInteger(document.rev) &&
+    Array.isArray(dirs) &&
+    dirs.every(
+      ({ dir_id, name, created_at }) =>
+        Number.isSafeInteger(dir_id) && dir_id > 0 && typeof name === 'string' && isTime(created_at),
+    );
+  if (!right) throw new BrokenDocument(`the document of account ${accountId} does not say what one says`);
+}
+
+function isUsername(text: unknown): boolean {
+  try {
+    return typeof text === 'string' && cleanUsername(text) === text && !isReservedUsername(text);
+  } catch {
+    return false;
+  }
+}
+
+export const isTime = (text: unknown) => typeof text === 'string' && Date.parse(text) >= 0;

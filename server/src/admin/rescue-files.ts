@@ -1,0 +1,191 @@
+import { ADMIN, limits, type Volume } from '@szafa/protocol';
+import { ADMIN_ACCOUNT, outdate, outdateAccount } from '../metadata/documents.ts';
+import { insertFile } from '../metadata/files.ts';
+import type { Sql } from '../metadata/sql.ts';
+import { insertVolumes } from '../metadata/volumes.ts';
+import { BrokenDocument } from '../volumes/documents.ts';
+import type { Manifest } from '../volumes/store.ts';
+import type { Pair } from './pair.ts';
+import type { Report } from './report.ts';
+import type { Taking } from './rescue.ts';
+import { type AccountRescue, isTime } from './rescue-accounts.ts';
+
+/** Files made in one millisecond that are told apart by their numbers. */
+const IN_A_MILLISECOND = 1000;
+
+/** Files from the manifests beside their volumes. */
+export class FileRescue {
+  readonly #pair: Pair;
+  readonly #taking: Taking;
+  readonly #accounts: AccountRescue;
+  readonly #report: Report;
+  /** Numbers that are about to be used. */
+  readonly #numbers = new Set<number>();
+
+  constructor(pair: Pair, taking: Taking, accounts: AccountRescue, report: Report) {
+    this.#pair = pair;
+    this.#taking = taking;
+    this.#accounts = accounts;
+    this.#report = report;
+  }
+
+  /** The file of a group that the database does not know as one. */
+  async take(id: string): Promise<void> {
+    const { volumes } = this.#pair;
+    const { manifest, volumes: specs } = await volumes.documents(id);
+    if (!manifest) {
+      this.#report.count('groups that are no files');
+      return;
+    }
+    check(manifest, id);
+    const here = new Set(await volumes.received(id));
+    const missing = specs?.find(({ idx }) => !here.has(idx));
+    if (!specs || missing || specs.length !== manifest.chunk_count) {
+      const volume = missing?.idx ?? 0;
+      this.#report.problem('files that lack volumes', { file: id, owner: manifest.owner, volume });
+      return;
+    }
+    const owner = await this.#accounts.ownerOf(manifest);
+    if (owner === undefined) {
+      const { account_id: account, owner: name } = manifest;
+      this.#report.problem('files of an account that is not here', { file: id, account, owner: name });
+      return;
+    }
+    if (this.#taking !== 'nothing') await this.#insert(manifest, owner, specs);
+    this.#report.count('files');
+    if (this.#taking !== 'all') this.#report.line({ file: id, owner });
+  }
+
+  async #insert(manifest: Manifest, owner: string, specs: Volume[]): Promise<void> {
+    const created_at = Date.parse(manifest.created_at);
+    const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
+    const file_id = manifest.file_id;
+    const dir = await this.#nameOfDir(manifest);
+    await this.#pair.sql.transaction(async (tx) => {
+      // One that was under way when an older database was saved, and is complete by what the store has.
+      const [upload] = await tx.execute(
+        "UPDATE transfers SET status = 'done', owner = ? WHERE file_id = ? AND status <> 'done' RETURNING transfer_id",
+        owner,
+        file_id,
+      );
+      if (!upload) await insertVolumes(tx, file_id, specs);
+      const dir_id = await this.#dirOf(tx, manifest, owner, dir);
+      const differs = dir_id !== manifest.dir_id;
+      const rev = manifest.rev + (differs ? 1 : 0);
+      await insertFile(tx, {
+        ...(seq === undefined ? {} : { seq }),
+        file_id,
+        owner,
+        dir_id,
+        file_name: manifest.file_name,
+        size: manifest.size,
+        stored_size: specs.reduce((sum, { size }) => sum + size, 0),
+        sha256: manifest.sha256,
+        chunk_count: manifest.chunk_count,
+        created_at,
+        cloned_from: null,
+        enc_params: manifest.enc_params,
+        rev,
+      });
+      if (differs) await outdate(tx, file_id, rev);
+    });
+    if (seq !== undefined) this.#numbers.delete(seq);
+  }
+
+  /**
+   * A number by the time of making: groups come in no order, and lists shall show them as before. New files get higher
+   * ones. Holds it until the file is there.
+   */
+  async #numberFor(createdAt: number): Promise<number> {
+    for (let seq = createdAt * IN_A_MILLISECOND; ; seq++) {
+      if (this.#numbers.has(seq)) continue;
+      this.#numbers.add(seq);
+      const taken = await this.#pair.sql.query('SELECT 1 FROM files WHERE seq = ?', seq);
+      if (taken.length === 0) return seq;
+      this.#numbers.delete(seq);
+    }
+  }
+
+  /** A database that is in use may have given its number to another directory. */
+  async #nameOfDir({ account_id, dir_id }: Manifest): Promise<string | undefined> {
+    if (this.#taking === 'all' || dir_id === 0) return undefined;
+    const document = await this.#pair.volumes.account(account_id);
+    return document?.dirs.find((dir) => dir.dir_id === dir_id)?.name;
+  }
+
+  /** Where the file goes: one that is not there, or is somebody else's, means the root. */
+  async #dirOf(tx: Sql, manifest: Manifest, owner: string, name: string | undefined): Promise<number> {
+    const { dir_id: dirId, account_id } = manifest;
+    if (dirId === 0) return 0;
+    // Files without an owner are the administrator's.
+    const keeper = owner === '' ? ADMIN : owner;
+    if (this.#taking === 'all')
+      await this.#nameByNumber(tx, keeper === ADMIN ? ADMIN_ACCOUNT : account_id, keeper, dirId);
+    const [dir] =
+      name === undefined
+        ? await tx.query<{ dir_id: number }>(
+            'SELECT dir_id FROM dirs WHERE dir_id = ? AND owner = ?',
+            dirId,
+            keeper,
+          )
+        : await tx.query<{ dir_id: number }>(
+            'SELECT dir_id FROM dirs WHERE owner = ? AND name = ?',
+            keeper,
+            name,
+          );
+    return dir?.dir_id ?? 0;
+  }
+
+  /** The directory of an account that has no document is known by its number alone. */
+  async #nameByNumber(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
+    const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written > 0';
+    if ((await tx.query(documented, accountId)).length > 0) return;
+    const made = await tx.execute(
+      `INSERT INTO dirs (dir_id, owner, name, created_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO NOTHING RETURNING dir_id`,
+      dirId,
+      owner,
+      `rescued ${dirId}`,
+      Date.now(),
+    );
+    if (made.length > 0) await outdateAccount(tx, owner);
+  }
+}
+
+const AT_ONCE = 100;
+const among = (table: string) =>
+  `SELECT file_id FROM ${table} WHERE file_id IN (${Array(AT_ONCE).fill('?').join(', ')})`;
+const KNOWN = [
+  among('files'),
+  among('garbage'),
+  // Deleted; a manifest that is there all the same goes soon.
+  among('stale_manifests'),
+];
+
+/** Ids that are no file in the database, and were none that is deleted or about to be. */
+export async function unknownOf(sql: Sql, ids: string[]): Promise<string[]> {
+  const known = new Set<string>();
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const some = ids.slice(from, from + AT_ONCE);
+    const params = [...some, ...Array<string>(AT_ONCE - some.length).fill('')];
+    for (const text of KNOWN) {
+      for (const { file_id } of await sql.query<{ file_id: string }>(text, ...params)) known.add(file_id);
+    }
+  }
+  return ids.filter((id) => !known.has(id));
+}
+
+/** Text that was written by somebody else, or broke on the way, makes no file. */
+function check(manifest: Manifest, id: string): void {
+  const { size, dir_id, rev, chunk_count } = manifest;
+  const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+  const texts = [manifest.file_name, manifest.owner, manifest.account_id, manifest.enc_params];
+  const right =
+    manifest.file_id === id &&
+    texts.every((text) => typeof text === 'string') &&
+    /^[0-9a-f]{64}$/.test(manifest.sha256) &&
+    [size, dir_id, rev, chunk_count].every(isCount) &&
+    chunk_count <= limits.volumesPerFile &&
+    isTime(manifest.created_at);
+  if (!right) throw new BrokenDocument(`the manifest of file ${id} does not say what one says`);
+}

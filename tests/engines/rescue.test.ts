@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { type Directory, pathOf } from '@szafa/protocol';
+import type { AccountDocument, Manifest, VolumeStore } from '../../server/src/volumes/store.ts';
+import {
+  admin,
+  assertOk,
+  assertReadable,
+  begin,
+  checkInvariants,
+  complete,
+  eventually,
+  listFiles,
+  makeDir,
+  makeFile,
+  putAll,
+  register,
+  type Service,
+  type Uploaded,
+  User,
+  upload,
+} from '../harness/index.ts';
+import { useEngines } from './commands.ts';
+import { documentTests } from './documents.ts';
+import { House } from './house.ts';
+import { S3Proxy } from './s3-proxy.ts';
+
+const engines = useEngines();
+/** All four engines. */
+const KINDS = ['SQLite and a folder', 'PostgreSQL and S3'] as const;
+
+documentTests(engines, KINDS);
+
+async function manifestOf(store: VolumeStore, fileId: string): Promise<Manifest> {
+  return (await store.documents(fileId)).manifest!;
+}
+
+async function accountOf(store: VolumeStore, username: string): Promise<AccountDocument | undefined> {
+  for await (const id of store.accounts()) {
+    const document = await store.account(id);
+    if (document?.username === username) return document;
+  }
+  return undefined;
+}
+
+async function login(service: Service, { username, password }: User): Promise<User> {
+  const answer = await service.call({ method: 'POST', path: pathOf('login'), json: { username, password } });
+  assert.equal(answer.status, 200, answer.text);
+  return new User(service, username, password, String(answer.json['token']));
+}
+
+const dirsOf = async (user: User) => (await user.get(pathOf('listDirs'))).json['dirs'] as Directory[];
+const move = async (user: User, fileId: string, dir_id: number) =>
+  assertOk(await user.put(pathOf('moveFile', { file_id: fileId }), { dir_id }));
+const namesOf = (dirs: { dir_id: number; name: string }[]) => dirs.map(({ dir_id, name }) => [dir_id, name]);
+const byDir = async (user: User) =>
+  (await listFiles(user)).map(({ file_id, dir_name }) => [file_id, dir_name]);
+
+for (const kind of KINDS) {
+  describe(`rescue: ${kind}`, () => {
+    test('documents follow their records, and all comes back from them: users log in as before', async () => {
+      const house = new House(engines, kind);
+      const service = await house.start();
+      const store = house.look();
+      const [ann, ben, system] = [await register(service), await register(service), admin(service)];
+      const [papers, old] = [await makeDir(ann, 'papers ż'), await makeDir(ann, 'old')];
+      const benDir = await makeDir(ben, 'lost name');
+      const systemDir = await makeDir(system, 'system');
+      const made: Uploaded[] = [];
+      for (const dir_id of [0, papers, old, 0]) made.push(await upload(ann, makeFile([1000, 5], { dir_id })));
+      const [moved, , inOld] = made.map(({ fileId }) => fileId);
+      const bens = await upload(ben, makeFile([10], { dir_id: benDir }));
+      const systems = await upload(system, makeFile([11], { dir_id: systemDir }));
+
+      await move(ann, moved!, old);
+      await eventually(async () => {
+        const { dir_id, rev } = await manifestOf(store, moved!);
+        assert.deepEqual({ dir_id, rev }, { dir_id: old, rev: 1 });
+      });
+      assertOk(await ann.delete(pathOf('deleteDir', { dir_id: old })));
+      await move(ann, moved!, papers);
+      await eventually(async () => {
+        assert.equal((await manifestOf(store, moved!)).dir_id, papers);
+        assert.equal((await manifestOf(store, inOld!)).dir_id, 0);
+        assert.deepEqual(namesOf((await accountOf(store, ann.username))!.dirs), [[papers, 'papers ż']]);
+        assert.equal((await accountOf(store, ben.username))?.dirs.length, 1);
+        assert.deepEqual(namesOf((await accountOf(store, 'admin'))!.dirs), [[systemDir, 'system']]);
+        assert.deepEqual(await house.query('SELECT file_id FROM stale_manifests'), []);
+      });
+      const id = (await accountOf(store, ann.username))!.account_id;
+      assert.equal((await manifestOf(store, moved!)).account_id, id);
+      assert.notEqual(id, (await accountOf(store, ben.username))!.account_id);
+      if (kind.endsWith('folder')) {
+        assert.equal((await stat(join(service.data, 'accounts', `${id}.json`))).mode & 0o777, 0o600);
+      }
+      const before = { list: await byDir(ann), dirs: await dirsOf(ann) };
+      await service.terminate();
+
+      const passwords = join(engines.home, `passwords ${kind}`);
+      const rescue = ['rescue', '--json', '--passwords', passwords];
+      const full = await house.run(...rescue);
+      assert.equal(full.code, 2, 'a database that is not empty is left alone');
+      assert.match(full.errors, /rescue --missing/);
+      await house.useDatabase('rescued');
+      // An account whose document says nothing that can be believed is one that has none.
+      const broken = (await accountOf(store, ben.username))!;
+      await store.writeAccount({ ...broken, password_hash: 'x' });
+      const result = await house.run(...rescue);
+      assert.equal(result.code, 1, result.errors);
+      assert.deepEqual(
+        result.lines.flatMap((line) => line['problem'] ?? []),
+        ['documents that cannot be read'],
+      );
+      const { files, accounts } = result.lines.at(-1)!;
+      assert.deepEqual({ files, accounts }, { files: 6, accounts: 2 });
+      assert.equal((await house.run(...rescue)).code, 2, 'it is a database like any other now');
+
+      await house.start();
+      const same = await login(service, ann);
+      assert.deepEqual({ list: await byDir(same), dirs: await dirsOf(same) }, before);
+      for (const { fileId, file } of made) await assertReadable(same, fileId, file);
+      assert.equal((await stat(passwords)).mode & 0o777, 0o600);
+      const [[username, password] = [], ...more] = (await readFile(passwords, 'utf8'))
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' '));
+      assert.deepEqual([username, more], [ben.username, []]);
+      const sameBen = await login(service, new User(service, ben.username, password!, ''));
+      await assertReadable(sameBen, bens.fileId, bens.file);
+      assert.deepEqual(namesOf(await dirsOf(sameBen)), [[benDir, `rescued ${benDir}`]]);
+      assert.deepEqual(await byDir(system), [[systems.fileId, 'system']]);
+      const { fileId: newest } = await upload(same, makeFile([3], { dir_id: await makeDir(same, 'new') }));
+      assert.equal((await listFiles(same))[0]!.file_id, newest);
+      for (const user of [same, sameBen, system]) await checkInvariants(service, user.token);
+      await eventually(async () => {
+        assert.deepEqual(namesOf((await accountOf(store, ben.username))!.dirs), [
+          [benDir, `rescued ${benDir}`],
+        ]);
+      });
+      await service.stop();
+    });
+
+    test('--missing takes what an older database lacks, by the id of the account, and nothing else', async () => {
+      const house = new House(engines, kind);
+      const service = await house.start();
+      const store = house.look();
+      const ann = await register(service);
+      const papers = await makeDir(ann, 'papers');
+      const first = await upload(ann, makeFile([100], { dir_id: papers }));
+      const pending = makeFile([20, 30]);
+      const transferId = await begin(ann, pending);
+      await house.copyDatabase('old');
+      await house.copyDatabase('other');
+
+      await putAll(ann, transferId, pending);
+      const finished = String((await complete(ann, transferId)).json['file_id']);
+      const inPapers = await upload(ann, makeFile([7], { dir_id: papers }));
+      const later = await upload(ann, makeFile([8], { dir_id: await makeDir(ann, 'later') }));
+      const doomed = await upload(ann, makeFile([9]));
+      const carol = await register(service);
+      const carols = await upload(carol, makeFile([70_000], { dir_id: await makeDir(carol, 'carols') }));
+      await eventually(async () => {
+        assert.equal((await accountOf(store, carol.username))?.dirs.length, 1);
+        assert.equal((await accountOf(store, ann.username))?.dirs.length, 2);
+      });
+      await service.terminate();
+      const volumes = await house.volumes();
+      const missing = ['rescue', '--missing', '--json'];
+      const files = async () => (await house.query('SELECT file_id FROM files')).length;
+
+      await house.useDatabase('other');
+      // Somebody else has the name by now, and a file was deleted.
+      await house.query(
+        `INSERT INTO users (username, account_id, password_hash, created_at) VALUES ('${carol.username}', 'x', 'h', 1)`,
+      );
+      await house.query(`INSERT INTO garbage (file_id, not_before) VALUES ('${doomed.fileId}', 0)`);
+      const told = await house.run(...missing, '--dry-run');
+      assert.equal(told.code, 1, told.errors);
+      assert.equal(told.lines.at(-1)!['files'], 3);
+      assert.equal(await files(), 1, 'it has only told');
+      const result = await house.run(...missing);
+      assert.equal(result.code, 1, result.errors);
+      assert.deepEqual(
+        result.lines
+          .filter((line) => 'problem' in line)
+          .map(({ problem, file, username }) => [problem, file ?? username]),
+        [
+          ['accounts whose name another one has', carol.username],
+          ['files of an account that is not here', carols.fileId],
+        ],
+      );
+      assert.equal(await files(), 4);
+      assert.deepEqual(
+        await house.query(`SELECT file_id FROM files WHERE owner = '${carol.username}'`),
+        [],
+        'a name that is taken again gets nothing',
+      );
+      assert.deepEqual(await house.volumes(), volumes);
+
+      await house.useDatabase('old');
+      const dry = await house.run(...missing, '--dry-run');
+      assert.equal(dry.code, 0, dry.errors);
+      const taken = [finished, inPapers.fileId, later.fileId, doomed.fileId, carols.fileId].sort();
+      assert.deepEqual(dry.lines.flatMap(({ file }) => file ?? []).sort(), taken);
+      assert.deepEqual(
+        dry.lines.flatMap(({ account }) => account ?? []),
+        [carol.username],
+      );
+      assert.equal(await files(), 1, 'it has only told');
+      const all = await house.run(...missing);
+      assert.equal(all.code, 0, all.errors);
+      assert.deepEqual(all.lines.flatMap(({ file }) => file ?? []).sort(), taken);
+      const again = await house.run(...missing);
+      assert.deepEqual(again.lines, [{ ok: true }], again.errors);
+
+      await house.start();
+      const [sameAnn, sameCarol] = [await login(service, ann), await login(service, carol)];
+      const places = new Map((await byDir(sameAnn)) as [string, string][]);
+      assert.equal(places.size, 5);
+      assert.equal(places.get(first.fileId), 'papers');
+      assert.equal(places.get(inPapers.fileId), 'papers');
+      assert.equal(places.get(later.fileId), '', 'an unknown directory means the root');
+      assert.deepEqual(await byDir(sameCarol), [[carols.fileId, 'carols']]);
+      await assertReadable(sameAnn, finished, pending);
+      assert.equal((await complete(sameAnn, transferId)).json['file_id'], finished, 'as it was answered');
+      await makeDir(sameAnn, 'new');
+      for (const user of [sameAnn, sameCarol]) await checkInvariants(service, user.token);
+      // What the records say now, the documents say soon.
+      await eventually(async () => {
+        assert.equal((await manifestOf(store, later.fileId)).dir_id, 0);
+        assert.deepEqual(await house.query('SELECT file_id FROM stale_manifests'), []);
+      });
+      await service.stop();
+    });
+  });
+}
+
+test('a rescue that was killed is run again; no service starts on what it left', async () => {
+  const house = new House(engines, 'PostgreSQL and S3');
+  const service = await house.start();
+  const [ann, ben] = [await register(service), await register(service)];
+  const made: Uploaded[] = [];
+  for (let at = 0; at < 12; at++) made.push(await upload(at % 2 ? ann : ben, makeFile([100 + at])));
+  const store = house.look();
+  await eventually(async () => assert.ok(await accountOf(store, ann.username)));
+  await eventually(async () => assert.ok(await accountOf(store, ben.username)));
+  const before = [await byDir(ann), await byDir(ben)];
+  await service.terminate();
+  const broken = (await accountOf(store, ben.username))!;
+  await store.writeAccount({ ...broken, rev: -0.5 });
+  await house.useDatabase('rescued');
+
+  const passwords = join(engines.home, 'passwords-killed');
+  const args = ['rescue', '--json', '--passwords', passwords];
+  let reads = 0;
+  const proxy = await S3Proxy.start(engines.ceph, {
+    instead: ({ method, url }) => {
+      if (method !== 'GET' || !url!.includes(`/${house.id}/files/`) || ++reads < 10) return false;
+      // No answer comes until a part of the files is in the database, and none after.
+      void eventually(async () => assert.ok((await house.query('SELECT 1 FROM files')).length > 0)).finally(
+        () => command.kill(),
+      );
+      return true;
+    },
+  });
+  const command = engines.begin(args, {
+    SZ_DATA: service.data,
+    ...house.environment,
+    SZ_VOLUMES: proxy.url(house.id),
+  });
+  assert.equal((await command.ended).code, null, 'it was killed');
+  proxy.stop();
+  const rescued = (await house.query('SELECT 1 FROM files')).length;
+  assert.ok(rescued > 0 && rescued < made.length, String(rescued));
+  assert.match(await house.refused(), /szafa-server rescue/);
+
+  const again = await house.run(...args);
+  assert.equal(again.code, 1, again.errors);
+  assert.equal(again.lines.at(-1)!['files'], made.length - rescued);
+  await house.start();
+  const lines = (await readFile(passwords, 'utf8')).trim().split('\n');
+  const [name, password = ''] = lines.at(-1)!.split(' ');
+  assert.equal(name, ben.username);
+  const users = [
+    await login(service, ann),
+    await login(service, new User(service, ben.username, password, '')),
+  ];
+  assert.deepEqual([await byDir(users[0]!), await byDir(users[1]!)], before);
+  for (const user of users) await checkInvariants(service, user.token);
+  assert.ok(existsSync(passwords));
+  await service.stop();
+});

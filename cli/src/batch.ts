@@ -19,6 +19,8 @@ export class Batch {
   failed = 0;
   left = 0;
   #exit: Exit = exits.failed;
+  /** Something has met all of them. */
+  stopped = false;
 
   constructor(out: Output) {
     this.#out = out;
@@ -39,10 +41,9 @@ export class Batch {
   ): Promise<void> {
     const { signal, parallel, about } = options;
     const queue = items[Symbol.iterator]();
-    let stopped = false;
     const lane = async () => {
       for (let next = queue.next(); !next.done; next = queue.next()) {
-        if (stopped || signal.aborted) {
+        if (this.stopped || signal.aborted) {
           this.left++;
           continue;
         }
@@ -51,7 +52,7 @@ export class Batch {
           this.done++;
         } catch (error) {
           if (signal.aborted) return;
-          stopped ||= isFatal(error);
+          this.stopped ||= isFatal(error);
           this.fail(error, about(next.value));
         }
       }

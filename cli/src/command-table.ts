@@ -13,6 +13,8 @@ export interface CommandEntry {
   examples: [line: string, what: string][];
   /** What a shell completes arguments with; names on the service are not asked for. */
   completes?: 'file' | string[];
+  /** False where the configuration folder is not needed. */
+  keeps?: false;
   load: () => Promise<{ command: Command }>;
 }
 
@@ -118,14 +120,27 @@ export const commands: Record<string, CommandEntry> = {
     summary: 'upload files, folders, or standard input (-)',
     details: [
       'A folder becomes one directory of its name, with the path below it in the sealed names of the files. With --dir everything goes into that directory, which is made when it is not there; the names then begin with the name of the folder.',
-      'After Ctrl-C, a crash, or a lost connection, the same command goes on with the volumes that are missing. A file that is there already (same name, directory, size and time) is left as it is; one that has changed is uploaded anew, beside the earlier one.',
+      'After Ctrl-C, a crash, or a lost connection, the same command goes on with the volumes that are missing. A file that is there already is left as it is: one of the same name and directory, whose size, time and source (its path, which is sealed with it) are the same, or that came from elsewhere with the same size and time and has the same content. One that has changed is uploaded anew, beside the earlier one.',
+      'Modes are kept. When a folder of the same name from another place goes into the same directory, that is said.',
     ],
-    options: ['dir', 'name', 'pull', 'pull-address', 'transfers', 'volume-size', 'bwlimit', 'plain-names'],
+    options: [
+      'dir',
+      'name',
+      'checksum',
+      'force',
+      'pull',
+      'pull-address',
+      'transfers',
+      'volume-size',
+      'bwlimit',
+      'plain-names',
+    ],
     args: [1, MANY],
     examples: [
       ['szafa put film.mkv', ''],
       ['szafa put photos', 'the folder, as the directory photos'],
       ['szafa put *.pdf --dir papers', ''],
+      ['szafa put photos --checksum', 'what has the same content is there already, whatever its time'],
       ['tar c src | szafa put - --name src.tar', 'standard input'],
       ['szafa put film.mkv --pull-address http://192.0.2.7:9000', 'the service fetches it'],
     ],
@@ -137,7 +152,7 @@ export const commands: Record<string, CommandEntry> = {
     summary: 'download files, or a whole directory with --dir',
     details: [
       NAMES,
-      'Files appear below the current folder, or below --output, under their sanitised names, and only when every byte is verified. Of several files with one name the newest is taken. A file that is there already with the same size and time is left as it is; any other is overwritten only with --yes. After an interruption the same command goes on.',
+      'Files appear below the current folder, or below --output, under their sanitised names, and only when every byte is verified. Of several files with one name the newest is taken. A file that is there already with the same size and time is left as it is; any other is overwritten only with --yes. Modes are restored as they were; a file that carries none gets what the umask says. After an interruption the same command goes on.',
     ],
     options: ['dir', 'output', 'transfers', 'bwlimit'],
     args: [0, MANY],
@@ -210,6 +225,7 @@ export const commands: Record<string, CommandEntry> = {
       ['szafa completion fish > ~/.config/fish/completions/szafa.fish', ''],
     ],
     completes: ['bash', 'zsh', 'fish'],
+    keeps: false,
     load: () => import('./commands/completion.ts'),
   },
 };

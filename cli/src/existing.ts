@@ -1,52 +1,69 @@
-import { lstatSync } from 'node:fs';
-import type { Entry, Metadata, Szafa } from '@szafa/client/node';
-import { SzafaError } from '@szafa/client/node';
+import {
+  type Entry,
+  type Metadata,
+  type Source,
+  type Szafa,
+  SzafaError,
+  sameContent,
+} from '@szafa/client/node';
 import { cleanFileName } from '@szafa/protocol';
 
 export interface Wanted {
   name: string;
-  size: number;
+  /** As it is sealed into the metadata: see `sealedSource`. */
+  origin: string;
   /** Milliseconds since 1970. */
   mtime: number;
 }
 
-/** Versions of one name that are looked at. */
-const MOST_VERSIONS = 4;
-const MTIME_SLACK_MS = 1;
-
-function sameTime(a: number, b: number): boolean {
-  return Math.abs(Math.round(a) - b) <= MTIME_SLACK_MS;
+export interface Existing {
+  /** The file that an upload would only repeat, and what has shown it. */
+  same?: { entry: Entry; metadata: Metadata; by: 'time' | 'content' };
+  /** Where a file of this name has come from, if that is another place. */
+  from?: string;
 }
 
-/** The file that an upload would only repeat: same name, size and time of change, as rsync decides it. */
-export async function findSame(
+/** Versions of one name that are looked at. */
+const MOST_VERSIONS = 4;
+
+/**
+ * What an upload would meet. Size and time alone do not make two files the same: folders of one name merge, and what a
+ * program writes in one go has one time. Where the source differs, the content decides; with `checksum` always.
+ */
+export async function findExisting(
   szafa: Szafa,
   entries: Entry[],
   wanted: Wanted,
-  signal: AbortSignal,
-): Promise<Entry | undefined> {
+  source: Source,
+  { checksum, signal }: { checksum: boolean; signal: AbortSignal },
+): Promise<Existing> {
   const plain = plainName(wanted.name);
-  const candidates = entries.filter((entry) =>
-    entry.verified ? entry.name === wanted.name && entry.size === wanted.size : entry.name === plain,
-  );
-  for (const entry of candidates.slice(0, MOST_VERSIONS)) {
+  const named = entries.filter((entry) => entry.name === (entry.verified ? wanted.name : plain));
+  const fitting = named.filter((entry) => !entry.verified || entry.size === source.size);
+  const found: Existing = {};
+  // Of one that cannot be the same only its source is of interest.
+  for (const entry of fitting.length > 0 ? fitting.slice(0, MOST_VERSIONS) : named.slice(0, 1)) {
     try {
-      const { metadata } = await szafa.openFile(entry.fileId, { signal });
-      const { name, size, mtime } = metadata;
-      if (
-        name === wanted.name &&
-        size === wanted.size &&
-        mtime !== undefined &&
-        sameTime(wanted.mtime, mtime)
-      ) {
-        return entry;
+      const remote = await szafa.openFile(entry.fileId, { signal });
+      const { metadata } = remote;
+      const { name, size, mtime, source: origin } = metadata;
+      if (name !== wanted.name) continue;
+      if (origin !== undefined && origin !== wanted.origin) found.from ??= origin;
+      if (size !== source.size) continue;
+      const inTime = mtime === wanted.mtime;
+      if (inTime && origin === wanted.origin && !checksum) {
+        return { ...found, same: { entry, metadata, by: 'time' } };
+      }
+      if ((inTime || checksum) && (await sameContent(remote, source, signal))) {
+        return { ...found, same: { entry, metadata, by: 'content' } };
       }
     } catch (error) {
       // A file of another client, a damaged one, or one that was removed meanwhile is not the same.
-      if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+      if (!(error instanceof SzafaError) || error.code === 'network' || error.code === 'file-changed')
+        throw error;
     }
   }
-  return undefined;
+  return found;
 }
 
 function plainName(name: string): string | undefined {
@@ -55,14 +72,4 @@ function plainName(name: string): string | undefined {
   } catch {
     return undefined; // nothing of it would be left, so it cannot be there under a plain name
   }
-}
-
-export type LocalState = 'absent' | 'same' | 'other';
-
-/** Whether a download would only repeat what is on disk. */
-export function localState(path: string, { size, mtime }: Metadata): LocalState {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (!stats) return 'absent';
-  const same = stats.isFile() && stats.size === size && mtime !== undefined && sameTime(stats.mtimeMs, mtime);
-  return same ? 'same' : 'other';
 }

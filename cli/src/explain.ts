@@ -89,6 +89,7 @@ const hints: Record<string, string> = {
   'file-changed': 'wait until nobody writes to it, then run the same command again',
   name: 'choose another name, or --dir',
   'same-secret': 'choose another passphrase',
+  journal: 'check who may write there, or choose another folder with --config or SZ_CONFIG',
   exists: 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
   'not-own': 'see who made it, then remove it, or choose another place with --output',

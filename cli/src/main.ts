@@ -31,6 +31,10 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
     const { readSettings } = await import('./settings.ts');
     const settings = readSettings(parsed.flags, process.env);
     const { command } = await entry.load();
+    if (entry.keeps !== false) {
+      const { SessionStore } = await import('./session-store.ts');
+      new SessionStore(settings.config, out).prepare();
+    }
     await command({ args: parsed.args, flags: parsed.flags, settings, out, signal });
     return 0;
   } catch (error) {

@@ -31,6 +31,10 @@ export const ownOptions = {
   'raw-password': { help: 'send the password as it is, for accounts made by other clients' },
   dir: { value: 'NAME', short: 'd', help: 'directory on the service; / is the root' },
   name: { value: 'NAME', help: 'name of the file on the service; needed for standard input' },
+  checksum: {
+    help: 'decide by content, not by time and source, what is there already; every byte is read here',
+  },
+  force: { help: 'upload also what is there already' },
   pull: { help: 'let the service fetch the volumes from a temporary server on this machine' },
   'pull-address': {
     value: 'URL',

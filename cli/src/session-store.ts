@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { access, chmod, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { accessSync, constants } from 'node:fs';
+import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '@szafa/client/node';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
 
@@ -47,11 +49,11 @@ export class SessionStore {
     this.#out.note('session-open', message, { path: this.path });
   }
 
-  /** Before anything else is done: a login that cannot be kept is of no use. */
-  async prepare(): Promise<void> {
+  /** Before anything else is done: a login that cannot be kept is of no use, nor a transfer that cannot be resumed. */
+  prepare(): void {
     try {
-      await mkdir(this.folder, { recursive: true, mode: 0o700 });
-      await access(this.folder, constants.W_OK);
+      makeFolder(this.folder, 0o700);
+      accessSync(this.folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch (error) {
       throw this.#unusable(error as NodeJS.ErrnoException);
     }

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import type { ClientSetting } from '@szafa/protocol';
 import type { Flags } from './options.ts';
 import { parseSeconds } from './quantities.ts';
 
@@ -32,7 +33,7 @@ function defaultConfig(env: Environment): string {
 
 /** Flags are stronger than the environment; an empty variable is an unset one. */
 export function readSettings(flags: Flags, env: Environment): Settings {
-  const set = (name: string) => env[name] || undefined;
+  const set = (name: ClientSetting) => env[name] || undefined;
   return {
     server: flags.server ?? set('SZ_SERVER'),
     user: flags.user ?? set('SZ_USER'),

@@ -11,12 +11,14 @@ export interface Found {
   size: number;
   /** The folder it was found in by name, unless it was named itself. */
   folder?: string;
+  /** The path of that folder. */
+  root?: string;
 }
 
 export interface WalkHandlers {
   /** Cannot be read; the walk goes on. */
   fail(error: unknown, path: string): void;
-  /** Neither file nor folder. */
+  /** Neither a file nor a folder with something in it. */
   skip(path: string, what: string): void;
 }
 
@@ -35,7 +37,8 @@ function checkName(name: string): void {
 /** The files behind an argument: itself, or all below a folder, in a stable order. Links in folders are left out. */
 export async function* walk(path: string, handlers: WalkHandlers): AsyncGenerator<Found> {
   const stats = await stat(path);
-  const top = basename(resolve(path)) || 'root';
+  const root = resolve(path);
+  const top = basename(root) || 'root';
   if (!stats.isDirectory()) {
     if (!stats.isFile()) throw new CliError('not-a-file', `is ${kindOf(stats)}`, 'name files or folders');
     yield { path, name: top, size: stats.size };
@@ -50,6 +53,7 @@ export async function* walk(path: string, handlers: WalkHandlers): AsyncGenerato
       handlers.fail(error, at.path);
       continue;
     }
+    if (names.length === 0) handlers.skip(at.path, 'an empty folder, and only files are kept');
     const folders: typeof pending = [];
     for (const name of names) {
       const below = at.below + name;
@@ -58,7 +62,7 @@ export async function* walk(path: string, handlers: WalkHandlers): AsyncGenerato
         checkName(name);
         const found = await lstat(inner);
         if (found.isDirectory()) folders.push({ path: inner, below: `${below}/` });
-        else if (found.isFile()) yield { path: inner, name: below, size: found.size, folder: top };
+        else if (found.isFile()) yield { path: inner, name: below, size: found.size, folder: top, root };
         else handlers.skip(inner, kindOf(found));
       } catch (error) {
         handlers.fail(error, inner);

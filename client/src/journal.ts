@@ -1,3 +1,4 @@
+import type { Claims } from './claims.ts';
 import { type Bytes, concat, fromBase64Url, fromUtf8, toBase64Url, utf8 } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { labels } from './format/engine.ts';
@@ -9,6 +10,8 @@ export interface Journal {
   load(key: string): Promise<Uint8Array | undefined>;
   store(key: string, entry: Uint8Array): Promise<void>;
   remove(key: string): Promise<void>;
+  /** Absent where nobody else can share the journal. */
+  claims?: Claims | undefined;
 }
 
 /** Everything an upload needs to go on in another process. */

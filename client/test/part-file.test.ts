@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, link, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, link, lstat, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -34,30 +35,48 @@ for (const place of [tmpdir(), '/dev/shm'].filter((path) => existsSync(path))) {
   });
 }
 
-test('a link is not followed', async () => {
+test('a new one is for its owner alone; a link or a file of ours that is in the way goes, unfollowed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-part-'));
+  const [part, elsewhere] = [join(folder, 'part'), join(folder, 'elsewhere')];
   try {
-    await symlink(join(folder, 'elsewhere'), join(folder, 'part'));
-    assert.throws(() => new PartFile(join(folder, 'part'), 1), { code: 'ELOOP' });
+    await writeFile(elsewhere, 'not yours');
+    for (const resume of [true, false]) {
+      await symlink(elsewhere, part);
+      const file = new PartFile(part, 1, resume);
+      await file.write(Buffer.from('plain'), 0);
+      file.close();
+      assert.ok((await lstat(part)).isFile());
+      assert.equal((await lstat(part)).mode & 0o777, 0o600);
+      assert.equal(await readFile(elsewhere, 'utf8'), 'not yours');
+      await rm(part);
+    }
+    await link(elsewhere, part);
+    new PartFile(part, 1, true).close();
+    assert.equal(await readFile(part, 'utf8'), '', 'a second name of another file');
+    assert.equal(await readFile(elsewhere, 'utf8'), 'not yours');
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    assert.throws(() => new PartFile(join(folder, 'pipe'), 1, true), { code: 'not-own' });
   } finally {
     await rm(folder, { recursive: true });
   }
 });
 
-test('a file that waits there is taken only where it can be nobody else’s', async () => {
+test('what an earlier download left is gone on with only where it can be nobody else’s, and is closed to others', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-part-'));
   const part = join(folder, 'part');
   try {
-    await writeFile(part, 'from before');
-    const file = new PartFile(part, 1);
-    file.close();
+    await writeFile(part, 'from before', { mode: 0o666 });
+    new PartFile(part, 1, true).close();
     assert.equal(await readFile(part, 'utf8'), 'from before');
-    await link(part, join(folder, 'a second name'));
-    assert.throws(() => new PartFile(part, 1), { code: 'not-own' });
-    await rm(join(folder, 'a second name'));
+    assert.equal((await lstat(part)).mode & 0o777, 0o600);
+    new PartFile(part, 1).close();
+    assert.equal(await readFile(part, 'utf8'), '');
     if (process.geteuid?.() !== 0) return; // only root can make a file of somebody else
     await chown(part, 12_345, 12_345);
-    assert.throws(() => new PartFile(part, 1), { code: 'not-own' });
+    for (const resume of [true, false]) {
+      assert.throws(() => new PartFile(part, 1, resume), { code: 'not-own' });
+    }
+    assert.ok((await lstat(part)).isFile(), 'nothing of somebody else is removed');
   } finally {
     await rm(folder, { recursive: true });
   }

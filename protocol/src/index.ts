@@ -1,3 +1,4 @@
+export * from './client-settings.ts';
 export * from './enc-params.ts';
 export * from './init.ts';
 export * from './json-text.ts';

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { clientSettings } from '@szafa/protocol';
 import { type Cidrs, parseCidrs } from './pull/addresses.ts';
 import { parseS3Location, type S3Credentials, type S3Location } from './s3/location.ts';
 
@@ -238,14 +239,7 @@ function tlsOf(cert: Buffer | undefined, key: Buffer | undefined): Config['tls']
 }
 
 /** Settings of the client that may stand in the same shell are none of the service's business. */
-const CLIENT_SETTINGS = new Set([
-  'SZ_SERVER',
-  'SZ_USER',
-  'SZ_PASSWORD',
-  'SZ_PASSWORD_FILE',
-  'SZ_TOKEN',
-  'SZ_CONFIG',
-]);
+const CLIENT_SETTINGS: ReadonlySet<string> = new Set(clientSettings);
 
 function isKnown(name: string): boolean {
   if (name in settings || CLIENT_SETTINGS.has(name) || name.startsWith('SZ_TEST_')) return true;

@@ -57,7 +57,11 @@ suite('szafa: resume', { concurrency: 3 }, () => {
       assert.ok(resumed >= 2 && resumed < VOLUMES, `${resumed} of ${sent} sent volumes were kept`);
       assert.equal(between.puts().size, VOLUMES - resumed);
       assert.ok((await stored(device)).equals(bytes));
-      assert.deepEqual(await readdir(join(device.env['SZ_CONFIG']!, 'journal')), []);
+      const left = await readdir(join(device.env['SZ_CONFIG']!, 'journal'));
+      assert.deepEqual(
+        left.filter((name) => !name.startsWith('claims.db')),
+        [],
+      );
     });
 
     test(`get goes on after ${how} from the volumes it has verified`, async () => {

@@ -52,7 +52,6 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   const given = settings.server ?? kept?.server;
   if (given === undefined) throw new UsageError('no service is known', 'give its address: --server URL');
   const server = sameServer(given);
-  await store.prepare();
   const username = cleanUsername(await userOf(invocation, how === 'login' ? kept?.username : undefined));
   const raw = flags['raw-password'] ?? false;
   const mode = new AccountMode(settings.config, server, username);

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -6,6 +5,9 @@ import {
   type Entry,
   ExistsError,
   fileJournal,
+  type Journal,
+  localState,
+  makeFolder,
   type RemoteFile,
   type Szafa,
   safeSegments,
@@ -14,7 +16,6 @@ import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { localState } from '../existing.ts';
 import { Lookup, ROOT } from '../lookup.ts';
 import { Progress, type Track } from '../progress/progress.ts';
 import { chooseFiles, newestOnly, openChosen } from '../selection.ts';
@@ -32,6 +33,7 @@ interface Get {
   progress: Progress;
   place: Place;
   parallel: number;
+  journal: Journal;
   /** Paths that are taken: two names may become the same path. */
   taken: Map<string, string>;
   /** Folders that are there. */
@@ -78,15 +80,15 @@ function claimPath({ place, taken }: Get, remote: RemoteFile): string {
   return path;
 }
 
-function makeFolder({ folders }: Get, folder: string): void {
+function ensureFolder({ folders }: Get, folder: string): void {
   if (folders.has(folder)) return;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   folders.add(folder);
 }
 
 async function receive(get: Get, entry: Entry): Promise<void> {
-  const { invocation, szafa, progress, parallel } = get;
-  const { flags, settings, out, signal } = invocation;
+  const { invocation, szafa, progress, parallel, journal } = get;
+  const { flags, out, signal } = invocation;
   const track = progress.start(entry.name, entry.size);
   track.phase = 'receive';
   let succeeded = false;
@@ -97,8 +99,23 @@ async function receive(get: Get, entry: Entry): Promise<void> {
     const path = claimPath(get, remote);
     const { name, size } = metadata;
     const state = localState(path, metadata);
-    if (state === 'same') {
-      succeeded = true;
+    if (state === 'other' && !flags.yes) throw new ExistsError(path);
+    if (state !== 'same') ensureFolder(get, dirname(path));
+    const download = () =>
+      downloadToFile(remote, path, {
+        journal,
+        overwrite: flags.yes,
+        parallel,
+        signal,
+        onProgress: ({ done, total }) => track.update('receive', done, total),
+        onWait: () =>
+          out.note('waiting', `${oneLine(path)} is being written by another szafa, which is waited for`, {
+            path,
+          }),
+      });
+    const { resumed, there } = state === 'same' ? { resumed: 0, there: true } : await download();
+    succeeded = true;
+    if (there) {
       get.tally.skipped++;
       out.done(
         'skipped',
@@ -107,16 +124,6 @@ async function receive(get: Get, entry: Entry): Promise<void> {
       );
       return;
     }
-    if (state === 'other' && !flags.yes) throw new ExistsError(path);
-    makeFolder(get, dirname(path));
-    const { resumed } = await downloadToFile(remote, path, {
-      journal: fileJournal(join(settings.config, 'journal')),
-      overwrite: flags.yes,
-      parallel,
-      signal,
-      onProgress: ({ done, total }) => track.update('receive', done, total),
-    });
-    succeeded = true;
     get.tally.files++;
     get.tally.bytes += size;
     const again = resumed > 0 ? `, ${resumed} of ${remote.layout.count} volumes were there` : '';
@@ -209,6 +216,7 @@ export const command: Command = async (invocation) => {
     progress,
     place,
     parallel: lanes.volumes,
+    journal: fileJournal(join(invocation.settings.config, 'journal')),
     taken: new Map(),
     folders: new Set(),
     tally: { files: 0, bytes: 0, skipped: 0 },

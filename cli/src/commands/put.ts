@@ -1,27 +1,59 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { fileJournal, fileSource, layoutOf, type Source, type Szafa, spool } from '@szafa/client/node';
+import {
+  type Claims,
+  type FileSource,
+  fileJournal,
+  fileSource,
+  type Journal,
+  layoutOf,
+  type Source,
+  type Szafa,
+  spool,
+} from '@szafa/client/node';
 import { cleanDirName } from '@szafa/protocol';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { findSame } from '../existing.ts';
+import { type Existing, findExisting } from '../existing.ts';
 import { explain } from '../explain.ts';
 import { Lookup, ROOT } from '../lookup.ts';
+import { Origins, sealedSource, type Tree } from '../origin.ts';
 import { Progress } from '../progress/progress.ts';
 import { hostFor, type PullPlan, pullPlan } from '../pull.ts';
 import { parseSize } from '../quantities.ts';
-import { formatBytes, oneLine } from '../text.ts';
+import { formatBytes, oneLine, plural } from '../text.ts';
 import { lanesFor, summarize, type Tally } from '../transfers.ts';
 import { type Found, walk } from '../walk.ts';
 
 const STDIN = '-';
+const ASK_EVERY_MS = 200;
+
+/** A file, and where it goes. */
+interface Planned {
+  path: string;
+  size: number;
+  /** Its name on the service. */
+  name: string;
+  /** The directory; without one the root. */
+  folder?: string;
+  /** The folder that it was found in. */
+  tree?: Tree;
+  /** See `sealedSource`; standard input has none. */
+  origin?: string;
+}
 
 /** Everything that is the same for all files of one command. */
 interface Put {
   invocation: Invocation;
   szafa: Szafa;
+  journal: Journal & { claims: Claims };
+  /** What is there, as of the moment when the files under way were claimed. */
   lookup: Lookup;
+  /** Names of the files of this command, with their directories. */
+  names: ReadonlySet<string>;
+  origins: Origins;
   progress: Progress;
   parallel: number;
   pull: PullPlan | undefined;
@@ -40,6 +72,12 @@ function checkUsage({ args, flags }: Invocation): void {
   if (flags.name !== undefined && several) {
     throw new UsageError('--name is for one file', 'upload the files one by one, or leave --name out');
   }
+  if (flags.checksum && flags.force) {
+    throw new UsageError(
+      '--force uploads everything, so there is nothing to compare',
+      'leave --checksum out',
+    );
+  }
   if (flags.name === '') throw new UsageError('--name is empty', 'give a name');
   // Refuses what no file could be cut into.
   if (flags['volume-size'] !== undefined) layoutOf(0, parseSize('volume-size', flags['volume-size']));
@@ -47,8 +85,8 @@ function checkUsage({ args, flags }: Invocation): void {
 }
 
 /** All files behind the arguments. What cannot be read is a failure of its own. */
-async function collect({ args, flags, out, signal }: Invocation, batch: Batch): Promise<Found[]> {
-  const found: Found[] = [];
+async function collect({ args, flags, out, signal }: Invocation, batch: Batch): Promise<Planned[]> {
+  const found: Planned[] = [];
   const names = new Map<string, string>();
   const handlers = {
     fail: (error: unknown, path: string) => batch.fail(error, path),
@@ -62,8 +100,8 @@ async function collect({ args, flags, out, signal }: Invocation, batch: Batch): 
         if (flags.name !== undefined && file.folder !== undefined) {
           throw new UsageError('--name is for one file, not a folder', 'leave --name out');
         }
-        const { name, folder } = placeOf(file, flags.dir, flags.name);
-        const key = `${folder ?? ''}/${name}`;
+        const planned = placeOf(file, flags.dir, flags.name);
+        const key = keyOf(planned);
         const other = names.get(key);
         if (other !== undefined) {
           const message = `would have the same name as ${oneLine(other)}`;
@@ -71,7 +109,7 @@ async function collect({ args, flags, out, signal }: Invocation, batch: Batch): 
           continue;
         }
         names.set(key, file.path);
-        found.push({ path: file.path, size: file.size, name, ...(folder !== undefined && { folder }) });
+        found.push(planned);
       }
     } catch (error) {
       if (error instanceof UsageError || signal.aborted) throw error;
@@ -81,11 +119,22 @@ async function collect({ args, flags, out, signal }: Invocation, batch: Batch): 
   return found;
 }
 
+const keyOf = ({ folder, name }: Planned) => `${folder ?? ''}/${name}`;
+
 /** A folder is a directory of its name; with --dir its name goes before those of its files, as `cp -r` does. */
-function placeOf(file: Found, dir: string | undefined, name: string | undefined) {
-  if (dir === undefined) return { name: name ?? file.name, folder: file.folder };
-  const below = file.folder === undefined ? file.name : `${file.folder}/${file.name}`;
-  return { name: name ?? below, folder: dir === ROOT ? undefined : cleanDirName(dir) };
+function placeOf(file: Found, dir: string | undefined, given: string | undefined): Planned {
+  const { path, size, root } = file;
+  const prefix = dir === undefined || file.folder === undefined ? '' : `${file.folder}/`;
+  const into = dir === undefined ? file.folder : dir === ROOT ? undefined : cleanDirName(dir);
+  const name = given ?? `${prefix}${file.name}`;
+  return {
+    path,
+    size,
+    name,
+    origin: sealedSource(path, name),
+    ...(into !== undefined && { folder: into }),
+    ...(root !== undefined && { tree: { path: root, prefix } }),
+  };
 }
 
 function dirIdOf(put: Put, name: string | undefined): Promise<number> {
@@ -101,10 +150,16 @@ function dirIdOf(put: Put, name: string | undefined): Promise<number> {
   return dirId;
 }
 
-async function send(put: Put, source: Source, file: Found, mtime: number, dirId: number): Promise<void> {
-  const { invocation, szafa, progress, parallel } = put;
-  const { flags, settings, out, signal } = invocation;
-  const { name, path } = file;
+async function send(
+  put: Put,
+  source: Source & { mode?: number | undefined },
+  file: Planned,
+  mtime: number,
+  dirId: number,
+): Promise<void> {
+  const { invocation, szafa, journal, progress, parallel } = put;
+  const { flags, out, signal } = invocation;
+  const { name, path, origin } = file;
   const track = progress.start(name, source.size);
   let succeeded = false;
   try {
@@ -112,11 +167,13 @@ async function send(put: Put, source: Source, file: Found, mtime: number, dirId:
       name,
       dirId: dirId || null,
       mtime,
+      mode: source.mode,
+      source: origin,
       volumeSize:
         flags['volume-size'] === undefined ? undefined : parseSize('volume-size', flags['volume-size']),
       plainName: flags['plain-names'],
       parallel,
-      journal: fileJournal(join(settings.config, 'journal')),
+      journal,
       pull: put.pull && hostFor(put.pull, szafa.api.server),
       signal,
       onProgress: ({ phase, done, total }) => track.update(phase, done, total),
@@ -155,34 +212,98 @@ function explainPull(error: unknown): unknown {
   return new CliError('pull', message, hint, 1, { cause: error });
 }
 
-async function sendFile(put: Put, file: Found): Promise<void> {
-  const { invocation, lookup, szafa, progress } = put;
-  const { out, signal } = invocation;
+async function sendFile(put: Put, file: Planned): Promise<void> {
+  const { invocation, progress } = put;
   const source = await fileSource(file.path);
   try {
     progress.resize(source.size - file.size);
     const dirId = await dirIdOf(put, file.folder);
-    const there = await findSame(
-      szafa,
-      await lookup.list(dirId),
-      { ...file, size: source.size, mtime: source.mtime },
-      signal,
-    );
-    if (there) {
-      const track = progress.start(file.name, source.size);
-      track.end(true);
-      put.tally.skipped++;
-      const { path, name } = file;
-      out.done(
-        'skipped',
-        { path, name, file_id: there.fileId, reason: 'already there' },
-        `${oneLine(name)} is already there`,
-      );
-      return;
-    }
-    await send(put, source, file, source.mtime, dirId);
+    const { same } = invocation.flags.force ? {} : await meet(put, source, file, dirId);
+    if (same) skip(put, source, file, same);
+    else await send(put, source, file, source.mtime, dirId);
   } finally {
     await source.close();
+  }
+}
+
+/** What is there under this name; files that came from another place are told. */
+async function meet(put: Put, source: FileSource, file: Planned, dirId: number): Promise<Existing> {
+  const { invocation, lookup, names, origins, szafa } = put;
+  const { flags, signal } = invocation;
+  const { name, tree } = file;
+  const origin = file.origin!;
+  const entries = await lookup.list(dirId);
+  const own = (other: string) => names.has(keyOf({ ...file, name: other }));
+  if (tree) await origins.look(tree, entries, own, signal);
+  const wanted = { name, origin, mtime: source.mtime };
+  const options = { checksum: flags.checksum ?? false, signal };
+  const existing = await findExisting(szafa, entries, wanted, source, options);
+  if (existing.from !== undefined) origins.tell(name, tree, existing.from, origin);
+  return existing;
+}
+
+function skip(put: Put, source: FileSource, file: Planned, same: NonNullable<Existing['same']>): void {
+  const { out } = put.invocation;
+  const { path, name } = file;
+  put.progress.start(name, source.size).end(true);
+  put.tally.skipped++;
+  out.done(
+    'skipped',
+    { path, name, file_id: same.entry.fileId, reason: 'already there', by: same.by },
+    `${oneLine(name)} is already there`,
+  );
+  const { mode } = same.metadata;
+  if (mode === undefined || source.mode === undefined || mode === source.mode) return;
+  const octal = (bits: number) => bits.toString(8).padStart(4, '0');
+  const message = `${oneLine(name)} is there with the mode ${octal(mode)}, here it is ${octal(source.mode)}; --force uploads it anew`;
+  out.note('mode', message, { path, name, mode: source.mode, kept_mode: mode });
+}
+
+/**
+ * All files. What another szafa is uploading to the same place at this moment is left until that one has ended; then it
+ * is there already, or gone on with. What is there is listed after the claims, so nothing comes in between.
+ */
+async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: number): Promise<void> {
+  const { invocation, szafa, journal } = put;
+  const { out, signal } = invocation;
+  const { claims } = journal;
+  const claimOf = (file: Planned) =>
+    createHash('sha256')
+      .update(JSON.stringify(['upload', szafa.api.server, szafa.username, file.folder ?? null, file.name]))
+      .digest('hex');
+  let pending = files.map((file) => ({ file, claim: claimOf(file) }));
+  let told = false;
+  while (pending.length > 0) {
+    signal.throwIfAborted();
+    if (batch.stopped) {
+      batch.left += pending.length;
+      return;
+    }
+    const taken = await claims.take(pending.map(({ claim }) => claim));
+    const now = pending.filter(({ claim }) => taken.has(claim));
+    pending = pending.filter(({ claim }) => !taken.has(claim));
+    if (pending.length > 0 && !told) {
+      told = true;
+      const message = `another szafa is uploading ${plural(pending.length, 'file')} of these, which is waited for`;
+      out.note('waiting', message, { files: pending.length });
+    }
+    if (now.length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+      continue;
+    }
+    put.lookup = new Lookup(szafa, signal);
+    try {
+      const options = { out, signal, parallel, about: ({ file }: { file: Planned }) => file.path };
+      await batch.run(now, options, async ({ file, claim }) => {
+        try {
+          await sendFile(put, file);
+        } finally {
+          await claims.release([claim]);
+        }
+      });
+    } finally {
+      await claims.release(taken);
+    }
   }
 }
 
@@ -192,7 +313,7 @@ async function sendStdin(put: Put): Promise<void> {
   const { dir } = flags;
   const source = await spool(process.stdin, { signal });
   try {
-    const file = { path: STDIN, name: flags.name!, size: source.size };
+    const file: Planned = { path: STDIN, name: flags.name!, size: source.size };
     progress.expect(1, source.size);
     const dirId = await dirIdOf(put, dir === undefined || dir === ROOT ? undefined : dir);
     await send(put, source, file, Date.now(), dirId);
@@ -218,7 +339,10 @@ export const command: Command = async (invocation) => {
   const put: Put = {
     invocation,
     szafa,
+    journal: fileJournal(join(invocation.settings.config, 'journal')),
     lookup: new Lookup(szafa, signal),
+    names: new Set(files.map(keyOf)),
+    origins: new Origins(szafa, out),
     progress,
     parallel: lanes.volumes,
     pull,
@@ -234,8 +358,7 @@ export const command: Command = async (invocation) => {
         files.length,
         files.reduce((sum, { size }) => sum + size, 0),
       );
-      const options = { out, signal, parallel: transfers, about: ({ path }: Found) => path };
-      await batch.run(files, options, (file) => sendFile(put, file));
+      await sendAll(put, files, batch, transfers);
     }
   } finally {
     progress.close();

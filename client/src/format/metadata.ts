@@ -15,7 +15,7 @@ export interface Metadata {
   sha256?: string;
   /** Time of the upload by the uploader's clock, in milliseconds since 1970: what makes one version newer than another. */
   added?: number;
-  /** Permission bits of the source, 0 to 0o777. Never a reason to give a file more than the umask allows. */
+  /** Permission bits of the source, 0 to 0o777. A copy never gets more than these. */
   mode?: number;
   /** Path of the source on the machine that uploaded it. It only tells sources apart: never a place to write to. */
   source?: string;

@@ -5,6 +5,7 @@ import type { Journal } from '../journal.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import type { RemoteFile } from '../remote-file.ts';
 import { FileSource } from './file-source.ts';
+import type { PartFile } from './part-file.ts';
 
 const DIGEST = 32;
 const NONE = new Uint8Array(DIGEST);
@@ -17,7 +18,6 @@ const EVERY_MS = 1000;
  */
 export class DownloadRecord {
   readonly #remote: RemoteFile;
-  readonly #part: string;
   readonly #journal: Journal | undefined;
   readonly #key: string;
   #digests: (Bytes | undefined)[];
@@ -25,32 +25,31 @@ export class DownloadRecord {
 
   constructor(remote: RemoteFile, part: string, journal: Journal | undefined) {
     this.#remote = remote;
-    this.#part = part;
     this.#journal = remote.layout.count > 1 ? journal : undefined;
     this.#key = createHash('sha256').update(`download\0${part}\0${remote.header.totalSha256}`).digest('hex');
     this.#digests = new Array(remote.layout.count).fill(undefined);
   }
 
-  /** The digests of the volumes that need not be fetched. */
-  async verified(): Promise<(Bytes | undefined)[]> {
-    const { layout, header } = this.#remote;
+  /** What an earlier download has noted; undefined where there is nothing to go on from. */
+  async noted(): Promise<Uint8Array | undefined> {
     const entry = await this.#journal?.load(this.#key);
-    if (!entry || entry.length !== layout.count * DIGEST) return this.#digests;
-    const { engine } = this.#remote;
+    return entry?.length === this.#remote.layout.count * DIGEST ? entry : undefined;
+  }
+
+  /** The digests of the volumes that need not be fetched. */
+  async verified(entry: Uint8Array | undefined, part: PartFile): Promise<(Bytes | undefined)[]> {
+    if (!entry) return this.#digests;
+    const { engine, layout, header } = this.#remote;
     const keys = volumeKeys(engine, header.fileKey, header.fileId, layout.count);
-    const source = await FileSource.open(this.#part);
-    try {
-      await forEach(this.#digests.keys(), lanesFor(layout.volumeSize, engine.parallel), async (i) => {
-        const noted = new Uint8Array(entry.slice(i * DIGEST, (i + 1) * DIGEST));
-        const extent = extentOf(layout, i + 1);
-        if (equal(noted, NONE) || extent.offset + extent.length > source.size) return;
-        const sealed = await engine.sealVolume(await keys(i + 1), source, extent);
-        if (equal(sealed.digest, noted)) this.#digests[i] = noted;
-        sealed.release();
-      });
-    } finally {
-      await source.close();
-    }
+    const source = FileSource.of(part.path, part.fd);
+    await forEach(this.#digests.keys(), lanesFor(layout.volumeSize, engine.parallel), async (i) => {
+      const noted = new Uint8Array(entry.slice(i * DIGEST, (i + 1) * DIGEST));
+      const extent = extentOf(layout, i + 1);
+      if (equal(noted, NONE) || extent.offset + extent.length > source.size) return;
+      const sealed = await engine.sealVolume(await keys(i + 1), source, extent);
+      if (equal(sealed.digest, noted)) this.#digests[i] = noted;
+      sealed.release();
+    });
     return this.#digests;
   }
 

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
+  fchmodSync,
   fstatSync,
   fsync,
   ftruncate,
@@ -8,12 +9,14 @@ import {
   linkSync,
   lstatSync,
   openSync,
+  realpathSync,
   renameSync,
   unlinkSync,
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { waitFor } from '../claims.ts';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import { extentOf } from '../format/volume.ts';
@@ -21,16 +24,29 @@ import type { Journal } from '../journal.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import type { RemoteFile, StreamOptions } from '../remote-file.ts';
 import { DownloadRecord } from './download-record.ts';
+import { localState } from './local-state.ts';
 import { PartFile } from './part-file.ts';
 
 const truncate = promisify(ftruncate);
 const sync = promisify(fsync);
 
 export interface DownloadOptions extends StreamOptions {
-  /** Remembers which volumes are there, so that a later call goes on with the others. */
+  /**
+   * Remembers which volumes are there, so that a later call goes on with the others, and keeps two processes from
+   * writing the same file: needs one with claims, as `fileJournal` has.
+   */
   journal?: Journal | undefined;
   /** Replace a file that is already there. */
   overwrite?: boolean | undefined;
+  /** Another process is downloading the same file to the same place, and is waited for. */
+  onWait?: (() => void) | undefined;
+}
+
+export interface DownloadResult {
+  /** Volumes that an earlier call has left. */
+  resumed: number;
+  /** Somebody else was quicker: nothing was written, and the whole file is there. */
+  there: boolean;
 }
 
 /** Already there, and not to be replaced. */
@@ -52,25 +68,47 @@ export async function downloadToFile(
   remote: RemoteFile,
   path: string,
   options: DownloadOptions = {},
-): Promise<{ resumed: number }> {
+): Promise<DownloadResult> {
+  const { journal, signal, onWait, overwrite = false } = options;
   const target = resolve(path);
-  if (!options.overwrite) refuseExisting(target);
-  const part = partOf(target, remote);
-  const record = new DownloadRecord(remote, part, options.journal);
-  const file = new PartFile(part, remote.metadata.size);
+  if (!overwrite) refuseExisting(target);
+  const claims = journal?.claims;
+  // Nobody else writes to a file of this name: not without a claim, and not with another journal.
+  const part = partOf(target, remote, (await claims?.id()) ?? randomBytes(8).toString('hex'));
+  if (!claims) return writeFile(remote, target, part, options);
+  const claim = createHash('sha256').update(`download\0${part}`).digest('hex');
+  const waited = await waitFor(claims, claim, { signal, onWait });
+  try {
+    if (waited && localState(target, remote.metadata) === 'same') return { resumed: 0, there: true };
+    return await writeFile(remote, target, part, options);
+  } finally {
+    await claims.release([claim]);
+  }
+}
+
+async function writeFile(
+  remote: RemoteFile,
+  target: string,
+  part: string,
+  options: DownloadOptions,
+): Promise<DownloadResult> {
+  const { journal, signal, overwrite = false } = options;
+  const record = new DownloadRecord(remote, part, journal?.claims && journal);
+  const noted = await record.noted();
+  const file = new PartFile(part, remote.metadata.size, noted !== undefined);
   let keep = false;
   try {
-    const digests = await record.verified();
+    const digests = await record.verified(noted, file);
     const resumed = digests.filter((digest) => digest !== undefined).length;
     await fetchMissing(remote, file, digests, record, options);
     await remote.checkDigests(digests as Bytes[]);
     await finish(remote, file);
-    await moveInPlace(part, target, options.overwrite ?? false);
-    keep = true;
+    const there = await moveInPlace(remote, file, target, overwrite);
+    keep = !there;
     await record.remove();
-    return { resumed };
+    return { resumed, there };
   } catch (error) {
-    keep = options.journal !== undefined && isPassing(error, options.signal);
+    keep = journal?.claims !== undefined && isPassing(error, signal);
     if (keep) await record.save();
     throw error;
   } finally {
@@ -128,10 +166,12 @@ function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
 }
 
 async function finish(remote: RemoteFile, { fd, syncs }: PartFile): Promise<void> {
-  const { size, mtime } = remote.metadata;
+  const { size, mtime, mode = 0o666 & ~process.umask() } = remote.metadata;
   const cut = fstatSync(fd).size !== size;
   if (cut) await truncate(fd, size);
-  if (mtime !== undefined) futimesSync(fd, new Date(), mtime / 1000);
+  // As a Date: Node takes a number below zero, a time before 1970, for now.
+  if (mtime !== undefined) futimesSync(fd, new Date(), new Date(mtime));
+  fchmodSync(fd, mode);
   if (!syncs || cut) await sync(fd);
 }
 
@@ -139,22 +179,39 @@ function refuseExisting(target: string): void {
   if (lstatSync(target, { throwIfNoEntry: false })) throw new ExistsError(target);
 }
 
-async function moveInPlace(part: string, target: string, overwrite: boolean): Promise<void> {
-  if (overwrite) {
-    renameSync(part, target);
-  } else {
-    try {
-      linkSync(part, target); // unlike rename it fails when somebody else was quicker
-      unlinkSync(part);
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if (code === 'EEXIST') throw new ExistsError(target);
-      if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EMLINK') throw error;
-      refuseExisting(target);
-      renameSync(part, target);
-    }
+/** True where another process has put the same file there meanwhile. */
+async function moveInPlace(
+  remote: RemoteFile,
+  { path: part, fd }: PartFile,
+  target: string,
+  overwrite: boolean,
+): Promise<boolean> {
+  const [named, written] = [lstatSync(part), fstatSync(fd)];
+  if (named.ino !== written.ino || named.dev !== written.dev) {
+    throw new SzafaError('not-own', `${part} was exchanged while it was written`);
+  }
+  try {
+    if (overwrite) renameSync(part, target);
+    else nameNew(part, target);
+  } catch (error) {
+    if (!(error instanceof ExistsError) || localState(target, remote.metadata) !== 'same') throw error;
+    return true;
   }
   await syncFolder(dirname(target));
+  return false;
+}
+
+function nameNew(part: string, target: string): void {
+  try {
+    linkSync(part, target); // unlike rename it fails when somebody else was quicker
+    unlinkSync(part);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'EEXIST') throw new ExistsError(target);
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EMLINK') throw error;
+    refuseExisting(target);
+    renameSync(part, target);
+  }
 }
 
 const folderSyncs = new Map<string, Promise<void>>();
@@ -176,10 +233,10 @@ async function syncFolder(folder: string): Promise<void> {
   return next;
 }
 
-function partOf(target: string, remote: RemoteFile): string {
+function partOf(target: string, remote: RemoteFile, journalId: string): string {
   const id = createHash('sha256')
-    .update(`${remote.fileId}\0${basename(target)}`)
+    .update(`${remote.fileId}\0${basename(target)}\0${journalId}`)
     .digest('hex')
     .slice(0, 16);
-  return join(dirname(target), `.szafa-${id}.part`);
+  return join(realpathSync(dirname(target)), `.szafa-${id}.part`);
 }

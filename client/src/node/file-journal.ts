@@ -1,12 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Claims } from '../claims.ts';
 import type { Journal } from '../journal.ts';
 import type { KnownRing, RingCache } from '../keyring.ts';
+import { FileClaims } from './file-claims.ts';
+import { makeFolder } from './folders.ts';
 
 /** Whole or not at all, also after a power cut. */
 async function writeWhole(path: string, data: Uint8Array | string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 0o700);
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     const handle = await open(temporary, 'wx', 0o600);
@@ -32,13 +35,14 @@ async function readIfThere(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** One file for each unfinished transfer, in a folder of its own. */
-export function fileJournal(folder: string): Journal {
+/** One file for each unfinished transfer, in a folder of its own, and the claims of all processes that use it. */
+export function fileJournal(folder: string): Journal & { claims: Claims } {
   const pathOf = (key: string) => join(folder, `${key}.journal`);
   return {
     load: (key) => readIfThere(pathOf(key)),
     store: (key, entry) => writeWhole(pathOf(key), entry),
     remove: (key) => rm(pathOf(key), { force: true }),
+    claims: new FileClaims(folder),
   };
 }
 

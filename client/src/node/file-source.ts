@@ -11,6 +11,11 @@ function identityOf(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(':');
 }
 
+/** A time of the system in the resolution that is kept. */
+export function keptTime(milliseconds: number): number {
+  return Math.round(milliseconds);
+}
+
 /**
  * A file on disk. A plain descriptor: worker threads read from it as well. Only reading is left to a thread: the
  * other calls take microseconds, and thousands of small files are made of little else.
@@ -20,8 +25,10 @@ export class FileSource implements Source {
   readonly fd: number;
   readonly size: number;
   readonly identity: string;
-  /** Last modification, in milliseconds since 1970. */
+  /** Last modification, in milliseconds since 1970, as they are kept: rounded. */
   readonly mtime: number;
+  /** Permission bits; a system without them has none to tell. */
+  readonly mode: number | undefined;
   #open = true;
 
   private constructor(place: string, fd: number, stats: BigIntStats) {
@@ -29,7 +36,13 @@ export class FileSource implements Source {
     this.fd = fd;
     this.size = Number(stats.size);
     this.identity = identityOf(stats);
-    this.mtime = Number(stats.mtimeMs);
+    this.mtime = keptTime(Number(stats.mtimeNs) / 1e6);
+    this.mode = process.platform === 'win32' ? undefined : Number(stats.mode) & 0o777;
+  }
+
+  /** Of a file that is open already. */
+  static of(path: string, fd: number): FileSource {
+    return new FileSource(path, fd, fstatSync(fd, { bigint: true }));
   }
 
   static async open(path: string): Promise<FileSource> {

@@ -1,9 +1,20 @@
-import { closeSync, constants, fstatSync, openSync, write, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  type Stats,
+  unlinkSync,
+  write,
+  writeSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { SzafaError } from '../errors.ts';
 
 const writeAsync = promisify(write);
-const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Not on every system. */
 const O_DIRECT: number | undefined = constants.O_DIRECT;
 const O_DSYNC: number | undefined = constants.O_DSYNC;
@@ -12,23 +23,27 @@ const PAGE = 4096;
 const LEAST_DIRECT = 1024 * 1024;
 /** As much is copied before a thread would have woken up. A file of no more is written and synced in one call. */
 const MOST_AT_ONCE = 256 * 1024;
+/** Until a file is whole, and has the mode that goes with it, it is for nobody else. */
+const PRIVATE = 0o600;
 
 /**
  * A file that grows from all sides. Large volumes go past the page cache where the filesystem allows it: copying a
  * gigabyte into it costs more than opening that gigabyte, and the disk would only begin at the end.
  */
 export class PartFile {
+  readonly path: string;
   readonly fd: number;
   /** What is written is on disk. */
   readonly syncs: boolean;
-  readonly #path: string;
   /** Null where there is no way past the page cache. */
   #direct: number | null | undefined;
 
-  constructor(path: string, size: number) {
-    this.#path = path;
+  /** `resume`: what an earlier download left here is gone on with, where it is sound; else it is begun anew. */
+  constructor(path: string, size: number, resume = false) {
+    this.path = path;
     this.syncs = O_DSYNC !== undefined && size > 0 && size <= MOST_AT_ONCE;
-    this.fd = openOwn(path, this.syncs ? O_DSYNC! : 0);
+    const flags = O_RDWR | O_NOFOLLOW | (this.syncs ? O_DSYNC! : 0);
+    this.fd = (resume ? openLeft(path, flags) : undefined) ?? openNew(path, flags);
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
@@ -44,7 +59,7 @@ export class PartFile {
 
   /** False where the filesystem takes it only the usual way. */
   async #writePast(bytes: Uint8Array, position: number): Promise<boolean> {
-    if (this.#direct === undefined) this.#direct = openDirect(this.#path, this.fd);
+    if (this.#direct === undefined) this.#direct = openDirect(this.path, this.fd);
     if (this.#direct === null) return false;
     try {
       await writeAll(this.#direct, bytes, position);
@@ -62,21 +77,46 @@ function mayGoPast({ buffer, byteOffset, length }: Uint8Array, position: number)
   return onPage && position % PAGE === 0 && length >= LEAST_DIRECT;
 }
 
+const isOwn = ({ uid }: Stats) => uid === (process.geteuid?.() ?? uid);
+
 /**
- * A new file, or the one that an earlier download of ours left. In a folder that others share, the plaintext must
- * neither be led elsewhere by a link nor go into a file that somebody else made and can read.
+ * What is there goes only if it is ours. In a folder that others share, the plaintext must neither be led elsewhere by
+ * a link nor go into a file that somebody else made and can read.
  */
-function openOwn(path: string, flags: number): number {
-  try {
-    return openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | flags);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+function openNew(path: string, flags: number): number {
+  const left = lstatSync(path, { throwIfNoEntry: false });
+  if (left) {
+    if (!isOwn(left) || !(left.isFile() || left.isSymbolicLink())) throw notOwn(path);
+    unlinkSync(path);
   }
-  const fd = openSync(path, O_RDWR | O_NOFOLLOW | flags);
+  try {
+    return openSync(path, flags | O_CREAT | O_EXCL, PRIVATE);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? notOwn(path) : error;
+  }
+}
+
+/** The file that an earlier download left; undefined where it can have been in other hands. */
+function openLeft(path: string, flags: number): number | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, flags | O_NONBLOCK); // a pipe has nobody at its other end
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ELOOP' || code === 'EACCES' || code === 'ENXIO') return undefined;
+    throw error;
+  }
   const stats = fstatSync(fd);
-  if (stats.isFile() && stats.nlink === 1 && stats.uid === (process.geteuid?.() ?? stats.uid)) return fd;
+  if (stats.isFile() && stats.nlink === 1 && isOwn(stats)) {
+    fchmodSync(fd, PRIVATE);
+    return fd;
+  }
   closeSync(fd);
-  throw new SzafaError('not-own', `${path} is in the way, and was not made by you`);
+  return undefined;
+}
+
+function notOwn(path: string): SzafaError {
+  return new SzafaError('not-own', `${path} is in the way, and was not made by you`);
 }
 
 /** The same file once more; null where the filesystem has no such way, or the path leads to another one by now. */

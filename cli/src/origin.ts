@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { basename, resolve, sep } from 'node:path';
+import type { Entry, Szafa } from '@szafa/client/node';
+import type { Output } from './output.ts';
+import { oneLine } from './text.ts';
+
+/** The service takes 12 KiB of metadata, which name and source have to share. */
+const MOST_BYTES = 3000;
+const DIGEST = 'sha256:';
+
+/** What is sealed about where a file came from: its path; of one that is too long, enough to know it again. */
+export function sealedSource(path: string, name: string): string {
+  const whole = resolve(path).split(sep).join('/');
+  if (Buffer.byteLength(whole) + Buffer.byteLength(name) <= MOST_BYTES) return whole;
+  return DIGEST + createHash('sha256').update(whole).digest('hex');
+}
+
+/** A folder that is being uploaded. */
+export interface Tree {
+  /** Its path, and the beginning of its files' names on the service. */
+  path: string;
+  prefix: string;
+}
+
+/** Says when files from another place go beside those that are there: once for each place. */
+export class Origins {
+  readonly #szafa: Szafa;
+  readonly #out: Output;
+  readonly #looked = new Set<string>();
+  readonly #told = new Set<string>();
+
+  constructor(szafa: Szafa, out: Output) {
+    this.#szafa = szafa;
+    this.#out = out;
+  }
+
+  /** One look at the directory that a folder goes into: at the newest file there that is not one of its own. */
+  async look(
+    tree: Tree,
+    entries: Entry[],
+    own: (name: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.#looked.has(tree.path)) return;
+    this.#looked.add(tree.path);
+    const other = entries.find(
+      ({ name, verified }) => verified && name.startsWith(tree.prefix) && !own(name),
+    );
+    if (!other) return;
+    // What cannot be opened says nothing about where it is from; whoever needs the file will hear why.
+    const remote = await this.#szafa.openFile(other.fileId, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+    const { source } = remote?.metadata ?? {};
+    if (source === undefined) return;
+    const root = rootOf(source, tree, other.name);
+    // Files that were put there one by one are no other folder.
+    if (basename(root) === basename(tree.path)) this.#tell(other.name, root, tree);
+  }
+
+  /** A file of this name came from `from`, and now one comes from `here`. */
+  tell(name: string, tree: Tree | undefined, from: string, here: string): void {
+    if (tree) this.#tell(name, rootOf(from, tree, name), tree);
+    else this.#note(`${oneLine(name)} is there from ${shown(from)}`, name, from, here);
+  }
+
+  #tell(name: string, root: string, { path }: Tree): void {
+    this.#note(`the directory has files from ${shown(root)}`, name, root, path);
+  }
+
+  #note(what: string, name: string, there: string, here: string): void {
+    const pair = `${there}\0${here}`;
+    if (there === here || this.#told.has(pair)) return;
+    this.#told.add(pair);
+    const message = `${what}; what comes from ${shown(here)} goes beside it, unless it is equal`;
+    this.#out.note('other-source', message, { name, source: here, other_source: there });
+  }
+}
+
+const shown = (place: string) => (place.startsWith(DIGEST) ? 'another place' : oneLine(place));
+
+/** The folder that a file of a tree was in when it was uploaded; its own path where it was not uploaded with one. */
+function rootOf(source: string, { prefix }: Tree, name: string): string {
+  const below = `/${name.slice(prefix.length)}`;
+  return source.endsWith(below) ? source.slice(0, -below.length) : source;
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/**
+ * Makes a folder and those above it. Node's own `recursive` tries for ever where a parent is there and yet nothing can
+ * be made in it, as in /proc.
+ */
+export function makeFolder(path: string, mode = 0o777): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !isFolder(at); at = dirname(at)) missing.push(at);
+  for (const folder of missing.reverse()) {
+    try {
+      mkdirSync(folder, { mode });
+    } catch (error) {
+      // Another process may have made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isFolder(folder)) throw error;
+    }
+  }
+}
+
+/** A file in the place of a folder is an error of its own, and the root is always there. */
+function isFolder(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats && !stats.isDirectory()) {
+    throw Object.assign(new Error(`ENOTDIR: not a directory, mkdir '${path}'`), {
+      code: 'ENOTDIR',
+      syscall: 'mkdir',
+      path,
+    });
+  }
+  return stats !== undefined;
+}

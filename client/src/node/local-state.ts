@@ -1,0 +1,12 @@
+import { lstatSync } from 'node:fs';
+import type { Metadata } from '../format/metadata.ts';
+import { keptTime } from './file-source.ts';
+
+export type LocalState = 'absent' | 'same' | 'other';
+
+/** Whether a download would only repeat what is on disk: a file of the same size and time. */
+export function localState(path: string, { size, mtime }: Metadata): LocalState {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return 'absent';
+  return stats.isFile() && stats.size === size && keptTime(stats.mtimeMs) === mtime ? 'same' : 'other';
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { waitFor } from '../src/claims.ts';
+import { FileClaims } from '../src/node/file-claims.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'szafa-claims-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Another process that takes keys and holds them until it is ended. */
+async function holder(...keys: string[]): Promise<ChildProcess> {
+  const module = new URL('../src/node/file-claims.ts', import.meta.url).href;
+  const script = `
+    const { FileClaims } = await import(${JSON.stringify(module)});
+    const taken = await new FileClaims(${JSON.stringify(folder)}).take(${JSON.stringify(keys)});
+    gc();
+    console.log([...taken].join(','));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [said] = (await Array.fromAsync(child.stdout.take(1))) as Buffer[];
+  assert.equal(String(said).trim(), keys.join(','));
+  return child;
+}
+
+const ended = (child: ChildProcess) => new Promise((resolve) => child.once('exit', resolve));
+
+test('a key is had once: in one object, in two of one process, and free again after its release', async () => {
+  const [one, other] = [new FileClaims(folder), new FileClaims(folder)];
+  assert.deepEqual(await one.take(['a', 'b']), new Set(['a', 'b']));
+  assert.deepEqual(await one.take(['a']), new Set());
+  assert.deepEqual(await other.take(['a', 'c']), new Set(['c']));
+  await one.release(['a']);
+  assert.deepEqual(await other.take(['a', 'b']), new Set(['a']));
+  await one.release(['c']);
+  assert.deepEqual(await one.take(['c']), new Set(), 'nobody releases what another has');
+  assert.equal(await one.id(), await other.id());
+  await other.release(['a', 'c']);
+  await one.release(['b']);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.alive')),
+    [],
+  );
+  for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+});
+
+test('a release and a take of one turn: the new claim is still held', async () => {
+  const [one, other] = [new FileClaims(folder), new FileClaims(folder)];
+  await one.take(['a']);
+  const [, taken] = await Promise.all([one.release(['a']), one.take(['b'])]);
+  assert.deepEqual(taken, new Set(['b']));
+  assert.deepEqual(await other.take(['a', 'b']), new Set(['a']));
+});
+
+test('of many that ask for one key at once, one has it', async () => {
+  const all = Array.from({ length: 20 }, () => new FileClaims(folder));
+  const taken = await Promise.all(all.map((claims) => claims.take(['a'])));
+  assert.equal(taken.filter(({ size }) => size === 1).length, 1);
+});
+
+test('a claim ends with its process, however that ends, and its remains go', async () => {
+  const claims = new FileClaims(folder);
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const child = await holder('a', 'b');
+    try {
+      assert.deepEqual(await claims.take(['a', 'c']), new Set(['c']));
+      // A stopped process still has what it has.
+      child.kill('SIGSTOP');
+      assert.deepEqual(await claims.take(['b']), new Set());
+      child.kill('SIGCONT');
+    } finally {
+      child.kill(signal);
+      await ended(child);
+    }
+    assert.deepEqual(await claims.take(['a', 'b']), new Set(['a', 'b']));
+    await claims.release(['a', 'b', 'c']);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.endsWith('.alive')),
+      [],
+    );
+  }
+});
+
+test('one that waits is told so once, and goes on as soon as the other is gone', async () => {
+  const child = await holder('a');
+  try {
+    const claims = new FileClaims(folder);
+    let told = 0;
+    const onWait = () => {
+      told++;
+      setTimeout(() => child.kill('SIGKILL'), 300);
+    };
+    assert.equal(await waitFor(claims, 'a', { onWait }), true);
+    assert.equal(told, 1);
+    assert.equal(await waitFor(claims, 'b', {}), false);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(new Error('enough')), 50);
+    await assert.rejects(waitFor(new FileClaims(folder), 'a', { signal: stop.signal }), /enough/);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+test('a database that a power cut has damaged is made anew; a folder that cannot be used is said', async () => {
+  writeFileSync(join(folder, 'claims.db'), 'not a database'.repeat(100));
+  assert.deepEqual(await new FileClaims(folder).take(['a']), new Set(['a']));
+  await assert.rejects(new FileClaims('/proc/nope').take(['a']), {
+    code: 'journal',
+    message: /\/proc\/nope cannot be used \(ENOENT\)/,
+  });
+});

@@ -1,0 +1,16 @@
+/**
+ * What the command reads from the environment. The same shell may start the service, which refuses SZ_ names that nobody
+ * knows: it has to know these.
+ */
+export const clientSettings = [
+  'SZ_SERVER',
+  'SZ_USER',
+  'SZ_PASSWORD',
+  'SZ_PASSWORD_FILE',
+  'SZ_PASSPHRASE',
+  'SZ_PASSPHRASE_FILE',
+  'SZ_TOKEN',
+  'SZ_CONFIG',
+] as const;
+
+export type ClientSetting = (typeof clientSettings)[number];

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { suite, test } from 'node:test';
+import { freshName, useService } from '../harness/index.ts';
+import { PASSWORD } from './account.ts';
+import { Between } from './between.ts';
+import { assertError, Device, type Outcome } from './device.ts';
+
+const WHEN = 1_700_000_000.123;
+const service = useService();
+
+async function write(device: Device, path: string, content: string | Buffer, when = WHEN): Promise<void> {
+  await mkdir(dirname(device.path(path)), { recursive: true });
+  await writeFile(device.path(path), content);
+  await utimes(device.path(path), when, when);
+}
+
+const names = (outcome: Outcome, type: string) =>
+  outcome.lines.filter((line) => line.type === type).map(({ name }) => name);
+const notes = (outcome: Outcome, code: string) =>
+  outcome.lines.filter((line) => line.type === 'note' && line['code'] === code);
+
+suite('szafa put: what is there already', { concurrency: 3 }, () => {
+  async function device(stack: AsyncDisposableStack): Promise<{ device: Device; between: Between }> {
+    const between = stack.use(await Between.start(service.url));
+    const made = await Device.make(between.url, { SZ_USER: freshName() });
+    stack.defer(() => made.remove());
+    await made.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+    return { device: made, between };
+  }
+
+  test('two folders of one name, each with another file of the same name, size and time: both are kept, and it is said', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d } = await device(stack);
+    await write(d, 'q1/src/m.c', 'int a=1;\n');
+    await write(d, 'q2/src/m.c', 'int a=2;\n');
+    await d.ok(['put', 'q1/src']);
+    const second = await d.ok(['put', 'q2/src', '--json']);
+    assert.deepEqual(names(second, 'uploaded'), ['m.c']);
+    const [note] = notes(second, 'other-source');
+    assert.deepEqual([note!['source'], note!['other_source']], [d.path('q2/src'), d.path('q1/src')]);
+    assert.equal((await d.ok(['ls', 'src', '--json'])).lines.length, 2);
+    assert.equal((await d.ok(['get', 'src/m.c', '--output', '-'])).stdout, 'int a=2;\n');
+    for (const path of ['q1/src', 'q2/src']) {
+      assert.deepEqual(names(await d.ok(['put', path, '--json']), 'skipped'), ['m.c'], path);
+    }
+    assert.equal((await d.ok(['ls', 'src', '--json'])).lines.length, 2);
+  });
+
+  test('a folder that was moved is there already, by its content; one that shares no name is told as well', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d, between } = await device(stack);
+    await write(d, 'old/src/a', 'same');
+    await d.ok(['put', 'old/src']);
+    await rename(d.path('old'), d.path('new'));
+    between.requests.length = 0;
+    const moved = await d.ok(['put', 'new/src', '--json']);
+    assert.equal(moved.line('skipped')['by'], 'content');
+    assert.equal(notes(moved, 'other-source').length, 1);
+    assert.deepEqual(
+      between.requests.filter(({ method, path }) => method === 'GET' && /chunk/.test(path)),
+      [],
+      'nothing is downloaded to compare',
+    );
+    await write(d, 'third/src/b', 'other');
+    const third = await d.ok(['put', 'third/src']);
+    assert.match(
+      third.stderr,
+      new RegExp(`files from ${d.path('old/src')}; what comes from ${d.path('third/src')}`),
+    );
+    // In a directory of another name, too.
+    await d.ok(['put', 'new/src', '--dir', 'box']);
+    assert.match((await d.ok(['put', 'third/src', '--dir', 'box'])).stderr, /files from .*new\/src;/);
+    // One by one they are no folder, unless they have one name.
+    await write(d, 'x/one', '1');
+    await write(d, 'y/two', '2');
+    await write(d, 'y/one', '3');
+    await d.ok(['put', 'x/one']);
+    assert.equal((await d.ok(['put', 'y/two'])).stderr, '');
+    assert.match(
+      (await d.ok(['put', 'y/one'])).stderr,
+      /one is there from .*\/x\/one; what comes from .*\/y\/one/,
+    );
+  });
+
+  test('--checksum compares content without a download, --force uploads, time decides otherwise', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d, between } = await device(stack);
+    const bytes = randomBytes(300_000);
+    const put = ['put', 'film', '--volume-size', '64K', '--json'];
+    await write(d, 'film', bytes);
+    await d.ok(put);
+    between.requests.length = 0;
+    await write(d, 'film', bytes, WHEN + 100);
+    assert.equal((await d.ok([...put, '--checksum'])).line('skipped')['by'], 'content');
+    assert.deepEqual(
+      between.requests.filter(({ method, path }) => method !== 'HEAD' && /chunk/.test(path)),
+      [],
+    );
+    // Changed within its size, and its time set back.
+    bytes[200_000]! ^= 1;
+    await write(d, 'film', bytes);
+    assert.equal((await d.ok(put)).line('skipped')['by'], 'time');
+    assert.deepEqual(names(await d.ok([...put, '--checksum']), 'uploaded'), ['film']);
+    assert.ok((await d.ok(['get', 'film', '--output', '-'])).bytes.equals(bytes));
+    assert.equal((await d.ok([...put, '--checksum'])).line('skipped')['by'], 'content');
+    assert.deepEqual(names(await d.ok([...put, '--force']), 'uploaded'), ['film']);
+    assert.equal((await d.ok(['ls', '--json'])).lines.length, 3);
+    assertError(await d.run(['put', 'film', '--force', '--checksum']), 2, /nothing to compare/, /--checksum/);
+  });
+
+  test('a time is compared to the millisecond, and what was downloaded is there already', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d } = await device(stack);
+    for (let i = 0; i < 20; i++) await write(d, `t/f${i}`, String(i), 1_700_000_000 + i * 1.0007);
+    await write(d, 't/before-1970', 'old', -1234.567);
+    await d.ok(['put', 't']);
+    await d.ok(['get', '--dir', 't', '--output', 'copy/t']);
+    assert.equal(
+      (await d.ok(['get', '--dir', 't', '--output', 'copy/t', '--json'])).line('summary')['skipped'],
+      21,
+    );
+    const again = await d.ok(['put', 'copy/t', '--json']);
+    assert.equal(again.line('summary')['skipped'], 21);
+    assert.equal(names(again, 'uploaded').length, 0);
+    await utimes(d.path('t/f0'), 1_700_000_000.001, 1_700_000_000.001);
+    assert.deepEqual(names(await d.ok(['put', 't', '--json']), 'uploaded'), ['f0']);
+  });
+
+  test('a path and a name that leave no room for each other still go up, and are known again', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d } = await device(stack);
+    const deep = Array.from({ length: 14 }, (_, i) => `${i}`.padStart(230, 'n')).join('/');
+    await write(d, `far/${deep}`, 'deep');
+    await d.ok(['put', 'far']);
+    assert.equal((await d.ok(['put', 'far', '--json'])).line('skipped')['by'], 'time');
+    await d.ok(['get', '--dir', 'far', '--output', 'b']);
+    assert.equal(await readFile(d.path(`b/${deep}`), 'utf8'), 'deep');
+  });
+});

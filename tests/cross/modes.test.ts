@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import { useService } from '../harness/index.ts';
+import { useDevice } from './account.ts';
+import { packedCommand } from './packed.ts';
+
+const service = useService();
+const SHELL = ['sh', '-c', 'umask "$0"; exec "$@"'];
+
+suite('szafa: modes', { concurrency: 3 }, () => {
+  const shared = useDevice(service);
+  const modeOf = async (path: string) => ((await stat(shared.device.path(path))).mode & 0o7777).toString(8);
+  const under = (umask: string) => ({ command: [...SHELL, umask, process.execPath, packedCommand()] });
+
+  test('each file comes back with the mode it had, whatever the umask; special bits do not', async () => {
+    const { device } = shared;
+    await mkdir(device.path('modes'));
+    const modes = { open: 0o666, secret: 0o600, program: 0o755, mine: 0o400, special: 0o6755 };
+    for (const [name, mode] of Object.entries(modes)) {
+      await writeFile(device.path(`modes/${name}`), name);
+      await chmod(device.path(`modes/${name}`), mode);
+    }
+    await device.ok(['put', 'modes']);
+    for (const umask of ['000', '022', '077']) {
+      await device.ok(['get', '--dir', 'modes', '--output', `back${umask}`], under(umask));
+      for (const [name, mode] of Object.entries(modes)) {
+        assert.equal(
+          await modeOf(`back${umask}/${name}`),
+          (mode & 0o777).toString(8),
+          `${name}, umask ${umask}`,
+        );
+      }
+    }
+  });
+
+  test('a file that carries no mode gets what the umask says', async () => {
+    const { device } = shared;
+    await device.ok(['put', '-', '--name', 'piped', '--dir', 'bare'], { input: 'x' });
+    for (const [umask, mode] of [
+      ['022', '644'],
+      ['077', '600'],
+      ['002', '664'],
+    ] as const) {
+      await device.ok(['get', 'piped', '--output', `piped${umask}`], under(umask));
+      assert.equal(await modeOf(`piped${umask}`), mode);
+    }
+  });
+
+  test('until it is whole, nobody else can read it', async () => {
+    const { device } = shared;
+    await writeFile(device.path('public'), randomBytes(4_000_000));
+    await chmod(device.path('public'), 0o644);
+    await device.ok(['put', 'public', '--volume-size', '256K']);
+    await mkdir(device.path('slow'));
+    const get = device.start(
+      ['get', 'public', '--output', 'slow/', '--bwlimit', '2M', '--json'],
+      under('000'),
+    );
+    await get.moved(1_000_000);
+    const [part] = await readdir(device.path('slow'));
+    assert.match(part!, /^\.szafa-.*\.part$/);
+    assert.equal(await modeOf(`slow/${part}`), '600');
+    assert.equal((await get.ended).code, 0);
+    assert.equal(await modeOf('slow/public'), '644');
+  });
+
+  test('a mode that has changed since is told, and --force keeps the new one', async () => {
+    const { device } = shared;
+    await writeFile(device.path('closing'), 'x');
+    await chmod(device.path('closing'), 0o644);
+    await device.ok(['put', 'closing']);
+    await chmod(device.path('closing'), 0o600);
+    const again = await device.ok(['put', 'closing']);
+    assert.match(again.stderr, /closing is there with the mode 0644, here it is 0600; --force/);
+    await device.ok(['put', 'closing', '--force']);
+    await device.ok(['get', 'closing', '--output', 'closed']);
+    assert.equal(await modeOf('closed'), '600');
+  });
+
+  test('an empty folder is not passed over in silence', async () => {
+    const { device } = shared;
+    await mkdir(device.path('hollow'));
+    await mkdir(device.path('half/hollow'), { recursive: true });
+    await writeFile(device.path('half/full'), 'x');
+    assert.match((await device.ok(['put', 'hollow'])).stderr, /hollow is left out: it is an empty folder/);
+    const half = await device.ok(['put', 'half']);
+    assert.match(half.stderr, /half\/hollow is left out: it is an empty folder/);
+    assert.match(half.stdout, /put full/);
+  });
+});

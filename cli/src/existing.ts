@@ -44,7 +44,7 @@ export async function findExisting(
   // Of one that cannot be the same only its source is of interest.
   for (const entry of fitting.length > 0 ? fitting.slice(0, MOST_VERSIONS) : named.slice(0, 1)) {
     try {
-      const remote = await szafa.openFile(entry.fileId, { signal });
+      const remote = await szafa.openFile(entry.fileId, { record: entry.record, headOnly: true, signal });
       const { metadata } = remote;
       const { name, size, mtime, source: origin } = metadata;
       if (name !== wanted.name) continue;

@@ -48,7 +48,8 @@ export class Origins {
     );
     if (!other) return;
     // What cannot be opened says nothing about where it is from; whoever needs the file will hear why.
-    const remote = await this.#szafa.openFile(other.fileId, { signal }).catch(() => undefined);
+    const options = { record: other.record, headOnly: true, signal };
+    const remote = await this.#szafa.openFile(other.fileId, options).catch(() => undefined);
     signal.throwIfAborted();
     const { source } = remote?.metadata ?? {};
     if (source === undefined) return;

@@ -51,6 +51,8 @@ const AT_ONCE = 1024 * 1024;
 export interface OpenOptions {
   /** The file's entry in the list; without one the service chooses which of the owner's files it gives. */
   record?: FileRecord | undefined;
+  /** Fetch no volume, however small. */
+  headOnly?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -66,11 +68,11 @@ export async function openFile(
   return remote;
 }
 
-/** The same, without a look at the record's name. `headOnly` fetches no volume, however small. */
+/** The same, without a look at the record's name. */
 export async function openUnnamed(
   context: OpenContext,
   fileId: string,
-  options: OpenOptions & { headOnly?: boolean } = {},
+  options: OpenOptions = {},
 ): Promise<RemoteFile> {
   const { api, engine, keyring } = context;
   const { record, signal, headOnly } = options;

@@ -48,7 +48,7 @@ const table = {
     tag: 'Accounts',
     open: true,
     body: Credentials,
-    responses: { 200: Session, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody },
+    responses: { 200: Session, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 503: ErrorBody },
   },
   login: {
     method: 'POST',
@@ -57,7 +57,7 @@ const table = {
     tag: 'Accounts',
     open: true,
     body: Credentials,
-    responses: { 200: Session, 400: ErrorBody, 401: ErrorBody, 429: ErrorBody },
+    responses: { 200: Session, 400: ErrorBody, 401: ErrorBody, 429: ErrorBody, 503: ErrorBody },
   },
   me: {
     method: 'GET',
@@ -112,7 +112,9 @@ const table = {
     summary: "The caller's files, newest first; whole, or in pages with limit and cursor",
     tag: 'Files',
     query: Type.Object({
-      limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: 'files a page' })),
+      limit: Type.Optional(
+        Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: 'files a page, 1000 at most' }),
+      ),
       cursor: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,16}$', description: 'next_cursor of the page before' }),
       ),
@@ -197,6 +199,7 @@ const table = {
       400: ErrorBody,
       403: ErrorBody,
       413: ErrorBody,
+      429: ErrorBody,
       507: ErrorBody,
     },
   },
@@ -241,6 +244,7 @@ const table = {
       400: ErrorBody,
       404: ErrorBody,
       409: ErrorBody,
+      429: ErrorBody,
       500: ErrorBody,
       507: ErrorBody,
     },
@@ -257,7 +261,7 @@ const table = {
     path: '/api/transfer/{transfer_id}/complete',
     summary: 'File the volumes; repeating it returns the same file_id',
     tag: 'Transfers',
-    responses: { 200: Done, 404: ErrorBody, 409: NotDone },
+    responses: { 200: Done, 404: ErrorBody, 409: NotDone, 507: ErrorBody },
   },
   cancel: {
     method: 'DELETE',

@@ -27,6 +27,7 @@ import type { Transfers } from './domain/transfers.ts';
 import { ServiceError } from './errors.ts';
 import { authentication, type Params, volumeNumber } from './http/authentication.ts';
 import { parseJson } from './http/bodies.ts';
+import { addressTeller } from './http/caller-address.ts';
 import { compileSerializer, compileValidator } from './http/compilers.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
@@ -66,6 +67,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 /** Every route on one screen. */
 function handlers({
   config,
+  log,
   metadata,
   volumes,
   accounts,
@@ -77,10 +79,11 @@ function handlers({
 }: Services): Record<RouteName, Handler> {
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
+  const address = addressTeller(config.trustProxy, log);
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   return {
-    register: (request) => accounts.register(request.body as Credentials),
-    login: (request) => accounts.login(request.body as Credentials, request.ip),
+    register: (request) => accounts.register(request.body as Credentials, address(request)),
+    login: (request) => accounts.login(request.body as Credentials, address(request)),
     me: async (request) => ({ username: user(request) }),
     logout: async (request) => {
       await accounts.logout(request.caller);
@@ -160,7 +163,8 @@ function handlers({
     },
     pull: async (request) => {
       const { transfer_id } = params(request);
-      return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, request.ip)) };
+      const from = { caller: user(request), own: address(request).own };
+      return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, from)) };
     },
     pullStatus: (request) => pulls.status(params(request).transfer_id, request.transfer),
     complete: async (request) => ({

@@ -97,13 +97,13 @@ export const settings = {
   } as Setting<Buffer | undefined>,
   SZ_QUOTA: setting('Space of an account in bytes', String(10 * 1024 ** 3), (text) => whole(text)),
   SZ_QUOTA_ENFORCE: setting(
-    '1 refuses an init that would pass the quota (507)',
+    '1 refuses what would pass the quota: init, complete, clone (507)',
     '0',
     (text) => oneOf(text, '0', '1') === '1',
   ),
   SZ_MAX_VOLUME: setting('Largest volume in bytes', String(5 * 1024 ** 3), (text) => whole(text)),
   SZ_MIN_FREE: setting(
-    'Free disk space in bytes below which uploads are refused (507)',
+    'Free disk space in bytes that uploads, clones and pulls leave alone (507)',
     String(1024 ** 3),
     (text) => whole(text),
   ),
@@ -126,7 +126,22 @@ export const settings = {
     '10',
     (text) => whole(text, 1),
   ),
+  SZ_LOGIN_ADDRESS_ATTEMPTS: setting(
+    'Failed logins from one address (IPv6: its /64), whatever the names, within SZ_LOGIN_WAIT, before 429',
+    '300',
+    (text) => whole(text, 1),
+  ),
   SZ_LOGIN_WAIT: setting('Seconds to wait after that', '60', (text) => whole(text, 1)),
+  SZ_OPEN_TRANSFERS: setting('Uploads that an account may have under way (429)', '1000', (text) =>
+    whole(text, 1),
+  ),
+  SZ_OPEN_VOLUMES: setting('Volumes of all uploads that an account has under way (429)', '1000000', (text) =>
+    whole(text, 1),
+  ),
+  SZ_PULLS_ACCOUNT: setting('Pulls at once for an account; further ones wait, then get 429', '4', (text) =>
+    whole(text, 1),
+  ),
+  SZ_PULLS: setting('Pulls at once on this node', '16', (text) => whole(text, 1)),
   SZ_PULL_ALLOW: setting("Addresses, besides the caller's own, a pull may reach (CIDR list)", '', parseCidrs),
   SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is believed (CIDR list)', '', parseCidrs),
   SZ_IDLE_TIMEOUT: setting('Seconds without a byte after which a connection is closed', '60', (text) =>
@@ -170,7 +185,12 @@ export interface Config {
   transferTtlMs: number;
   sweepMs: number;
   loginAttempts: number;
+  loginAddressAttempts: number;
   loginWaitMs: number;
+  openTransfers: number;
+  openVolumes: number;
+  pullsOfAccount: number;
+  pullsOfNode: number;
   pullAllow: Cidrs;
   trustProxy: Cidrs;
   idleMs: number;
@@ -214,6 +234,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,
     sweepMs: get('SZ_SWEEP_INTERVAL') * 1000,
     loginAttempts: get('SZ_LOGIN_ATTEMPTS'),
+    loginAddressAttempts: get('SZ_LOGIN_ADDRESS_ATTEMPTS'),
+    openTransfers: get('SZ_OPEN_TRANSFERS'),
+    openVolumes: get('SZ_OPEN_VOLUMES'),
+    pullsOfAccount: get('SZ_PULLS_ACCOUNT'),
+    pullsOfNode: get('SZ_PULLS'),
     loginWaitMs: get('SZ_LOGIN_WAIT') * 1000,
     pullAllow: get('SZ_PULL_ALLOW'),
     trustProxy: get('SZ_TRUST_PROXY'),

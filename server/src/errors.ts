@@ -23,6 +23,17 @@ export class DetailError extends ServiceError {
   override name = 'DetailError';
 }
 
+/** Refused for now, not for what it is: 429 or 503 with Retry-After. */
+export class TryLater extends ServiceError {
+  override name = 'TryLater';
+  readonly retryAfterSeconds: number;
+
+  constructor(status: 429 | 503, message: string, seconds: number) {
+    super(status, message);
+    this.retryAfterSeconds = Math.max(1, Math.ceil(seconds));
+  }
+}
+
 /** The receiver does not take the volume: 409. */
 export class VolumeRejected extends ServiceError {
   override name = 'VolumeRejected';

@@ -9,9 +9,11 @@ import { Sweeper } from './domain/sweeper.ts';
 import { StoreUnavailable } from './errors.ts';
 import { recoverConnections } from './handover.ts';
 import { missingPage } from './http/page.ts';
+import { lendToWorkers } from './lending.ts';
 import type { Log } from './log.ts';
 import { Gatherer } from './metrics/gathering.ts';
 import { poolSamples, storeSamples } from './metrics/node.ts';
+import { isLoopback } from './pull/addresses.ts';
 import {
   discardUnfinished,
   isShared,
@@ -34,7 +36,8 @@ export async function runPrimary(config: Config): Promise<void> {
   const tokenPlace = await ensureSystemToken(config);
   await whenReachable(() => prepareStores(config));
 
-  const services = await openServices(config, newProcessName());
+  const node = newProcessName();
+  const services = await openServices(config, node);
   const { log } = services;
   const sweeper = new Sweeper({ ...services, shared: isShared(config), localClock: config.s3 === undefined });
   const right = new SweepRight(config);
@@ -52,7 +55,8 @@ export async function runPrimary(config: Config): Promise<void> {
     log.warn(`the fast lane stays closed, and uploads cost more CPU: Node ${process.version}: ${fault}`);
   }
   const lane = config.lane && fault === undefined;
-  const workers = new Workers({ ...config, lane }, log, async (processName) => {
+  lendToWorkers(config);
+  const workers = new Workers({ ...config, lane }, node, log, async (processName) => {
     await discardUnfinished(config, processName);
     await services.metadata.pulls.abandon(processName);
     await sweeper.finishStoring();
@@ -76,6 +80,7 @@ export async function runPrimary(config: Config): Promise<void> {
   log.info(`szafa listens on ${url}`);
   log.info(`data folder: ${config.dataFolder}`);
   log.info(`system token: ${tokenPlace}`);
+  warnIfOpen(config, log);
   const withoutPage = missingPage();
   if (withoutPage !== undefined) log.warn(withoutPage);
 
@@ -103,6 +108,16 @@ async function ensureSystemToken(config: Config): Promise<string> {
   }
   // Made here, it is known here only.
   return isShared(config) ? `in ${place}, for this node; set SZ_SYSTEM_TOKEN to share one` : `in ${place}`;
+}
+
+/** Both are as specified, and on an address that others reach they let anybody fill the disk. */
+function warnIfOpen({ host, registrationOpen, quotaEnforced }: Config, log: Log): void {
+  if (host === 'localhost' || isLoopback(host)) return;
+  const open = [
+    ...(registrationOpen ? ['anybody may make an account (SZ_REGISTRATION=closed stops that)'] : []),
+    ...(quotaEnforced ? [] : ['the quota is only reported (SZ_QUOTA_ENFORCE=1 makes it a limit)']),
+  ];
+  if (open.length > 0) log.warn(`whoever reaches ${host} can fill the disk: ${open.join(', and ')}`);
 }
 
 /** A database that is only just coming up, as after a power cut, is waited for. */
@@ -147,12 +162,14 @@ async function sweepUntil(
 /** The worker processes on one port; one that dies is replaced. */
 class Workers {
   readonly #config: Config;
+  readonly #node: string;
   readonly #log: Log;
   readonly #onDeath: (processName: string) => Promise<void>;
   #stopping = false;
 
-  constructor(config: Config, log: Log, onDeath: (processName: string) => Promise<void>) {
+  constructor(config: Config, node: string, log: Log, onDeath: (processName: string) => Promise<void>) {
     this.#config = config;
+    this.#node = node;
     this.#log = log;
     this.#onDeath = onDeath;
   }
@@ -189,6 +206,7 @@ class Workers {
       ...process.env,
       SZ_LANE: this.#config.lane ? '1' : '0',
       SZAFA_PROCESS: processName,
+      SZAFA_NODE: this.#node,
     });
     recoverConnections(worker);
     return new Promise((resolve, reject) => {

@@ -11,6 +11,7 @@ import { StoreRefused, settleStore } from './domain/store-identity.ts';
 import { Transfers } from './domain/transfers.ts';
 import { StoreUnavailable, type VolumeRejected } from './errors.ts';
 import { countFault } from './http/metrics.ts';
+import { openSpace } from './lending.ts';
 import { createLog } from './log.ts';
 import { Metadata } from './metadata/metadata.ts';
 import type { PostgresStore } from './metadata/postgres.ts';
@@ -76,17 +77,22 @@ function settledOnce(config: Config, metadata: Metadata): () => Promise<void> {
 }
 
 /** The composition root: the only file that names the engines. */
-export async function openServices(config: Config, processName: string): Promise<Omit<Services, 'gathered'>> {
+export async function openServices(
+  config: Config,
+  processName: string,
+  node = processName,
+): Promise<Omit<Services, 'gathered'>> {
   const log = createLog(config.logLevel);
   const metadata = new Metadata(await openDatabase(config));
   const volumes = openVolumes(config, processName, settledOnce(config, metadata));
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
   const accounts = new Accounts(metadata, config, systemToken);
-  const files = new Files(metadata, volumes, config);
-  const transfers = new Transfers(metadata, volumes, config);
+  const space = openSpace(config);
+  const files = new Files(metadata, volumes, space, config);
+  const transfers = new Transfers(metadata, volumes, space, config);
   const metrics = new Metrics();
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
-  const pulls = new Pulls({ metadata, volumes, transfers, config, runner: processName, onRejected });
+  const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
   return { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics };
 }
 

@@ -6,7 +6,7 @@ import { openServices } from './stores.ts';
 
 /** Serves requests until the primary says `stop`; in-flight requests finish. */
 export async function runWorker(config: Config): Promise<void> {
-  const services = await openServices(config, process.env['SZAFA_PROCESS']!);
+  const services = await openServices(config, process.env['SZAFA_PROCESS']!, process.env['SZAFA_NODE']!);
   const gathered = new Gathered(() => services.metrics.snapshot(poolSamples(services.metadata.load)));
   const app = await createApp({ ...services, gathered: () => gathered.text() });
   // Ctrl-C reaches every process of the terminal; only the primary acts on it.

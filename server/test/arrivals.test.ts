@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
+import { Space } from '../src/domain/space.ts';
 import { Transfers } from '../src/domain/transfers.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate } from '../src/metadata/schema.ts';
@@ -31,11 +32,19 @@ class SlowFolder extends FolderStore {
 
 const settings = {
   maxVolumeBytes: 1000,
-  minFreeBytes: 0,
   quotaBytes: 0,
   quotaEnforced: false,
+  openTransfers: 1000,
+  openVolumes: 1_000_000,
   transferTtlMs: 60_000,
 };
+/** Without an end. */
+const space = new Space({
+  free: () => Number.MAX_SAFE_INTEGER,
+  minFreeBytes: 0,
+  holdsVolumes: true,
+  borrow: async (least) => least,
+});
 const bytes = (idx: number) => Buffer.from(`volume ${idx}`);
 const specOf = (idx: number): Volume => ({
   idx,
@@ -52,6 +61,7 @@ before(async () => {
   const sql = new SqliteStore(join(folder, 'szafa.db'));
   await migrate(sql);
   metadata = new Metadata(sql);
+  await metadata.accounts.create('ann', 'hash', 0);
 });
 after(async () => {
   await metadata.close();
@@ -61,7 +71,7 @@ after(async () => {
 /** An upload of `count` volumes of which all but `missing` came through the service, the latter straight to the store. */
 async function upload(count: number, missing: { noted: number[]; absent: number[] }) {
   const store = new SlowFolder(folder, 'p');
-  const transfers = new Transfers(metadata, store, settings);
+  const transfers = new Transfers(metadata, store, space, settings);
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   const chunks = numbers.map((idx) => ({ size: specOf(idx).size, sha256: specOf(idx).sha256 }));
   const init = {

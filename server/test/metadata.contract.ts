@@ -8,7 +8,7 @@ import type { SqlStore } from '../src/metadata/sql.ts';
 import { addUsage } from '../src/metadata/usage.ts';
 import { documentsContract } from './metadata.documents.ts';
 import { filesContract } from './metadata.files.ts';
-import { begin, type Database, DIGEST, filed, fresh, NOW } from './metadata.fixture.ts';
+import { begin, type Database, DIGEST, filed, fresh, NOW, PLENTY, puller } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { plansContract } from './metadata.plans.ts';
 import { transfersContract } from './metadata.transfers.ts';
@@ -179,19 +179,41 @@ function accountsContract(stores: Stores): void {
 
   test('failed logins are counted for each username and address, and forgotten on success', async () => {
     const { accounts } = stores.one;
-    const name = fresh('u');
-    assert.deepEqual({ ...(await accounts.failures(name, 'a')) }, { failures: 0, failed_at: 0 });
+    const [name, a, b] = [fresh('u'), fresh('a'), fresh('a')];
+    const ofName = async (address: string) => (await accounts.failures(name, address)).ofName;
+    assert.deepEqual(await ofName(a), { failures: 0, failed_at: 0 });
     await Promise.all(
       Array.from({ length: 10 }, (_, at) =>
-        (at % 2 ? stores.one : stores.two).accounts.countFailure(name, 'a', 5),
+        (at % 2 ? stores.one : stores.two).accounts.countFailure(name, a, 5, 10),
       ),
     );
-    await accounts.countFailure(name, 'b', 7);
-    assert.deepEqual({ ...(await accounts.failures(name, 'a')) }, { failures: 10, failed_at: 5 });
-    assert.deepEqual({ ...(await accounts.failures(name, 'b')) }, { failures: 1, failed_at: 7 });
-    await accounts.clearFailures(name, 'a');
-    assert.equal((await accounts.failures(name, 'a')).failures, 0);
-    assert.equal((await accounts.failures(name, 'b')).failures, 1);
+    await accounts.countFailure(name, b, 7, 10);
+    assert.deepEqual(await ofName(a), { failures: 10, failed_at: 5 });
+    assert.deepEqual(await ofName(b), { failures: 1, failed_at: 7 });
+    await accounts.clearFailures(name, a);
+    assert.equal((await ofName(a)).failures, 0);
+    assert.equal((await ofName(b)).failures, 1);
+  });
+
+  test('failed logins of an address are counted over all names, for a time, whoever succeeds from there', async () => {
+    const { accounts } = stores.one;
+    const address = fresh('a');
+    const all = async () => (await stores.two.accounts.failures(fresh('u'), address)).ofAddress;
+    assert.deepEqual(await all(), { failures: 0, failed_at: 0 });
+    const [name, other] = [fresh('u'), fresh('u')];
+    await accounts.countFailure(name, address, 100, 50);
+    await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        (at % 2 ? stores.one : stores.two).accounts.countFailure(fresh('u'), address, 110, 50),
+      ),
+    );
+    await accounts.clearFailures(name, address);
+    await accounts.countFailure(other, address, 149, 50);
+    assert.deepEqual(await all(), { failures: 12, failed_at: 100 });
+    await accounts.countFailure(other, address, 150, 50);
+    assert.deepEqual(await all(), { failures: 1, failed_at: 150 }, 'a new time begins');
+    assert.equal((await accounts.failures(other, address)).ofName.failures, 2);
+    assert.equal((await accounts.failures(other, fresh('a'))).ofAddress.failures, 0);
   });
 
   test('a session is found together with what its user has stored', async () => {
@@ -251,13 +273,13 @@ function accountsContract(stores: Stores): void {
     const [old, kept, name] = [fresh('token'), fresh('token'), fresh('u')];
     await accounts.openSession(old, 'ann', 1);
     await accounts.openSession(kept, 'ann', 2);
-    await accounts.countFailure(name, 'old', 1);
-    await accounts.countFailure(name, 'kept', 2);
+    await accounts.countFailure(name, 'old', 1, 10);
+    await accounts.countFailure(name, 'kept', 2, 10);
     await accounts.expire(2, 2);
     assert.equal(await accounts.session(old), undefined);
     assert.ok(await accounts.session(kept));
-    assert.equal((await accounts.failures(name, 'old')).failures, 0);
-    assert.equal((await accounts.failures(name, 'kept')).failures, 1);
+    assert.equal((await accounts.failures(name, 'old')).ofName.failures, 0);
+    assert.equal((await accounts.failures(name, 'kept')).ofName.failures, 1);
   });
 }
 
@@ -316,38 +338,99 @@ function dirsContract(stores: Stores): void {
 
 function pullsContract(stores: Stores): void {
   test('one runner at a time has the pull of a transfer, until its lease ends', async () => {
-    const id = fresh('t');
+    const { transferId: id } = await begin(stores.one, fresh('u'));
+    const claim = (store: Metadata, runner: string, now: number, leaseUntil: number) =>
+      store.pulls.claim(id, puller(runner), { now, leaseUntil }, PLENTY);
     const claims = await Promise.all(
-      Array.from({ length: 10 }, (_, at) =>
-        (at % 2 ? stores.one : stores.two).pulls.claim(id, `r${at}`, 100, 200),
-      ),
+      Array.from({ length: 10 }, (_, at) => claim(at % 2 ? stores.one : stores.two, `r${at}`, 100, 200)),
     );
-    assert.equal(claims.filter(Boolean).length, 1);
-    const winner = `r${claims.indexOf(true)}`;
-    assert.equal(await stores.one.pulls.claim(id, winner, 199, 300), false, 'nor a second time by itself');
+    assert.equal(claims.filter((result) => result === 'claimed').length, 1);
+    const winner = `r${claims.indexOf('claimed')}`;
+    assert.equal(await claim(stores.one, winner, 199, 300), 'running', 'nor a second time by itself');
     await stores.one.pulls.report(id, 'another', '1-9', 900);
     assert.equal(await stores.one.pulls.landed(id), '', 'only its runner reports');
     await stores.one.pulls.report(id, winner, '1-3,5', 200);
     assert.equal(await stores.two.pulls.landed(id), '1-3,5');
-    assert.equal(await stores.two.pulls.claim(id, 'late', 201, 400), true);
+    assert.equal(await claim(stores.two, 'late', 201, 400), 'claimed');
     assert.equal(await stores.one.pulls.landed(id), '1-3,5', 'what landed is still there');
     await stores.one.pulls.report(id, winner, DIGEST, 999);
+    await stores.one.pulls.end(id, winner, DIGEST);
     assert.equal(await stores.one.pulls.landed(id), '1-3,5', 'the old runner has nothing to say any more');
+    await stores.one.pulls.end(id, 'late', '1-6');
+    assert.equal(await stores.two.pulls.landed(id), '1-6');
+    assert.equal(await claim(stores.two, 'next', 202, 400), 'claimed', 'one that has ended is free');
+  });
+
+  test('an account and a node have so many pulls at once and no more, however many ask at once', async () => {
+    const [ann, node] = [fresh('u'), fresh('n')];
+    const most = { account: 3, node: 5 };
+    const ask = async (caller: string, at: string, now = 100) => {
+      const { transferId } = await begin(stores.one, caller);
+      const runner = fresh('r');
+      const store = Math.random() < 0.5 ? stores.one : stores.two;
+      const by = { caller, node: at, runner };
+      const result = await store.pulls.claim(transferId, by, { now, leaseUntil: 200 }, most);
+      return { transferId, runner, result };
+    };
+    const count = (asked: { result: string }[], result: string) =>
+      asked.filter((one) => one.result === result).length;
+
+    const ofAnn = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => ask(ann, at % 2 ? node : fresh('n'))),
+    );
+    assert.equal(count(ofAnn, 'claimed'), 3);
+    assert.equal(count(ofAnn, 'account'), 5);
+    const refused = ofAnn.find(({ result }) => result === 'account')!;
+    assert.equal(await stores.one.pulls.landed(refused.transferId), '');
+    for (const { transferId, runner } of ofAnn) await stores.one.pulls.end(transferId, runner, '');
+
+    const ofNode = await Promise.all(Array.from({ length: 9 }, () => ask(fresh('u'), node)));
+    assert.equal(count(ofNode, 'claimed'), 5);
+    assert.equal(count(ofNode, 'node'), 4);
+    assert.equal((await ask(ann, fresh('n'))).result, 'claimed', 'another node has places');
+    const ended = ofNode.find(({ result }) => result === 'claimed')!;
+    await stores.two.pulls.end(ended.transferId, ended.runner, '');
+    assert.equal((await ask(ann, node)).result, 'claimed');
+    assert.equal((await ask(ann, node)).result, 'node');
+    assert.equal((await ask(ann, node, 201)).result, 'claimed', 'a lease that is over holds no place');
+  });
+
+  test('a pull of a transfer that is removed counts until it has ended', async () => {
+    const ann = fresh('u');
+    const most = { account: 1, node: 9 };
+    const lease = { now: 100, leaseUntil: 200 };
+    const [first, second] = [await begin(stores.one, ann), await begin(stores.one, ann)];
+    const { pulls, transfers } = stores.one;
+    const by = puller('r', ann);
+    assert.equal(await pulls.claim(first.transferId, by, lease, most), 'claimed');
+    assert.equal(await transfers.remove(first.transferId, ['uploading'], NOW), true);
+    assert.equal(await pulls.claim(second.transferId, by, lease, most), 'account');
+    await pulls.end(first.transferId, 'r', '1');
+    assert.equal(await pulls.landed(first.transferId), '', 'nothing is kept');
+    assert.equal(await pulls.claim(second.transferId, by, lease, most), 'claimed');
+    await pulls.report(second.transferId, 'r', '1', 200);
+    await transfers.remove(second.transferId, ['uploading'], NOW);
+    await pulls.expire(200);
+    assert.equal(await pulls.landed(second.transferId), '1');
+    await pulls.expire(201);
+    assert.equal(await pulls.landed(second.transferId), '', 'its process died');
   });
 
   test('the pulls of a dead runner can be claimed at once', async () => {
     const [first, second, third] = [fresh('t'), fresh('t'), fresh('t')];
     const { pulls } = stores.one;
     const dead = fresh('runner');
-    await pulls.claim(first, dead, 100, 10_000);
-    await pulls.claim(second, dead, 100, 10_000);
-    await pulls.claim(third, 'alive', 100, 10_000);
+    const claim = (id: string, runner: string, now: number) =>
+      pulls.claim(id, puller(runner), { now, leaseUntil: 10_000 }, PLENTY);
+    await claim(first, dead, 100);
+    await claim(second, dead, 100);
+    await claim(third, 'alive', 100);
     await pulls.abandon(dead);
-    assert.equal(await pulls.claim(first, 'next', 101, 10_000), true);
-    assert.equal(await pulls.claim(third, 'next', 101, 10_000), false);
+    assert.equal(await claim(first, 'next', 101), 'claimed');
+    assert.equal(await claim(third, 'next', 101), 'running');
     await pulls.abandon();
-    assert.equal(await pulls.claim(second, 'next', 101, 10_000), true);
-    assert.equal(await pulls.claim(third, 'next', 101, 10_000), true);
+    assert.equal(await claim(second, 'next', 101), 'claimed');
+    assert.equal(await claim(third, 'next', 101), 'claimed');
     assert.equal(await pulls.landed(fresh('t')), '');
   });
 }

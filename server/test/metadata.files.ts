@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
 import type { Stores } from './metadata.contract.ts';
-import { assertSums, begin, DIGEST, filed, finish, fresh, ids, NOW, newId } from './metadata.fixture.ts';
+import {
+  assertSums,
+  begin,
+  DIGEST,
+  filed,
+  finish,
+  fresh,
+  ids,
+  NOW,
+  newId,
+  newTransfer,
+} from './metadata.fixture.ts';
 
 /** File records: list, move, remove, clone, and their sums. */
 export function filesContract(stores: Stores): void {
@@ -215,6 +226,43 @@ export function filesContract(stores: Stores): void {
     await stores.one.dirs.remove(ann, dirId);
     assert.equal(await stores.one.files.finishClone(sourceId, elsewhere), 'done');
     assert.equal((await stores.one.files.get(elsewhere.fileId))?.dir_id, 0, 'its directory is no more');
+    await assertSums(stores.one, stores.sql, [ann]);
+  });
+
+  test('clones under way count toward an enforced quota, and many at once never pass it', async () => {
+    const ann = fresh('u');
+    const sourceId = await filed(stores.one, ann, { fileSize: 10, storedSize: 20 });
+    const source = (await stores.one.files.get(sourceId))!;
+    const quota = 100;
+    const targets = await Promise.all(
+      Array.from({ length: 12 }, async (_, at) => {
+        const dirId = (await stores.one.dirs.create(ann, `d${at}`, 1))!;
+        return { fileId: newId(), owner: ann, dirId, leaseUntil: NOW + 10, now: NOW };
+      }),
+    );
+    const begun = await Promise.all(
+      targets.map((one, at) => (at % 2 ? stores.one : stores.two).files.beginClone(source, one, quota)),
+    );
+    assert.equal(begun.filter((result) => result === 'begun').length, 4, '20 + 4 * 20 fit into 100');
+    assert.equal(begun.filter((result) => result === 'over quota').length, 8);
+    const ids = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+    const tiny = newTransfer({ fileSize: 1, storedSize: 1 });
+    assert.equal(await stores.one.transfers.create(tiny, ids, { quota }), 'over quota');
+    const [done, lost, ...rest] = targets.filter((_, at) => begun[at] === 'begun');
+    assert.equal(await stores.two.files.finishClone(sourceId, done!), 'done');
+    await stores.one.garbage.take(NOW + 20, NOW + 30, 1000);
+    const refused = targets[begun.indexOf('over quota')]!;
+    for (let more = 0; more < 3; more++) {
+      const dirId = (await stores.one.dirs.create(ann, `more ${more}`, 1))!;
+      const again = { ...refused, fileId: newId(), dirId };
+      assert.equal(
+        await stores.one.files.beginClone(source, again, quota),
+        'begun',
+        'given up ones do not count',
+      );
+    }
+    assert.equal(await stores.one.files.beginClone(source, refused, quota), 'over quota');
+    for (const { fileId } of [lost!, ...rest]) await stores.one.garbage.forget(fileId);
     await assertSums(stores.one, stores.sql, [ann]);
   });
 

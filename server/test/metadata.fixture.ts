@@ -43,6 +43,11 @@ export async function begin(
   return ids;
 }
 
+/** A process that pulls; of an account and a node of its own where none are named. */
+export const puller = (runner: string, caller = fresh('u'), node = fresh('n')) => ({ caller, node, runner });
+/** More pulls than any test has. */
+export const PLENTY = { account: 1000, node: 1000 };
+
 /** A file, by way of a transfer, as it really comes about. */
 export async function filed(
   metadata: Metadata,

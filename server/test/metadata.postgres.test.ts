@@ -128,7 +128,7 @@ test('an enforced quota holds against many inits at once, on two nodes', async (
       nodes[at % 2]!.transfers.create(
         newTransfer(),
         { transferId: fresh('t'), fileId: newId(), creator, now: NOW },
-        26 * 5,
+        { quota: 26 * 5 },
       ),
     ),
   );

@@ -13,6 +13,8 @@ import {
   NOW,
   newId,
   newTransfer,
+  PLENTY,
+  puller,
 } from './metadata.fixture.ts';
 
 /** Transfers, from init to done, and the garbage that those leave which never get there. */
@@ -100,7 +102,7 @@ export function transfersContract(stores: Stores): void {
         const init = newTransfer({ fileSize: 10, storedSize: 30 });
         const named = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
         const store = at % 2 ? stores.one : stores.two;
-        return { ...named, result: await store.transfers.create(init, named, quota) };
+        return { ...named, result: await store.transfers.create(init, named, { quota }) };
       }),
     );
     const created = asked.filter(({ result }) => result === 'created');
@@ -113,15 +115,104 @@ export function transfersContract(stores: Stores): void {
     }
     const exact = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
     const ten = newTransfer({ fileSize: 10, storedSize: 0 });
-    assert.equal(await stores.one.transfers.create(ten, exact, quota), 'created', 'exactly full is not over');
+    assert.equal(
+      await stores.one.transfers.create(ten, exact, { quota }),
+      'created',
+      'exactly full is not over',
+    );
     await stores.one.transfers.remove(created[0]!.transferId, ['uploading'], NOW);
     const again = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
     const thirty = newTransfer({ fileSize: 30, storedSize: 0 });
     assert.equal(
-      await stores.one.transfers.create(thirty, again, quota),
+      await stores.one.transfers.create(thirty, again, { quota }),
       'created',
       'a cancelled one is free',
     );
+  });
+
+  test('so many transfers, and volumes in all, are open for an account and no more, however many ask at once', async () => {
+    const ann = fresh('u');
+    const open = { transfers: 5, volumes: 12 };
+    const ask = async (count: number) => {
+      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+      const store = Math.random() < 0.5 ? stores.one : stores.two;
+      return { ...at, result: await store.transfers.create(newTransfer({ count }), at, { open }) };
+    };
+    const asked = await Promise.all(Array.from({ length: 12 }, () => ask(1)));
+    const made = asked.filter(({ result }) => result === 'created');
+    assert.equal(made.length, 5);
+    for (const { result, transferId, fileId } of asked) {
+      if (result === 'created') continue;
+      assert.equal(result, 'too many');
+      assert.equal(await stores.one.transfers.get(transferId), undefined);
+      assert.deepEqual(await stores.one.files.volumes(fileId), []);
+    }
+    // One that is done has left its place, one that failed has not.
+    const [done, failed, cancelled] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
+    await stores.one.transfers.beginStoring(done.transferId, ann);
+    assert.equal((await ask(1)).result, 'too many');
+    await finish(stores.one, done.transferId);
+    await stores.one.transfers.beginStoring(failed.transferId, ann);
+    await stores.one.transfers.failStoring(failed.transferId);
+    assert.equal((await ask(9)).result, 'too many', '13 volumes');
+    assert.equal((await ask(8)).result, 'created');
+    assert.equal((await ask(1)).result, 'too many');
+    await stores.one.transfers.remove(cancelled.transferId, ['uploading'], NOW);
+    assert.equal((await ask(2)).result, 'too many', '13 volumes');
+    assert.equal((await ask(1)).result, 'created');
+    const other = { transferId: fresh('t'), fileId: newId(), creator: fresh('u'), now: NOW };
+    assert.equal(await stores.one.transfers.create(newTransfer({ count: 12 }), other, { open }), 'created');
+    const file = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+    assert.equal(await stores.one.transfers.createDone(newTransfer(), file), 'created', 'never open');
+  });
+
+  test('an enforced quota is that of who completes, from then on, and is never passed by many at once', async () => {
+    const [ann, ben] = [fresh('u'), fresh('u')];
+    const quota = 100;
+    const { transfers } = stores.one;
+    const ofAnn = await Promise.all(
+      Array.from({ length: 6 }, () => begin(stores.one, ann, { fileSize: 30, storedSize: 30 })),
+    );
+    const completed = await Promise.all(
+      ofAnn.map(async ({ transferId }, at) => {
+        const store = at % 2 ? stores.one : stores.two;
+        return { transferId, row: await store.transfers.beginStoringWithin(quota, transferId, ben) };
+      }),
+    );
+    const won = completed.filter(({ row }) => row !== 'over quota');
+    assert.equal(won.length, 3, '3 * 30 fit into 100');
+    for (const { transferId, row } of completed) {
+      const { status, owner } = (await transfers.get(transferId))!;
+      assert.deepEqual([status, owner], row === 'over quota' ? ['uploading', null] : ['storing', ben]);
+    }
+    // What ben is about to own counts for ben, before it is filed, after it failed, and once it is filed.
+    const more = (creator: string) =>
+      transfers.create(
+        newTransfer({ fileSize: 11, storedSize: 0 }),
+        { transferId: fresh('t'), fileId: newId(), creator, now: NOW },
+        { quota },
+      );
+    const [first, second, third] = won as [(typeof won)[0], (typeof won)[0], (typeof won)[0]];
+    await finish(stores.one, first.transferId);
+    await transfers.failStoring(second.transferId);
+    assert.equal(await more(ben), 'over quota');
+    // Ann's own three of 30 are left; hers it is again, so it must fit there.
+    assert.equal(await transfers.beginStoringWithin(quota, second.transferId, ann), 'over quota');
+    const rest = completed.find(({ row }) => row === 'over quota')!;
+    await transfers.remove(rest.transferId, ['uploading'], NOW);
+    const back = await transfers.beginStoringWithin(quota, second.transferId, ann);
+    assert.ok(back && back !== 'over quota' && back.owner === ann);
+    assert.equal(await more(ben), 'created');
+    assert.equal(await more(ann), 'over quota');
+    // Where nothing changes hands nothing is asked, even under a quota that is smaller by now.
+    const own = completed.find((one) => one.row === 'over quota' && one !== rest)!;
+    const same = await transfers.beginStoringWithin(1, own.transferId, ann);
+    assert.ok(same && same !== 'over quota' && same.status === 'storing');
+    const again = await transfers.beginStoringWithin(quota, third.transferId, ann);
+    assert.ok(again && again !== 'over quota' && again.owner === ben, 'ben was first');
+    assert.equal(await transfers.beginStoringWithin(quota, fresh('t'), ann), undefined);
+    for (const { transferId } of [second, third, own]) await finish(stores.one, transferId);
+    await assertSums(stores.one, stores.sql, [ann, ben]);
   });
 
   test('many completes at once: one owner wins, one record, one place in the sums', async () => {
@@ -177,8 +268,8 @@ export function transfersContract(stores: Stores): void {
   test('a transfer that is removed leaves its volumes to the sweeper; one that is done is left alone', async () => {
     const { transfers, garbage, pulls } = stores.one;
     const open = await begin(stores.one, 'ann');
-    await pulls.claim(open.transferId, 'r', 1, 2);
-    await pulls.report(open.transferId, 'r', '1', 2);
+    await pulls.claim(open.transferId, puller('r'), { now: 1, leaseUntil: 2 }, PLENTY);
+    await pulls.end(open.transferId, 'r', '1');
     assert.equal(await transfers.remove(open.transferId, ['failed'], NOW), false, 'not in this state');
     const removed = await Promise.all([
       stores.one.transfers.remove(open.transferId, ['uploading'], NOW),
@@ -207,8 +298,8 @@ export function transfersContract(stores: Stores): void {
     const [ann, ben] = [fresh('u'), fresh('u')];
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
     const { transferId, fileId } = await begin(stores.one, ann, { now: 1000, dirId });
-    await pulls.claim(transferId, 'r', 1, 2);
-    await pulls.report(transferId, 'r', '1', 2);
+    await pulls.claim(transferId, puller('r'), { now: 1, leaseUntil: 2 }, PLENTY);
+    await pulls.end(transferId, 'r', '1');
     await transfers.beginStoring(transferId, ben);
     await finish(stores.one, transferId);
     const done = await transfers.get(transferId);

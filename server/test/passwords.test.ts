@@ -58,7 +58,7 @@ test('two at a time, in turn, also when one fails', async () => {
   let most = 0;
   const order: number[] = [];
   const work = (at: number) =>
-    passwords.inTurn(async () => {
+    passwords.inTurn('192.0.2.1', async () => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => setTimeout(resolve, 2));
       running--;

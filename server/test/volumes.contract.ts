@@ -415,10 +415,6 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       }
     });
 
-    test('it answers a ping and knows how much room there is', async () => {
-      await store.ping();
-      const free = await store.freeBytes();
-      assert.ok(free === undefined || free > 0);
-    });
+    test('it answers a ping', () => store.ping());
   });
 }

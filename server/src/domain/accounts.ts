@@ -8,8 +8,8 @@ import {
   strip,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { DetailError, isOsError, ServiceError } from '../errors.ts';
-import type { SessionRow } from '../metadata/accounts.ts';
+import { DetailError, isOsError, ServiceError, TryLater } from '../errors.ts';
+import type { Failures, SessionRow } from '../metadata/accounts.ts';
 import type { DirRow } from '../metadata/dirs.ts';
 import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { ReadableFile } from '../metadata/files.ts';
@@ -19,23 +19,22 @@ import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { Passwords } from './passwords.ts';
 
-type Settings = Pick<Config, 'sessionTtlMs' | 'registrationOpen' | 'loginAttempts' | 'loginWaitMs'>;
+type Settings = Pick<
+  Config,
+  'sessionTtlMs' | 'registrationOpen' | 'loginAttempts' | 'loginAddressAttempts' | 'loginWaitMs'
+>;
+
+/** Where a login comes from. */
+export interface Origin {
+  /** As `networkOf` spells it. */
+  network: string;
+  /** It is that of a proxy, and stands for everybody behind it. */
+  shared: boolean;
+}
 
 export interface Caller {
   username: string;
   token: string;
-}
-
-/** Too many failed logins in a row: 429. */
-export class TooManyAttempts extends ServiceError {
-  override name = 'TooManyAttempts';
-  readonly retryAfterSeconds: number;
-
-  constructor(waitMs: number) {
-    const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-    super(429, `too many failed logins; try again in ${seconds} s`);
-    this.retryAfterSeconds = seconds;
-  }
 }
 
 export class Accounts {
@@ -52,31 +51,41 @@ export class Accounts {
     this.#now = now;
   }
 
-  async register(raw: Credentials): Promise<Session> {
+  async register(raw: Credentials, { network }: Origin): Promise<Session> {
     if (!this.#settings.registrationOpen) throw new ServiceError(403, 'registration is closed');
     const username = cleanUsername(raw.username);
-    const hash = await this.#passwords.hash(checkPassword(raw.password));
+    const hash = await this.#passwords.hash(checkPassword(raw.password), network);
     const taken =
       isReservedUsername(username) || !(await this.#metadata.accounts.create(username, hash, this.#now()));
     if (taken) throw new ServiceError(409, 'that username exists');
     return this.#open(username);
   }
 
-  async login(raw: Credentials, address: string): Promise<Session> {
+  async login(raw: Credentials, { network, shared }: Origin): Promise<Session> {
     const username = loginName(raw.username);
-    return this.#passwords.inTurn(async () => {
+    return this.#passwords.inTurn(network, async () => {
       const { accounts } = this.#metadata;
-      const { failures, failed_at } = await accounts.failures(username, address);
-      const wait = failed_at + this.#settings.loginWaitMs - this.#now();
-      if (failures >= this.#settings.loginAttempts && wait > 0) throw new TooManyAttempts(wait);
+      const { loginAttempts, loginAddressAttempts, loginWaitMs } = this.#settings;
+      const { ofName, ofAddress } = await accounts.failures(username, network);
+      this.#requireFewer(ofName, loginAttempts);
+      // Else one client behind a proxy could keep all others behind it out.
+      if (!shared) this.#requireFewer(ofAddress, loginAddressAttempts);
       const right = await this.#passwords.verify(raw.password, await accounts.passwordHash(username));
       if (!right) {
-        await accounts.countFailure(username, address, this.#now());
+        await accounts.countFailure(username, network, this.#now(), loginWaitMs);
         throw new ServiceError(401, 'wrong username or password');
       }
-      if (failures > 0) await accounts.clearFailures(username, address);
+      if (ofName.failures > 0) await accounts.clearFailures(username, network);
       return this.#open(username);
     });
+  }
+
+  /** By name with address, or by address; never by name alone, or anybody could lock anybody out. */
+  #requireFewer({ failures, failed_at }: Failures, attempts: number): void {
+    const seconds = Math.ceil((failed_at + this.#settings.loginWaitMs - this.#now()) / 1000);
+    if (failures >= attempts && seconds > 0) {
+      throw new TryLater(429, `too many failed logins; try again in ${seconds} s`, seconds);
+    }
   }
 
   /** The caller behind an Authorization header. */

@@ -14,25 +14,34 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { newFileId } from './ids.ts';
 import { describe } from './manifest.ts';
-import { requireSpace } from './space.ts';
+import type { Space } from './space.ts';
 
 /** How long a removal or a copy may stay silent before the sweeper takes it over. */
 const LEASE_MS = 30_000;
 
+interface Target {
+  fileId: string;
+  owner: string;
+  dirId: number;
+}
+
 export class Files {
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
-  readonly #config: Pick<Config, 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced'>;
+  readonly #space: Space;
+  readonly #config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>;
   readonly #now: () => number;
 
   constructor(
     metadata: Metadata,
     volumes: VolumeStore,
-    config: Pick<Config, 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced'>,
+    space: Space,
+    config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>,
     now = Date.now,
   ) {
     this.#metadata = metadata;
     this.#volumes = volumes;
+    this.#space = space;
     this.#config = config;
     this.#now = now;
   }
@@ -67,13 +76,21 @@ export class Files {
 
   async clone(fileId: string, caller: string, dirId: number): Promise<string> {
     const source = await this.owned(fileId, caller);
-    await requireSpace(this.#volumes, this.#config, source.stored_size);
-    if (this.#config.quotaEnforced) await this.#requireQuota(caller, source);
-    const target = { fileId: newFileId(), owner: caller, dirId };
+    const room = await this.#space.forVolumes(source.stored_size);
+    try {
+      return await this.#clone(source, { fileId: newFileId(), owner: caller, dirId });
+    } finally {
+      room.end();
+    }
+  }
+
+  async #clone(source: FileRow, target: Target): Promise<string> {
+    const quota = this.#config.quotaEnforced ? this.#config.quotaBytes : undefined;
     const begun = await this.#metadata.files
-      .beginClone(source, { ...target, leaseUntil: this.#now() + LEASE_MS })
+      .beginClone(source, { ...target, leaseUntil: this.#now() + LEASE_MS }, quota)
       .catch(notCopied);
     if (begun === 'no directory') throw badDirectory();
+    if (begun === 'over quota') throw new ServiceError(507, 'the copy would pass your quota');
     if (begun === 'exists') throw new ServiceError(409, 'that directory has a clone of this file already');
     const lease = setInterval(() => {
       // A lost renewal shows at the end as a lost lease.
@@ -100,7 +117,7 @@ export class Files {
     }
   }
 
-  async #copy(source: FileRow, target: { fileId: string; owner: string; dirId: number }): Promise<string> {
+  async #copy(source: FileRow, target: Target): Promise<string> {
     const now = this.#now();
     try {
       await this.#volumes.copy(source.file_id, target.fileId);
@@ -120,13 +137,6 @@ export class Files {
     if (finished === 'source vanished') throw unknownFile();
     if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was given up');
     return target.fileId;
-  }
-
-  async #requireQuota(caller: string, source: FileRow): Promise<void> {
-    const { counted } = await this.#metadata.usage(caller);
-    if (counted + BigInt(Math.max(source.size, source.stored_size)) > BigInt(this.#config.quotaBytes)) {
-      throw new ServiceError(507, 'the copy would pass your quota');
-    }
   }
 
   /** The volume and what travels in its headers. */

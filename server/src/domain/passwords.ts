@@ -1,5 +1,6 @@
 import { argon2 as argon2Callback, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { Turns } from './turns.ts';
 
 const argon2 = promisify(argon2Callback);
 
@@ -7,19 +8,19 @@ const argon2 = promisify(argon2Callback);
 const COST = { memory: 19 * 1024, passes: 2, parallelism: 1 };
 const TAG_BYTES = 32;
 const AT_ONCE = 2;
+const MOST_WAITING = 1000;
 
 const FORMAT = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 
 export const isPasswordHash = (text: string) => FORMAT.test(text);
 
-/** Hashes passwords, a few at a time, so that a flood of logins cannot starve the service. */
+/** Hashes passwords, a few at a time, so that a flood of logins cannot starve the service, nor the logins of others. */
 export class Passwords {
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns = new Turns(AT_ONCE, MOST_WAITING);
 
   /** A hash in the usual text form, which carries its own cost and salt. */
-  hash(password: string): Promise<string> {
-    return this.inTurn(async () => {
+  hash(password: string, address = ''): Promise<string> {
+    return this.inTurn(address, async () => {
       const salt = randomBytes(16);
       const tag = await derive(password, salt, COST, TAG_BYTES);
       const { memory, passes, parallelism } = COST;
@@ -44,16 +45,8 @@ export class Passwords {
     );
   }
 
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#running++;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#running--;
-    }
+  inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(address, work);
   }
 }
 

@@ -1,30 +1,34 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PullBody, PullProgress } from '@szafa/protocol';
+import type { PullBody, PullProgress, Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { ServiceError, VolumeRejected } from '../errors.ts';
+import { ServiceError, TryLater, unknownTransfer, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow, TransferState } from '../metadata/transfers.ts';
-import { plainAddress } from '../pull/addresses.ts';
 import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
 import { StreamBody } from '../volumes/body.ts';
-import type { VolumeStore } from '../volumes/store.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
-import { requireFolderSpace, requireSpace } from './space.ts';
+import type { Reservation, Space } from './space.ts';
 import type { Transfers } from './transfers.ts';
 
 const LEASE_MS = 15_000;
 const REPORT_MS = 500;
 const VERIFIED_AT_ONCE = 4;
+/** How long a pull waits for others to end, how many wait in a process, and how often they look. */
+const WAIT_MS = 10_000;
+const MOST_WAITING = 64;
+const LOOK_MS = 500;
+const RETRY_SECONDS = 5;
 
 interface Dependencies {
   metadata: Metadata;
-  volumes: VolumeStore;
+  space: Space;
   transfers: Transfers;
-  config: Pick<Config, 'dataFolder' | 'minFreeBytes' | 'pullAllow'>;
-  /** Names this process among those that share the stores. */
+  config: Pick<Config, 'dataFolder' | 'pullAllow' | 'pullsOfAccount' | 'pullsOfNode'>;
+  /** Names this process among those that share the stores, and its node. */
   runner: string;
+  node: string;
   /** Told of every volume that was pulled and failed its verification. */
   onRejected: (error: VolumeRejected) => void;
   now?: () => number;
@@ -35,37 +39,48 @@ export class Pulls {
   readonly #deps: Dependencies;
   readonly #now: () => number;
   readonly #stop = new AbortController();
+  /** Those that wait for a place, the first first. */
+  readonly #line = new Set<() => void>();
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
   }
 
-  async pull(transferId: string, body: PullBody, callerAddress: string): Promise<PullProgress> {
-    const { metadata, volumes, transfers, config, runner } = this.#deps;
+  /** `from`: who calls, and the address that is theirs, if one is known to be. */
+  async pull(
+    transferId: string,
+    body: PullBody,
+    from: { caller: string; own: string | undefined },
+  ): Promise<PullProgress> {
+    const { metadata, transfers, config, space } = this.#deps;
     const transfer = await transfers.find(transferId);
     checkPullAddress(body.base_url, body.token);
     if (transfer.status === 'storing' || transfer.status === 'done') {
       throw new ServiceError(409, 'the transfer is complete');
     }
-    await requireSpace(volumes, config, transfer.stored_size);
-    await requireFolderSpace(config.dataFolder, config, transfer.stored_size);
-    const claimed = await metadata.pulls.claim(transferId, runner, this.#now(), this.#now() + LEASE_MS);
-    if (!claimed) throw new ServiceError(409, 'a pull of this transfer is running');
-    const reporter = new Reporter(metadata, transferId, runner, this.#now);
+    await this.#claim(transferId, from.caller);
+    const cancelled = new AbortController();
+    const reporter = new Reporter(metadata, {
+      transferId,
+      runner: this.#deps.runner,
+      now: this.#now,
+      onGone: () => cancelled.abort(),
+    });
+    let room: Reservation | undefined;
     try {
       const landing = this.#landing(transfer);
       await mkdir(landing, { recursive: true, mode: 0o700 });
       const specs = await metadata.files.volumes(transfer.file_id);
-      const own = plainAddress(callerAddress);
+      room = await space.forLanding(transfer.stored_size, largest(specs));
       const { landed } = await runPull({
         transferId,
         baseUrl: body.base_url,
         token: body.token,
         volumes: specs,
         landing,
-        allow: (address) => address === own || config.pullAllow.contains(address),
-        signal: this.#stop.signal,
+        allow: (address) => address === from.own || config.pullAllow.contains(address),
+        signal: AbortSignal.any([this.#stop.signal, cancelled.signal]),
         onLanded: (numbers) => reporter.landed(numbers),
       });
       // It may have been cancelled meanwhile, and then there is nothing to record for.
@@ -75,13 +90,49 @@ export class Pulls {
       await rm(landing, { recursive: true, force: true });
       return { pulled, total: transfer.chunk_count };
     } catch (error) {
+      if (cancelled.signal.aborted) throw unknownTransfer();
       if (!(error instanceof PullError)) throw error;
       throw new ServiceError(error.kind === 'cannot-start' ? 500 : 409, error.message, {
         cause: error.cause,
       });
     } finally {
-      await reporter.end();
+      room?.end();
+      await reporter.end().finally(() => this.#callNext());
     }
+  }
+
+  /** A few at once for an account and for a node: each is a process with 32 connections, for up to an hour. */
+  async #claim(transferId: string, caller: string): Promise<void> {
+    const { metadata, config, runner, node } = this.#deps;
+    const most = { account: config.pullsOfAccount, node: config.pullsOfNode };
+    for (const end = this.#now() + WAIT_MS; ; await this.#wait()) {
+      const now = this.#now();
+      const lease = { now, leaseUntil: now + LEASE_MS };
+      const claim = await metadata.pulls.claim(transferId, { caller, node, runner }, lease, most);
+      if (claim === 'claimed') return;
+      if (claim === 'running') throw new ServiceError(409, 'a pull of this transfer is running');
+      if (now < end && this.#line.size < MOST_WAITING && !this.#stop.signal.aborted) continue;
+      const whose = claim === 'account' ? 'your account has' : 'this node has';
+      throw new TryLater(429, `${whose} as many pulls under way as it may; try again later`, RETRY_SECONDS);
+    }
+  }
+
+  /** Until a pull of this process ends and it is our turn, or for a moment: others may have ended elsewhere. */
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        clearTimeout(timer);
+        this.#line.delete(look);
+        resolve();
+      };
+      const timer = setTimeout(look, LOOK_MS);
+      this.#line.add(look);
+    });
+  }
+
+  #callNext(): void {
+    const [next] = this.#line;
+    next?.();
   }
 
   async status(transferId: string, found: TransferState | undefined): Promise<PullProgress> {
@@ -140,24 +191,33 @@ export class Pulls {
   }
 }
 
+/** Bytes of the volumes that are in the landing folder and in the volume store at the same time, at most. */
+function largest(volumes: Volume[]): number {
+  const sizes = volumes.map(({ size }) => size).sort((a, b) => b - a);
+  return sizes.slice(0, VERIFIED_AT_ONCE).reduce((sum, size) => sum + size, 0);
+}
+
+interface Reported {
+  transferId: string;
+  runner: string;
+  now: () => number;
+  /** The transfer is no more. */
+  onGone: () => void;
+}
+
 /** Writes progress down now and then, for pull-status on any process, and keeps the lease alive. */
 class Reporter {
-  readonly #report: (leaseUntil: number) => Promise<void>;
+  readonly #metadata: Metadata;
+  readonly #about: Reported;
   readonly #timer: NodeJS.Timeout;
-  readonly #now: () => number;
   #numbers: ReadonlySet<number> = new Set();
   #written = -1;
   #writtenAt = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(metadata: Metadata, transferId: string, runner: string, now: () => number) {
-    this.#now = now;
-    this.#report = async (leaseUntil) => {
-      this.#written = this.#numbers.size;
-      this.#writtenAt = now();
-      await metadata.pulls.report(transferId, runner, formatRanges(this.#numbers), leaseUntil);
-      await metadata.transfers.touch(transferId, now());
-    };
+  constructor(metadata: Metadata, about: Reported) {
+    this.#metadata = metadata;
+    this.#about = about;
     this.#timer = setInterval(() => this.#tick(), REPORT_MS);
   }
 
@@ -168,14 +228,25 @@ class Reporter {
   async end(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
-    await this.#report(0);
+    const { transferId, runner, now } = this.#about;
+    await this.#metadata.pulls.end(transferId, runner, formatRanges(this.#numbers));
+    await this.#metadata.transfers.touch(transferId, now());
   }
 
   #tick(): void {
     const changed = this.#numbers.size !== this.#written;
-    if (!changed && this.#now() - this.#writtenAt < LEASE_MS / 3) return;
-    this.#writing = this.#report(this.#now() + LEASE_MS).catch(() => {
+    if (!changed && this.#about.now() - this.#writtenAt < LEASE_MS / 3) return;
+    this.#writing = this.#report().catch(() => {
       // Progress is shown again at the next tick; the end is reported in any case.
     });
+  }
+
+  async #report(): Promise<void> {
+    const { transferId, runner, now, onGone } = this.#about;
+    this.#written = this.#numbers.size;
+    this.#writtenAt = now();
+    const leaseUntil = now() + LEASE_MS;
+    await this.#metadata.pulls.report(transferId, runner, formatRanges(this.#numbers), leaseUntil);
+    if (!(await this.#metadata.transfers.touch(transferId, now()))) onGone();
   }
 }

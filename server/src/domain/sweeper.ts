@@ -63,6 +63,7 @@ export class Sweeper {
     const faults = await this.#removeGarbage(now);
     faults.push(...(await this.#documents.work()));
     await this.#deps.metadata.arrivals.expire();
+    await this.#deps.metadata.pulls.expire(now);
     await this.#deps.metadata.accounts.expire(
       expiredBefore(now, this.#deps.config.sessionTtlMs),
       now - this.#deps.config.loginWaitMs * 10,

@@ -5,6 +5,7 @@ import {
   isNoSpace,
   isOsError,
   ServiceError,
+  TryLater,
   unknownTransfer,
   VolumeRejected,
 } from '../errors.ts';
@@ -22,12 +23,15 @@ import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { describe, manifestOf } from './manifest.ts';
-import { requireSpace } from './space.ts';
+import type { Space } from './space.ts';
 
 type Settings = Pick<
   Config,
-  'maxVolumeBytes' | 'minFreeBytes' | 'quotaBytes' | 'quotaEnforced' | 'transferTtlMs'
+  'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
 >;
+
+/** When to ask again whether uploads under way have become fewer. */
+const CROWDED_SECONDS = 30;
 
 /** Longest time between two signs of life of an upload that is under way. */
 const TOUCH_MS = 3_600_000;
@@ -38,12 +42,14 @@ export class Transfers {
   readonly arrivals: Arrivals;
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
+  readonly #space: Space;
   readonly #settings: Settings;
   readonly #now: () => number;
 
-  constructor(metadata: Metadata, volumes: VolumeStore, settings: Settings, now = Date.now) {
+  constructor(metadata: Metadata, volumes: VolumeStore, space: Space, settings: Settings, now = Date.now) {
     this.#metadata = metadata;
     this.#volumes = volumes;
+    this.#space = space;
     this.arrivals = new Arrivals(metadata, volumes);
     this.#settings = settings;
     this.#now = now;
@@ -51,13 +57,13 @@ export class Transfers {
 
   async init(sent: SentInit, caller: string): Promise<string> {
     const init = checkInit(sent, this.#settings.maxVolumeBytes);
-    await requireSpace(this.#volumes, this.#settings, init.storedSize);
+    this.#space.look(init.storedSize);
     const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
-    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
+    const open = { transfers: this.#settings.openTransfers, volumes: this.#settings.openVolumes };
     // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.
     const [group, record] = await Promise.allSettled([
       this.#volumes.create(ids.fileId, init.volumes),
-      this.#metadata.transfers.create(init, ids, quota),
+      this.#metadata.transfers.create(init, ids, { quota: this.#quota, open }),
     ]);
     const created = record.status === 'fulfilled' && record.value === 'created';
     if (created && group.status === 'fulfilled') return ids.transferId;
@@ -109,7 +115,7 @@ export class Transfers {
     const volume = inRange ? await this.#metadata.files.volume(transfer.file_id, idx) : undefined;
     if (!volume) throw new VolumeRejected('number', `volume number is not in 1..${transfer.chunk_count}`);
     requireSize(volume, announced);
-    await requireSpace(this.#volumes, this.#settings, volume.size);
+    const room = await this.#space.forVolumes(volume.size);
     begin();
     // A volume that is still coming in keeps its transfer alive, however long it takes.
     const alive = setInterval(
@@ -125,6 +131,7 @@ export class Transfers {
       notTaken(error);
     } finally {
       clearInterval(alive);
+      room.end();
     }
   }
 
@@ -143,7 +150,7 @@ export class Transfers {
     const file = checkFile(transferId, init, this.#settings.maxVolumeBytes);
     const [volume] = file.volumes as [Volume];
     requireSize(volume, announced);
-    await requireSpace(this.#volumes, this.#settings, volume.size);
+    const room = await this.#space.forVolumes(volume.size);
     begin();
     const fileId = newFileId();
     const ids = { transferId, fileId, creator: username, now: this.#now() };
@@ -155,12 +162,13 @@ export class Transfers {
     } catch (error) {
       await giveUp();
       notTaken(error);
+    } finally {
+      room.end();
     }
     if (performance.now() - since > UNNAMED_MS)
       throw new ServiceError(409, 'the volume took too long to come in');
-    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
     // Where this fails the record may be there all the same, so the volume stays; without one the sweeper takes it.
-    const result = await this.#metadata.transfers.createDone(file, ids, quota).catch(notTaken);
+    const result = await this.#metadata.transfers.createDone(file, ids, this.#quota).catch(notTaken);
     if (result === 'created') return fileId;
     await giveUp();
     if (result === 'taken') {
@@ -174,10 +182,18 @@ export class Transfers {
     const transfer = await this.find(transferId);
     // Also when it is done: a write, and so its answer, waits until what it found is on disk.
     if (transfer.status !== 'storing' && transfer.status !== 'done') await this.#requireAll(transfer);
-    const storing = await this.#metadata.transfers.beginStoring(transferId, caller).catch(notFiled);
+    const storing = await this.#beginStoring(transferId, caller).catch(notFiled);
     if (!storing) throw unknownTransfer();
+    if (storing === 'over quota') return refuse(storing);
     await this.store(storing);
     return storing.file_id;
+  }
+
+  #beginStoring(transferId: string, caller: string): Promise<TransferRow | 'over quota' | undefined> {
+    const { transfers } = this.#metadata;
+    return this.#quota === undefined
+      ? transfers.beginStoring(transferId, caller)
+      : transfers.beginStoringWithin(this.#quota, transferId, caller);
   }
 
   /** Finishes a transfer in `storing`; several may do so at once, the file appears once. */
@@ -205,6 +221,10 @@ export class Transfers {
     }
   }
 
+  get #quota(): number | undefined {
+    return this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
+  }
+
   async #requireAll(transfer: TransferRow): Promise<void> {
     if (await this.arrivals.knowsAll(transfer)) return;
     const received = await this.#volumes.received(transfer.file_id);
@@ -223,6 +243,10 @@ function requireSize(volume: Volume, announced: number | undefined): void {
 function refuse(why: Creation): never {
   if (why === 'no directory') throw badDirectory();
   if (why === 'over quota') throw new ServiceError(507, 'the file would pass your quota');
+  if (why === 'too many') {
+    const message = 'you have too many uploads under way; complete or cancel some of them';
+    throw new TryLater(429, message, CROWDED_SECONDS);
+  }
   throw new ServiceError(409, 'that id is another transfer');
 }
 

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { TooManyAttempts } from '../domain/accounts.ts';
-import { DetailError, isNoSpace, isOsError, ServiceError } from '../errors.ts';
+import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
 
 /** As others log it: the client went away before its request was whole, and nobody is answered. */
 export const BROKEN_OFF = 499;
@@ -13,7 +12,7 @@ export const BROKEN_OFF = 499;
  */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
   const { status, body } = describe(error);
-  if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfterSeconds);
+  if (error instanceof TryLater) reply.header('retry-after', error.retryAfterSeconds);
   if (request.raw.destroyed && !request.raw.complete) {
     reply.hijack();
     reply.raw.statusCode = BROKEN_OFF;
@@ -27,6 +26,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 
 /** What the client cannot mend is told to whoever runs the service. */
 export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
+  if (error instanceof TryLater) return;
   if (status >= 500 || (error instanceof ServiceError && error.cause))
     log.error({ err: error }, 'request failed');
 }

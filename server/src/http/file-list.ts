@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { type FileRecord, limits } from '@szafa/protocol';
 import type { Files, ListedFile } from '../metadata/files.ts';
 
@@ -22,8 +23,9 @@ export interface FilesQuery {
   dir_id?: string;
 }
 
+/** No page is longer than `limits.listPage`, whatever is asked for: SQLite is read while nobody else is served. */
 export async function filePage(files: Files, caller: string, query: FilesQuery & { limit: string }) {
-  const limit = Number(query.limit);
+  const limit = Math.min(Number(query.limit), limits.listPage);
   const rows = await files.list(caller, { ...selection(query), limit: limit + 1 });
   const more = rows.length > limit;
   const page = more ? rows.slice(0, limit) : rows;
@@ -46,6 +48,8 @@ async function* pages(files: Files, caller: string, query: FilesQuery): AsyncGen
     }
     if (rows.length < limits.listPage) break;
     select.before = rows.at(-1)!.seq;
+    // SQLite answers at once, and a fast reader would have us read on and on: others first.
+    await setImmediate();
   }
   yield ']}';
 }

@@ -14,6 +14,16 @@ export interface SessionRow {
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
+/** Failed logins, and when the last one was; for an address as a whole, when the first one of its time was. */
+export interface Failures {
+  failures: number;
+  failed_at: number;
+}
+
+const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
+/** Stands for all names together; it is no name. */
+const ANY_NAME = '';
+
 export class Accounts {
   readonly #sql: Sql;
 
@@ -159,24 +169,38 @@ export class Accounts {
     await this.#sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
   }
 
-  /** Consecutive failed logins, and when the last one was. */
-  async failures(username: string, address: string): Promise<{ failures: number; failed_at: number }> {
-    const [row] = await this.#sql.query<{ failures: number; failed_at: number }>(
-      'SELECT failures, failed_at FROM login_failures WHERE username = ? AND address = ?',
+  /** Failed logins of one name from an address, in a row, and of all names from there. */
+  async failures(username: string, address: string): Promise<{ ofName: Failures; ofAddress: Failures }> {
+    const rows = await this.#sql.query<Failures & { username: string }>(
+      `SELECT username, failures, failed_at FROM login_failures
+       WHERE username IN (?, '${ANY_NAME}') AND address = ?`,
       username,
       address,
     );
-    return row ?? { failures: 0, failed_at: 0 };
+    const of = (name: string): Failures => {
+      const { failures, failed_at } = rows.find((row) => row.username === name) ?? NO_FAILURES;
+      return { failures, failed_at };
+    };
+    return { ofName: of(username), ofAddress: of(ANY_NAME) };
   }
 
-  async countFailure(username: string, address: string, now: number): Promise<void> {
+  /** Those of the address as a whole are counted anew after `windowMs`. */
+  async countFailure(username: string, address: string, now: number, windowMs: number): Promise<void> {
+    const old = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at <= ?`;
+    const recent = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at > ?`;
     await this.#sql.execute(
-      `INSERT INTO login_failures (username, address, failures, failed_at) VALUES (?, ?, 1, ?)
+      `INSERT INTO login_failures (username, address, failures, failed_at)
+       VALUES (?, ?, 1, ?), ('${ANY_NAME}', ?, 1, ?)
        ON CONFLICT (username, address) DO UPDATE
-       SET failures = login_failures.failures + 1, failed_at = excluded.failed_at`,
+       SET failures = CASE WHEN ${old} THEN 1 ELSE login_failures.failures + 1 END,
+         failed_at = CASE WHEN ${recent} THEN login_failures.failed_at ELSE excluded.failed_at END`,
       username,
       address,
       now,
+      address,
+      now,
+      now - windowMs,
+      now - windowMs,
     );
   }
 

@@ -1,9 +1,10 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
+import { spaceClaimed } from './claims.ts';
 import { holdAnyDir, holdDir } from './dirs.ts';
 import { outdate } from './documents.ts';
 import type { Sql, Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
-import { addUsage, moveUsage, type Sums } from './usage.ts';
+import { addUsage, holdUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
 
 export interface FileRow {
@@ -98,12 +99,11 @@ export async function insertFile(tx: Sql, file: Omit<FileRow, 'seq'> & { seq?: n
 }
 
 function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
-  return {
-    files: sign,
-    bytes: sign * file.size,
-    counted: sign * Math.max(file.size, file.stored_size),
-  };
+  return { files: sign, bytes: sign * file.size, counted: sign * countedOf(file) };
 }
+
+/** What counts toward an enforced quota. */
+const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) => Math.max(file.size, file.stored_size);
 
 export class Files {
   readonly #sql: Sql;
@@ -205,11 +205,12 @@ export class Files {
     });
   }
 
-  /** Reserves the copy target of (file, directory); it is garbage until `finishClone`. */
+  /** Reserves the copy target of (file, directory), and its bytes within the quota; it is garbage until `finishClone`. */
   beginClone(
     source: FileRow,
     target: { fileId: string; owner: string; dirId: number; leaseUntil: number },
-  ): Promise<'begun' | 'exists' | 'no directory'> {
+    quota?: number,
+  ): Promise<'begun' | 'exists' | 'no directory' | 'over quota'> {
     return this.#sql.transaction(async (tx) => {
       if (!(await holdDir(tx, target.owner, target.dirId))) return 'no directory';
       // A clone that finishes at this moment has either left its file for the next line, or not begun to.
@@ -221,11 +222,19 @@ export class Files {
         target.dirId,
       );
       if (copies.length > 0) return 'exists';
+      const counted = countedOf(source);
+      if (quota !== undefined) {
+        await holdUsage(tx, target.owner);
+        if ((await spaceClaimed(tx, target.owner)) + BigInt(counted) > BigInt(quota)) return 'over quota';
+      }
       const claimed = await tx.execute(
-        'INSERT INTO garbage (file_id, not_before, claim) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING file_id',
+        `INSERT INTO garbage (file_id, not_before, claim, owner, counted) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING RETURNING file_id`,
         target.fileId,
         target.leaseUntil,
         `clone ${source.file_id} ${target.owner} ${target.dirId}`,
+        target.owner,
+        counted,
       );
       return claimed.length === 1 ? 'begun' : 'exists';
     });

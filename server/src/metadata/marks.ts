@@ -33,7 +33,7 @@ export class Marks {
 
   async pullsRunning(now: number): Promise<number> {
     const [row] = await this.#sql.query<{ count: number }>(
-      'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > ?',
+      'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > 0 AND lease_until > ?',
       now,
     );
     return row!.count;

@@ -13,6 +13,7 @@ const dialect: Dialect = {
   // Nodes that start at once wait for each other here; the number is any that nobody else uses.
   alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
   tables: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
+  hold: "SELECT pg_advisory_xact_lock(hashtext('szafa ' || coalesce(current_schema(), '')), hashtext(?))",
 };
 
 const POOL_CONNECTIONS = 7;

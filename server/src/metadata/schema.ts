@@ -56,15 +56,21 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL)`,
     // Those that are done live as long as their files: whoever looks for the others must not pass them all.
     "CREATE INDEX transfers_touched ON transfers (touched_at) WHERE status IN ('uploading', 'failed')",
-    'CREATE INDEX transfers_creator ON transfers (creator, status)',
     "CREATE INDEX transfers_dir ON transfers (dir_id) WHERE status <> 'done'",
     "CREATE INDEX transfers_open ON transfers (status) WHERE status <> 'done'",
-    // Volume groups whose bytes must go once not_before has passed; a clone stands here until it is filed.
+    // What an account has under way, counted at each init; and what it is about to own.
+    "CREATE INDEX transfers_creator ON transfers (creator, chunk_count) WHERE status <> 'done'",
+    "CREATE INDEX transfers_owner ON transfers (owner) WHERE status IN ('storing', 'failed')",
+    // Volume groups whose bytes must go once not_before has passed; a clone stands here until it is filed, with whom its
+    // bytes count for.
     `CREATE TABLE garbage (
-      file_id TEXT PRIMARY KEY, not_before BIGINT NOT NULL, claim TEXT UNIQUE)`,
+      file_id TEXT PRIMARY KEY, not_before BIGINT NOT NULL, claim TEXT UNIQUE, owner TEXT, counted BIGINT)`,
     'CREATE INDEX garbage_due ON garbage (not_before)',
+    'CREATE INDEX garbage_claims ON garbage (owner) WHERE claim IS NOT NULL',
     `CREATE TABLE pulls (
-      transfer_id TEXT PRIMARY KEY, runner TEXT NOT NULL, lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
+      transfer_id TEXT PRIMARY KEY, caller TEXT NOT NULL, node TEXT NOT NULL, runner TEXT NOT NULL,
+      lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
+    'CREATE INDEX pulls_running ON pulls (node) WHERE lease_until > 0',
     // When something last happened that is watched from outside.
     'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
     // The volume store that this database belongs to, in one row; see store-record.ts.

@@ -10,6 +10,8 @@ export interface Dialect {
   alone: string;
   /** Statement that tells the name of each table. */
   tables: string;
+  /** The same for one name, which is its parameter; see `hold`. */
+  hold: string;
 }
 
 export type Value = string | number | null;
@@ -24,6 +26,11 @@ export interface Sql {
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]>;
   /** All or nothing; `work` uses only the `Sql` it is given. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
+/** Nobody else passes this with the same name until the transaction ends. */
+export async function hold(tx: Sql, name: string): Promise<void> {
+  await tx.execute(tx.dialect.hold, name);
 }
 
 /** The engine could not read or write its files. Has the shape of an error of the operating system, which it is. */

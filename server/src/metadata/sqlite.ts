@@ -13,6 +13,7 @@ const dialect: Dialect = {
   // A transaction is alone in any case.
   alone: 'SELECT 1',
   tables: "SELECT name FROM sqlite_master WHERE type = 'table'",
+  hold: 'SELECT ?',
 };
 
 /** Other processes hold the write lock for milliseconds; this is only the bound. */

@@ -1,3 +1,4 @@
+import { forgetPull } from './pulls.ts';
 import type { Sql } from './sql.ts';
 
 export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
@@ -57,6 +58,6 @@ export async function removeTransferOf(tx: Sql, fileId: string): Promise<Transfe
     `DELETE FROM transfers WHERE file_id = ? RETURNING ${COLUMNS}`,
     fileId,
   );
-  if (row) await tx.execute('DELETE FROM pulls WHERE transfer_id = ?', row.transfer_id);
+  if (row) await forgetPull(tx, row.transfer_id);
   return row;
 }

@@ -1,11 +1,13 @@
-import { ADMIN, type NewTransfer } from '@szafa/protocol';
+import { limits, type NewTransfer } from '@szafa/protocol';
 import { forgetArrivals } from './arrivals.ts';
+import { spaceClaimed } from './claims.ts';
 import { holdDir } from './dirs.ts';
 import { outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
-import type { Sql } from './sql.ts';
+import { forgetPull } from './pulls.ts';
+import { hold, type Sql } from './sql.ts';
 import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
-import { ALL_DIRS, holdUsage, joined } from './usage.ts';
+import { holdUsage } from './usage.ts';
 import { insertVolumes } from './volumes.ts';
 
 export type { TransferRow } from './transfer-rows.ts';
@@ -20,8 +22,19 @@ export interface NewIds {
   now: number;
 }
 
-/** `taken`: the id is that of another transfer. */
-export type Creation = 'created' | 'taken' | 'no directory' | 'over quota';
+/** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
+export type Creation = 'created' | 'taken' | 'no directory' | 'over quota' | 'too many';
+
+/** What an account may have; what is not named has no bound. */
+export interface Bounds {
+  /** Bytes of the files, the transfers under way and this one. */
+  quota?: number | undefined;
+  /** Transfers under way, and the volumes of all of them. */
+  open?: { transfers: number; volumes: number } | undefined;
+}
+
+/** So many inits of one account are not at work in the same instant; see `hasPlace`. */
+const INITS_AT_ONCE = 64;
 
 /** With `t` for the transfer. */
 export const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
@@ -33,20 +46,25 @@ export class Transfers {
     this.#sql = sql;
   }
 
-  /** `quota`: refuse when the files, the transfers under way and this one would pass it. */
-  create(init: NewTransfer, ids: NewIds, quota?: number): Promise<Creation> {
-    return this.#create(init, ids, 'uploading', quota);
+  create(init: NewTransfer, ids: NewIds, bounds: Bounds = {}): Promise<Creation> {
+    return this.#create(init, ids, 'uploading', bounds);
   }
 
   /** A transfer that is done, with its file. */
   createDone(init: NewTransfer, ids: NewIds, quota?: number): Promise<Creation> {
-    return this.#create(init, ids, 'done', quota);
+    return this.#create(init, ids, 'done', { quota });
   }
 
-  #create(init: NewTransfer, ids: NewIds, status: 'uploading' | 'done', quota?: number): Promise<Creation> {
+  #create(
+    init: NewTransfer,
+    ids: NewIds,
+    status: 'uploading' | 'done',
+    { quota, open }: Bounds,
+  ): Promise<Creation> {
     return this.#sql
       .transaction<Creation>(async (tx) => {
         if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
+        if (open && !(await hasPlace(tx, ids.creator, init.volumes.length, open))) return 'too many';
         if (quota !== undefined) await holdUsage(tx, ids.creator);
         const row = transferOf(init, ids, status);
         if (!(await insertTransfer(tx, row))) return 'taken';
@@ -55,7 +73,7 @@ export class Transfers {
         if (quota !== undefined && (await spaceClaimed(tx, ids.creator)) > BigInt(quota)) {
           throw new OverQuota();
         }
-        return 'created' as const;
+        return 'created';
       })
       .catch((error: unknown) => {
         if (error instanceof OverQuota) return 'over quota';
@@ -79,18 +97,41 @@ export class Transfers {
     return row;
   }
 
-  async touch(transferId: string, now: number): Promise<void> {
-    await this.#sql.execute('UPDATE transfers SET touched_at = ? WHERE transfer_id = ?', now, transferId);
+  /** False when there is no such transfer any more. */
+  async touch(transferId: string, now: number): Promise<boolean> {
+    const rows = await this.#sql.execute(
+      'UPDATE transfers SET touched_at = ? WHERE transfer_id = ? RETURNING transfer_id',
+      now,
+      transferId,
+    );
+    return rows.length === 1;
   }
 
   /** `uploading` or `failed` -> `storing` for that owner; one caller wins, the others see its row. */
   async beginStoring(transferId: string, owner: string): Promise<TransferRow | undefined> {
-    const [row] = await this.#sql.execute<TransferRow>(
-      `UPDATE transfers SET status = 'storing', owner = ?
-       WHERE transfer_id = ? AND status IN ('uploading', 'failed') RETURNING ${COLUMNS}`,
-      owner,
-      transferId,
-    );
+    return (await store(this.#sql, transferId, owner)) ?? this.get(transferId);
+  }
+
+  /** The same under a quota: a transfer that counted for another account until now must fit into the owner's. */
+  async beginStoringWithin(
+    quota: number,
+    transferId: string,
+    owner: string,
+  ): Promise<TransferRow | 'over quota' | undefined> {
+    const row = await this.#sql
+      .transaction(async (tx) => {
+        const before = await lockTransfer(tx, transferId);
+        if (!before) return undefined;
+        await holdUsage(tx, owner);
+        const stored = await store(tx, transferId, owner);
+        const isNew = stored && (before.owner ?? before.creator) !== owner;
+        if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new OverQuota();
+        return stored;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof OverQuota) return 'over quota' as const;
+        throw error;
+      });
     return row ?? this.get(transferId);
   }
 
@@ -144,13 +185,10 @@ export class Transfers {
   /** Forgets a transfer that is no file yet; its volumes become garbage. One that is done goes with its file. */
   remove(transferId: string, allowed: Exclude<TransferStatus, 'done'>[], now: number): Promise<boolean> {
     return this.#sql.transaction(async (tx) => {
-      const [row] = await tx.query<TransferRow>(
-        `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
-        transferId,
-      );
+      const row = await lockTransfer(tx, transferId);
       if (!row || !(allowed as TransferStatus[]).includes(row.status)) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
-      await tx.execute('DELETE FROM pulls WHERE transfer_id = ?', transferId);
+      await forgetPull(tx, transferId);
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
       return true;
     });
@@ -169,6 +207,45 @@ export class Transfers {
 }
 
 class OverQuota extends Error {}
+
+async function lockTransfer(tx: Sql, transferId: string): Promise<TransferRow | undefined> {
+  const [row] = await tx.query<TransferRow>(
+    `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
+    transferId,
+  );
+  return row;
+}
+
+async function store(sql: Sql, transferId: string, owner: string): Promise<TransferRow | undefined> {
+  const [row] = await sql.execute<TransferRow>(
+    `UPDATE transfers SET status = 'storing', owner = ?
+     WHERE transfer_id = ? AND status IN ('uploading', 'failed') RETURNING ${COLUMNS}`,
+    owner,
+    transferId,
+  );
+  return row;
+}
+
+/** Whether one more may be begun. Done transfers do not count, so this never reads many rows. */
+async function hasPlace(
+  tx: Sql,
+  creator: string,
+  chunkCount: number,
+  { transfers, volumes }: NonNullable<Bounds['open']>,
+): Promise<boolean> {
+  const hasPlaces = async (moreTransfers: number, moreVolumes: number) => {
+    const [open] = await tx.query<{ transfers: number; volumes: number }>(
+      `SELECT COUNT(*) AS transfers, COALESCE(SUM(chunk_count), 0) AS volumes
+       FROM transfers WHERE creator = ? AND ${NOT_DONE}`,
+      creator,
+    );
+    return open!.transfers + moreTransfers <= transfers && open!.volumes + moreVolumes <= volumes;
+  };
+  // What others insert at this moment is not seen. Only where it could matter does one init wait for another.
+  if (await hasPlaces(INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return true;
+  await hold(tx, `account ${creator}`);
+  return hasPlaces(1, chunkCount);
+}
 
 export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({
   transfer_id: ids.transferId,
@@ -202,19 +279,3 @@ export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'>
   enc_params: transfer.enc_params,
   rev: 0,
 });
-
-/** Bytes of the files and of the transfers under way, by the larger of declared and stored. */
-async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {
-  // One statement, so that a transfer that completes meanwhile counts once, not never.
-  const [row] = await tx.query<{ high: string; low: string; pending: string }>(
-    `SELECT CAST(COALESCE(SUM(counted_high), 0) AS TEXT) AS high, CAST(COALESCE(SUM(counted_low), 0) AS TEXT) AS low,
-       (SELECT CAST(COALESCE(SUM(CASE WHEN file_size > stored_size THEN file_size ELSE stored_size END), 0) AS TEXT)
-        FROM transfers WHERE creator = ? AND status IN ('uploading', 'storing', 'failed')) AS pending
-     FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN (?, ?)`,
-    owner,
-    owner,
-    // Files without an owner are the administrator's.
-    owner === ADMIN ? '' : owner,
-  );
-  return joined(row!.high, row!.low) + BigInt(row!.pending);
-}

@@ -45,3 +45,23 @@ export function parseCidrs(text: string): Cidrs {
   for (const entry of text.split(/[\s,]+/)) if (entry !== '') cidrs.add(entry);
   return cidrs;
 }
+
+/** An address as the one who has it: of IPv6 the first 64 bits, for that is what one customer gets. */
+export function networkOf(text: string): string {
+  const address = plainAddress(text) ?? text;
+  if (isIP(address) !== 6) return address;
+  const [before = '', after] = address.split('::');
+  const left = before === '' ? [] : before.split(':');
+  const right = after ? after.split(':') : [];
+  const gap = after === undefined ? 0 : 8 - left.length - right.length;
+  const groups = [...left, ...Array<string>(gap).fill('0'), ...right];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+const LOOPBACK = parseCidrs('127.0.0.0/8 ::1');
+/** Addresses that mean something only inside a machine or a network of one's own. */
+const INSIDE = parseCidrs(
+  '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10 ::1 fc00::/7 fe80::/10',
+);
+export const isLoopback = (address: string) => LOOPBACK.contains(address);
+export const isInside = (address: string) => INSIDE.contains(address);

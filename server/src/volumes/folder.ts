@@ -7,7 +7,6 @@ import {
   mkdirSync,
   openSync,
   renameSync,
-  statfsSync,
   writeFile as writeFileCallback,
 } from 'node:fs';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -287,11 +286,6 @@ export class FolderStore implements VolumeStore {
     const folder = join(this.#root, 'volumes');
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await this.#replace(folder, name, `${text}\n`);
-  }
-
-  async freeBytes(): Promise<number> {
-    const { bavail, bsize } = statfsSync(this.#root);
-    return bavail * bsize;
   }
 
   async ping(): Promise<void> {

@@ -218,10 +218,6 @@ export class S3Store implements VolumeStore {
     await this.#client.write(name, Buffer.from(`${text}\n`));
   }
 
-  async freeBytes(): Promise<undefined> {
-    return undefined;
-  }
-
   async ping(): Promise<void> {
     await Array.fromAsync(this.#client.list('groups/', { limit: 1 }));
   }

@@ -98,7 +98,5 @@ export interface VolumeStore {
   readNote(name: NoteName): Promise<string | undefined>;
   /** Durably, in the place of an earlier one. */
   writeNote(name: NoteName, text: string): Promise<void>;
-  /** Undefined where the store has no such limit. */
-  freeBytes(): Promise<number | undefined>;
   ping(): Promise<void>;
 }

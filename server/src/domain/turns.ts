@@ -1,0 +1,76 @@
+import { TryLater } from '../errors.ts';
+
+const RETRY_SECONDS = 5;
+
+interface Waiter {
+  begin: () => void;
+  refuse: (error: Error) => void;
+}
+
+/**
+ * A few at a time, and one address after the other: whoever comes a thousand times waits for themselves, and nobody
+ * else for them. So many wait at most; beyond that the address with the longest line loses the last in it.
+ */
+export class Turns {
+  readonly #atOnce: number;
+  readonly #mostWaiting: number;
+  /** In the order of their turns. */
+  readonly #lines = new Map<string, Waiter[]>();
+  #running = 0;
+  #waiting = 0;
+
+  constructor(atOnce: number, mostWaiting: number) {
+    this.#atOnce = atOnce;
+    this.#mostWaiting = mostWaiting;
+  }
+
+  async run<T>(address: string, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#atOnce) this.#running++;
+    else await this.#wait(address);
+    try {
+      return await work();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #wait(address: string): Promise<void> {
+    return new Promise((begin, refuse) => {
+      const line = this.#lines.get(address) ?? [];
+      line.push({ begin, refuse });
+      this.#lines.set(address, line);
+      if (++this.#waiting > this.#mostWaiting) this.#leave(this.#longest(address));
+    });
+  }
+
+  /** Of equal ones, that of whoever came last. */
+  #longest(last: string): string {
+    let found = last;
+    for (const [address, { length }] of this.#lines) {
+      if (length > this.#lines.get(found)!.length) found = address;
+    }
+    return found;
+  }
+
+  #leave(address: string): void {
+    const line = this.#lines.get(address)!;
+    const waiter = line.pop()!;
+    if (line.length === 0) this.#lines.delete(address);
+    this.#waiting--;
+    waiter.refuse(new TryLater(503, 'too many logins at once; try again in a few seconds', RETRY_SECONDS));
+  }
+
+  #next(): void {
+    const [next] = this.#lines;
+    if (!next) {
+      this.#running--;
+      return;
+    }
+    const [address, line] = next;
+    const waiter = line.shift()!;
+    this.#lines.delete(address);
+    if (line.length > 0) this.#lines.set(address, line);
+    this.#waiting--;
+    waiter.begin();
+  }
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { limits } from '@szafa/protocol';
+import { filePage, wholeList } from '../src/http/file-list.ts';
+import { Metadata } from '../src/metadata/metadata.ts';
+import { migrate } from '../src/metadata/schema.ts';
+import { SqliteStore } from '../src/metadata/sqlite.ts';
+
+const COUNT = 5500;
+let folder = '';
+let metadata: Metadata;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'szafa-list-'));
+  const sql = new SqliteStore(join(folder, 'szafa.db'));
+  await migrate(sql);
+  await sql.execute(
+    `INSERT INTO files (file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at, enc_params)
+     WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ?)
+     SELECT CAST(at AS TEXT), 'ann', 0, 'f', 1, 1, 'x', 1, 0, '{}' FROM n`,
+    COUNT,
+  );
+  metadata = new Metadata(sql);
+});
+after(async () => {
+  await metadata.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a page is bounded whatever is asked for, and the next one goes on from there', async () => {
+  const seen = new Set<string>();
+  for (let cursor: string | undefined, pages = 0; ; pages++) {
+    const page = await filePage(metadata.files, 'ann', { limit: '999999', ...(cursor ? { cursor } : {}) });
+    assert.ok(page.files.length <= limits.listPage);
+    for (const file of page.files) seen.add(file.file_id);
+    cursor = page.next_cursor;
+    if (cursor === undefined) break;
+    assert.ok(pages < 10);
+  }
+  assert.equal(seen.size, COUNT);
+});
+
+test('others are served between the pages of a whole list, however fast it is read', async () => {
+  let turns = 0;
+  let running = true;
+  const turn = () => {
+    turns++;
+    if (running) setImmediate(turn);
+  };
+  setImmediate(turn);
+  let text = '';
+  for await (const part of wholeList(metadata.files, 'ann', {})) text += part;
+  running = false;
+  assert.equal((JSON.parse(text) as { files: unknown[] }).files.length, COUNT);
+  assert.ok(turns >= COUNT / limits.listPage - 1, `${turns} turns of the event loop`);
+});

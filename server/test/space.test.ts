@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Lender } from '../src/domain/lender.ts';
+import { type Reservation, Space } from '../src/domain/space.ts';
+import { ServiceError } from '../src/errors.ts';
+
+const MIB = 1024 * 1024;
+
+/** A disk, and processes that write to it. */
+class Node {
+  free: number;
+  readonly lender: Lender;
+  readonly spaces: Space[];
+  asked = 0;
+
+  constructor(free: number, minFreeBytes: number, processes: number, holdsVolumes = true) {
+    this.free = free;
+    this.lender = new Lender(
+      () => this.free,
+      minFreeBytes,
+      async () => {
+        for (const [at, space] of this.spaces.entries()) this.lender.settle(String(at), space.giveBack());
+      },
+    );
+    this.spaces = Array.from({ length: processes }, (_, at) => {
+      const borrow = async (least: number, ended: number) => {
+        this.asked++;
+        // As far away as another process.
+        await new Promise((resolve) => setImmediate(resolve));
+        return this.lender.lend(String(at), least, ended);
+      };
+      return new Space({ free: () => this.free, minFreeBytes, holdsVolumes, borrow });
+    });
+  }
+
+  /** A body that comes in whole. */
+  async write(process: number, bytes: number): Promise<void> {
+    const room = await this.spaces[process]!.forVolumes(bytes);
+    this.free -= bytes;
+    room.end();
+  }
+}
+
+const isFull = (error: unknown) => error instanceof ServiceError && error.status === 507;
+
+test('however many bodies come at once, to however many processes, what must stay free does', async () => {
+  const node = new Node(100 * MIB, 20 * MIB, 3);
+  const asked = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, at) => node.spaces[at % 3]!.forVolumes(7 * MIB)),
+  );
+  const rooms = asked.filter((one) => one.status === 'fulfilled').map(({ value }) => value as Reservation);
+  assert.equal(rooms.length, 11, '11 * 7 fit into 80');
+  for (const one of asked) assert.ok(one.status === 'fulfilled' || isFull(one.reason));
+  // Ten of them do not come after all; one is written.
+  node.free -= 7 * MIB;
+  for (const room of rooms) room.end();
+  for (const room of rooms) room.end();
+  for (let more = 0; more < 10; more++) await node.write(more % 3, 7 * MIB);
+  await assert.rejects(node.write(0, 7 * MIB), isFull);
+  assert.ok(node.free >= 20 * MIB);
+});
+
+test('every byte that is not reserved is given to whoever asks, whichever process it was lent to', async () => {
+  const node = new Node(1000 * MIB, 0, 4);
+  for (let at = 0; at < 4; at++) await node.write(at, MIB);
+  const room = await node.spaces[0]!.forVolumes(900 * MIB);
+  await assert.rejects(node.spaces[1]!.forVolumes(97 * MIB), isFull);
+  await node.write(1, 96 * MIB);
+  room.end();
+});
+
+test('what a process that died was lent is free again', async () => {
+  const node = new Node(100 * MIB, 0, 2);
+  await node.spaces[0]!.forVolumes(80 * MIB);
+  await assert.rejects(node.spaces[1]!.forVolumes(60 * MIB), isFull);
+  node.lender.forget('0');
+  await node.write(1, 60 * MIB);
+});
+
+test('bytes that others write to the disk are seen, an init only looks, and space is asked for in large pieces', async () => {
+  const node = new Node(2 ** 40, 100 * MIB, 2);
+  for (let at = 0; at < 1000; at++) await node.write(at % 2, 8 * MIB);
+  assert.ok(node.asked < 200, `asked ${node.asked} times for 1000 bodies`);
+  node.free = 105 * MIB;
+  assert.throws(() => node.spaces[0]!.look(6 * MIB), isFull);
+  await assert.rejects(node.spaces[0]!.forVolumes(6 * MIB), isFull);
+  for (let at = 0; at < 100; at++) node.spaces[0]!.look(5 * MIB);
+});
+
+test('with S3 only what lands counts', async () => {
+  const node = new Node(100 * MIB, 50 * MIB, 1, false);
+  const [space] = node.spaces as [Space];
+  space.look(2 ** 40);
+  (await space.forVolumes(2 ** 40)).end();
+  const room = await space.forLanding(30 * MIB, 40 * MIB);
+  await assert.rejects(space.forLanding(30 * MIB, 0), isFull);
+  room.end();
+  const local = new Node(100 * MIB, 50 * MIB, 1);
+  await assert.rejects(local.spaces[0]!.forLanding(30 * MIB, 40 * MIB), isFull);
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Turns } from '../src/domain/turns.ts';
+import { TryLater } from '../src/errors.ts';
+
+/** Work that ends when the test says so, and the order in which it began. */
+class Works {
+  readonly began: string[] = [];
+  readonly #ends: (() => void)[] = [];
+  readonly #turns: Turns;
+
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
+
+  run(address: string, name = address): Promise<string> {
+    return this.#turns.run(address, async () => {
+      this.began.push(name);
+      await new Promise<void>((resolve) => this.#ends.push(resolve));
+      return name;
+    });
+  }
+
+  /** Ends what runs, one after the other, until nothing is left. */
+  async endAll(): Promise<void> {
+    for (let end = this.#ends.shift(); end; end = this.#ends.shift()) {
+      end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+test('addresses take turns: who comes once waits for no line of another', async () => {
+  const works = new Works(new Turns(1, 100));
+  const all = [
+    ...Array.from({ length: 50 }, (_, at) => works.run('many', `many ${at}`)),
+    works.run('one'),
+    works.run('two', 'two 0'),
+    works.run('two', 'two 1'),
+  ];
+  await works.endAll();
+  await Promise.all(all);
+  assert.deepEqual(works.began.slice(0, 8), [
+    ...['many 0', 'many 1', 'one', 'two 0', 'many 2', 'two 1', 'many 3', 'many 4'],
+  ]);
+  assert.equal(works.began.length, 53);
+});
+
+test('so many run at once, and all of them do, also when some fail', async () => {
+  const turns = new Turns(3, 100);
+  let [running, most] = [0, 0];
+  const results = await Promise.allSettled(
+    Array.from({ length: 30 }, (_, at) =>
+      turns.run(String(at % 4), async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        if (at % 5 === 0) throw new Error('failed');
+      }),
+    ),
+  );
+  assert.equal(most, 3);
+  assert.equal(results.filter(({ status }) => status === 'rejected').length, 6);
+});
+
+test('when all places to wait are taken the longest line loses its last, with 503 and Retry-After', async () => {
+  const works = new Works(new Turns(1, 4));
+  const running = works.run('running');
+  const many = [1, 2, 3].map((at) => works.run('many', `many ${at}`));
+  const late = many.at(-1)!;
+  const few = [works.run('one'), works.run('two')];
+  await assert.rejects(late, (error) => {
+    assert.ok(error instanceof TryLater && error.status === 503 && error.retryAfterSeconds >= 1);
+    return true;
+  });
+  await assert.rejects(works.run('many'), TryLater, 'their own line is the longest');
+  const third = works.run('three');
+  await assert.rejects(many[1]!, TryLater);
+  // All lines are equal: whoever comes last.
+  await assert.rejects(works.run('four'), TryLater);
+  await works.endAll();
+  await Promise.all([running, many[0], ...few, third]);
+  assert.deepEqual(works.began, ['running', 'many 1', 'one', 'two', 'three']);
+});

@@ -1,0 +1,138 @@
+/** What SZ_MIN_FREE says stays free, also when many write at once. */
+import assert from 'node:assert/strict';
+import { statfs } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import { Disk, MountedService } from '../faults/mounts.ts';
+import { workersOf } from '../faults/processes.ts';
+import {
+  type Answer,
+  assertError,
+  assertOk,
+  begin,
+  complete,
+  eventually,
+  type MadeFile,
+  makeDir,
+  makeFile,
+  putVolume,
+  register,
+  type User,
+  upload,
+} from '../harness/index.ts';
+
+const MIB = 1024 * 1024;
+const MIN_FREE = 20 * MIB;
+/** For the database, which writes too. */
+const MARGIN = 3 * MIB;
+let disk: Disk;
+let service: MountedService;
+let user: User;
+
+before(async () => {
+  disk = await Disk.create('tmpfs', 64 * MIB);
+  service = new MountedService(disk, { env: { SZ_MIN_FREE: String(MIN_FREE), SZ_SWEEP_INTERVAL: '1' } });
+  await service.start();
+  user = await register(service);
+});
+after(async () => {
+  await service.stop();
+  await disk[Symbol.asyncDispose]();
+});
+
+async function free(): Promise<number> {
+  const { bavail, bsize } = await statfs(disk.path);
+  return bavail * bsize;
+}
+
+/** What was deleted before is gone from the disk. */
+const allFree = () => eventually(async () => assert.ok((await free()) > 64 * MIB - MARGIN));
+
+/** Volumes whose bodies begin and then wait, each with its transfer. */
+async function hold(count: number, file: MadeFile) {
+  const [bytes] = file.volumes;
+  const go = Promise.withResolvers<void>();
+  async function* slowly() {
+    yield bytes!.subarray(0, 1);
+    await go.promise;
+    yield bytes!.subarray(1);
+  }
+  const headers = { 'content-length': String(bytes!.length) };
+  const held = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const transferId = await begin(user, file);
+      const answer = putVolume(user, transferId, 1, slowly(), headers);
+      const status = { now: 0 };
+      answer.then(
+        (found) => {
+          status.now = found.status;
+        },
+        () => {
+          status.now = -1;
+        },
+      );
+      return { transferId, answer, status };
+    }),
+  );
+  return { held, go: () => go.resolve() };
+}
+
+async function removeAll(answers: { transferId: string; answer: Promise<Answer> }[]): Promise<void> {
+  for (const { transferId, answer } of answers) {
+    if ((await answer).status !== 200) await user.delete(pathOf('cancel', { transfer_id: transferId }));
+    else {
+      const fileId = String((await complete(user, transferId)).json['file_id']);
+      assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+    }
+  }
+}
+
+test('eight uploads at once take what there is and no more; those that do not fit get 507 before their bodies', async () => {
+  const file = makeFile([10 * MIB]);
+  const { held, go } = await hold(8, file);
+  // About 43 MiB may be taken: four are under way, and the others know already.
+  await eventually(async () => assert.equal(held.filter(({ status }) => status.now === 507).length, 4));
+  go();
+  const answers = await Promise.all(held.map(({ answer }) => answer));
+  for (const answer of answers) if (answer.status !== 200) assertError(answer, 507);
+  assert.equal(answers.filter(({ status }) => status === 200).length, 4);
+  assert.ok((await free()) > MIN_FREE - MARGIN, `${await free()} bytes are left`);
+  await removeAll(held);
+});
+
+test('six clones at once take what there is and no more', async () => {
+  await allFree();
+  const { fileId } = await upload(user, makeFile([8 * MIB]));
+  const dirs = await Promise.all(Array.from({ length: 6 }, () => makeDir(user)));
+  const answers = await Promise.all(
+    dirs.map((dirId) => user.post(pathOf('cloneFile', { file_id: fileId }), { dir_id: dirId })),
+  );
+  for (const answer of answers) if (answer.status !== 200) assertError(answer, 507);
+  const made = answers.filter(({ status }) => status === 200);
+  // A copy that is only just on the disk counts twice until it is told: one fewer than fits is right too.
+  assert.ok(made.length >= 3 && made.length <= 4, `${made.length} clones`);
+  assert.ok((await free()) > MIN_FREE - MARGIN, `${await free()} bytes are left`);
+  for (const id of [fileId, ...made.map((answer) => String(answer.json['file_id']))]) {
+    assertOk(await user.delete(pathOf('deleteFile', { file_id: id })));
+  }
+});
+
+test('what a worker that dies had reserved is free again', async () => {
+  await allFree();
+  const file = makeFile([20 * MIB]);
+  const { held, go } = await hold(2, file);
+  const third = await begin(user, file);
+  const attempt = () => putVolume(user, third, 1, file.volumes[0]!);
+  await eventually(async () => assertError(await attempt(), 507));
+  // One of the two holds at least one of the bodies; where it holds none, the other one does.
+  for (const pid of workersOf(service)) {
+    process.kill(pid, 'SIGKILL');
+    await eventually(async () =>
+      assert.ok(!workersOf(service).includes(pid) && workersOf(service).length === 2),
+    );
+    if (held.some(({ status }) => status.now !== 0)) break;
+  }
+  await eventually(async () => assertOk(await attempt()));
+  go();
+  await Promise.allSettled(held.map(({ answer }) => answer));
+});

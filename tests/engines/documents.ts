@@ -8,6 +8,7 @@ import { readConfig } from '../../server/src/config.ts';
 import { DocumentQueue } from '../../server/src/domain/documents.ts';
 import { Files } from '../../server/src/domain/files.ts';
 import { Transfers } from '../../server/src/domain/transfers.ts';
+import { openSpace } from '../../server/src/lending.ts';
 import { Metadata } from '../../server/src/metadata/metadata.ts';
 import { newProcessName, openDatabase, openVolumes, prepareStores } from '../../server/src/stores.ts';
 import { StreamBody } from '../../server/src/volumes/body.ts';
@@ -27,8 +28,9 @@ class Workshop {
   private constructor(metadata: Metadata, volumes: VolumeStore, config: ReturnType<typeof readConfig>) {
     this.metadata = metadata;
     this.volumes = volumes;
-    this.files = new Files(metadata, volumes, config);
-    this.#transfers = new Transfers(metadata, volumes, config);
+    const space = openSpace(config);
+    this.files = new Files(metadata, volumes, space, config);
+    this.#transfers = new Transfers(metadata, volumes, space, config);
   }
 
   static async open(engines: Engines, kind: string): Promise<Workshop> {

@@ -7,6 +7,7 @@ import {
   assertReadable,
   checkInvariants,
   complete,
+  eventually,
   listFiles,
   makeDir,
   putVolume,
@@ -60,6 +61,13 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
 
   const node = await engines.service(large(id));
   await assertSame(node, content);
+  // Documents of accounts are written by the service that starts there.
+  const s3 = engines.ceph.client(id);
+  await eventually(async () => {
+    const [document] = await Array.fromAsync(s3.list('accounts/'));
+    assert.ok((await s3.read(document!.key))?.includes(content.user.username));
+  });
+  s3.close();
   const back = join(engines.home, 'back');
   const home = ['migrate', '--json', '--from', target, '--to', back];
   for (const args of [home, ['migrate', '--from', small.data, '--to', target]]) {

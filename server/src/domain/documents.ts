@@ -3,7 +3,7 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { describe } from './manifest.ts';
 
 /** A round writes for so long at most: the rest of the sweep must not wait for a million manifests. */
-const ROUND_MS = 5_000;
+const ROUND_MS = 2_000;
 const PAGE = 100;
 const LANES = 8;
 

@@ -21,7 +21,7 @@ import { nodeEngine } from '../src/node/index.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
 import type { FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
-import { writers } from './writer-cases.ts';
+import { boundTo, sealName, writers } from './writer-cases.ts';
 
 const native = nodeEngine();
 const engine = reproducible(native, 'szafa vectors');
@@ -223,7 +223,11 @@ for (const name of ['', 'a', 'raport.txt', 'żółw/ß.bin', 'x'.repeat(174), 'y
 }
 const text = await sealFileName(engine, master, 'raport.txt', binding);
 const first = text[0] === 'A' ? 'B' : 'A';
+const sealedRaw = (...bytes: number[]) =>
+  sealName(master, boundTo(Uint8Array.fromHex(total), 1234, 3), Uint8Array.of(...bytes));
 const nameFaults: [string, Partial<NameVector>][] = [
+  ['not-utf8', { text: sealedRaw(0, 0x61, 0xc5) }],
+  ['flag', { text: sealedRaw(2, 0x61) }],
   ['sha256', { total_sha256: '0'.repeat(64) }],
   ['sha256-not-hex', { total_sha256: 'x'.repeat(64) }],
   ['size', { size: 1235 }],

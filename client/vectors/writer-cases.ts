@@ -27,12 +27,15 @@ function sealVolume(key: Uint8Array, aad: Uint8Array, plain: Uint8Array): Buffer
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-function sealName(master: Uint8Array, bound: Uint8Array, plain: Uint8Array): string {
+export function sealName(master: Uint8Array, bound: Uint8Array, plain: Uint8Array): string {
   const keys = hkdf(master, Buffer.from('szafa/v1/file-name'), 64);
   const iv = hmac(keys.subarray(0, 32), Buffer.concat([bound, plain])).subarray(0, 16);
   const cipher = createCipheriv('aes-256-ctr', keys.subarray(32), iv);
   return Buffer.concat([iv, cipher.update(plain), cipher.final()]).toString('base64url');
 }
+
+export const boundTo = (total: Uint8Array, size: number, count: number) =>
+  Buffer.concat([total, u64(size), u32(count)]);
 
 /** The first characters that fit in 174 bytes, as the name is cut. */
 function cutName(name: string): Buffer {
@@ -74,7 +77,7 @@ function writer(name: string, length: number, fileName: string): WriterVector {
       total_sha256: total.toString('hex'),
       file_size: size,
       chunk_count: count,
-      file_name: sealName(master, Buffer.concat([total, u64(size), u32(count)]), cutName(fileName)),
+      file_name: sealName(master, boundTo(total, size, count), cutName(fileName)),
       mac: hmac(hkdf(fileKey, Buffer.from('szafa/v1/mac'), 32), Buffer.from(header)).toString('base64url'),
     },
   };

@@ -116,8 +116,8 @@ export async function openFileName(
   if (!sealed || !/^[0-9a-f]{64}$/.test(binding.totalSha256)) return undefined;
   const keys = await nameKeys(engine, master, labels.fileName);
   const plain = await openSiv(engine, keys, boundTo(binding), sealed);
-  if (!plain || plain[0]! > 1) return undefined;
-  return { name: fromUtf8(plain.subarray(1)), whole: plain[0] === 0 };
+  const name = plain && plain[0]! <= 1 ? textOf(plain.subarray(1)) : undefined;
+  return name === undefined ? undefined : { name, whole: plain![0] === 0 };
 }
 
 /** Under the KEK, and bound to nothing: the same name is the same text on every device. */
@@ -134,5 +134,14 @@ export async function openDirName(engine: Engine, kek: Bytes, text: string): Pro
   const sealed = sealedBytes(text, SIV + 1);
   if (!sealed) return undefined;
   const plain = await openSiv(engine, await nameKeys(engine, kek, labels.dirName), EMPTY, sealed);
-  return plain && fromUtf8(plain);
+  return plain && textOf(plain);
+}
+
+/** Another client may have cut a name inside a character; one such must not take the whole list with it. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return fromUtf8(bytes);
+  } catch {
+    return undefined;
+  }
 }

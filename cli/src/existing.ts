@@ -1,12 +1,12 @@
 import {
   type Entry,
   type Metadata,
+  plainNameOf,
   type Source,
   type Szafa,
   SzafaError,
   sameContent,
 } from '@szafa/client/node';
-import { cleanFileName } from '@szafa/protocol';
 
 export interface Wanted {
   name: string;
@@ -37,7 +37,7 @@ export async function findExisting(
   source: Source,
   { checksum, signal }: { checksum: boolean; signal: AbortSignal },
 ): Promise<Existing> {
-  const plain = plainName(wanted.name);
+  const plain = plainNameOf(wanted.name);
   const named = entries.filter((entry) => entry.name === (entry.verified ? wanted.name : plain));
   const fitting = named.filter((entry) => !entry.verified || entry.size === source.size);
   const found: Existing = {};
@@ -64,12 +64,4 @@ export async function findExisting(
     }
   }
   return found;
-}
-
-function plainName(name: string): string | undefined {
-  try {
-    return cleanFileName(name);
-  } catch {
-    return undefined; // nothing of it would be left, so it cannot be there under a plain name
-  }
 }

@@ -2,7 +2,7 @@ import { ApiError, SzafaError, UnsupportedError } from './errors.ts';
 import type { Metadata } from './format/metadata.ts';
 import type { Entry } from './listing.ts';
 import { forEach } from './pool.ts';
-import { nameKind, type OpenContext, openUnnamed, otherName } from './remote-file.ts';
+import { type OpenContext, openFile } from './remote-file.ts';
 
 /** One of several files of a name, opened as far as its header. */
 export interface Version {
@@ -54,8 +54,7 @@ const BROKEN = -3;
 async function rank(context: OpenContext, entry: Entry, signal?: AbortSignal): Promise<Ranked | undefined> {
   const { record, fileId } = entry;
   try {
-    const { header } = await openUnnamed(context, fileId, { record, signal, headOnly: true });
-    if ((await nameKind(context, record, header)) === 'other') throw otherName();
+    const { header } = await openFile(context, fileId, { record, signal, headOnly: true });
     const { metadata } = header;
     const time = metadata.added ?? WITHOUT_TIME;
     return { version: { entry, metadata }, time, tie: time < 0 ? '' : header.fileId.toHex() };

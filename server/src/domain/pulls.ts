@@ -7,7 +7,7 @@ import { ServiceError, TryLater, unknownTransfer, VolumeRejected } from '../erro
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow, TransferState } from '../metadata/transfers.ts';
 import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
-import { StreamBody } from '../volumes/body.ts';
+import { type Body, StreamBody } from '../volumes/body.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
 import type { Reservation, Space } from './space.ts';
 import type { Transfers } from './transfers.ts';
@@ -69,7 +69,7 @@ export class Pulls {
     });
     let room: Reservation | undefined;
     try {
-      const landing = this.#landing(transfer);
+      const landing = this.#landing(transfer.file_id);
       await mkdir(landing, { recursive: true, mode: 0o700 });
       const specs = await metadata.files.volumes(transfer.file_id);
       room = await space.forLanding(transfer.stored_size, largest(specs));
@@ -85,12 +85,13 @@ export class Pulls {
       });
       // It may have been cancelled meanwhile, and then there is nothing to record for.
       await transfers.find(transferId);
-      const pulled = await this.#record(transfer, landed);
+      const pulled = await this.#record(transfer, specs, landed);
       reporter.landed(new Set());
-      await rm(landing, { recursive: true, force: true });
+      await removeFolder(landing);
       return { pulled, total: transfer.chunk_count };
     } catch (error) {
-      if (cancelled.signal.aborted) throw unknownTransfer();
+      const overtaken = await this.#overtaken(transfer);
+      if (overtaken) throw overtaken;
       if (!(error instanceof PullError)) throw error;
       throw new ServiceError(error.kind === 'cannot-start' ? 500 : 409, error.message, {
         cause: error.cause,
@@ -152,43 +153,74 @@ export class Pulls {
   async reclaim(): Promise<void> {
     const top = join(this.#deps.config.dataFolder, 'landing');
     for (const fileId of await readdir(top).catch(() => [] /* nothing has ever landed */)) {
-      if (!(await this.#deps.metadata.transfers.isOpen(fileId))) {
-        await rm(join(top, fileId), { recursive: true, force: true });
-      }
+      if (!(await this.#deps.metadata.transfers.isOpen(fileId))) await removeFolder(join(top, fileId));
     }
   }
 
-  #landing(transfer: TransferRow): string {
-    return join(this.#deps.config.dataFolder, 'landing', transfer.file_id);
+  #landing(fileId: string): string {
+    return join(this.#deps.config.dataFolder, 'landing', fileId);
+  }
+
+  /** A pull takes up to an hour, and its transfer may be complete, cancelled or deleted by then; what landed goes. */
+  async #overtaken({ transfer_id, file_id }: TransferRow): Promise<ServiceError | undefined> {
+    const { transfers } = this.#deps.metadata;
+    if (await transfers.isOpen(file_id)) return undefined;
+    await removeFolder(this.#landing(file_id));
+    const isKnown = (await transfers.state(transfer_id)) !== undefined;
+    return isKnown ? new ServiceError(409, 'the transfer was completed meanwhile') : unknownTransfer();
+  }
+
+  async #record(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {
+    const queue = [...landed];
+    let recorded = 0;
+    const lanes = Array.from({ length: VERIFIED_AT_ONCE }, async () => {
+      for (let idx = queue.shift(); idx !== undefined; idx = queue.shift()) {
+        try {
+          if (await this.#take(transfer, specs[idx - 1]!)) recorded++;
+        } catch (error) {
+          queue.length = 0;
+          throw error;
+        }
+      }
+    });
+    // Nothing may still come in once the pull is answered.
+    await Promise.allSettled(lanes);
+    await Promise.all(lanes);
+    return recorded;
   }
 
   /** "A volume that fails verification is skipped without an error." */
-  async #record(transfer: TransferRow, landed: number[]): Promise<number> {
+  async #take({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
     const { metadata, transfers, onRejected } = this.#deps;
-    const queue = landed.values();
-    let recorded = 0;
-    await Promise.all(
-      Array.from({ length: VERIFIED_AT_ONCE }, async () => {
-        for (const idx of queue) {
-          const path = join(this.#landing(transfer), String(idx));
-          const volume = await metadata.files.volume(transfer.file_id, idx);
-          try {
-            await transfers.arrivals.take(
-              transfer.file_id,
-              volume!,
-              new StreamBody(createReadStream(path, { highWaterMark: 1024 * 1024 })),
-            );
-            recorded++;
-          } catch (error) {
-            if (!(error instanceof VolumeRejected)) throw error;
-            onRejected(error);
-          }
-          await rm(path, { force: true });
-        }
-      }),
+    // Into a group that has been removed it would come back as one that nobody knows.
+    if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
+    const path = join(this.#landing(file_id), String(volume.idx));
+    const isRight = await transfers.arrivals.take(file_id, volume, fileBody(path)).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof VolumeRejected)) throw error;
+        onRejected(error);
+        return false;
+      },
     );
-    return recorded;
+    await rm(path, { force: true });
+    return isRight;
   }
+}
+
+/** Opened when it is read: an error of a stream that nobody reads yet would end the process. */
+function fileBody(path: string): Body {
+  return {
+    async pour(sink) {
+      const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
+      await new StreamBody(bytes).pour(sink).finally(() => bytes.destroy());
+    },
+  };
+}
+
+/** Several may remove it, and the download tool may still write there for a moment. */
+function removeFolder(path: string): Promise<void> {
+  return rm(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Bytes of the volumes that are in the landing folder and in the volume store at the same time, at most. */

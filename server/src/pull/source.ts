@@ -2,6 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { RuleError } from '@szafa/protocol';
 
 const MAX_BYTES = 2048;
+/** For a program in C a line ends at these. */
+const LINE_END = /[\r\n\0]/;
 
 /** Where a client serves its volumes: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
 export class PullSource {
@@ -57,10 +59,13 @@ export function checkPullAddress(baseUrl: string, token: string): PullSource {
   for (const [name, text] of Object.entries({ base_url: baseUrl, token })) {
     if (text === '') throw new RuleError(`${name} is empty`);
     if (Buffer.byteLength(text) > MAX_BYTES) throw new RuleError(`${name} is longer than ${MAX_BYTES} bytes`);
-    if (/[\s\p{Cc}]/u.test(text))
-      throw new RuleError(`${name} must not contain blanks or control characters`);
+    // It travels percent-encoded in UTF-8, where a half of a character has no place.
     if (!text.isWellFormed()) throw new RuleError(`${name} is not well-formed text`);
   }
+  // Encoded, nothing of a token can end a line of the tool's list; what would if it were not is refused all the same.
+  if (LINE_END.test(token)) throw new RuleError('token must not contain an end of line or NUL');
+  if (/[\s\p{Cc}]/u.test(baseUrl))
+    throw new RuleError('base_url must not contain blanks or control characters');
   if (!/^https?:\/\//i.test(baseUrl)) throw new RuleError('base_url must begin with http:// or https://');
   if (/[?#\\]/.test(baseUrl))
     throw new RuleError('base_url must not contain a query, a fragment or a backslash');

@@ -1,4 +1,5 @@
 import http from 'node:http';
+import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { MadeFile } from './upload.ts';
 
@@ -6,10 +7,15 @@ export interface PullRequest {
   transferId: string;
   idx: number;
   token: string | null;
+  /** As it came: request line and headers. */
+  url: string;
+  headers: http.IncomingHttpHeaders;
 }
 
 export interface PullServerOptions {
   host?: string;
+  /** Key and certificate, for a server that speaks TLS. */
+  tls?: string;
   /** Answers a request in its own way and returns true, or returns false to have the volume sent. */
   answer?: (request: PullRequest, response: http.ServerResponse) => boolean | Promise<boolean>;
 }
@@ -19,13 +25,17 @@ export class PullServer {
   readonly requests: PullRequest[] = [];
   readonly #server: http.Server;
   readonly #host: string;
+  readonly #scheme: 'http' | 'https';
 
   constructor(file: MadeFile, options: PullServerOptions = {}) {
     this.#host = options.host ?? '127.0.0.1';
-    this.#server = http.createServer((request, response) => {
+    this.#scheme = options.tls === undefined ? 'http' : 'https';
+    const listener: http.RequestListener = (request, response) => {
       const url = new URL(request.url ?? '/', 'http://client');
       const [, , transferId = '', idx = ''] = url.pathname.split('/');
-      const pull = { transferId, idx: Number(idx), token: url.searchParams.get('token') };
+      const { headers } = request;
+      const token = url.searchParams.get('token');
+      const pull = { transferId, idx: Number(idx), token, url: request.url ?? '', headers };
       this.requests.push(pull);
       Promise.resolve(options.answer?.(pull, response) ?? false).then(
         (answered) => {
@@ -33,7 +43,9 @@ export class PullServer {
         },
         (error: Error) => response.destroy(error),
       );
-    });
+    };
+    const { tls } = options;
+    this.#server = tls ? https.createServer({ key: tls, cert: tls }, listener) : http.createServer(listener);
   }
 
   async listen(): Promise<this> {
@@ -45,7 +57,7 @@ export class PullServer {
   }
 
   get url(): string {
-    return `http://${this.#host}:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://${this.#host}:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

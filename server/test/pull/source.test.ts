@@ -64,18 +64,28 @@ test('what is not an address of a server is refused', () => {
 });
 
 test('a token that could change the list is refused', () => {
-  for (const token of [
-    '',
-    't\n  out=../../x',
-    't\r',
-    't x',
-    't\t',
-    '\u0000',
-    '\u007f',
-    '\ud800',
-    'x'.repeat(2049),
-  ]) {
+  for (const token of ['', 't\n  out=../../x', 't\r', '\u0000', '\ud800', 'x'.repeat(2049)]) {
     assert.throws(() => checkPullAddress('http://h', token), RuleError, JSON.stringify(token));
+  }
+});
+
+test('any other token is one, and arrives as it is', () => {
+  for (const token of [
+    't x',
+    ' ',
+    't\t',
+    '\u007f',
+    '\u0085',
+    '\u2028',
+    '+',
+    '%20',
+    '🔑',
+    'a&token=b',
+    "'()*!~",
+  ]) {
+    const address = checkPullAddress('http://h', token).of('id').real(1);
+    assert.equal(address.searchParams.get('token'), token);
+    assert.equal(decodeURIComponent(address.search.slice('?token='.length)), token);
   }
 });
 

@@ -6,6 +6,7 @@ import {
   assertError,
   assertOk,
   complete,
+  ENC_PARAMS,
   inPieces,
   makeFile,
   newTransferId,
@@ -21,7 +22,7 @@ const file = makeFile([500]);
 const asJson = { 'content-type': 'application/json' };
 
 /** The JSON of init with enc_params in exactly these words. */
-const initText = (params: string) => JSON.stringify(file.init).replace('{"made":"by a test"}', () => params);
+const initText = (params: string) => JSON.stringify(file.init).replace(ENC_PARAMS, () => params);
 
 /** Every way in which what init takes can come. */
 const ways: Record<string, (user: User, text: string) => Promise<Answer>> = {

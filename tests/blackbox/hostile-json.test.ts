@@ -5,6 +5,7 @@ import {
   assertError,
   assertOk,
   assertUnharmed,
+  ENC_PARAMS,
   inPieces,
   makeFile,
   putVolume,
@@ -80,7 +81,7 @@ describe('hostile JSON', () => {
     for (const depth of [5000, 15_000, 100_000]) {
       const [open, close] = ['{"a":'.repeat(depth), '}'.repeat(depth)];
       const nested = `${open}1${close}`;
-      const init = JSON.stringify(makeFile([1]).init).replace('{"made":"by a test"}', nested);
+      const init = JSON.stringify(makeFile([1]).init).replace(ENC_PARAMS, nested);
       assert.ok(init.length < limits.jsonBodyBytes);
       assertError(await user.call('POST', pathOf('init'), { body: init, headers: asJson }), 400);
       const arrays = `{"name": ${'['.repeat(depth)}${']'.repeat(depth)}}`;
@@ -91,7 +92,7 @@ describe('hostile JSON', () => {
   test('enc_params as deep as the limit allows come back', async () => {
     const user = await sharedUser(service);
     const nested = `${'['.repeat(4000)}${']'.repeat(4000)}`;
-    const init = JSON.stringify(makeFile([0]).init).replace('{"made":"by a test"}', `{"a":${nested}}`);
+    const init = JSON.stringify(makeFile([0]).init).replace(ENC_PARAMS, `{"a":${nested}}`);
     const answer = await user.call('POST', pathOf('init'), { body: init, headers: asJson });
     assertOk(answer);
     const transferId = String(answer.json['transfer_id']);

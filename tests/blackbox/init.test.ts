@@ -5,6 +5,7 @@ import {
   type Answer,
   assertError,
   assertOk,
+  ENC_PARAMS,
   inPieces,
   listFiles,
   makeDir,
@@ -333,7 +334,7 @@ test('any JSON object is taken as enc_params', async () => {
   ];
   for (const text of texts) {
     const body = makeFile([0]).init;
-    const sent = JSON.stringify(body).replace('{"made":"by a test"}', text);
+    const sent = JSON.stringify(body).replace(ENC_PARAMS, text);
     const answer = await initText(user, sent);
     assertOk(answer);
     const transferId = String(answer.json['transfer_id']);

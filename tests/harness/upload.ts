@@ -16,6 +16,11 @@ export function sha256(...parts: Uint8Array[]): string {
   return hash.digest('hex');
 }
 
+/** A number that no double holds: whoever parses enc_params and writes them again changes it. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+const rawNumber = rawJSON('9007199254740993');
+export const ENC_PARAMS = '{"exact":9007199254740993}';
+
 /** Volumes of the given sizes; any key of the init body can be replaced. */
 export function makeFile(sizes: number[] = [1000], init: Partial<InitBody> = {}): MadeFile {
   const volumes = sizes.map((size) => randomBytes(size));
@@ -27,7 +32,7 @@ export function makeFile(sizes: number[] = [1000], init: Partial<InitBody> = {})
       total_sha256: sha256(...volumes),
       chunk_count: sizes.length,
       chunks: volumes.map((bytes) => ({ size: bytes.length, sha256: sha256(bytes) })),
-      enc_params: { made: 'by a test' },
+      enc_params: { exact: rawNumber },
       ...init,
     },
   };
@@ -102,12 +107,14 @@ export function readVolume(
   return user.get(pathOf('readVolume', { file_id: fileId, idx }), { headers });
 }
 
-/** The file is there, byte for byte. */
+/** The file is there, byte for byte, and so are its enc_params. */
 export async function assertReadable(user: User, fileId: string, file: MadeFile): Promise<void> {
   for (const [position, bytes] of file.volumes.entries()) {
     const answer = await readVolume(user, fileId, position + 1);
     assert.equal(answer.status, 200, answer.excerpt);
     assert.ok(answer.body.equals(bytes), `volume ${position + 1} of ${fileId} has other bytes`);
+    const params = Buffer.from(String(answer.headers['x-enc-params']), 'base64').toString();
+    assert.equal(params, JSON.stringify(file.init.enc_params));
   }
 }
 

@@ -20,6 +20,7 @@ import Fastify, {
 } from 'fastify';
 import type { Config } from './config.ts';
 import type { Accounts } from './domain/accounts.ts';
+import type { Custody } from './domain/custody.ts';
 import type { Files } from './domain/files.ts';
 import type { Pulls } from './domain/pulls.ts';
 import { quotaOf } from './domain/quota.ts';
@@ -53,6 +54,7 @@ export interface Services {
   log: Log;
   metadata: Metadata;
   volumes: VolumeStore;
+  custody: Custody;
   accounts: Accounts;
   files: Files;
   transfers: Transfers;

@@ -39,7 +39,7 @@ export async function runPrimary(config: Config): Promise<void> {
   const node = newProcessName();
   const services = await openServices(config, node);
   const { log } = services;
-  const sweeper = new Sweeper({ ...services, shared: isShared(config), localClock: config.s3 === undefined });
+  const sweeper = new Sweeper({ ...services, shared: isShared(config) });
   const right = new SweepRight(config);
   if (!isShared(config)) {
     if (!(await holdsSoon(right))) {
@@ -47,8 +47,9 @@ export async function runPrimary(config: Config): Promise<void> {
         'SZ_DATABASE is in use by another node; only nodes with SZ_VOLUMES=s3://… share one',
       );
     }
-    await sweeper.recover();
   }
+  await services.custody.begin();
+  if (!isShared(config)) await sweeper.recover();
 
   const fault = config.lane && !config.tls ? await probeIntake() : undefined;
   if (fault !== undefined) {
@@ -145,10 +146,16 @@ async function sweepUntil(
   stop: AbortSignal,
   sweeper: Sweeper,
   right: SweepRight,
-  { config, log, pulls, swept }: Pick<Services, 'config' | 'log' | 'pulls'> & { swept: { at: number } },
+  {
+    config,
+    custody,
+    log,
+    pulls,
+    swept,
+  }: Pick<Services, 'config' | 'custody' | 'log' | 'pulls'> & { swept: { at: number } },
 ): Promise<void> {
   const round = async () => {
-    await pulls.reclaim();
+    if (await custody.mayRemove()) await pulls.reclaim();
     const ours = await right.held();
     if (ours) await sweeper.sweep();
     swept.at = ours ? Date.now() : 0;

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Services } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
+import { Custody } from './domain/custody.ts';
 import { Files } from './domain/files.ts';
 import { Pulls } from './domain/pulls.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
@@ -64,15 +65,15 @@ export function openVolumes(
 /** Once, however many ask at the same time; again after a failure. */
 function settledOnce(config: Config, metadata: Metadata): () => Promise<void> {
   const volumes = openVolumes(config, newProcessName());
-  let settled: Promise<void> | undefined;
+  let settled: Promise<unknown> | undefined;
   const settle = () =>
     settleStore(metadata.store, volumes).catch((cause: unknown) => {
       settled = undefined;
       throw cause instanceof StoreRefused ? new StoreUnavailable('volumes', cause) : cause;
     });
-  return () => {
+  return async () => {
     settled ??= settle();
-    return settled;
+    await settled;
   };
 }
 
@@ -88,12 +89,13 @@ export async function openServices(
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
   const accounts = new Accounts(metadata, config, systemToken);
   const space = openSpace(config);
-  const files = new Files(metadata, volumes, space, config);
+  const custody = new Custody({ metadata, volumes, config, log });
+  const files = new Files(metadata, volumes, space, config, custody);
   const transfers = new Transfers(metadata, volumes, space, config);
   const metrics = new Metrics();
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
-  return { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics };
+  return { config, log, metadata, volumes, custody, accounts, files, transfers, pulls, metrics };
 }
 
 /**
@@ -141,7 +143,10 @@ export async function discardUnfinished(config: Config, processName?: string): P
  * refuses us is, and so is one that belongs to another database.
  */
 async function settleAtStart(config: Config, { store }: Metadata): Promise<void> {
-  if (!config.s3) return settleStore(store, new FolderStore(config.dataFolder, newProcessName()));
+  if (!config.s3) {
+    await settleStore(store, new FolderStore(config.dataFolder, newProcessName()));
+    return;
+  }
   const client = new S3Client(config.s3.location, config.s3.credentials, { totalMs: 1_000 });
   const volumes = new S3Store(client);
   try {

@@ -41,6 +41,8 @@ const SIZES = [
   3 * MIB + 5,
 ];
 
+const noneInUse = async () => new Set<string>();
+
 const SAME = 'has other bytes than were put';
 
 /** What every volume store must do, whatever keeps the bytes. */
@@ -360,7 +362,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       const to = newId();
       await store.copy(from, to);
       await store.remove(from);
-      await store.reclaim();
+      await store.reclaim(noneInUse);
       assert.equal((await other.received(to)).length, volumes.length);
       for (const [at, { idx }] of volumes.entries()) {
         assert.ok((await readAll(other, to, idx))?.equals(bytes[at]!), SAME);
@@ -379,8 +381,8 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       await store.remove(newId());
       assert.equal(await other.open(id, 1), undefined);
       assert.deepEqual(await other.received(id), []);
-      await Promise.all([store.reclaim(), other.reclaim()]);
-      await store.reclaim();
+      await Promise.all([store.reclaim(noneInUse), other.reclaim(noneInUse)]);
+      await store.reclaim(noneInUse);
     });
 
     test('a volume that is being sent survives the removal of its group', async () => {
@@ -390,7 +392,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       await store.put(id, volume, bodyOf(bytes));
       const open = (await store.open(id, 1))!;
       await other.remove(id);
-      await other.reclaim();
+      await other.reclaim(noneInUse);
       const sink = new Collector();
       await open.send(sink, 0, open.size);
       await open.close();
@@ -406,6 +408,12 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       const found = await Array.fromAsync(store.groups());
       const seen = new Set(found.map(({ id }) => id));
       assert.equal(seen.size, found.length);
+      const ids = [...seen];
+      assert.deepEqual(ids, ids.toSorted(), 'in order');
+      for (const after of [ids[0]!, ids.at(-2)!, ids.at(-1)!]) {
+        const rest = await Array.fromAsync(store.groups(after), ({ id }) => id);
+        assert.deepEqual(rest, ids.slice(ids.indexOf(after) + 1));
+      }
       assert.deepEqual(
         made.map((id) => seen.has(id)),
         [true, true, false],
@@ -413,6 +421,27 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       for (const { id, changedAt } of found) {
         if (made.includes(id)) assert.ok(changedAt >= since && changedAt <= Date.now() + 5000);
       }
+    });
+
+    test('notes are kept, replaced, and no groups', async () => {
+      const before = (await Array.fromAsync(store.groups())).length;
+      assert.equal(await store.readNote('store-mark'), undefined);
+      for (const text of ['one', 'two']) {
+        await store.writeNote('store-mark', text);
+        assert.equal(await other.readNote('store-mark'), text);
+      }
+      assert.equal(await other.readNote('store-id'), undefined);
+      assert.equal((await Array.fromAsync(store.groups())).length, before);
+    });
+
+    test('a group is filed once it has a manifest', async () => {
+      const bytes = randomBytes(1);
+      const id = await group(volumeOf(bytes));
+      await store.put(id, volumeOf(bytes), bodyOf(bytes));
+      assert.equal(await store.isFiled(id), false);
+      await store.file({ file_id: id, chunk_count: 1 } as Manifest);
+      assert.equal(await other.isFiled(id), true);
+      assert.equal(await other.isFiled(newId()), false);
     });
 
     test('it answers a ping', () => store.ping());

@@ -29,7 +29,7 @@ class Workshop {
     this.metadata = metadata;
     this.volumes = volumes;
     const space = openSpace(config);
-    this.files = new Files(metadata, volumes, space, config);
+    this.files = new Files(metadata, volumes, space, config, { mayRemove: async () => true });
     this.#transfers = new Transfers(metadata, volumes, space, config);
   }
 

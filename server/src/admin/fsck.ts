@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Volume } from '@szafa/protocol';
 import { refile } from '../domain/documents.ts';
+import { pages, sortOut } from '../domain/orphans.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { mendUsage, wrongUsage } from '../metadata/usage.ts';
 import type { OpenVolume } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
-import type { Report } from './report.ts';
+import { CONTESTED, type Report, UsageError } from './report.ts';
 import { filesOf, uploadsOf } from './rows.ts';
 import { digestOf, Throttle } from './volume-body.ts';
 
-/** A group that nobody knows may belong to an init under way; after this time it does not. */
-const ORPHAN_MS = 3_600_000;
 /** A volume that came in is noted by then. */
 const NOTED_MS = 1000;
 /** What a disk says of bytes that it has lost; all other errors end the check. */
@@ -27,26 +26,38 @@ type Fault = 'missing volumes' | 'volumes with other bytes' | 'volumes that cann
 
 /**
  * Holds the stores against each other while the service runs: every stored volume against its digest, records
- * without volumes and volumes without a record, kept sums against sums. Repairs what can be: orphans go, sums and
- * manifests are written anew, a broken volume of an upload counts as not received. Bytes of files that are lost are
+ * without volumes and volumes without a record, kept sums against sums. Repairs what can be: sums and manifests are
+ * written anew, a broken volume of an upload counts as not received. Bytes of files that are lost are
  * told, not mended.
  */
 export async function fsck(pair: Pair, options: FsckOptions, report: Report): Promise<void> {
+  const { contestedAt } = await pair.metadata.store.get();
+  if (contestedAt !== null) {
+    if (options.repair) throw new UsageError(CONTESTED);
+    report.problem('contested stores', { since: new Date(contestedAt).toISOString() });
+  }
   const check = new Check(pair, options, report);
   // In this order: an upload that is completed meanwhile is among the files.
   for await (const upload of uploadsOf(pair.sql)) await check.upload(upload);
   for await (const file of filesOf(pair.sql)) await check.file(file);
-  for await (const { id, changedAt } of pair.volumes.groups()) {
-    if (changedAt > (options.now ?? Date.now()) - ORPHAN_MS || (await pair.metadata.garbage.isKnown(id)))
-      continue;
-    if (options.repair) await pair.volumes.remove(id);
-    report.problem('groups without a record', { group: id }, options.repair);
-  }
+  await noteOrphans(pair, options.now ?? Date.now(), report);
   for await (const owner of wrongUsage(pair.sql)) {
     if (options.repair) await mendUsage(pair.sql, owner);
     report.problem('accounts with wrong sums', { owner }, options.repair);
   }
   if (report.problems === 0) await pair.metadata.marks.set('fsck', options.now ?? Date.now());
+}
+
+/** They are the service's to remove, and a person's to decide about; here they are only noted and told. */
+async function noteOrphans({ metadata, volumes }: Pair, now: number, report: Report): Promise<void> {
+  for await (const groups of pages(volumes.groups())) {
+    const { unknown } = await sortOut(metadata, groups, now);
+    await metadata.orphans.note(unknown, now);
+    for (const id of unknown) {
+      if (await volumes.isFiled(id)) report.problem('files without a record', { file: id });
+      else report.count('volume groups without a record');
+    }
+  }
 }
 
 class Check {

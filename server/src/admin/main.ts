@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
+import { ADOPT_USAGE, adopt } from './adopt.ts';
 import { checkStore } from './check-store.ts';
 import { fsck } from './fsck.ts';
 import { migrateStores } from './migrate.ts';
+import { decideOrphans, ORPHANS_USAGE } from './orphans.ts';
 import { configOf, openAlone, openPair, requireDatabase } from './pair.ts';
 import { Report, UsageError } from './report.ts';
 import { rescue, rescueMissing } from './rescue.ts';
@@ -12,9 +14,11 @@ const USAGE = `usage: szafa-server [command] [options]
   (none)         run the service
   check-store    try the volume store for what the service relies on
   fsck           every stored volume against its digest, orphans, sums; may run beside the service
-                 --repair     remove orphans, count sums anew, write missing manifests,
+                 --repair     count sums anew, write missing manifests,
                               have broken volumes of uploads under way sent again
                  --rate N     read at most N MB a second (default 50)
+  adopt          say that the volume store is this database's, which ends a contest; see adopt --help
+  orphans        volume groups that no record names: list, take, remove; see orphans --help
   migrate        copy everything to other stores; the service must not run; may be repeated
                  --from STORES  --to STORES
                  where STORES is a folder, or postgres://…,s3://…, or one of these and a folder
@@ -39,12 +43,16 @@ const options = {
   passwords: { type: 'string' },
   missing: { type: 'boolean', default: false },
   'dry-run': { type: 'boolean', default: false },
+  store: { type: 'string' },
+  all: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
+const HELP: Record<string, string> = { adopt: ADOPT_USAGE, orphans: ORPHANS_USAGE };
+
 function parse(args: string[]) {
   try {
-    return parseArgs({ args, options, allowPositionals: false }).values;
+    return parseArgs({ args, options, allowPositionals: true });
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
@@ -57,7 +65,13 @@ function required(value: string | undefined, name: string): string {
 
 /** Runs a command beside, or instead of, the service; resolves to its exit code. */
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const values = parse(args);
+  const { values, positionals } = parse(args);
+  const [extra] = name === 'orphans' ? [] : positionals;
+  if (extra !== undefined) throw new UsageError(`${name} takes options only, not ${extra}`);
+  if (values.help) {
+    process.stdout.write(`${HELP[name] ?? USAGE}\n`);
+    return 0;
+  }
   const report = new Report(values.json);
   switch (name) {
     case 'check-store':
@@ -70,6 +84,14 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       await fsck(pair, { repair: values.repair, bytesPerSecond: rate * 1e6 }, report).finally(() =>
         pair.close(),
       );
+      break;
+    }
+    case 'adopt':
+      await adopt(readConfig(env), values.store, report);
+      break;
+    case 'orphans': {
+      const pair = await openPair(readConfig(env));
+      await decideOrphans(pair, positionals, values.all, report).finally(() => pair.close());
       break;
     }
     case 'migrate': {

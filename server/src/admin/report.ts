@@ -3,6 +3,10 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** Why nothing may be removed. */
+export const CONTESTED =
+  'the volume store is contested: another database has had it. First run "szafa-server rescue --missing" or "szafa-server adopt"';
+
 const SHOW_MS = 1000;
 
 /** What a command has found and how far it is: lines for a person, or JSON lines for a program. */

@@ -1,6 +1,7 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, outdate, outdateAccount } from '../metadata/documents.ts';
 import { insertFile } from '../metadata/files.ts';
+import { claimOrphan } from '../metadata/orphans.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
 import { BrokenDocument } from '../volumes/documents.ts';
@@ -51,23 +52,28 @@ export class FileRescue {
       this.#report.problem('files of an account that is not here', { file: id, account, owner: name });
       return;
     }
-    if (this.#taking !== 'nothing') await this.#insert(manifest, owner, specs);
+    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner, specs))) {
+      this.#report.problem('groups that are no orphans', { group: id });
+      return;
+    }
     this.#report.count('files');
     if (this.#taking !== 'all') this.#report.line({ file: id, owner });
   }
 
-  async #insert(manifest: Manifest, owner: string, specs: Volume[]): Promise<void> {
+  /** False when somebody else has made the group theirs meanwhile. */
+  async #insert(manifest: Manifest, owner: string, specs: Volume[]): Promise<boolean> {
     const created_at = Date.parse(manifest.created_at);
     const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
     const file_id = manifest.file_id;
     const dir = await this.#nameOfDir(manifest);
-    await this.#pair.sql.transaction(async (tx) => {
+    const inserted = await this.#pair.sql.transaction(async (tx) => {
       // One that was under way when an older database was saved, and is complete by what the store has.
       const [upload] = await tx.execute(
         "UPDATE transfers SET status = 'done', owner = ? WHERE file_id = ? AND status <> 'done' RETURNING transfer_id",
         owner,
         file_id,
       );
+      if (!upload && this.#taking === 'missing' && !(await claimOrphan(tx, file_id))) return false;
       if (!upload) await insertVolumes(tx, file_id, specs);
       const dir_id = await this.#dirOf(tx, manifest, owner, dir);
       const differs = dir_id !== manifest.dir_id;
@@ -88,8 +94,10 @@ export class FileRescue {
         rev,
       });
       if (differs) await outdate(tx, file_id, rev);
+      return true;
     });
     if (seq !== undefined) this.#numbers.delete(seq);
+    return inserted;
   }
 
   /**

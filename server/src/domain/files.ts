@@ -12,6 +12,7 @@ import {
 import type { FileRow, ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
+import type { Custody } from './custody.ts';
 import { newFileId } from './ids.ts';
 import { describe } from './manifest.ts';
 import type { Space } from './space.ts';
@@ -30,6 +31,7 @@ export class Files {
   readonly #volumes: VolumeStore;
   readonly #space: Space;
   readonly #config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>;
+  readonly #custody: Pick<Custody, 'mayRemove'>;
   readonly #now: () => number;
 
   constructor(
@@ -37,12 +39,14 @@ export class Files {
     volumes: VolumeStore,
     space: Space,
     config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>,
+    custody: Pick<Custody, 'mayRemove'>,
     now = Date.now,
   ) {
     this.#metadata = metadata;
     this.#volumes = volumes;
     this.#space = space;
     this.#config = config;
+    this.#custody = custody;
     this.#now = now;
   }
 
@@ -52,10 +56,12 @@ export class Files {
 
   /** The record goes first, so that nothing listed lacks its volumes; it comes back when they cannot be moved. */
   async remove(fileId: string, caller: string): Promise<void> {
-    await this.owned(fileId, caller);
-    const leaseUntil = this.#now() + LEASE_MS;
+    const [, atOnce] = await Promise.all([this.owned(fileId, caller), this.#custody.mayRemove()]);
+    const leaseUntil = this.#now() + (atOnce ? LEASE_MS : 0);
     const removed = await this.#metadata.files.remove(fileId, leaseUntil).catch(notRemoved);
     if (!removed) throw unknownFile();
+    // The volumes are garbage now; the sweeper knows when it may remove them.
+    if (!atOnce) return;
     try {
       await this.#volumes.remove(fileId);
     } catch (cause) {

@@ -15,6 +15,7 @@ import type { Transfers } from './transfers.ts';
 const LEASE_MS = 15_000;
 const REPORT_MS = 500;
 const VERIFIED_AT_ONCE = 4;
+const FILE_ID = /^[0-9a-f]{32}$/;
 /** How long a pull waits for others to end, how many wait in a process, and how often they look. */
 const WAIT_MS = 10_000;
 const MOST_WAITING = 64;
@@ -153,6 +154,8 @@ export class Pulls {
   async reclaim(): Promise<void> {
     const top = join(this.#deps.config.dataFolder, 'landing');
     for (const fileId of await readdir(top).catch(() => [] /* nothing has ever landed */)) {
+      // Named by somebody else.
+      if (!FILE_ID.test(fileId)) continue;
       if (!(await this.#deps.metadata.transfers.isOpen(fileId))) await removeFolder(join(top, fileId));
     }
   }

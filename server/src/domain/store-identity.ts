@@ -7,6 +7,13 @@ import type { VolumeStore } from '../volumes/store.ts';
 /** The database and the volume store are not a pair; the message says what to do. */
 export class StoreRefused extends ConfigError {
   override name = 'StoreRefused';
+  /** The store's id, if it has one. */
+  readonly found: string | undefined;
+
+  constructor(facts: StoreFacts, found: string | undefined) {
+    super(refusal(facts, found));
+    this.found = found;
+  }
 }
 
 export interface Identity {
@@ -22,20 +29,28 @@ export async function identityOf(volumes: VolumeStore): Promise<Identity> {
 /**
  * Resolves when the database and the store belong together, and makes a new database and an empty store a pair: the id
  * comes from the transaction that made the tables, every node writes the same one, and the database then knows
- * that the store has it. A store that cannot be read throws, and is never taken for one that has no id.
+ * that the store has it. A store that cannot be read throws, and is never taken for one that has no id. The store is
+ * read first: what it has was written to the database before.
  */
-export async function settleStore(record: StoreRecord, volumes: VolumeStore): Promise<void> {
+export async function settleStore(
+  record: StoreRecord,
+  volumes: VolumeStore,
+): Promise<{ facts: StoreFacts; mark: string | undefined }> {
+  const { id: first, mark } = await identityOf(volumes);
   const facts = await record.get();
-  const { id } = await identityOf(volumes);
-  if (id !== facts.id) {
-    const newPair = id === undefined && !facts.confirmed && (await isEmpty(volumes));
-    if (!newPair) throw new StoreRefused(refusal(facts, id));
+  if (first !== facts.id) {
+    const empty = await isEmpty(volumes);
+    // Once more, and last: another node that starts at this moment writes it before it confirms it or takes a volume.
+    const id = await volumes.readNote('store-id');
+    const newPair = id === undefined && !facts.confirmed && empty;
+    if (id !== facts.id && !newPair) throw new StoreRefused(facts, id);
     await volumes.writeNote('store-id', facts.id);
     const written = await volumes.readNote('store-id');
     // Another new database was given the same store at this moment.
-    if (written !== facts.id) throw new StoreRefused(refusal(facts, written));
+    if (written !== facts.id) throw new StoreRefused(facts, written);
   }
   if (!facts.confirmed) await record.confirm();
+  return { facts, mark };
 }
 
 /**

@@ -1,26 +1,28 @@
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import type { Metrics } from '../metrics/registry.ts';
 import type { VolumeStore } from '../volumes/store.ts';
+import type { Custody } from './custody.ts';
 import { DocumentQueue } from './documents.ts';
 import { expiredBefore } from './last-use.ts';
+import { OrphanSearch } from './orphans.ts';
 import type { Transfers } from './transfers.ts';
 
 const LEASE_MS = 60_000;
 const BATCH = 100;
-/** A group that no record names for so long was left by an init that never finished. */
-const ORPHAN_MS = 3_600_000;
-const ORPHAN_SCAN_MS = 3_600_000;
 
 interface Dependencies {
   metadata: Metadata;
   volumes: VolumeStore;
   transfers: Transfers;
   config: Pick<Config, 'transferTtlMs' | 'sessionTtlMs' | 'loginWaitMs'>;
+  custody: Custody;
+  log: Log;
+  metrics: Metrics;
   /** Other nodes work on the same stores. */
   shared: boolean;
-  /** The volume store goes by the clock of this machine. */
-  localClock: boolean;
   now?: () => number;
 }
 
@@ -29,18 +31,17 @@ export class Sweeper {
   readonly #deps: Dependencies;
   readonly #now: () => number;
   readonly #documents: DocumentQueue;
-  #orphansSeenAt = 0;
-  #startedAt = 0;
+  readonly #orphans: OrphanSearch;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.#documents = new DocumentQueue(deps);
+    this.#orphans = new OrphanSearch(deps);
   }
 
   /** At a start that is not shared no other process works on anything: every lease is void. */
   async recover(): Promise<void> {
-    if (this.#deps.localClock) this.#startedAt = this.#now();
     await this.#deps.metadata.garbage.release();
     await this.#deps.metadata.pulls.abandon();
     await this.finishStoring();
@@ -56,35 +57,41 @@ export class Sweeper {
   }
 
   async sweep(): Promise<void> {
+    const { custody, metadata, volumes, config } = this.#deps;
     const now = this.#now();
+    const ours = await custody.keep();
     // A node may have died in the middle; one that has not and this one do no harm to each other.
     if (this.#deps.shared) await this.finishStoring();
-    await this.#removeAbandoned(now);
-    const faults = await this.#removeGarbage(now);
-    faults.push(...(await this.#documents.work()));
-    await this.#deps.metadata.arrivals.expire();
-    await this.#deps.metadata.pulls.expire(now);
-    await this.#deps.metadata.accounts.expire(
-      expiredBefore(now, this.#deps.config.sessionTtlMs),
-      now - this.#deps.config.loginWaitMs * 10,
-    );
-    if (now - this.#orphansSeenAt > ORPHAN_SCAN_MS) {
-      // What is older than the start belongs to nobody that still lives.
-      await this.#removeOrphans(Math.max(this.#startedAt, now - ORPHAN_MS));
-      this.#orphansSeenAt = now;
+    await metadata.arrivals.expire();
+    await metadata.pulls.expire(now);
+    await metadata.accounts.expire(expiredBefore(now, config.sessionTtlMs), now - config.loginWaitMs * 10);
+    // Documents of a contested store stay as they are, too: they may know more than this database does.
+    if (!ours) return;
+    const faults: unknown[] = [];
+    const removes = await custody.mayRemove();
+    if (removes) {
+      await this.#removeAbandoned(now);
+      faults.push(...(await this.#removeGarbage(now)));
+      await volumes.reclaim((ids) => metadata.orphans.inUse(ids));
     }
-    await this.#deps.volumes.reclaim();
+    faults.push(...(await this.#documents.work()));
+    if (removes) await this.#orphans.work(now);
     if (faults.length > 0)
       throw new AggregateError(faults, `${faults.length} groups could not be removed, or documents written`);
   }
 
+  /** One whose group has a manifest became a file in another database: its volumes stay, as an orphan. */
   async #removeAbandoned(now: number): Promise<void> {
-    const { transfers } = this.#deps.metadata;
-    const before = expiredBefore(now, this.#deps.config.transferTtlMs);
-    for (let ids = [''], gone = 1; ids.length > 0 && gone > 0; ) {
-      ids = await transfers.untouchedSince(before, BATCH);
-      gone = 0;
-      for (const id of ids) if (await transfers.remove(id, ['uploading', 'failed'], now)) gone++;
+    const { metadata, volumes, config } = this.#deps;
+    const { transfers } = metadata;
+    const before = expiredBefore(now, config.transferTtlMs);
+    for (let found = await transfers.untouchedSince(before, BATCH); found.length > 0; ) {
+      let gone = 0;
+      for (const { transfer_id, file_id } of found) {
+        const keepVolumes = await volumes.isFiled(file_id);
+        if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, { keepVolumes })) gone++;
+      }
+      found = gone === 0 ? [] : await transfers.untouchedSince(before, BATCH);
     }
   }
 
@@ -104,12 +111,5 @@ export class Sweeper {
       }
     }
     return faults;
-  }
-
-  async #removeOrphans(before: number): Promise<void> {
-    for await (const { id, changedAt } of this.#deps.volumes.groups()) {
-      if (changedAt < before && !(await this.#deps.metadata.garbage.isKnown(id)))
-        await this.#deps.volumes.remove(id);
-    }
   }
 }

@@ -129,6 +129,12 @@ export class Files {
     return row && parse(row);
   }
 
+  /** The number of the newest file, by which it shows that one was made. */
+  async newest(): Promise<number> {
+    const [row] = await this.#sql.query<{ newest: number | null }>('SELECT MAX(seq) AS newest FROM files');
+    return row!.newest ?? 0;
+  }
+
   volume(fileId: string, idx: number): Promise<Volume | undefined> {
     return findVolume(this.#sql, fileId, idx);
   }

@@ -39,6 +39,11 @@ export class Marks {
     return row!.count;
   }
 
+  async orphanGroups(): Promise<number> {
+    const [row] = await this.#sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM orphans');
+    return row!.count;
+  }
+
   async garbageGroups(): Promise<number> {
     const [row] = await this.#sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM garbage');
     return row!.count;

@@ -5,6 +5,7 @@ import { Documents } from './documents.ts';
 import { Files } from './files.ts';
 import { Garbage } from './garbage.ts';
 import { Marks } from './marks.ts';
+import { Orphans } from './orphans.ts';
 import { Pulls } from './pulls.ts';
 import type { PoolLoad, SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
@@ -20,6 +21,7 @@ export class Metadata {
   readonly files: Files;
   readonly garbage: Garbage;
   readonly marks: Marks;
+  readonly orphans: Orphans;
   readonly pulls: Pulls;
   readonly store: StoreRecord;
   readonly transfers: Transfers;
@@ -34,6 +36,7 @@ export class Metadata {
     this.files = new Files(sql);
     this.garbage = new Garbage(sql);
     this.marks = new Marks(sql);
+    this.orphans = new Orphans(sql);
     this.pulls = new Pulls(sql);
     this.store = new StoreRecord(sql);
     this.transfers = new Transfers(sql);

@@ -76,6 +76,11 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // The volume store that this database belongs to, in one row; see store-record.ts.
     `CREATE TABLE store (
       store_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL, contested_at BIGINT)`,
+    // Volume groups that no record names, and how far the search for them is; see orphans.ts.
+    'CREATE TABLE orphans (file_id TEXT PRIMARY KEY, first_seen BIGINT NOT NULL)',
+    `CREATE TABLE orphan_round (
+      began_at BIGINT NOT NULL, after_id TEXT, groups_seen BIGINT NOT NULL, orphans_seen BIGINT NOT NULL)`,
+    'INSERT INTO orphan_round (began_at, groups_seen, orphans_seen) VALUES (0, 0, 0)',
   ],
 ];
 

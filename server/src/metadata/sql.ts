@@ -6,6 +6,8 @@ export interface Dialect {
   clustered: string;
   /** Ending of a SELECT that locks the rows it reads until the transaction ends. */
   forUpdate: string;
+  /** SELECT of the texts in a parameter that is a JSON array of them. */
+  listed: string;
   /** Statement after which no other transaction passes the same one until this one ends. */
   alone: string;
   /** Statement that tells the name of each table. */

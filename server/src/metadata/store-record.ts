@@ -12,7 +12,7 @@ export interface StoreFacts {
   contestedAt: number | null;
 }
 
-/** Two would do if writes were never late; see Custody. */
+/** Two would do, were it not for a write to the store that is late: another node may have renewed it meanwhile. */
 const MARKS = 8;
 
 interface Row {

@@ -183,26 +183,31 @@ export class Transfers {
   }
 
   /** Forgets a transfer that is no file yet; its volumes become garbage. One that is done goes with its file. */
-  remove(transferId: string, allowed: Exclude<TransferStatus, 'done'>[], now: number): Promise<boolean> {
+  remove(
+    transferId: string,
+    allowed: Exclude<TransferStatus, 'done'>[],
+    now: number,
+    { keepVolumes = false } = {},
+  ): Promise<boolean> {
     return this.#sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (!row || !(allowed as TransferStatus[]).includes(row.status)) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
+      if (keepVolumes) return true;
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
       return true;
     });
   }
 
   /** Uploads that nobody has asked for since then. */
-  async untouchedSince(time: number, limit: number): Promise<string[]> {
-    const rows = await this.#sql.query<{ transfer_id: string }>(
-      `SELECT transfer_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
+  untouchedSince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
+    return this.#sql.query(
+      `SELECT transfer_id, file_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
        ORDER BY touched_at LIMIT ?`,
       time,
       limit,
     );
-    return rows.map((row) => row.transfer_id);
   }
 }
 

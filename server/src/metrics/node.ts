@@ -12,7 +12,7 @@ export function poolSamples(load: PoolLoad | undefined): Samples {
 }
 
 /** What is the same on every node, read from the database when it is asked for. */
-export async function storeSamples({ marks }: Metadata, now = Date.now()): Promise<Samples> {
+export async function storeSamples({ marks, store }: Metadata, now = Date.now()): Promise<Samples> {
   const samples: Samples = {};
   const transfers = await marks.openTransfers();
   for (const state of ['uploading', 'storing', 'failed']) {
@@ -20,6 +20,8 @@ export async function storeSamples({ marks }: Metadata, now = Date.now()): Promi
   }
   samples['szafa_pulls_running'] = await marks.pullsRunning(now);
   samples['szafa_garbage_groups'] = await marks.garbageGroups();
+  samples['szafa_orphans'] = await marks.orphanGroups();
+  samples['szafa_store_contested'] = (await store.get()).contestedAt === null ? 0 : 1;
   samples['szafa_fsck_success_timestamp_seconds'] = (await marks.get('fsck')) / 1000;
   return samples;
 }

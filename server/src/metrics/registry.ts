@@ -20,6 +20,12 @@ const families: Record<string, Family> = {
   szafa_transfers: { type: 'gauge', help: 'Transfers that are not done, by state' },
   szafa_pulls_running: { type: 'gauge', help: 'Pulls under way, on all nodes' },
   szafa_garbage_groups: { type: 'gauge', help: 'Volume groups that wait to be removed' },
+  szafa_orphans: { type: 'gauge', help: 'Volume groups that no record names' },
+  szafa_orphans_removed_total: { type: 'counter', help: 'Orphans without a manifest that were removed' },
+  szafa_store_contested: {
+    type: 'gauge',
+    help: '1 while another database has had the volume store, so that nothing is removed from it',
+  },
   szafa_sweep_success_timestamp_seconds: {
     type: 'gauge',
     help: 'When this node last swept; 0 while another one does',

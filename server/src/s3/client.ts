@@ -222,7 +222,7 @@ export class S3Client {
 
   async *list(
     prefix: string,
-    options: { delimiter?: string; limit?: number } = {},
+    options: { delimiter?: string; limit?: number; after?: string } = {},
   ): AsyncGenerator<S3Object> {
     const base = this.location.prefix;
     const limit = options.limit ?? Number.POSITIVE_INFINITY;
@@ -231,6 +231,7 @@ export class S3Client {
       const query: Record<string, string> = { 'list-type': '2', prefix: base + prefix };
       if (limit < 1000) query['max-keys'] = String(limit);
       if (options.delimiter) query['delimiter'] = options.delimiter;
+      if (options.after) query['start-after'] = base + options.after;
       if (token !== '') query['continuation-token'] = token;
       const xml = (await this.call({ method: 'GET', query })).body.toString('utf8');
       for (const entry of elements(xml, 'Contents')) {

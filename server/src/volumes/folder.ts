@@ -36,6 +36,9 @@ const ID = /^[0-9a-f]{32}$/;
 /** As `newProcessName` makes them. */
 const PROCESS = /^[0-9a-f]{12}$/;
 const PREFIX = /^[0-9a-f]{2}$/;
+/** As `remove` names them. */
+const REMOVED = /^[0-9a-f]{32}-[0-9a-f]{12}$/;
+const RECLAIMED_AT_ONCE = 1000;
 /** For 32 uploads and 32 downloads at full speed; the others make do with less. */
 const POOL_SEGMENTS = 64;
 /** Large writes are what a disk likes; what is read must still be in the core's cache when it is sent. */
@@ -256,25 +259,36 @@ export class FolderStore implements VolumeStore {
     const folder = this.#group(id);
     const aside = join(this.#root, 'trash', `${id}-${randomBytes(6).toString('hex')}`);
     const moved = await rename(folder, aside).then(() => true, ifMissing(false));
-    // Not synced, it may come back after a power cut: as a group that nobody knows, which the sweeper removes.
+    // Not synced, it may come back after a power cut: as a group that nobody knows, of which the sweeper tells.
     if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
   }
 
-  async reclaim(): Promise<void> {
+  async reclaim(inUse: (ids: string[]) => Promise<Set<string>>): Promise<void> {
     const trash = join(this.#root, 'trash');
-    for (const name of await readdir(trash)) await rm(join(trash, name), { recursive: true, force: true });
+    const names = (await readdir(trash)).filter((name) => REMOVED.test(name));
+    for (let start = 0; start < names.length; start += RECLAIMED_AT_ONCE) {
+      const some = names.slice(start, start + RECLAIMED_AT_ONCE);
+      const kept = await inUse(some.map(idOfRemoved));
+      for (const name of some) {
+        if (!kept.has(idOfRemoved(name))) await rm(join(trash, name), { recursive: true, force: true });
+      }
+    }
   }
 
-  async *groups(): AsyncIterable<{ id: string; changedAt: number }> {
+  async *groups(after = ''): AsyncIterable<{ id: string; changedAt: number }> {
     const top = join(this.#root, 'volumes');
     for (const prefix of (await readdir(top).catch(ifMissing([]))).sort()) {
-      if (!PREFIX.test(prefix)) continue;
-      for (const id of await readdir(join(top, prefix))) {
-        if (!ID.test(id)) continue;
+      if (!PREFIX.test(prefix) || prefix < after.slice(0, 2)) continue;
+      for (const id of (await readdir(join(top, prefix))).sort()) {
+        if (!ID.test(id) || id <= after) continue;
         const found = await stat(join(top, prefix, id)).catch(ifMissing(undefined));
         if (found) yield { id, changedAt: found.mtimeMs };
       }
     }
+  }
+
+  async isFiled(id: string): Promise<boolean> {
+    return stat(join(this.#group(id), MANIFEST)).then(() => true, ifMissing(false));
   }
 
   async readNote(name: NoteName): Promise<string | undefined> {
@@ -324,6 +338,8 @@ export class FolderStore implements VolumeStore {
     await syncFolder(folder);
   }
 }
+
+const idOfRemoved = (name: string) => name.slice(0, 32);
 
 /** The volume's number; 0 for the documents beside them. By hand: a complete looks at ten thousand names. */
 function numberOf(name: string): number {

@@ -198,16 +198,22 @@ export class S3Store implements VolumeStore {
   }
 
   /** Also groups of which only a part is left, by a process that died. */
-  async *groups(): AsyncIterable<{ id: string; changedAt: number }> {
+  async *groups(after = ''): AsyncIterable<{ id: string; changedAt: number }> {
+    // A tilde is behind all that begins with the id.
+    const from = (folder: string) => (after === '' ? {} : { after: `${folder}${after}~` });
     const sources = [
-      this.#client.list('groups/'),
-      this.#client.list('files/'),
-      this.#client.list('volumes/', { delimiter: '/' }),
+      this.#client.list('groups/', from('groups/')),
+      this.#client.list('files/', from('files/')),
+      this.#client.list('volumes/', { delimiter: '/', ...from('volumes/') }),
     ];
     for await (const { id, changedAt } of merged(sources)) {
       const time = Number.isNaN(changedAt) ? await this.#firstChange(id) : changedAt;
       if (time !== undefined) yield { id, changedAt: time };
     }
+  }
+
+  async isFiled(id: string): Promise<boolean> {
+    return (await this.#client.size(keys.manifest(id))) !== undefined;
   }
 
   async readNote(name: NoteName): Promise<string | undefined> {

@@ -90,10 +90,12 @@ export interface VolumeStore {
   readonly removesAtOnce: boolean;
   /** After this nothing of the group can be read. May be repeated. */
   remove(id: string): Promise<void>;
-  /** Frees the space of what was removed or never finished. */
-  reclaim(): Promise<void>;
-  /** Ids of all groups, in no order. */
-  groups(): AsyncIterable<{ id: string; changedAt: number }>;
+  /** Frees the space of removed groups, but for those that are in use: their removal was of another time. */
+  reclaim(inUse: (ids: string[]) => Promise<Set<string>>): Promise<void>;
+  /** Ids of all groups after that one, in order. */
+  groups(after?: string): AsyncIterable<{ id: string; changedAt: number }>;
+  /** Whether the group has a manifest. */
+  isFiled(id: string): Promise<boolean>;
   /** Undefined when there is none; a store that cannot be read throws. */
   readNote(name: NoteName): Promise<string | undefined>;
   /** Durably, in the place of an earlier one. */

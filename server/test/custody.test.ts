@@ -48,7 +48,7 @@ async function makeHouse(name = 'one'): Promise<House> {
     process: () => {
       const clock = { now: NOW };
       const config = { s3: undefined, sweepMs: 5000 };
-      const log = createLog('fatal');
+      const log = createLog('silent');
       return { clock, custody: new Custody({ metadata, volumes, config, log, now: () => clock.now }) };
     },
   };
@@ -187,7 +187,7 @@ test('a start on S3 removes nothing for a minute; on a folder, which is locked, 
   const { metadata } = await makeHouse();
   const clock = { now: NOW };
   const s3 = { location: {}, credentials: {} } as never;
-  const log = createLog('fatal');
+  const log = createLog('silent');
   const custody = new Custody({
     ...{ metadata, volumes, log, config: { s3, sweepMs: 5000 } },
     now: () => clock.now,

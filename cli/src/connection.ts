@@ -6,6 +6,7 @@ import {
   nodeTransport,
   rateLimit,
   Szafa,
+  type SzafaError,
 } from '@szafa/client/node';
 import { cleanUsername } from '@szafa/protocol';
 import { AccountMode } from './account-mode.ts';
@@ -14,6 +15,7 @@ import { CliError, exits, UsageError } from './errors.ts';
 import { explain } from './explain.ts';
 import { parseRate } from './quantities.ts';
 import { givenSecret, readSecret } from './question.ts';
+import { checkKeys, endSession } from './secrets.ts';
 import { type KeptSession, SessionStore } from './session-store.ts';
 import { oneLine } from './text.ts';
 
@@ -122,12 +124,13 @@ function keptSession({ username, token, kek }: KeptSession): Kept {
 
 /** The service says whose token it is: keys of another account must not seal anything in this one. */
 async function openToken(
-  { settings, flags, signal }: Invocation,
+  invocation: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   token: string,
   here: KeptSession | undefined,
 ): Promise<Szafa> {
+  const { settings, signal } = invocation;
   const bare = await Szafa.open(options, { username: settings.user ?? '', token });
   if (keys === 'none') return bare;
   const { username } = await bare.api.me({ signal });
@@ -145,17 +148,18 @@ async function openToken(
       ? await givenSecret(source, 'password')
       : await readSecret({ source, what: 'password', signal });
   const szafa = await Szafa.open(options, { username, token, secret });
-  if (keys === 'needed') await szafa.checkKeys({ signal, filesOnly: flags.yes });
+  if (keys === 'needed') await checkKeys(szafa, secret, invocation);
   return szafa;
 }
 
 /** A login for one command, ended with it: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is kept. */
 async function enterOnce(
-  { settings, flags, signal }: Invocation,
+  invocation: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   close: () => Promise<void>,
 ): Promise<Connection> {
+  const { settings, signal } = invocation;
   const password = await givenSecret(settings.password, 'password');
   if (password === undefined || settings.user === undefined) {
     throw new CliError('not-logged-in', 'not logged in', 'log in first: szafa login');
@@ -165,27 +169,32 @@ async function enterOnce(
   const mode = new AccountMode(settings.config, options.server, cleanUsername(settings.user));
   const szafa = await Szafa.login(options, secrets).catch((error) => explainLogin(error, mode));
   const leave = async () => {
-    // The token would end by itself; an answer is not worth waiting long for.
-    await szafa.logout({ signal: AbortSignal.any([AbortSignal.timeout(2000), signal]) }).catch(() => {});
+    await endSession(szafa, signal);
     await close();
   };
+  await mode.remember('derived').catch(() => {}); // a folder that cannot be written to keeps nothing else either
   try {
-    if (keys === 'needed') await szafa.checkKeys({ signal, filesOnly: flags.yes });
+    if (keys === 'needed') await checkKeys(szafa, passphrase, invocation);
   } catch (error) {
     await leave();
     throw error;
   }
-  await mode.remember('derived').catch(() => {}); // a folder that cannot be written to keeps nothing else either
   return new Connection(szafa, leave);
 }
 
-/** A refused login is a wrong password, and has its own exit code. What to send is never the service's to say. */
+/**
+ * A refused login is a wrong password, and has its own exit code. What to send is never the service's to say: its words are
+ * left out of a refusal, and marked as its words elsewhere.
+ */
 export async function explainLogin(error: unknown, mode: AccountMode): Promise<never> {
-  const { code, message } = explain(error);
-  if (code !== 'unauthorized') throw error;
+  const { code, message, hint, exit } = explain(error);
+  if ((error as Partial<SzafaError>).code !== 'api') throw error;
+  if (code !== 'unauthorized') {
+    throw new CliError(code, `the service says: ${message}`, hint, exit, { cause: error });
+  }
   const raw = (await mode.known()) === 'raw' ? '; from here it was entered with --raw-password so far' : '';
-  const hint = `check username and password${raw}`;
-  throw new CliError('wrong-password', `the login was refused: ${message}`, hint, exits.wrongPassword, {
+  const advice = `check username and password${raw}`;
+  throw new CliError('wrong-password', 'the login was refused', advice, exits.wrongPassword, {
     cause: error,
   });
 }

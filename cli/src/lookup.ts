@@ -45,7 +45,7 @@ export class Lookup {
     return this.#dirs;
   }
 
-  /** All files, or those of one directory (0 is the root), newest first. */
+  /** All files, or those of one directory (0 is the root), in the service's order. */
   list(dirId?: number): Promise<Entry[]> {
     let list = this.#lists.get(dirId);
     if (!list) {
@@ -82,8 +82,10 @@ export class Lookup {
     const entries = await this.list(dir === undefined ? undefined : await this.dirId(dir));
     const named = entries.filter((entry) => entry.name === text);
     const byId = ID.test(text) ? entries.find((entry) => entry.fileId === text) : undefined;
-    if (byId && !named.some((entry) => entry.verified)) return byId;
-    const found = verifiedFirst(named.length > 0 ? named : await this.#below(text, entries), out);
+    const sure = (some: Entry[]) => some.some((entry) => entry.verified);
+    if (byId && !sure(named)) return byId;
+    const below = sure(named) ? [] : await this.#below(text, entries);
+    const found = verifiedFirst(sure(below) || named.length === 0 ? below : named, out);
     const [first, ...others] = found;
     if (!first) throw this.#missing(text, entries);
     if (others.length === 0) return first.verified ? first : this.#newest(found);

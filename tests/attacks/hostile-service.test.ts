@@ -64,6 +64,8 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     const poured = await device.run(['get', 'invoice.txt', '-o', '-']);
     assert.deepEqual([poured.code, poured.stdout], [1, '']);
     assert.ok(!(await there(device.path('out'))));
+    onList(between, (files) => files.map((file) => ({ ...file, file_name: 'Tax/invoice.txt' })));
+    assertError(await device.run(['get', 'Tax/invoice.txt', '-o', 'out']), 1, /not the name of this file/);
     onList(between, (files) => files);
     assert.equal((await device.ok(['get', 'draft.txt', '-o', '-'])).stdout, 'the draft');
   });
@@ -131,6 +133,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     const env = { SZ_PASSWORD: PASSWORD };
     const refused = await device.run(['login'], { env });
     assertError(refused, 12, /login was refused/, /check username and password$/m);
+    assert.doesNotMatch(refused.stderr, /raw/);
     for (const args of [
       ['login', '--raw-password'],
       ['register', '--raw-password'],
@@ -171,6 +174,11 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     // Nothing is there yet, so the first passphrase is a new one, and has to be a strong one.
     assertError(await device.run(['login', '--passphrase'], { env: weak }), 2, /too easy to guess/);
+    const once = await device.run(['put', '-', '--name', 'x'], {
+      env: { ...weak, SZ_CONFIG: device.path('once') },
+      input: 'x',
+    });
+    assertError(once, 2, /too easy to guess/);
     await device.ok(['login', '--passphrase'], { env: right });
     await device.ok(['mkdir', 'Zdjęcia z wakacji']);
     const fresh = { SZ_CONFIG: device.path('fresh') };

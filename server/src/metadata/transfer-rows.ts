@@ -29,11 +29,15 @@ export const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, fi
 /** As the indexes of those that are not done have it, so that they are used. */
 export const NOT_DONE = "status <> 'done'";
 
-/** False when there is a transfer of that id. */
-export async function insertTransfer(tx: Sql, row: TransferRow): Promise<boolean> {
-  const inserted = await tx.execute(
+/** What `returning` says of it; undefined when there is a transfer of that id. */
+export async function insertTransfer<Row = object>(
+  tx: Sql,
+  row: TransferRow,
+  returning = 'transfer_id',
+): Promise<Row | undefined> {
+  const [inserted] = await tx.execute<Row>(
     `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (transfer_id) DO NOTHING RETURNING transfer_id`,
+     ON CONFLICT (transfer_id) DO NOTHING RETURNING ${returning}`,
     row.transfer_id,
     row.file_id,
     row.creator,
@@ -49,7 +53,7 @@ export async function insertTransfer(tx: Sql, row: TransferRow): Promise<boolean
     row.touched_at,
     row.status === 'done' ? '' : row.enc_params,
   );
-  return inserted.length === 1;
+  return inserted;
 }
 
 /** The transfer that a file came about by, which goes with it; a clone has none. */

@@ -33,7 +33,7 @@ export interface Bounds {
   open?: { transfers: number; volumes: number } | undefined;
 }
 
-/** So many inits of one account are not at work in the same instant; see `hasPlace`. */
+/** So many inits of one account are not at work in the same instant; see `isCrowded`. */
 const INITS_AT_ONCE = 64;
 
 /** With `t` for the transfer. */
@@ -64,19 +64,20 @@ export class Transfers {
     return this.#sql
       .transaction<Creation>(async (tx) => {
         if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
-        if (open && !(await hasPlace(tx, ids.creator, init.volumes.length, open))) return 'too many';
         if (quota !== undefined) await holdUsage(tx, ids.creator);
         const row = transferOf(init, ids, status);
-        if (!(await insertTransfer(tx, row))) return 'taken';
+        const inserted = await insertTransfer<{ open: string }>(tx, row, open && `${OPEN} AS open`);
+        if (!inserted) return 'taken';
+        if (open && (await isCrowded(tx, ids.creator, inserted.open, open))) throw new Refused('too many');
         await insertVolumes(tx, ids.fileId, init.volumes);
         if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
         if (quota !== undefined && (await spaceClaimed(tx, ids.creator)) > BigInt(quota)) {
-          throw new OverQuota();
+          throw new Refused('over quota');
         }
         return 'created';
       })
       .catch((error: unknown) => {
-        if (error instanceof OverQuota) return 'over quota';
+        if (error instanceof Refused) return error.why;
         throw error;
       });
   }
@@ -125,11 +126,11 @@ export class Transfers {
         await holdUsage(tx, owner);
         const stored = await store(tx, transferId, owner);
         const isNew = stored && (before.owner ?? before.creator) !== owner;
-        if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new OverQuota();
+        if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new Refused('over quota');
         return stored;
       })
       .catch((error: unknown) => {
-        if (error instanceof OverQuota) return 'over quota' as const;
+        if (error instanceof Refused) return 'over quota' as const;
         throw error;
       });
     return row ?? this.get(transferId);
@@ -211,7 +212,15 @@ export class Transfers {
   }
 }
 
-class OverQuota extends Error {}
+/** Ends a transaction without a trace. */
+class Refused extends Error {
+  readonly why: 'over quota' | 'too many';
+
+  constructor(why: Refused['why']) {
+    super(why);
+    this.why = why;
+  }
+}
 
 async function lockTransfer(tx: Sql, transferId: string): Promise<TransferRow | undefined> {
   const [row] = await tx.query<TransferRow>(
@@ -231,25 +240,29 @@ async function store(sql: Sql, transferId: string, owner: string): Promise<Trans
   return row;
 }
 
-/** Whether one more may be begun. Done transfers do not count, so this never reads many rows. */
-async function hasPlace(
+/** How many transfers, and volumes, the creator of a row has open. Those that are done do not count, so it never reads many. */
+const OPEN = `(SELECT COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0) FROM transfers o
+  WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;
+
+/** Whether the creator has more open than they may. `seen` is `OPEN` by the statement that inserted the latest. */
+async function isCrowded(
   tx: Sql,
   creator: string,
-  chunkCount: number,
-  { transfers, volumes }: NonNullable<Bounds['open']>,
+  seen: string,
+  most: NonNullable<Bounds['open']>,
 ): Promise<boolean> {
-  const hasPlaces = async (moreTransfers: number, moreVolumes: number) => {
-    const [open] = await tx.query<{ transfers: number; volumes: number }>(
-      `SELECT COUNT(*) AS transfers, COALESCE(SUM(chunk_count), 0) AS volumes
-       FROM transfers WHERE creator = ? AND ${NOT_DONE}`,
-      creator,
-    );
-    return open!.transfers + moreTransfers <= transfers && open!.volumes + moreVolumes <= volumes;
+  const passes = (open: string, moreTransfers: number, moreVolumes: number) => {
+    const [transfers, volumes] = open.split(' ').map(Number) as [number, number];
+    return transfers + moreTransfers > most.transfers || volumes + moreVolumes > most.volumes;
   };
   // What others insert at this moment is not seen. Only where it could matter does one init wait for another.
-  if (await hasPlaces(INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return true;
+  if (!passes(seen, INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return false;
   await hold(tx, `account ${creator}`);
-  return hasPlaces(1, chunkCount);
+  const [now] = await tx.query<{ open: string }>(
+    `SELECT ${OPEN} AS open FROM transfers WHERE creator = ? AND ${NOT_DONE} LIMIT 1`,
+    creator,
+  );
+  return passes(now!.open, 0, 0);
 }
 
 export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({

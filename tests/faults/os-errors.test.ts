@@ -180,7 +180,7 @@ for (const [name, injection] of [
 }
 
 test('delete with an OS failure: 409, the file is still listed and readable; then it goes', async () => {
-  const { fileId, file } = await upload(user, makeFile(SIZES));
+  const { fileId, transferId, file } = await upload(user, makeFile(SIZES));
   for (const error of ['EIO', 'EACCES']) {
     const refused = await during(failing('rename', error), () =>
       user.delete(pathOf('deleteFile', { file_id: fileId })),
@@ -195,7 +195,9 @@ test('delete with an OS failure: 409, the file is still listed and readable; the
   );
   assertError(full, 409);
   await assertReadable(user, fileId, file);
+  assertOk(await complete(user, transferId), { status: 'done', file_id: fileId });
   assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+  assertError(await complete(user, transferId), 404);
   assert.equal((await readVolume(user, fileId, 1)).status, 404);
   await assertTidy(service);
 });

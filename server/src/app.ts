@@ -215,7 +215,8 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: (address) => config.trustProxy.contains(address),
+    // None where the client has gone already.
+    trustProxy: (address: string | undefined) => config.trustProxy.contains(address ?? ''),
     bodyLimit: limits.jsonBodyBytes,
     ...(config.tls ? { https: { ...config.tls, ...upgrades } } : { http: upgrades }),
     requestTimeout: 0,

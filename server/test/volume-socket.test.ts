@@ -115,6 +115,47 @@ test('a client that sends pings and never reads is cut off', async () => {
   });
 });
 
+test('a connection of the lane that went to the general server becomes a volume socket, and is read on', async () => {
+  const general: RequestListener = (_request, response) => response.end('general');
+  const memory = new Uint8Array(1000);
+  let got = 0;
+  const sink: Sink = {
+    target: () => memory,
+    advance: (count) => {
+      got += count;
+      return undefined;
+    },
+  };
+  const handle: VolumeHandler = async (_head, body) => {
+    await body.pour(sink);
+    return OK;
+  };
+  await serving({ handle, general }, async (connected) => {
+    const client = await connected();
+    let text = '';
+    client.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+    });
+    const until = async (end: RegExp) => {
+      for (let tries = 0; tries < 1000 && !end.test(text); tries++) await sleep(5);
+      assert.match(text, end);
+    };
+    const head = 'PUT /api/transfer/abc/chunk/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 20000';
+    client.write(`${head}\r\n\r\n${'a'.repeat(20_000)}`);
+    await until(/200 OK.*"ok":true}$/s);
+    client.write('GET /else HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(/general$/);
+    client.write(HELLO);
+    await until(/101 Switching.*\r\n\r\n$/s);
+    for (let times = 1; times < 3; times++) {
+      client.write(frame(1, Buffer.from(head)));
+      client.write(frame(2, Buffer.alloc(20_000)));
+      await until(new RegExp(`101 Switching(?:.*"status":200){${times}}`, 's'));
+    }
+    assert.equal(got, 60_000);
+  });
+});
+
 for (const secure of [false, true]) {
   test(`what comes along with the request is read before what comes after it${secure ? ', by TLS' : ''}`, async () => {
     const got: Buffer[] = [];

@@ -30,11 +30,16 @@ export async function withLane(
   try {
     await work((server.address() as AddressInfo).port, server);
   } finally {
+    // Also after a failure: what is still open would keep the process alive.
+    for (const { socket } of attackers) socket.destroy();
+    attackers.clear();
     lanes.close();
     server.close();
     server.closeAllConnections();
   }
 }
+
+const attackers = new Set<Attacker>();
 
 export class Attacker {
   readonly socket: Socket;
@@ -50,7 +55,9 @@ export class Attacker {
     this.socket.on('error', () => undefined /* cut off, as it should be */);
     this.socket.on('close', () => {
       this.closed = true;
+      attackers.delete(this);
     });
+    attackers.add(this);
   }
 
   write(bytes: string | Uint8Array): void {

@@ -31,11 +31,15 @@ export function guardConnections(app: FastifyInstance): void {
   });
 
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // Without a Host header Node has refused it already, and asks all the same.
+    if (response.writableEnded) return;
     awaitsContinue.add(request);
     app.routing(request, response);
   });
 
   app.addHook('onRequest', async (request, reply) => {
+    // A socket that was asked once knows it also when the client is gone; its request is still to be logged then.
+    void request.raw.socket.remoteAddress;
     current.set(request.raw.socket, { request: request.raw, response: reply.raw });
     reply.raw.once('finish', () => {
       drain(request.raw);

@@ -1,0 +1,290 @@
+/**
+ * The same bytes to a service with the fast lane and to one without: the lane may be faster, but it must not understand anything otherwise
+ * than Node's own server. Every connection sends a few messages, each when the one before was answered, then one that only a connection
+ * that is still understood answers. SZ_TEST_ATTACKS sets how many connections there are.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import {
+  begin,
+  makeFile,
+  RawConnection,
+  register,
+  type Service,
+  sendRaw,
+  sha256,
+  useService,
+} from '../harness/index.ts';
+import { parseMetrics } from '../harness/metrics.ts';
+
+const CONNECTIONS = Number(process.env['SZ_TEST_ATTACKS'] ?? 400);
+const AT_ONCE = 40;
+/** Silence ends what is never answered. */
+const SETTINGS = { SZ_IDLE_TIMEOUT: '2', SZ_WORKERS: '1', SZ_TRUST_PROXY: '127.0.0.1 10.0.0.0/8' };
+const lane = useService({ env: SETTINGS });
+const general = useService({ env: { ...SETTINGS, SZ_LANE: '0' } });
+
+/** What differs between the two services stands for itself in a message. */
+interface Names {
+  service: Service;
+  TOKEN: string;
+  TRANSFER: string;
+}
+const BODY = 'hello';
+
+async function namesOf(service: Service): Promise<Names> {
+  const user = await register(service);
+  const file = makeFile([BODY.length, 7]);
+  file.init.chunks[0] = { size: BODY.length, sha256: sha256(Buffer.from(BODY)) };
+  return { service, TOKEN: user.token, TRANSFER: await begin(user, file) };
+}
+
+const LINES = [
+  'PUT /api/transfer/TRANSFER/chunk/1 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/2 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/3 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/0 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/01 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/1.0 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/9999999 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/1/ HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/1?x=1 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/%31 HTTP/1.1',
+  'PUT /api/transfer/unknown/chunk/1 HTTP/1.1',
+  `PUT /api/transfer/${'x'.repeat(65)}/chunk/1 HTTP/1.1`,
+  'PUT /api/transfer/new-new-new-new-new-new/file HTTP/1.1',
+  'PUT http://x/api/transfer/TRANSFER/chunk/1 HTTP/1.1',
+  'PUT  /api/transfer/TRANSFER/chunk/1 HTTP/1.1',
+  'PUT /api/transfer/TRANSFER/chunk/1 HTTP/1.0',
+  'PUT /api/transfer/TRANSFER/chunk/1 HTTP/1.2',
+  'put /api/transfer/TRANSFER/chunk/1 HTTP/1.1',
+  '\r\nPUT /api/transfer/TRANSFER/chunk/1 HTTP/1.1',
+  'GET /healthz HTTP/1.1',
+  'POST /api/transfer/TRANSFER/complete HTTP/1.1',
+];
+const CHUNKED = '5\r\nhello\r\n0\r\n\r\n';
+/**
+ * With the body that belongs to it, since what is no HTTP behind a request is refused by Node's server at once, before or after the answers
+ * that are still to come.
+ */
+const LENGTHS: [header: string, body: string][] = [
+  ['Content-Length: 5', BODY],
+  ['content-length:5', BODY],
+  ['Content-Length: \t5 \t', BODY],
+  ['Content-Length: 05', BODY],
+  ['Content-Length: 5', 'jello'],
+  ['Content-Length: 5', 'hell'],
+  ['Content-Length: 0', ''],
+  ['Content-Length: 4', 'hell'],
+  ['Content-Length: 7', 'seven77'],
+  ['Content-Length: 70000', 'x'.repeat(70_000)],
+  ['Content-Length: 5\r\nContent-Length: 5', BODY],
+  ['Content-Length: 5\r\nContent-Length: 6', BODY],
+  ['Content-Length: 5\r\nTransfer-Encoding: chunked', CHUNKED],
+  ['Transfer-Encoding: chunked', CHUNKED],
+  ['Transfer-Encoding: Chunked', CHUNKED],
+  ['Transfer-Encoding: gzip, chunked', CHUNKED],
+  ['Transfer-Encoding: chunked, identity', CHUNKED],
+  ['Content_Length: 5', ''],
+  ['X: y', ''],
+  ...['+5', '-5', '0x5', '5, 5', '5 5', '99999999999999999999', '\x0b5'].map((text): [string, string] => [
+    `Content-Length: ${text}`,
+    '',
+  ]),
+  ['Content-Length:', ''],
+  ['Content-Length : 5', BODY],
+  ['Content-Length\t: 5', BODY],
+];
+const HOSTS = [
+  'Host: x',
+  'Host: x',
+  'Host: x',
+  'host:x',
+  'Host:',
+  'X-Host: x',
+  'Host: x\r\nHost: y',
+  'Host: a b/c',
+];
+const TOKENS = [
+  'Authorization: Bearer TOKEN',
+  'Authorization: Bearer wrong',
+  'Authorization: TOKEN',
+  'X-Nobody: 1',
+];
+const OTHERS = [
+  'Connection: keep-alive',
+  'Connection: close',
+  'Connection: Close',
+  'Connection: close, keep-alive',
+  'Connection: content-length',
+  'Connection: upgrade\r\nUpgrade: websocket',
+  'Keep-Alive: timeout=5',
+  'Upgrade: h2c',
+  'TE: trailers',
+  'Trailer: x',
+  'Expect: 100-continue',
+  'Expect: 100-Continue',
+  'Expect: tea',
+  'Proxy-Connection: close',
+  'HTTP2-Settings: AAA',
+  'X-Init: e30=',
+  'X-Init: junk',
+  'X-Forwarded-For: 1.2.3.4, 5.6.7.8',
+  'X: a\r\n b',
+  'X: a\nTransfer-Encoding: chunked',
+  'X: a\rTransfer-Encoding: chunked',
+  'X: a\0b',
+  'X: \x80\xff',
+  'no colon',
+  ': no name',
+  'a b: c',
+  'X-\xe9: 1',
+  `X: ${'y'.repeat(17_000)}`,
+  Array.from({ length: 120 }, (_, at) => `h${at}: 1`).join('\r\n'),
+  'Range: bytes=0-1',
+  'Content-Type: application/json',
+];
+
+interface Message {
+  bytes: string;
+  /** In how many pieces. */
+  cuts: number[];
+}
+
+const often = <T>(usual: T, ...choices: T[]) =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...choices) },
+  );
+
+const message: fc.Arbitrary<Message> = fc
+  .record({
+    line: often(LINES[0]!, ...LINES),
+    host: often(HOSTS[0]!, ...HOSTS),
+    length: often(LENGTHS[0]!, ...LENGTHS),
+    token: often(TOKENS[0]!, ...TOKENS),
+    others: fc.array(fc.constantFrom(...OTHERS), { maxLength: 2 }),
+    behind: often('', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'),
+    turn: fc.nat(),
+    cuts: fc.oneof(
+      { weight: 3, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(fc.nat(300), { maxLength: 2 }) },
+    ),
+  })
+  .map(({ line, host, length: [length, body], token, others, behind, turn, cuts }) => {
+    const headers = [host, length, token, ...others];
+    const at = turn % headers.length;
+    const turned = [...headers.slice(at), ...headers.slice(0, at)];
+    const bytes = `${[line, ...turned].join('\r\n')}\r\n\r\n${body}`;
+    // Node's server leaves what comes after a refused head unread, and its answer may be lost with it.
+    const plain = others.length === 0 && host === HOSTS[0] && LINES.indexOf(line) < 8 && body === BODY;
+    return plain ? { bytes: bytes + behind, cuts: cuts.toSorted((a, b) => a - b) } : { bytes, cuts: [] };
+  });
+
+/** What came back: the status and body of each answer. */
+function answersIn(text: string): string[] {
+  const found: string[] = [];
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n');
+    const head = rest.slice(0, end < 0 ? undefined : end);
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    const stop = end < 0 ? rest.length : end + 4 + length;
+    found.push(`${head.split('\r\n')[0]} ${rest.slice(end + 4, stop)}`);
+    rest = rest.slice(stop);
+  }
+  return found;
+}
+
+/** Those that end a request. */
+const finals = (text: string) =>
+  answersIn(text).filter((answer) => !answer.startsWith('HTTP/1.1 100 ')).length;
+
+async function answers({ service, TOKEN, TRANSFER }: Names, messages: Message[]): Promise<string[]> {
+  const connection = await RawConnection.open(service.url);
+  const put = async (bytes: string, done: (count: number) => boolean) => {
+    connection.write(bytes);
+    await connection.until(({ text, closed }) => closed || done(finals(text)), 20_000);
+  };
+  try {
+    for (const { bytes, cuts } of messages) {
+      const named = bytes.replaceAll('TOKEN', TOKEN).replaceAll('TRANSFER', TRANSFER);
+      const before = finals(connection.answer.text);
+      let at = 0;
+      for (const cut of cuts) {
+        await put(named.slice(at, cut), () => true);
+        at = Math.max(at, cut);
+      }
+      await put(named.slice(at), (count) => count > before);
+    }
+    const last = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    await put(last, () => false);
+    assert.ok(connection.answer.closed, 'the connection never ends');
+    return answersIn(connection.answer.text);
+  } finally {
+    connection.destroy();
+  }
+}
+
+const connection = fc.array(message, { minLength: 1, maxLength: 3 });
+
+test(`${CONNECTIONS} connections are understood by the lane as by Node's own server`, async () => {
+  const sides = await Promise.all([lane, general].map(namesOf));
+  await fc.assert(
+    fc.asyncProperty(fc.array(connection, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (list) => {
+      await Promise.all(
+        list.map(async (messages) => {
+          const [fast, plain] = await Promise.all(sides.map((names) => answers(names, messages)));
+          assert.deepEqual(fast, plain, JSON.stringify(messages));
+        }),
+      );
+    }),
+    { numRuns: Math.ceil(CONNECTIONS / AT_ONCE), endOnFailure: true },
+  );
+});
+
+/** The first line of the log, from there on, that matches. */
+async function logged(service: Service, since: number, pattern: RegExp): Promise<Record<string, unknown>> {
+  const lines = () => service.log.slice(since).split('\n').slice(0, -1);
+  const found = () => lines().find((line) => pattern.test(line));
+  for (let tries = 0; tries < 1000 && !found(); tries++) await sleep(10);
+  assert.ok(found(), `not logged: ${pattern}`);
+  return JSON.parse(found()!) as Record<string, unknown>;
+}
+
+test('a caller has the same address, and a PUT that breaks off the same line and count', async () => {
+  for (const { service, TOKEN, TRANSFER } of await Promise.all([lane, general].map(namesOf))) {
+    const since = service.log.length;
+    const head = `PUT /api/transfer/${TRANSFER}/chunk/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+    const forwarded = 'X-Forwarded-For: 1.2.3.4, 5.6.7.8, 10.9.9.9\r\n';
+    await sendRaw(service.url, `${head}${forwarded}Connection: close\r\nContent-Length: 5\r\n\r\n${BODY}`);
+    const whole = await logged(service, since, /"PUT".*"status":200/);
+    assert.equal(whole['ip'], '5.6.7.8');
+    const connection = await RawConnection.open(service.url);
+    connection.write(`${head}${forwarded}Content-Length: 5\r\n\r\nhe`);
+    await sleep(100);
+    connection.destroy();
+    const broken = await logged(service, since, /"PUT".*"status":499/);
+    const { time, ms, reqId } = broken;
+    assert.deepEqual(broken, { ...whole, status: 499, time, ms, ...(reqId ? { reqId } : {}) });
+    const metrics = await service.call({ path: '/metrics', token: service.systemToken });
+    const series = '{route="/api/transfer/:transfer_id/chunk/:idx",method="PUT",status="499"}';
+    assert.ok((parseMetrics(metrics.text).get(`szafa_requests_total${series}`) ?? 0) >= 1);
+  }
+});
+
+test('what Node refuses for want of a Host is not answered a second time, nor told to the log', async () => {
+  for (const names of await Promise.all([lane, general].map(namesOf))) {
+    const { service, TOKEN, TRANSFER } = names;
+    const before = service.log.length;
+    const head = `PUT /api/transfer/${TRANSFER}/chunk/1 HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+    const bytes = `${head}Content-Length: 5\r\nExpect: 100-continue\r\n\r\n`;
+    assert.equal((await answers(names, [{ bytes, cuts: [] }]))[0], 'HTTP/1.1 400 Bad Request ');
+    // The log is written in the order of events.
+    await sendRaw(service.url, 'GET /docs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    for (let tries = 0; tries < 500 && !service.log.slice(before).includes('/docs'); tries++) await sleep(10);
+    assert.match(service.log.slice(before), /\/docs/);
+    assert.doesNotMatch(service.log.slice(before), new RegExp(TRANSFER));
+  }
+});

@@ -37,9 +37,26 @@ function splitCommand(argv: string[]): { command: string | undefined; rest: stri
   return { command: undefined, rest: argv };
 }
 
+/** `--bwlimit -1` means that number, wrong as it is, and no option. */
+function withNumbers(argv: string[], known: Descriptors): string[] {
+  const words: string[] = [];
+  for (const word of argv) {
+    const last = words.at(-1);
+    const option = last?.startsWith('--') ? known[last.slice(2)] : undefined;
+    if (option?.type === 'string' && /^-\d/.test(word)) words[words.length - 1] = `${last}=${word}`;
+    else words.push(word);
+  }
+  return words;
+}
+
 function parse(argv: string[], known: Descriptors, help: string) {
   try {
-    return parseArgs({ args: argv, options: known, allowPositionals: true, strict: true });
+    return parseArgs({
+      args: withNumbers(argv, known),
+      options: known,
+      allowPositionals: true,
+      strict: true,
+    });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
     if (!code.startsWith('ERR_PARSE_ARGS')) throw error;

@@ -1,5 +1,5 @@
 import { type Exit, exits, Reported } from './errors.ts';
-import { explain, isFatal } from './explain.ts';
+import { explain, isFatal, PASSING } from './explain.ts';
 import type { Output } from './output.ts';
 import { plural } from './text.ts';
 
@@ -19,6 +19,7 @@ export class Batch {
   failed = 0;
   left = 0;
   #exit: Exit = exits.failed;
+  #passing = false;
   /** Something has met all of them. */
   stopped = false;
 
@@ -29,6 +30,7 @@ export class Batch {
   fail(error: unknown, about: string): void {
     const explained = explain(error);
     this.failed++;
+    this.#passing ||= PASSING.has(explained.code);
     if (explained.exit !== exits.usage) this.#exit = explained.exit;
     this.#out.error(explained, about);
   }
@@ -69,7 +71,9 @@ export class Batch {
     const exit = this.done > 0 ? exits.someFailed : this.#exit;
     const rest = this.left > 0 ? `, ${this.left} not tried` : '';
     const message = `${this.failed} of ${plural(all, 'item')} failed${rest}`;
-    const hint = 'the same command again takes care of what is missing';
+    const hint = this.#passing
+      ? 'the same command again takes care of what is missing'
+      : 'see what was said of each; the same command again leaves what is done as it is';
     this.#out.error({ code: 'some-failed', message, hint, exit });
     throw new Reported(exit);
   }

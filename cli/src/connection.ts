@@ -109,7 +109,7 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
       return new Connection(await openToken(invocation, needs, options, settings.token, here), close);
     }
     if (own) return new Connection(await Szafa.open(options, keptSession(own)), close);
-    return await enterOnce(invocation, needs, options, close);
+    return await enterOnce(invocation, needs, options, close, kept);
   } catch (error) {
     await close();
     throw error;
@@ -152,17 +152,26 @@ async function openToken(
   return szafa;
 }
 
+function noSession(user: string | undefined, server: string, kept: KeptSession | undefined): string {
+  if (!kept) return 'not logged in';
+  const wanted = user === undefined ? '' : ` for ${oneLine(user)}`;
+  const other = `${oneLine(kept.username)} at ${oneLine(kept.server)}`;
+  return `no session${wanted} at ${oneLine(server)} (the kept one is ${other})`;
+}
+
 /** A login for one command, ended with it: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is kept. */
 async function enterOnce(
   invocation: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   close: () => Promise<void>,
+  kept: KeptSession | undefined,
 ): Promise<Connection> {
   const { settings, signal } = invocation;
   const password = await givenSecret(settings.password, 'password');
   if (password === undefined || settings.user === undefined) {
-    throw new CliError('not-logged-in', 'not logged in', 'log in first: szafa login');
+    const message = noSession(settings.user, options.server, kept);
+    throw new CliError('not-logged-in', message, 'log in first: szafa login');
   }
   const passphrase = keys === 'none' ? undefined : await givenSecret(settings.passphrase, 'passphrase');
   const secrets = { username: settings.user, password, passphrase };

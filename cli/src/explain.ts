@@ -76,13 +76,25 @@ function explainNetwork(error: NetworkError): string {
   if (error.certificate) {
     return 'check the address; for a certificate of your own set NODE_EXTRA_CA_CERTS to its authority';
   }
+  if (code === 'ECONNRESET' || code === 'EPIPE') {
+    return 'it ended the connection: a service with TLS wants https:// in place of http://. Else check the network, then run the same command again';
+  }
   if (code === 'ENOTFOUND') return 'check the address (--server, SZ_SERVER)';
   return 'check the network and the address, then run the same command again: it goes on where it stopped';
 }
 
+/** Something answered, and not this service: perhaps only in the wrong tongue. */
+function explainOther({ cause }: SzafaError): string {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
+    return 'it does not speak TLS there: is it http:// in place of https://, or another port?';
+  }
+  if (code.startsWith('HPE_')) return 'is it https:// in place of http://, or another port?';
+  return 'check the address (--server, SZ_SERVER): a proxy or a login page may stand in between';
+}
+
 const hints: Record<string, string> = {
   locked: 'log in with the password that opens the files, or with --passphrase: szafa login',
-  'not-the-service': 'check the address (--server, SZ_SERVER): a proxy or a login page may stand in between',
   address: 'give an address like https://szafa.example',
   tampered: 'do not use this file: the service, or someone on the way, changed it',
   unsupported: 'another client made it; open it there, or look for a newer szafa',
@@ -124,6 +136,7 @@ export function explain(error: unknown): Explained {
   if (code === 'network') {
     return { code, message, hint: explainNetwork(error as NetworkError), exit: exits.failed };
   }
+  if (code === 'not-the-service') return { code, message, hint: explainOther(error), exit: exits.failed };
   return { code, message, hint: hints[code] ?? 'try again', exit: exits.failed };
 }
 
@@ -137,6 +150,21 @@ export function isFatal(error: unknown): boolean {
   const { code } = explain(error);
   return FATAL.has(code);
 }
+
+/** Errors that may be gone when the same command is given again. */
+export const PASSING: ReadonlySet<string> = new Set([
+  'network',
+  'server',
+  'rate-limited',
+  'no-space',
+  'file-changed',
+  'incomplete',
+  'unauthorized',
+  'ENOSPC',
+  'EDQUOT',
+  'EMFILE',
+  'EIO',
+]);
 
 const FATAL = new Set([
   'interrupted',

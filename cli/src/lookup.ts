@@ -103,7 +103,12 @@ export class Lookup {
         .map(async (entry) => `${entry.fileId} in /${oneLine(await this.dirName(entry.dirId))}`),
     );
     const message = `${found.length} files are called ${show(text)}: ${ids.join(', ')}`;
-    throw new CliError('ambiguous', message, 'name one by its ID, or its directory with --dir');
+    const paths = await Promise.all(
+      found.map(async (entry) => `${await this.dirName(entry.dirId)}/${entry.name}`),
+    );
+    const each = [...new Set(paths)].slice(0, 4).map(oneLine).join(' or ');
+    const hint = oneDir ? 'name one by its ID' : `write ${each}, or name one by its ID`;
+    throw new CliError('ambiguous', message, hint);
   }
 
   /** By the time sealed into each. A plain name is proved by this as well: the file must say that it is its own. */

@@ -4,18 +4,18 @@ const FACTORS: Record<string, number> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 
 const QUANTITY = /^(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?$/i;
 
 /** `8M`, `8MiB`, `8MB` and `8388608` are the same: units are powers of 1024. */
-export function parseSize(option: string, text: string): number {
+export function parseSize(option: string, text: string, what = 'size'): number {
   const match = QUANTITY.exec(text.trim());
   const bytes = match ? Math.round(Number(match[1]) * FACTORS[(match[2] ?? '').toUpperCase()]!) : Number.NaN;
   if (!Number.isSafeInteger(bytes) || bytes < 1) {
-    throw new UsageError(`--${option}: "${text}" is not a size`, 'write it like 8M, 1.5G or 65536');
+    throw new UsageError(`--${option}: "${text}" is not a ${what}`, 'write it like 8M, 1.5G or 65536');
   }
   return bytes;
 }
 
 /** Bytes a second: a size, `/s` after it or not. */
 export function parseRate(option: string, text: string): number {
-  return parseSize(option, text.trim().replace(/\/s$/i, ''));
+  return parseSize(option, text.trim().replace(/\/s$/i, ''), 'rate');
 }
 
 export function parseCount(option: string, text: string, most: number): number {

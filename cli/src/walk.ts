@@ -29,9 +29,14 @@ function kindOf(stats: Stats): string {
   return 'a device';
 }
 
-/** Node decodes names; bytes that are not UTF-8 cannot be opened again under what it makes of them. */
-function checkName(name: string): void {
-  if (name.includes('\ufffd')) throw new CliError('not-utf8', 'the name is not UTF-8', 'rename the file');
+/** Node decodes names; bytes that are not UTF-8 cannot be found again under what it makes of them. */
+async function statOf(path: string, name: string): Promise<Stats> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (!name.includes('\ufffd') || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new CliError('not-utf8', 'the name is not UTF-8', 'rename the file');
+  }
 }
 
 /** The files behind an argument: itself, or all below a folder, in a stable order. Links in folders are left out. */
@@ -40,7 +45,10 @@ export async function* walk(path: string, handlers: WalkHandlers): AsyncGenerato
   const root = resolve(path);
   const top = basename(root) || 'root';
   if (!stats.isDirectory()) {
-    if (!stats.isFile()) throw new CliError('not-a-file', `is ${kindOf(stats)}`, 'name files or folders');
+    if (!stats.isFile()) {
+      const hint = stats.isFIFO() ? 'pipe it in: … | szafa put - --name NAME' : 'name files or folders';
+      throw new CliError('not-a-file', `is ${kindOf(stats)}`, hint);
+    }
     yield { path, name: top, size: stats.size };
     return;
   }
@@ -59,8 +67,7 @@ export async function* walk(path: string, handlers: WalkHandlers): AsyncGenerato
       const below = at.below + name;
       const inner = join(at.path, name);
       try {
-        checkName(name);
-        const found = await lstat(inner);
+        const found = await statOf(inner, name);
         if (found.isDirectory()) folders.push({ path: inner, below: `${below}/` });
         else if (found.isFile()) yield { path: inner, name: below, size: found.size, folder: top, root };
         else handlers.skip(inner, kindOf(found));

@@ -1,3 +1,5 @@
+import { sleep } from './api/retry.ts';
+
 /**
  * Who is at work on what, among all that share a journal: two of them must neither write one file nor upload one file
  * at the same time. A claim ends with the process that has it, however that ends.
@@ -28,8 +30,7 @@ export async function waitFor(
   while ((await claims.take([key])).size === 0) {
     if (!waited) onWait?.();
     waited = true;
-    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
-    signal?.throwIfAborted();
+    await sleep(ASK_EVERY_MS, signal);
   }
   return waited;
 }

@@ -186,7 +186,8 @@ class Upload {
       onProgress?.({ phase: 'prepare', done: sealed, total: layout.size });
     });
     try {
-      await source.check();
+      // One volume is read once: it is a file as it stood at some moment, which a log that grows never is for long.
+      if (layout.count > 1) await source.check();
       return { supply, init: await initBody(engine, ring, supply, this.#options) };
     } catch (error) {
       supply.burn();
@@ -248,7 +249,7 @@ class Upload {
       }
       for (let round = 1; ; round++) {
         await this.#push(transferId, supply, here);
-        await this.#source.check();
+        if (layout.count > 1) await this.#source.check();
         const answer = await api.complete(transferId, { signal });
         if ('file_id' in answer) {
           await this.#journal?.remove(this.#journalKey);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bytesSource, type Source, type Szafa } from '../src/index.ts';
@@ -110,6 +110,25 @@ test('a file on disk that is written to, cut or replaced during its upload', asy
       } finally {
         await source.close();
       }
+    }
+  }
+});
+
+test('a file that grows: one volume is stored as it was read, several are not', async () => {
+  const path = join(service.folder, 'log');
+  for (const [size, volumes] of [
+    [SIZE, 1],
+    [3 * SIZE, 3],
+  ] as const) {
+    writeFileSync(path, content(size));
+    const source = await fileSource(path);
+    try {
+      appendFileSync(path, 'one more line');
+      const done = szafa.upload(source, { name: 'log', volumeSize: SIZE });
+      if (volumes > 1) await assert.rejects(done, { code: 'file-changed' });
+      else assert.deepEqual(await read((await done).fileId), content(size));
+    } finally {
+      await source.close();
     }
   }
 });

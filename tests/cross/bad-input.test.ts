@@ -211,7 +211,7 @@ suite('szafa: bad input', { concurrency: 3 }, () => {
       [['put'], /put needs PATH/],
       [['put', 'tiny', '--transfers', 'many'], /--transfers: "many" is not a number/],
       [['put', 'tiny', '--volume-size', '0'], /--volume-size: "0" is not a size/],
-      [['put', 'tiny', '--bwlimit', 'fast'], /--bwlimit: "fast" is not a size/],
+      [['put', 'tiny', '--bwlimit', 'fast'], /--bwlimit: "fast" is not a rate/],
       [['put', 'tiny', '--volume-size', '2G'], /a volume must have/],
       [['put', 'tiny', '--password', 'p'], /unknown option '--password'/],
       [['get'], /get needs NAME/],

@@ -3,7 +3,8 @@ import { checkPassword, cleanUsername } from '@szafa/protocol';
 import { AccountMode } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';
 import { clientOptions, explainLogin, sameServer } from '../connection.ts';
-import { UsageError } from '../errors.ts';
+import { CliError, exits, UsageError } from '../errors.ts';
+import { explain } from '../explain.ts';
 import { ask, canAsk, readSecret } from '../question.ts';
 import { checkKeys, checkNew, endSession } from '../secrets.ts';
 import { SessionStore } from '../session-store.ts';
@@ -14,6 +15,13 @@ async function userOf({ args, settings, signal }: Invocation, kept: string | und
   if (given !== undefined) return given;
   if (!canAsk()) throw new UsageError('no username', 'give it after the command, or set SZ_USER');
   return ask('username: ', signal);
+}
+
+function explainTaken(error: unknown, username: string): void {
+  const { code, message } = explain(error);
+  if (code !== 'conflict') return;
+  const hint = `choose another one, or log in if it is yours: szafa login ${oneLine(username)}`;
+  throw new CliError('username-taken', message, hint, exits.failed, { cause: error });
 }
 
 async function enter(how: 'register' | 'login', invocation: Invocation): Promise<void> {
@@ -41,7 +49,10 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   const { options, close } = clientOptions(invocation, server);
   try {
     const secrets = { username, password, passphrase, raw };
-    const szafa = await Szafa[how](options, secrets).catch((error) => explainLogin(error, mode));
+    const szafa = await Szafa[how](options, secrets).catch((error) => {
+      if (how === 'register') explainTaken(error, username);
+      return explainLogin(error, mode);
+    });
     await mode.remember(raw ? 'raw' : 'derived');
     try {
       if (how === 'login') await checkKeys(szafa, passphrase, invocation);

@@ -68,7 +68,7 @@ function checkUsage({ args, flags }: Invocation): void {
   if (flags.output === '') throw new UsageError('--output is empty', 'give a file or a folder');
 }
 
-function claimPath({ place, taken }: Get, remote: RemoteFile): string {
+function claimPath({ invocation, place, taken }: Get, remote: RemoteFile): string {
   const { name } = remote.metadata;
   const path = 'file' in place ? place.file : join(place.folder, ...safeSegments(name));
   const other = taken.get(path);
@@ -77,6 +77,10 @@ function claimPath({ place, taken }: Get, remote: RemoteFile): string {
     throw new CliError('same-path', message, 'get it by its ID, with another --output');
   }
   taken.set(path, name);
+  if ('folder' in place && join(...safeSegments(name)) !== name) {
+    const message = `"${oneLine(name)}" is written as ${oneLine(path)}: its own name cannot be one of a file here`;
+    invocation.out.note('renamed', message, { name, path });
+  }
   return path;
 }
 

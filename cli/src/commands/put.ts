@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type Claims,
@@ -19,30 +20,16 @@ import { CliError, UsageError } from '../errors.ts';
 import { type Existing, findExisting } from '../existing.ts';
 import { explain } from '../explain.ts';
 import { Lookup, ROOT } from '../lookup.ts';
-import { Origins, sealedSource, type Tree } from '../origin.ts';
+import { Origins } from '../origin.ts';
+import { collect, keyOf, type Planned } from '../plan.ts';
 import { Progress } from '../progress/progress.ts';
 import { hostFor, type PullPlan, pullPlan } from '../pull.ts';
 import { parseSize } from '../quantities.ts';
 import { formatBytes, oneLine, plural } from '../text.ts';
 import { lanesFor, summarize, type Tally } from '../transfers.ts';
-import { type Found, walk } from '../walk.ts';
 
 const STDIN = '-';
 const ASK_EVERY_MS = 200;
-
-/** A file, and where it goes. */
-interface Planned {
-  path: string;
-  size: number;
-  /** Its name on the service. */
-  name: string;
-  /** The directory; without one the root. */
-  folder?: string;
-  /** The folder that it was found in. */
-  tree?: Tree;
-  /** See `sealedSource`; standard input has none. */
-  origin?: string;
-}
 
 /** Everything that is the same for all files of one command. */
 interface Put {
@@ -82,59 +69,6 @@ function checkUsage({ args, flags }: Invocation): void {
   // Refuses what no file could be cut into.
   if (flags['volume-size'] !== undefined) layoutOf(0, parseSize('volume-size', flags['volume-size']));
   if (flags.dir !== undefined && flags.dir !== ROOT) cleanDirName(flags.dir);
-}
-
-/** All files behind the arguments. What cannot be read is a failure of its own. */
-async function collect({ args, flags, out, signal }: Invocation, batch: Batch): Promise<Planned[]> {
-  const found: Planned[] = [];
-  const names = new Map<string, string>();
-  const handlers = {
-    fail: (error: unknown, path: string) => batch.fail(error, path),
-    skip: (path: string, what: string) =>
-      out.note('skipped', `${oneLine(path)} is left out: it is ${what}`, { path }),
-  };
-  for (const arg of new Set(args)) {
-    try {
-      for await (const file of walk(arg, handlers)) {
-        signal.throwIfAborted();
-        if (flags.name !== undefined && file.folder !== undefined) {
-          throw new UsageError('--name is for one file, not a folder', 'leave --name out');
-        }
-        const planned = placeOf(file, flags.dir, flags.name);
-        const key = keyOf(planned);
-        const other = names.get(key);
-        if (other !== undefined) {
-          const message = `would have the same name as ${oneLine(other)}`;
-          batch.fail(new CliError('same-name', message, 'upload it with another --dir'), file.path);
-          continue;
-        }
-        names.set(key, file.path);
-        found.push(planned);
-      }
-    } catch (error) {
-      if (error instanceof UsageError || signal.aborted) throw error;
-      batch.fail(error, arg);
-    }
-  }
-  return found;
-}
-
-const keyOf = ({ folder, name }: Planned) => `${folder ?? ''}/${name}`;
-
-/** A folder is a directory of its name; with --dir its name goes before those of its files, as `cp -r` does. */
-function placeOf(file: Found, dir: string | undefined, given: string | undefined): Planned {
-  const { path, size, root } = file;
-  const prefix = dir === undefined || file.folder === undefined ? '' : `${file.folder}/`;
-  const into = dir === undefined ? file.folder : dir === ROOT ? undefined : cleanDirName(dir);
-  const name = given ?? `${prefix}${file.name}`;
-  return {
-    path,
-    size,
-    name,
-    origin: sealedSource(path, name),
-    ...(into !== undefined && { folder: into }),
-    ...(root !== undefined && { tree: { path: root, prefix } }),
-  };
 }
 
 function dirIdOf(put: Put, name: string | undefined): Promise<number> {
@@ -307,11 +241,19 @@ async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: numbe
   }
 }
 
+/** Which disk is full is not to be guessed from «standard input». */
+function explainSpool(cause: unknown): never {
+  const { code, message } = explain(cause);
+  if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
+  const hint = 'set TMPDIR to a folder on another disk: what does not fit into memory is kept there, sealed';
+  throw new CliError(code, `${message}, in the folder for temporary files ${tmpdir()}`, hint, 1, { cause });
+}
+
 async function sendStdin(put: Put): Promise<void> {
   const { invocation, progress } = put;
   const { flags, signal } = invocation;
   const { dir } = flags;
-  const source = await spool(process.stdin, { signal });
+  const source = await spool(process.stdin, { signal }).catch(explainSpool);
   try {
     const file: Planned = { path: STDIN, name: flags.name!, size: source.size };
     progress.expect(1, source.size);

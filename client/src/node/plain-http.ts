@@ -18,6 +18,11 @@ interface Head {
   length: number;
 }
 
+function endedEarly(): NetworkError {
+  const cause = Object.assign(new Error('closed by the other side'), { code: 'ECONNRESET' });
+  return new NetworkError('the answer ended too early', { cause });
+}
+
 /** A connection that reads to where the bytes belong. */
 class Line {
   readonly socket: Socket;
@@ -42,7 +47,7 @@ class Line {
     const late = () => new NetworkError('the service did not answer in time');
     this.socket.on('timeout', () => this.socket.destroy(this.onEnd ? late() : undefined));
     this.socket.on('error', (error) => this.onEnd?.(error));
-    this.socket.on('close', () => this.onEnd?.(new NetworkError('the answer ended too early')));
+    this.socket.on('close', () => this.onEnd?.(endedEarly()));
   }
 }
 

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer as createHttps } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { useService } from '../harness/index.ts';
+import { PASSWORD, useDevice } from './account.ts';
+import { assertError } from './device.ts';
+import { packedCommand } from './packed.ts';
+
+const service = useService();
+
+suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
+  const shared = useDevice(service);
+
+  test('a username that is taken, and a session of somebody else', async () => {
+    const { device } = shared;
+    const name = device.env['SZ_USER']!;
+    const again = await device.run(['register'], {
+      env: { SZ_PASSWORD: PASSWORD, SZ_CONFIG: device.path('second') },
+    });
+    assertError(again, 1, /exists/, new RegExp(`choose another one, or .*szafa login ${name}`));
+    const bob = await device.run(['ls'], { env: { SZ_USER: 'bob' } });
+    assertError(bob, 1, new RegExp(`no session for bob at .* \\(the kept one is ${name} at `), /szafa login/);
+    const none = await device.run(['ls'], { env: { SZ_CONFIG: device.path('third') } });
+    assertError(none, 1, /not logged in/);
+  });
+
+  test('http where it should be https, and the other way round', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device } = shared;
+    const env = { SZ_TOKEN: 'x', SZ_USER: 'ewa' };
+    const plain = await device.run(['quota', '--retry', '0'], {
+      env: { ...env, SZ_SERVER: service.url.replace('http:', 'https:') },
+    });
+    assertError(plain, 1, /./, /does not speak TLS there/);
+    const pem = await readFile(fileURLToPath(new URL('./certificates/self-signed.pem', import.meta.url)));
+    const server = createHttps({ key: pem, cert: pem });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    stack.defer(() => {
+      server.close();
+    });
+    const SZ_SERVER = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    assertError(
+      await device.run(['quota', '--retry', '0'], { env: { ...env, SZ_SERVER } }),
+      1,
+      /./,
+      /https:\/\//,
+    );
+  });
+
+  test('a pipe in place of a file, a rate below zero, a name in two directories', async () => {
+    const { device } = shared;
+    execFileSync('mkfifo', [device.path('fifo')]);
+    assertError(await device.run(['put', 'fifo']), 1, /fifo: is a pipe/, /szafa put - --name/);
+    await writeFile(device.path('slowly'), 'x');
+    assertError(await device.run(['put', 'slowly', '--bwlimit', '-1']), 2, /--bwlimit: "-1" is not a rate/);
+    await device.ok(['put', '-', '--name', 'st'], { input: 'x' });
+    await device.ok(['put', '-', '--name', 'st', '--dir', 'docs'], { input: 'x' });
+    const hint = /write (\/st or docs\/st|docs\/st or \/st)/;
+    assertError(await device.run(['cp', 'st']), 1, /2 files are called "st"/, hint);
+    assertError(await device.run(['mv', 'st', '--dir', '/']), 1, /2 files are called "st"/, hint);
+    await device.ok(['cp', '/st', '--dir', 'docs']);
+  });
+
+  test('«the same command again» only where that can help', async () => {
+    const { device } = shared;
+    await writeFile(device.path('there'), 'x');
+    const put = await device.run(['put', 'there', 'not-there', 'nor-this']);
+    assertError(put, 3, /2 of 3 items failed/, /see what was said of each/);
+    const env = { SZ_SERVER: 'http://127.0.0.1:1', SZ_TOKEN: 'x', SZ_PASSWORD: PASSWORD };
+    const away = await device.run(['put', 'there', '--retry', '0'], { env });
+    assertError(away, 1, /cannot be reached/, /same command again/);
+  });
+
+  test('a full folder for temporary files is named', async () => {
+    const { device } = shared;
+    const disk = device.path('tiny');
+    await mkdir(disk);
+    const script = `mount -t tmpfs -o size=1m none "${disk}" && TMPDIR="${disk}" exec "$@"`;
+    const command = ['unshare', '-rm', 'sh', '-c', script, 'sh', process.execPath, packedCommand()];
+    const put = await device.run(['put', '-', '--name', 'big'], { command, input: Buffer.alloc(70_000_000) });
+    assertError(put, 1, new RegExp(`no space left on the disk, in the folder .*${disk}`), /TMPDIR/);
+  });
+
+  test('names with a replacement character go up, and a name that cannot be kept is told', async () => {
+    const { device } = shared;
+    await mkdir(device.path('odd'));
+    await writeFile(device.path('odd/a\ufffdb'), 'replaced');
+    await device.ok(['put', 'odd']);
+    await device.ok(['put', '-', '--name', '...', '--dir', 'odd'], { input: 'dots' });
+    const got = await device.ok(['get', '--dir', 'odd', '--output', 'even']);
+    assert.match(got.stderr, /"\.\.\." is written as even\/unnamed/);
+    assert.deepEqual((await readdir(device.path('even'))).sort(), ['a\ufffdb', 'unnamed']);
+  });
+});

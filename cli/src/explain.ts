@@ -53,7 +53,7 @@ function explainApi(error: ApiError): [hint: string, exit?: Exit] {
     case 'too-large':
       return ['larger volumes make fewer of them: --volume-size 64M'];
     case 'rate-limited':
-      return [`too many attempts; wait ${Math.ceil(error.retryAfter ?? 60)} s`];
+      return [`wait ${Math.ceil(error.retryAfter ?? 60)} s and try again`];
     case 'no-space':
       return [
         'free some space with szafa rm, or ask whoever runs the service; szafa quota shows what is left',

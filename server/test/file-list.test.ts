@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { limits } from '@szafa/protocol';
 import { filePage, wholeList } from '../src/http/file-list.ts';
+import { insertFile } from '../src/metadata/files.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate } from '../src/metadata/schema.ts';
 import { SqliteStore } from '../src/metadata/sqlite.ts';
+import { fileOf, transferOf } from '../src/metadata/transfers.ts';
+import { fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 
 const COUNT = 5500;
 let folder = '';
@@ -16,12 +19,12 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'szafa-list-'));
   const sql = new SqliteStore(join(folder, 'szafa.db'));
   await migrate(sql);
-  await sql.execute(
-    `INSERT INTO files (file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at, enc_params)
-     WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ?)
-     SELECT CAST(at AS TEXT), 'ann', 0, 'f', 1, 1, 'x', 1, 0, '{}' FROM n`,
-    COUNT,
-  );
+  await sql.transaction(async (tx) => {
+    for (let at = 0; at < COUNT; at++) {
+      const ids = { transferId: fresh('t'), fileId: newId(), creator: 'ann', now: NOW };
+      await insertFile(tx, fileOf(transferOf(newTransfer(), ids, 'done'), NOW));
+    }
+  });
   metadata = new Metadata(sql);
 });
 after(async () => {

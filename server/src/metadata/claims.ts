@@ -1,5 +1,6 @@
 import { ADMIN } from '@szafa/protocol';
 import type { Sql } from './sql.ts';
+import { NOT_DONE } from './transfer-rows.ts';
 import { ALL_DIRS, joined } from './usage.ts';
 
 const LARGER = 'CASE WHEN file_size > stored_size THEN file_size ELSE stored_size END';
@@ -14,7 +15,7 @@ export async function spaceClaimed(tx: Sql, owner: string): Promise<bigint> {
   const [row] = await tx.query<Record<'high' | 'low' | 'open' | 'filing' | 'clones', string>>(
     `SELECT ${total('counted_high')} AS high, ${total('counted_low')} AS low,
        (SELECT ${total(LARGER)} FROM transfers
-        WHERE creator = ? AND status <> 'done' AND owner IS NULL) AS open,
+        WHERE creator = ? AND ${NOT_DONE} AND owner IS NULL) AS open,
        (SELECT ${total(LARGER)} FROM transfers
         WHERE owner = ? AND status IN ('storing', 'failed')) AS filing,
        (SELECT ${total('g.counted')} FROM garbage g WHERE g.owner = ? AND g.claim IS NOT NULL) AS clones

@@ -23,7 +23,8 @@ export interface Identity {
 }
 
 export async function identityOf(volumes: VolumeStore): Promise<Identity> {
-  return { id: await volumes.readNote('store-id'), mark: await volumes.readNote('store-mark') };
+  const [id, mark] = await Promise.all([volumes.readNote('store-id'), volumes.readNote('store-mark')]);
+  return { id, mark };
 }
 
 /**

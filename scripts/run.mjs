@@ -2,8 +2,9 @@
 // runs the command with the pinned Node. Silent when there is nothing to do.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from './page.mjs';
 import { LONG, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
@@ -87,12 +88,25 @@ function say(text) {
   process.stderr.write(`szafa: ${text}\n`);
 }
 
+/** Nothing is put on the machine unsaid: a person at a terminal is asked, everybody else is told what happens and how to prevent it. */
+function mayInstall(missing) {
+  if (process.env.SZ_NO_APT === '1') return false;
+  say(`Debian packages are missing: ${missing.join(', ')}`);
+  const install = `apt-get install -y --no-install-recommends ${missing.join(' ')}`;
+  if (isatty(0) && isatty(2)) {
+    process.stderr.write(`szafa: run, as root, ${install}? [Y/n] `);
+    const answer = Buffer.alloc(100);
+    return !/^n/i.test(answer.toString('utf8', 0, readSync(0, answer)).trim());
+  }
+  say(`running, as root, ${install} (SZ_NO_APT=1 prevents this)`);
+  return true;
+}
+
 /** Debian packages that are missing: installed by apt where that is possible, named where it is not. */
 function installPackages(names) {
   const missing = names.filter((name) => !presence[name]());
   if (missing.length === 0) return;
-  if (process.getuid?.() === 0 && program('apt-get')) {
-    say(`installing ${missing.join(', ')} with apt-get`);
+  if (process.getuid?.() === 0 && program('apt-get') && mayInstall(missing)) {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     const install = () =>
       spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...missing], {

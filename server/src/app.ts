@@ -37,6 +37,9 @@ import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { readInit } from './http/init-header.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
+import { STRICT_TRANSPORT } from './http/page-headers.ts';
+import { Readiness } from './http/readiness.ts';
+import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { VolumeLanes } from './http/volume-lane.ts';
 import { fileDone, volumeHandler } from './http/volume-put.ts';
@@ -83,6 +86,7 @@ function handlers({
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
+  const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
     register: (request) => accounts.register(request.body as Credentials, address(request)),
     login: (request) => accounts.login(request.body as Credentials, address(request)),
@@ -116,7 +120,7 @@ function handlers({
       if (limit !== undefined) return filePage(metadata.files, user(request), { ...query, limit });
       return reply
         .type('application/json; charset=utf-8')
-        .send(wholeList(metadata.files, user(request), query));
+        .send(await wholeList(metadata.files, user(request), query));
     },
     deleteFile: async (request) => {
       const { file_id } = params(request);
@@ -179,11 +183,7 @@ function handlers({
     },
     healthz: async () => ({ ok: true }),
     readyz: async () => {
-      try {
-        await Promise.all([metadata.ping(), volumes.ping()]);
-      } catch (cause) {
-        throw new ServiceError(503, 'a store does not answer', { cause });
-      }
+      await readiness.confirm();
       return { ok: true };
     },
     metrics: async (request, reply) => {
@@ -192,8 +192,8 @@ function handlers({
     },
     openapi: async (request) => request.server.swagger(),
     docs: async (request, reply) => {
-      const { html, policy } = docsPage(request.server.swagger());
-      return reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(html);
+      const { html, headers } = docsPage(request.server.swagger());
+      return reply.type('text/html; charset=utf-8').headers(headers).send(html);
     },
   };
 }
@@ -212,6 +212,11 @@ function volumeOf({ raw }: FastifyRequest, reply: FastifyReply) {
 export async function createApp(services: Services): Promise<FastifyInstance> {
   const { config, log, accounts } = services;
   const upgrades = { shouldUpgradeCallback: isVolumeSocket };
+  const idOf = requestIds(config.trustProxy);
+  const conclude = (request: FastifyRequest, reply: FastifyReply) => {
+    countRequest(services.metrics, request, reply);
+    logRequest(request, reply);
+  };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -223,27 +228,29 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     connectionTimeout: config.idleMs,
     keepAliveTimeout: config.idleMs,
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     // An id of any length is an unknown id; the limit on headers bounds it.
     routerOptions: { maxParamLength: 65_536 },
-    clientErrorHandler: refuseConnection,
-    frameworkErrors: sendError,
+    clientErrorHandler: refuseConnection(log),
+    genReqId: ({ headers, socket }) => idOf(headers[REQUEST_ID], socket.remoteAddress),
+    // No hook sees these, of paths that cannot be read.
+    frameworkErrors: (error, request, reply) => {
+      reply.raw.once('finish', () => conclude(request, reply));
+      sendError(error, request, reply);
+    },
   });
   guardConnections(app);
   const handleVolume = volumeHandler(services);
-  const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane);
+  const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
   app.addHook('preClose', async () => sockets.close());
   // The fast lane reads plain sockets; what TLS decrypts comes through Node's server.
   if (config.lane && !config.tls) {
-    const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs);
+    const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs, idOf);
     app.addHook('preClose', async () => lanes.close());
   }
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(compileSerializer);
-  const conclude = (request: FastifyRequest, reply: FastifyReply) => {
-    countRequest(services.metrics, request, reply);
-    logRequest(request, reply);
-  };
   app.addHook('onResponse', async (request, reply) => conclude(request, reply));
   app.setErrorHandler((error, request, reply) => {
     if (!sendError(error, request, reply)) conclude(request, reply);
@@ -251,8 +258,10 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.setNotFoundHandler(async () => {
     throw new ServiceError(404, 'no such route');
   });
-  // A body is JSON or a volume by its route, whatever its content type says; Fastify would refuse an odd one.
-  app.addHook('onRequest', async (request) => {
+  const always = config.tls ? STRICT_TRANSPORT : {};
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ [REQUEST_ID]: request.id, ...always });
+    // A body is JSON or a volume by its route, whatever its content type says; Fastify would refuse an odd one.
     delete request.raw.headers['content-type'];
   });
   app.decorateRequest('bodyText', '');

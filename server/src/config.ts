@@ -263,8 +263,8 @@ function tlsOf(cert: Buffer | undefined, key: Buffer | undefined): Config['tls']
   return { cert, key };
 }
 
-/** Settings of the client that may stand in the same shell are none of the service's business. */
-const CLIENT_SETTINGS: ReadonlySet<string> = new Set(clientSettings);
+/** Settings of the client, and of the set-up, that may stand in the same shell are none of the service's business. */
+const CLIENT_SETTINGS: ReadonlySet<string> = new Set([...clientSettings, 'SZ_NO_APT']);
 
 function isKnown(name: string): boolean {
   if (name in settings || CLIENT_SETTINGS.has(name) || name.startsWith('SZ_TEST_')) return true;

@@ -1,5 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
+import { Server as HttpServer } from 'node:http';
+import { Server } from 'node:net';
+import { setImmediate as afterPoll, setTimeout as sleep } from 'node:timers/promises';
 
 /** What travels between the processes of a cluster; Node does not document it, a test holds the pinned version to it. */
 interface ClusterMessage {
@@ -16,6 +19,36 @@ type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => bo
 
 /** Workers that a connection can be given to. */
 const listening = new Set<Worker>();
+/** Where Node's cluster accepts connections for them. */
+const accepting = new Set<Handle>();
+/** Connections that were given to a worker, which has not said that it took them. */
+const onTheirWay = new Set<Handle>();
+const HANDOVER_MS = 1000;
+
+/** Notes where connections are accepted; to be called before the first worker is started. */
+export function watchAccepting(): void {
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (this: Server & { _handle: Handle }, ...args: unknown[]) {
+    // Those that Node's cluster makes are plain ones.
+    if (!(this instanceof HttpServer)) this.once('listening', () => accepting.add(this._handle));
+    return listen.apply(this, args as never);
+  };
+}
+
+/**
+ * Nobody new is let in, and all who were are with a worker when this resolves. Were the workers just told to stop, Node would
+ * drop those that are on their way: a balancer has sent a request along them by then.
+ */
+export async function stopAccepting(): Promise<void> {
+  // Right after the system was asked for new connections, none waits there.
+  await afterPoll();
+  for (const handle of accepting) handle.close();
+  accepting.clear();
+  const end = Date.now() + HANDOVER_MS;
+  // Node gives a worker the next one when it took the last.
+  for (let quiet = 0; quiet < 3 && Date.now() < end; quiet = onTheirWay.size === 0 ? quiet + 1 : 0)
+    await sleep(5);
+}
 
 /**
  * Node's cluster gives a connection to a worker and closes its own copy when the worker says that it took it. One that
@@ -27,18 +60,24 @@ export function recoverConnections(worker: Worker): void {
   const given = new Map<number, Handle>();
   const send = child.send.bind(child) as unknown as Send;
   const noted: Send = (message, handle, ...rest) => {
-    if (message?.act === 'newconn' && handle) given.set(message.seq!, handle);
+    if (message?.act === 'newconn' && handle) {
+      given.set(message.seq!, handle);
+      onTheirWay.add(handle);
+    }
     return send(message, handle, ...rest);
   };
   child.send = noted as unknown as ChildProcess['send'];
   child.on('internalMessage', ({ ack }: ClusterMessage) => {
-    if (ack !== undefined) given.delete(ack);
+    if (ack === undefined) return;
+    onTheirWay.delete(given.get(ack)!);
+    given.delete(ack);
   });
   const giveBack = () => {
     // Before that Node could give them to the dead one again.
     if (child.connected) return;
     listening.delete(worker);
     for (const [ack, handle] of given) {
+      onTheirWay.delete(handle);
       // Node may have closed one that was still on its way. Where nobody listens the client is better off without it.
       if (handle.fd < 0) continue;
       if (listening.size === 0) handle.close();

@@ -14,6 +14,9 @@ function told(error: unknown): unknown {
   return plain ? `szafa: ${error.message}` : error;
 }
 
+// What any of our processes makes, or has made by another program, is nobody else's to read.
+process.umask(0o077);
+
 try {
   const [, , command, ...args] = process.argv;
   if (cluster.isPrimary && command !== undefined) {

@@ -4,10 +4,11 @@ import { mkdir, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Services } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
+import { closeDataFolder } from './data-folder.ts';
 import { newToken } from './domain/ids.ts';
 import { Sweeper } from './domain/sweeper.ts';
 import { StoreUnavailable } from './errors.ts';
-import { recoverConnections } from './handover.ts';
+import { recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
 import { missingPage } from './http/page.ts';
 import { lendToWorkers } from './lending.ts';
 import type { Log } from './log.ts';
@@ -33,12 +34,14 @@ const STORES_MS = 60_000;
 export async function runPrimary(config: Config): Promise<void> {
   await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = lockDataFolder(config);
+  const open = await closeDataFolder(config.dataFolder);
   const tokenPlace = await ensureSystemToken(config);
   await whenReachable(() => prepareStores(config));
 
   const node = newProcessName();
   const services = await openServices(config, node);
   const { log } = services;
+  for (const warning of open) log.warn(`SZ_DATA: ${warning}`);
   const sweeper = new Sweeper({ ...services, shared: isShared(config) });
   const right = new SweepRight(config);
   if (!isShared(config)) {
@@ -184,6 +187,7 @@ class Workers {
   /** Resolves to the address once every worker listens. */
   async start(): Promise<string> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
+    watchAccepting();
     const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
     const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host;
     return `${this.#config.tls ? 'https' : 'http'}://${host}:${first!.port}`;
@@ -191,6 +195,7 @@ class Workers {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    await stopAccepting();
     // One that has just died is listed until its channel is gone too, and says no second time that it ended.
     const workers = (Object.values(cluster.workers ?? {}) as Worker[]).filter((worker) => !worker.isDead());
     await Promise.all(

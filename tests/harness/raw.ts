@@ -51,6 +51,15 @@ export class RawConnection {
     this.#socket.end();
   }
 
+  /** Reads nothing until `resume`: what is sent to us piles up where it comes from. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   destroy(): void {
     this.#socket.destroy();
   }

@@ -29,6 +29,7 @@ export function routeOf(method: string, path: string): Route | undefined {
  */
 export class Witness {
   readonly #secrets = new Set<string>();
+  readonly #requestIds = new Set<string>();
   readonly #pairs = new Map<string, { route: Route; status: number }>();
 
   keepSecret(value: unknown): void {
@@ -40,6 +41,7 @@ export class Witness {
     const method = call.method ?? 'GET';
     const route = routeOf(method, call.path);
     this.#noteSecrets(call, answer);
+    this.#noteRequestId(answer);
     const what = `${method} ${call.path.slice(0, 200)} answered ${answer.status} ${answer.excerpt}`;
     if (route)
       this.#pairs.set(`${route.method} ${route.path} ${answer.status}`, { route, status: answer.status });
@@ -54,6 +56,14 @@ export class Witness {
       assert.ok(Schema.Check(schema, answer.json), `${what}: not the published schema`);
       assert.deepEqual(unpublished(schema, answer.json), [], `${what}: more than the published schema`);
     }
+  }
+
+  /** Every answer has one that no other has, whichever process gave it and however it was refused. */
+  #noteRequestId({ headers, excerpt }: Answer): void {
+    const id = headers['x-request-id'];
+    assert.ok(typeof id === 'string' && /^[\w.-]{1,64}$/.test(id), `X-Request-Id is ${id}: ${excerpt}`);
+    assert.ok(!this.#requestIds.has(id), `X-Request-Id ${id} a second time`);
+    this.#requestIds.add(id);
   }
 
   #noteSecrets(call: Call, answer: Answer): void {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
 import pg from 'pg';
 import { Ceph } from '../engines/ceph.ts';
+import { freePort } from '../engines/daemon.ts';
 import { Postgres } from '../engines/postgres.ts';
 import { type Answer, admin, type Call, Service, send, User } from '../harness/index.ts';
 import { parseMetrics } from '../harness/metrics.ts';
@@ -27,7 +28,7 @@ export class Cluster extends Service {
   readonly #reviving = new Set<Promise<void>>();
   #turn = 0;
 
-  private constructor(postgres: Postgres, ceph: Ceph, count: number) {
+  private constructor(postgres: Postgres, ceph: Ceph, ports: number[]) {
     super();
     this.postgres = postgres;
     this.ceph = ceph;
@@ -39,7 +40,8 @@ export class Cluster extends Service {
       SZ_WORKERS: '1',
       ...ceph.environment,
     };
-    this.nodes = Array.from({ length: count }, () => new Service({ env: this.environment }));
+    // A balancer knows a node by its address, which it has again after a restart.
+    this.nodes = ports.map((port) => new Service({ env: { ...this.environment, SZ_PORT: String(port) } }));
   }
 
   static async create(count: number): Promise<Cluster> {
@@ -49,7 +51,8 @@ export class Cluster extends Service {
       await postgres.stop();
       throw error;
     });
-    const cluster = new Cluster(postgres, ceph, count);
+    const ports = await Promise.all(Array.from({ length: count }, freePort));
+    const cluster = new Cluster(postgres, ceph, ports);
     await Promise.all(cluster.nodes.map((node) => cluster.startNode(node)));
     return cluster;
   }

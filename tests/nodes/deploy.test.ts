@@ -71,8 +71,22 @@ test('the compose file makes two nodes of one service, with what each of them na
     const store = { SZ_VOLUMES: 's3://bucket/prefix?endpoint=https://s3.example&region=name' };
     const config = readConfig({ ...(await imageEnvironment()), ...Object.fromEntries(here), ...store });
     assert.ok(isShared(config));
-    assert.match(await deployed('nginx.conf'), new RegExp(`server ${name}:${config.port} `));
+    assert.match(await deployed('nodes.conf'), new RegExp(`server ${name}:${config.port} `));
   }
+});
+
+test('nginx in containers has the same nodes as elsewhere, and asks for their addresses anew', async () => {
+  const lines = (text: string) => text.split('\n').filter((line) => !/^\s*#/.test(line));
+  const [resolver, ...compose] = lines(await deployed('nodes.compose.conf'));
+  assert.match(resolver!, /^resolver 127\.0\.0\.11 valid=\d+s/);
+  const plain = lines(await deployed('nodes.conf'));
+  assert.deepEqual(
+    compose,
+    plain.map((line) => line.replace(/server node-[ab]:8080/, '$& resolve')),
+  );
+  // `resolve` is in nginx from 1.27.3 on.
+  assert.match(await deployed('compose.yaml'), /image: nginx:1\.(2[89]|[3-9]\d)$/m);
+  assert.match(await deployed('compose.yaml'), /\.\/nodes\.compose\.conf:\/etc\/nginx\/nodes\.conf:ro/);
 });
 
 test('the image starts what is there, with settings that the service knows', async () => {

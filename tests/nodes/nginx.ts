@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Daemon, freePort } from '../engines/daemon.ts';
 import { eventually, Service, send } from '../harness/index.ts';
 
-const CONFIGURATION = new URL('../../deploy/nginx.conf', import.meta.url);
+const DEPLOYED = new URL('../../deploy/', import.meta.url);
 const CERTIFICATE = fileURLToPath(new URL('../cross/certificates/self-signed.pem', import.meta.url));
 
 const nginx = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((place) => existsSync(place));
@@ -17,6 +17,7 @@ export class Nginx extends Service {
   readonly #folder: string;
   #daemon: Daemon | undefined;
   #url = '';
+  #secureUrl = '';
 
   private constructor(folder: string) {
     super();
@@ -31,44 +32,59 @@ export class Nginx extends Service {
     return this.#url;
   }
 
+  /** With TLS, and so with HTTP/2. */
+  get secureUrl(): string {
+    return this.#secureUrl;
+  }
+
+  /** What it has written to its two logs. */
+  async logs(): Promise<{ access: string; error: string }> {
+    const [access = '', error = ''] = await Promise.all(
+      ['access.log', 'error.log'].map((name) => readFile(join(this.#folder, name), 'utf8')),
+    );
+    return { access, error };
+  }
+
   async #serve(nodes: Service[]): Promise<this> {
     const port = await freePort();
+    let securePort = await freePort();
+    while (securePort === port) securePort = await freePort();
     this.#url = `http://127.0.0.1:${port}`;
-    let text = await readFile(CONFIGURATION, 'utf8');
-    const replace = (from: string, to: string) => {
-      if (!text.includes(from)) throw new Error(`deploy/nginx.conf has no ${from}`);
-      text = text.replace(from, to);
-    };
-    replace('server node-a:8080', `server ${new URL(nodes[0]!.url).host}`);
-    replace('server node-b:8080', `server ${new URL(nodes[1]!.url).host}`);
-    replace('certificates/fullchain.pem', CERTIFICATE);
-    replace('certificates/privkey.pem', CERTIFICATE);
-    await this.#check(text);
-    // The tests' client knows no TLS.
-    replace('listen 443 ssl', `listen 127.0.0.1:${port}`);
-    await this.#check(text);
-    this.#daemon = new Daemon([...(await this.#command(text)), '-g', `daemon off; ${this.#places}`], {
-      log: join(this.#folder, 'log'),
+    this.#secureUrl = `https://127.0.0.1:${securePort}`;
+    const command = await this.#configure({
+      'nodes.conf': [
+        ['node-a:8080', new URL(nodes[0]!.url).host],
+        ['node-b:8080', new URL(nodes[1]!.url).host],
+      ],
+      'nginx.conf': [
+        ['certificates/fullchain.pem', CERTIFICATE],
+        ['certificates/privkey.pem', CERTIFICATE],
+        ['/var/log/nginx/', `${this.#folder}/`],
+        ['/run/nginx.pid', join(this.#folder, 'pid')],
+        // The tests' own client knows no TLS.
+        ['listen 443 ssl http2', `listen 127.0.0.1:${port}; listen 127.0.0.1:${securePort} ssl http2`],
+      ],
     });
+    const [program = '', ...args] = command;
+    const { status, stderr } = spawnSync(program, [...args, '-t'], { encoding: 'utf8', timeout: 20_000 });
+    if (status !== 0) throw new Error(`nginx -t: ${stderr}`);
+    this.#daemon = new Daemon([...command, '-g', 'daemon off;'], { log: join(this.#folder, 'log') });
     await eventually(async () => void (await send(this.url, { path: '/healthz' })));
     return this;
   }
 
-  get #places(): string {
-    return `pid ${this.#folder}/pid; error_log ${this.#folder}/errors warn;`;
-  }
-
-  async #command(text: string): Promise<string[]> {
-    const file = join(this.#folder, 'nginx.conf');
-    await writeFile(file, text);
+  /** The files of deploy/ with these texts in the place of those; the command that runs them. */
+  async #configure(files: Record<string, [from: string, to: string][]>): Promise<string[]> {
     if (!nginx) throw new Error('nginx is missing: apt-get install nginx-light');
-    return [nginx, '-p', this.#folder, '-e', 'stderr', '-c', file];
-  }
-
-  async #check(text: string): Promise<void> {
-    const [program = '', ...args] = [...(await this.#command(text)), '-t', '-g', this.#places];
-    const { status, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 20_000 });
-    if (status !== 0) throw new Error(`nginx -t: ${stderr}`);
+    for (const [name, changes] of Object.entries(files)) {
+      let text = await readFile(new URL(name, DEPLOYED), 'utf8');
+      for (const [from, to] of changes) {
+        if (!text.includes(from)) throw new Error(`deploy/${name} has no ${from}`);
+        text = text.replaceAll(from, to);
+      }
+      await writeFile(join(this.#folder, name), text);
+    }
+    return [nginx, '-p', this.#folder, '-e', 'stderr', '-c', join(this.#folder, 'nginx.conf')];
   }
 
   override async stop(): Promise<void> {

@@ -1,11 +1,16 @@
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 
 /** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
 export const DRAIN_BYTES = 64 * 1024 * 1024;
 /** A client of the volume socket that never reads is disconnected when this much of what it was sent piles up here. */
 export const MOST_UNREAD_BYTES = 64 * 1024;
+
+/** What a balancer sent before it knew better has arrived by then. */
+const RETIRE_MS = 500;
 
 interface Exchange {
   request: IncomingMessage;
@@ -22,6 +27,7 @@ export function guardConnections(app: FastifyInstance): void {
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
+    await retire(server);
   });
 
   server.on('timeout', (socket: Socket) => {
@@ -43,14 +49,14 @@ export function guardConnections(app: FastifyInstance): void {
     current.set(request.raw.socket, { request: request.raw, response: reply.raw });
     reply.raw.once('finish', () => {
       drain(request.raw);
-      // Node ends what is idle when it closes; what becomes idle afterwards would be waited for.
+      // Node ends what is idle when it closes, and what was told that this answer is its last; the others would be waited for.
       if (closing) endAfter(request.raw);
     });
   });
 
   const endAfter = (request: IncomingMessage) => {
     const isLast = () => current.get(request.socket)?.request === request;
-    const end = () => isLast() && request.socket.destroySoon();
+    const end = () => setTimeout(() => isLast() && request.socket.destroySoon(), RETIRE_MS).unref();
     if (request.complete) end();
     else request.once('end', end);
   };
@@ -61,6 +67,18 @@ export function endWithin(socket: Socket, ms: number, last: string | Buffer): vo
   const late = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(late));
   socket.end(last);
+}
+
+/**
+ * Nobody new is let in, and whoever is connected has a moment for the request that may be on its way: a balancer keeps
+ * connections, and cannot send a POST a second time when one is closed under it. Each answer from now on is the last of its
+ * connection, which Fastify sees to.
+ */
+async function retire(server: Server): Promise<void> {
+  const empty = once(server, 'close');
+  // Only the part of `close` that stops listening; all of it would end what is idle at once.
+  NetServer.prototype.close.call(server);
+  await Promise.race([empty, sleep(RETIRE_MS)]);
 }
 
 const awaitsContinue = new WeakSet<IncomingMessage>();

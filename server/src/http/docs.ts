@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SwaggerOptions } from '@fastify/swagger';
+import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
 
 export const openapiInfo: SwaggerOptions = {
   openapi: {
@@ -38,7 +39,7 @@ code,pre{font:14px/1.4 ui-monospace,monospace}pre{overflow:auto;padding:.5rem;bo
 table{border-collapse:collapse}td{padding:.1rem 1rem .1rem 0;vertical-align:top}h3 code{font-size:1.05em}`;
 
 /** The OpenAPI document as one page without scripts. */
-export function docsPage(document: object): { html: string; policy: string } {
+export function docsPage(document: object): { html: string; headers: Record<string, string> } {
   const { paths = {}, components } = document as Document;
   const sections = new Map<string, string[]>();
   for (const [path, operations] of Object.entries(paths)) {
@@ -57,7 +58,8 @@ export function docsPage(document: object): { html: string; policy: string } {
 ${[...sections].map(([tag, parts]) => `<h2>${escapeHtml(tag)}</h2>${parts.join('')}`).join('')}
 <h2>Schemas</h2>${schemas.join('')}</html>`;
   const styleHash = createHash('sha256').update(STYLE).digest('base64');
-  return { html, policy: `default-src 'none'; style-src 'sha256-${styleHash}'` };
+  const policy = ["default-src 'none'", `style-src 'sha256-${styleHash}'`, ...CONFINED].join('; ');
+  return { html, headers: { 'content-security-policy': policy, ...PAGE_HEADERS } };
 }
 
 function describe(method: string, path: string, operation: Operation): string {

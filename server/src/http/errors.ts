@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
+import { newRequestId, REQUEST_ID } from './request-id.ts';
 
 /** As others log it: the client went away before its request was whole, and nobody is answered. */
 export const BROKEN_OFF = 499;
@@ -20,7 +21,12 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   }
   logFault(request.log, error, status);
   // Fastify wants to close after a refused body; the rest of it is drained instead, so that the answer arrives.
-  reply.removeHeader('connection').code(status).type('application/json; charset=utf-8').send(body);
+  reply
+    .removeHeader('connection')
+    .header(REQUEST_ID, request.id)
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(body);
   return true;
 }
 
@@ -53,16 +59,20 @@ const CLIENT_ERRORS: Record<string, [number, string]> = {
 };
 
 /** What is not HTTP never reaches a route. */
-export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request'];
-  const body = JSON.stringify({ error: `not a request this service understands: ${text}` });
-  socket.end(
-    `HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    () => socket.destroySoon(),
-  );
+export function refuseConnection(log: FastifyBaseLogger) {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request'];
+    const body = JSON.stringify({ error: `not a request this service understands: ${text}` });
+    const reqId = newRequestId();
+    log.info({ reqId, status, ip: socket.remoteAddress }, 'a request that cannot be read');
+    socket.end(
+      `HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `X-Request-Id: ${reqId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      () => socket.destroySoon(),
+    );
+  };
 }

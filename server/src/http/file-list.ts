@@ -32,24 +32,32 @@ export async function filePage(files: Files, caller: string, query: FilesQuery &
   return { files: page.map(record), ...(more ? { next_cursor: String(page.at(-1)!.seq) } : {}) };
 }
 
-/** The whole list as JSON text, read and sent page by page: memory does not grow with the number of files. */
-export function wholeList(files: Files, caller: string, query: FilesQuery): Readable {
-  return Readable.from(pages(files, caller, query), { objectMode: false });
+/**
+ * The whole list as JSON text, read and sent page by page: memory does not grow with the number of files. The first page is
+ * read before anything is said, so that a database that is away is told by a status; one that goes away later breaks the
+ * connection off.
+ */
+export async function wholeList(files: Files, caller: string, query: FilesQuery): Promise<Readable> {
+  const page = (before = selection(query).before) =>
+    files.list(caller, {
+      ...selection(query),
+      ...(before === undefined ? {} : { before }),
+      limit: limits.listPage,
+    });
+  return Readable.from(texts(await page(), page), { objectMode: false });
 }
 
-async function* pages(files: Files, caller: string, query: FilesQuery): AsyncGenerator<string> {
-  yield '{"files":[';
-  const select = selection(query);
-  for (let first = true; ; first = false) {
-    const rows = await files.list(caller, { ...select, limit: limits.listPage });
-    if (rows.length > 0) {
-      const text = JSON.stringify(rows.map(record));
-      yield (first ? '' : ',') + text.slice(1, -1);
-    }
-    if (rows.length < limits.listPage) break;
-    select.before = rows.at(-1)!.seq;
+async function* texts(
+  first: ListedFile[],
+  page: (before: number) => Promise<ListedFile[]>,
+): AsyncGenerator<string> {
+  const text = (rows: ListedFile[]) => JSON.stringify(rows.map(record)).slice(1, -1);
+  yield `{"files":[${text(first)}`;
+  for (let rows = first; rows.length === limits.listPage; ) {
     // SQLite answers at once, and a fast reader would have us read on and on: others first.
     await setImmediate();
+    rows = await page(rows.at(-1)!.seq);
+    if (rows.length > 0) yield `,${text(rows)}`;
   }
   yield ']}';
 }

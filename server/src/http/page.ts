@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
 
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 
@@ -27,23 +28,12 @@ const POLICY = [
   "worker-src 'self'",
   "frame-src 'self'",
   "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
+  ...CONFINED,
   "require-trusted-types-for 'script'",
   'trusted-types szafa',
 ].join('; ');
 
-const HEADERS = {
-  'content-security-policy': POLICY,
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  vary: 'Accept-Encoding',
-};
+const HEADERS = { 'content-security-policy': POLICY, ...PAGE_HEADERS, vary: 'Accept-Encoding' };
 
 interface PageFile {
   url: string;

@@ -1,4 +1,5 @@
 import { readHead, routes } from '@szafa/protocol';
+import { REQUEST_ID } from './request-id.ts';
 
 /** The head of a PUT of a volume, or of a file of one volume, as strict as the fast lane wants it. */
 export interface VolumeHead {
@@ -10,6 +11,8 @@ export interface VolumeHead {
   length: number;
   authorization: string | undefined;
   forwardedFor: string | undefined;
+  /** X-Request-Id as it was sent. */
+  requestId: string | undefined;
   /** The client waits for `100 Continue` before it sends the body. */
   asksFirst: boolean;
   close: boolean;
@@ -48,6 +51,7 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
     length,
     authorization: headers.get('authorization'),
     forwardedFor: headers.get('x-forwarded-for'),
+    requestId: headers.get(REQUEST_ID),
     asksFirst: expect !== undefined,
     close: connection === 'close',
   };

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { type Body, deposit, type Sink } from '../volumes/body.ts';
 import { Intake } from '../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin } from './connection.ts';
+import { newRequestId, type RequestIds } from './request-id.ts';
 import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './volume-head.ts';
 
 /** Answers one PUT; never rejects. */
@@ -17,6 +18,8 @@ export type VolumeHandler = (
   body: Body,
   begin: () => void,
   remote: string,
+  /** The request's; see `request-id.ts`. */
+  id: string,
 ) => Promise<Answer>;
 
 export interface Answer {
@@ -27,6 +30,8 @@ export interface Answer {
 
 export class VolumeLanes {
   readonly idleMs: number;
+  readonly idOf: RequestIds;
+  readonly #server: Server;
   readonly #general: (socket: Socket) => void;
   readonly #handle: VolumeHandler;
   readonly #lanes = new Set<Lane>();
@@ -35,17 +40,20 @@ export class VolumeLanes {
   #closing = false;
 
   /** Stands between the listening server and its own handling of connections. */
-  constructor(server: Server, handle: VolumeHandler, idleMs: number) {
+  constructor(server: Server, handle: VolumeHandler, idleMs: number, idOf: RequestIds = newRequestId) {
+    this.#server = server;
     this.#handle = handle;
     this.idleMs = idleMs;
+    this.idOf = idOf;
     const [general] = server.listeners('connection') as ((socket: Socket) => void)[];
     this.#general = (socket) => general!.call(server, socket);
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => this.#meet(socket));
   }
 
+  /** Each answer is the last of its connection. */
   get closing(): boolean {
-    return this.#closing;
+    return this.#closing || !this.#server.listening;
   }
 
   /** Idle lanes end now, the others after their answer. */
@@ -153,8 +161,10 @@ class Lane implements Body {
       if (!asked) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n');
       asked = true;
     };
-    this.#handle(head, this, begin, this.socket.remoteAddress ?? '').then((answer) =>
-      this.#answer(answer, head.close || !asked),
+    const remote = this.socket.remoteAddress ?? '';
+    const id = this.#lanes.idOf(head.requestId, remote);
+    this.#handle(head, this, begin, remote, id).then((answer) =>
+      this.#answer(answer, id, head.close || !asked),
     );
   }
 
@@ -195,13 +205,13 @@ class Lane implements Body {
     return true;
   }
 
-  #answer({ status, reason, body }: Answer, close: boolean): void {
+  #answer({ status, reason, body }: Answer, id: string, close: boolean): void {
     if (this.socket.destroyed) return;
     const last = close || this.#lanes.closing;
     const json = JSON.stringify(body);
     const text =
       `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(json)}\r\nConnection: ${last ? 'close' : 'keep-alive'}\r\n\r\n${json}`;
+      `X-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(json)}\r\nConnection: ${last ? 'close' : 'keep-alive'}\r\n\r\n${json}`;
     this.#drained = 0;
     if (last) {
       this.#end(text);

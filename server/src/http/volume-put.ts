@@ -17,7 +17,7 @@ export const fileDone = (fileId: string) => ({ status: 'done', file_id: fileId }
 
 /** PUT of a volume, or of a file of one volume, along the fast lane: the same checks, answers and log lines as the route has. */
 export function volumeHandler({ accounts, transfers, config, log, metrics }: Services): VolumeHandler {
-  return async (head, body, begin, remote) => {
+  return async (head, body, begin, remote, reqId) => {
     const startedAt = performance.now();
     let user: string | undefined;
     let answer: Answer;
@@ -40,7 +40,7 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
       const { status, body } = describe(error);
       countFault(metrics, error);
       const brokenOff = error instanceof BrokenOff;
-      if (!brokenOff) logFault(log, error, status);
+      if (!brokenOff) logFault(log.child({ reqId }), error, status);
       answer = {
         status: brokenOff ? BROKEN_OFF : status,
         reason: STATUS_CODES[status] ?? '',
@@ -51,6 +51,7 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
     const url = head.idx === undefined ? fileUrl : volumeUrl;
     metrics.request(url, 'PUT', answer.status, ms);
     log.info({
+      reqId,
       method: 'PUT',
       route: url,
       status: answer.status,

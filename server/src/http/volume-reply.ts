@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { headers, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReadableFile } from '../metadata/files.ts';
@@ -15,6 +15,7 @@ export async function sendVolume(
   const { file, sha256, volume } = found;
   const tag = `"${sha256}"`;
   const common = {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
     etag: tag,
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-cache',

@@ -9,6 +9,7 @@ import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 import { type Body, BrokenOff, type Sink } from '../volumes/body.ts';
 import { Intake, type OnBytes } from '../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from './connection.ts';
+import { newRequestId, REQUEST_ID, type RequestIds } from './request-id.ts';
 import { HEAD_BYTES, parseVolumeHead } from './volume-head.ts';
 import type { VolumeHandler } from './volume-lane.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
@@ -36,7 +37,13 @@ export class VolumeSockets {
   #closing = false;
 
   /** `takesOver`: connections are taken out of Node's hands, where they can be. */
-  constructor(server: Server, handle: VolumeHandler, idleMs: number, takesOver: boolean) {
+  constructor(
+    server: Server,
+    handle: VolumeHandler,
+    idleMs: number,
+    takesOver: boolean,
+    idOf: RequestIds = newRequestId,
+  ) {
     server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
       // Node listens no more.
       socket.on('error', () => socket.destroy());
@@ -49,7 +56,8 @@ export class VolumeSockets {
         }
         const open = (onBytes: OnBytes) =>
           (takesOver && opened(socket, onBytes)) || listening(socket, onBytes);
-        const added = new VolumeSocket(request, open, handle, idleMs);
+        const id = idOf(request.headers[REQUEST_ID], socket.remoteAddress);
+        const added = new VolumeSocket(request, id, open, handle, idleMs);
         this.#sockets.add(added);
         added.socket.once('close', () => this.#sockets.delete(added));
         if (added.take(early)) added.socket.resume();
@@ -146,6 +154,9 @@ class VolumeSocket {
   readonly #handle: VolumeHandler;
   readonly #idleMs: number;
   readonly #forwardedFor: string | undefined;
+  readonly #id: string;
+  /** PUTs so far. */
+  #count = 0;
   readonly #heads = new FrameHeads();
   #frame: Frame | undefined;
   /** How much of the frame has been read. */
@@ -162,6 +173,7 @@ class VolumeSocket {
 
   constructor(
     request: IncomingMessage,
+    id: string,
     open: (onBytes: OnBytes) => Socket,
     handle: VolumeHandler,
     idleMs: number,
@@ -170,6 +182,7 @@ class VolumeSocket {
     this.socket = socket;
     this.#handle = handle;
     this.#forwardedFor = request.headers['x-forwarded-for']?.toString();
+    this.#id = id;
     this.#idleMs = idleMs;
     socket.setTimeout(idleMs);
     socket.on('timeout', () => {
@@ -184,7 +197,7 @@ class VolumeSocket {
     socket.write(
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
         `Sec-WebSocket-Accept: ${acceptOf(request.headers['sec-websocket-key']!)}\r\n` +
-        `Sec-WebSocket-Protocol: ${volumeSocket.protocol}\r\n\r\n`,
+        `Sec-WebSocket-Protocol: ${volumeSocket.protocol}\r\nX-Request-Id: ${id}\r\n\r\n`,
     );
   }
 
@@ -326,12 +339,13 @@ class VolumeSocket {
     this.#put = put;
     this.#unwanted = 0;
     const begin = () => undefined;
-    // A proxy has written its header into the request, and cannot see this one.
+    // A proxy has written its headers into the request, and cannot see this one.
     this.#handle(
       { ...head, forwardedFor: this.#forwardedFor },
       put,
       begin,
       this.socket.remoteAddress ?? '',
+      `${this.#id}.${++this.#count}`,
     ).then(({ status, body }) => {
       this.#put = undefined;
       put.end();

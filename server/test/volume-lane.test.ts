@@ -346,6 +346,7 @@ test('only the plainest form of the request is taken', () => {
     length: 7,
     authorization: 'Bearer x y',
     forwardedFor: undefined,
+    requestId: undefined,
     asksFirst: false,
     close: false,
   });

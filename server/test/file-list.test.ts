@@ -54,7 +54,7 @@ test('others are served between the pages of a whole list, however fast it is re
   };
   setImmediate(turn);
   let text = '';
-  for await (const part of wholeList(metadata.files, 'ann', {})) text += part;
+  for await (const part of await wholeList(metadata.files, 'ann', {})) text += part;
   running = false;
   assert.equal((JSON.parse(text) as { files: unknown[] }).files.length, COUNT);
   assert.ok(turns >= COUNT / limits.listPage - 1, `${turns} turns of the event loop`);

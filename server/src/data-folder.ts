@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** What is ours in the data folder. What else is there is somebody else's, and the folder itself may be. */
 const OURS = [
   ...['szafa.db', 'szafa.db-wal', 'szafa.db-shm', 'lock.db', 'lock.db-journal', 'system-token'],
-  ...['volumes', 'tmp', 'trash', 'landing'],
+  ...['volumes', 'accounts', 'tmp', 'trash', 'landing'],
 ];
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;

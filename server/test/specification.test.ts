@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { BrokenDocument } from '../src/volumes/documents.ts';
 import { pack, unpack } from '../src/volumes/specification.ts';
 
 const volumesOf = (sizes: number[]) =>
@@ -25,7 +26,22 @@ test('ten thousand volumes take less than half of what a list takes', () => {
   assert.ok(JSON.stringify(pack(volumes)).length < JSON.stringify(volumes).length / 2);
 });
 
-test('one that was written as a list is read as well', () => {
-  const volumes = volumesOf([5, 7]);
-  assert.deepEqual(unpack({ volumes }), volumes);
+test('what is no specification is refused, before it takes memory', () => {
+  const { digests } = pack(volumesOf([5, 7]));
+  for (const sizes of [
+    undefined,
+    1,
+    [null],
+    [[5]],
+    [[5, 0.5]],
+    [[5, -1]],
+    [[5, 1e9]],
+    [
+      [5, 9_999],
+      [6, 2],
+    ],
+  ]) {
+    assert.throws(() => unpack({ digests, sizes } as Parameters<typeof unpack>[0]), BrokenDocument);
+  }
+  assert.throws(() => unpack({ sizes: [[5, 1]] } as Parameters<typeof unpack>[0]), BrokenDocument);
 });

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { type Directory, pathOf } from '@szafa/protocol';
+import { StreamBody } from '../../server/src/volumes/body.ts';
 import type { AccountDocument, Manifest, VolumeStore } from '../../server/src/volumes/store.ts';
 import {
   admin,
@@ -108,12 +111,25 @@ for (const kind of KINDS) {
       // An account whose document says nothing that can be believed is one that has none.
       const broken = (await accountOf(store, ben.username))!;
       await store.writeAccount({ ...broken, password_hash: 'x' });
+      // Nor is a manifest believed that no service has written.
+      const manifest = await manifestOf(store, systems.fileId);
+      for (const over of [
+        { account_id: randomBytes(16).toString('hex'), owner: 'admin' },
+        { account_id: '../../x' },
+        { created_at: '+275760-09-13T00:00:00.000Z' },
+        { volumes: [null] as unknown as Manifest['volumes'], chunk_count: 1e9 },
+      ]) {
+        const file_id = randomBytes(16).toString('hex');
+        const body = new StreamBody(Readable.from(systems.file.volumes));
+        await store.putFile({ ...manifest, ...over, file_id }, manifest.volumes![0]!, body);
+      }
       const result = await house.run(...rescue);
       assert.equal(result.code, 1, result.errors);
-      assert.deepEqual(
-        result.lines.flatMap((line) => line['problem'] ?? []),
-        ['documents that cannot be read'],
-      );
+      assert.deepEqual(result.lines.flatMap((line) => line['problem'] ?? []).sort(), [
+        ...Array(4).fill('documents that cannot be read'),
+        'files of an account that is not here',
+      ]);
+      assert.deepEqual(await house.query("SELECT username FROM users WHERE username = 'admin'"), []);
       const { files, accounts } = result.lines.at(-1)!;
       assert.deepEqual({ files, accounts }, { files: 6, accounts: 2 });
       assert.equal((await house.run(...rescue)).code, 2, 'it is a database like any other now');
@@ -200,7 +216,13 @@ for (const kind of KINDS) {
       );
       assert.deepEqual(await house.volumes(), volumes);
 
+      // The service on the older database notices that it is not the one that had the store last.
       await house.useDatabase('old');
+      await house.start();
+      const contested = async () =>
+        (await house.query('SELECT contested_at FROM store'))[0]!['contested_at'] !== null;
+      await eventually(async () => assert.ok(await contested()));
+      await service.terminate();
       const dry = await house.run(...missing, '--dry-run');
       assert.equal(dry.code, 0, dry.errors);
       const taken = [finished, inPapers.fileId, later.fileId, doomed.fileId, carols.fileId].sort();
@@ -210,8 +232,10 @@ for (const kind of KINDS) {
         [carol.username],
       );
       assert.equal(await files(), 1, 'it has only told');
+      assert.ok(await contested());
       const all = await house.run(...missing);
       assert.equal(all.code, 0, all.errors);
+      assert.equal(await contested(), false);
       assert.deepEqual(all.lines.flatMap(({ file }) => file ?? []).sort(), taken);
       const again = await house.run(...missing);
       assert.deepEqual(again.lines, [{ ok: true }], again.errors);

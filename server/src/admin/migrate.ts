@@ -1,5 +1,5 @@
 import type { Volume } from '@szafa/protocol';
-import { describe } from '../domain/manifest.ts';
+import { manifestFor } from '../domain/manifest.ts';
 import { identityOf, newStoreId, settleStore } from '../domain/store-identity.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
@@ -59,7 +59,7 @@ async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Repo
     else if (there.has(spec.idx)) await copyVolume(from, to, id, spec, report);
     else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
-  if (file) await to.volumes.file(await describe(from.metadata, file));
+  if (file) await to.volumes.file(await manifestFor(from.metadata, file));
   report.count(file ? 'files' : 'uploads under way');
 }
 

@@ -21,7 +21,7 @@ export class AccountRescue {
   readonly #report: Report;
   readonly #file: PasswordFile | undefined;
   readonly #passwords = new Passwords();
-  /** Those that are being made: several files at once may ask for one. */
+  /** Names for which a password is being made: several files at once may ask for one. */
   readonly #making = new Map<string, Promise<string | undefined>>();
   /** Names of those that a run which only tells would have made. */
   readonly #told = new Map<string, string>();
@@ -52,17 +52,32 @@ export class AccountRescue {
   async ownerOf({ account_id: accountId, owner }: Manifest): Promise<string | undefined> {
     if (accountId === NO_ACCOUNT) return '';
     if (accountId === ADMIN_ACCOUNT) return ADMIN;
-    const name = await this.#nameOf(accountId);
-    if (name !== undefined || !this.#file) return name;
-    let making = this.#making.get(accountId);
-    if (!making) {
-      making = this.#makeAnew(accountId, owner).finally(() => this.#making.delete(accountId));
-      this.#making.set(accountId, making);
+    for (;;) {
+      const name = await this.#nameOf(accountId);
+      if (name !== undefined || !this.#file || !isUsername(owner)) return name;
+      const other = this.#making.get(owner);
+      if (!other) break;
+      await other;
     }
+    const making = this.#makeAnew(accountId, owner).finally(() => this.#making.delete(owner));
+    this.#making.set(owner, making);
     return making;
   }
 
+  /** By the document of the account, where it can be believed. */
+  async nameOfDir(accountId: string, dirId: number): Promise<string | undefined> {
+    try {
+      const document = await this.#pair.volumes.account(accountId);
+      if (document) check(document, accountId);
+      return document?.dirs.find((dir) => dir.dir_id === dirId)?.name;
+    } catch (error) {
+      if (error instanceof BrokenDocument) return undefined;
+      throw error;
+    }
+  }
+
   async #makeAnew(accountId: string, username: string): Promise<string | undefined> {
+    if ((await this.#pair.metadata.accounts.idOf(username)) !== undefined) return undefined;
     const password = randomBytes(18).toString('base64url');
     const password_hash = await this.#passwords.hash(password);
     // First, so that there is no account whose password was lost.
@@ -143,8 +158,11 @@ function check(document: AccountDocument, accountId: string): void {
     Number.isSafeInteger(document.rev) &&
     Array.isArray(dirs) &&
     dirs.every(
-      ({ dir_id, name, created_at }) =>
-        Number.isSafeInteger(dir_id) && dir_id > 0 && typeof name === 'string' && isTime(created_at),
+      (dir) =>
+        Number.isSafeInteger(dir?.dir_id) &&
+        dir.dir_id > 0 &&
+        typeof dir.name === 'string' &&
+        isTime(dir.created_at),
     );
   if (!right) throw new BrokenDocument(`the document of account ${accountId} does not say what one says`);
 }
@@ -157,4 +175,9 @@ function isUsername(text: unknown): boolean {
   }
 }
 
-export const isTime = (text: unknown) => typeof text === 'string' && Date.parse(text) >= 0;
+/** Up to the year 2255: a thousand for each millisecond are numbers that count exactly. */
+const LATEST = Number.MAX_SAFE_INTEGER / 1000;
+export function isTime(text: unknown): boolean {
+  const time = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return time >= 0 && time < LATEST;
+}

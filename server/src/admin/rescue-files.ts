@@ -4,7 +4,7 @@ import { insertFile } from '../metadata/files.ts';
 import { claimOrphan } from '../metadata/orphans.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
-import { BrokenDocument } from '../volumes/documents.ts';
+import { BrokenDocument, isAccountId } from '../volumes/documents.ts';
 import type { Manifest } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
 import type { Report } from './report.ts';
@@ -40,6 +40,7 @@ export class FileRescue {
     }
     check(manifest, id);
     const here = new Set(await volumes.received(id));
+    if (specs) checkVolumes(specs, id);
     const missing = specs?.find(({ idx }) => !here.has(idx));
     if (!specs || missing || specs.length !== manifest.chunk_count) {
       const volume = missing?.idx ?? 0;
@@ -65,7 +66,9 @@ export class FileRescue {
     const created_at = Date.parse(manifest.created_at);
     const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
     const file_id = manifest.file_id;
-    const dir = await this.#nameOfDir(manifest);
+    // A database that is in use may have given the number of the directory to another one.
+    const byName = this.#taking !== 'all' && manifest.dir_id !== 0;
+    const dir = byName ? await this.#accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
     const inserted = await this.#pair.sql.transaction(async (tx) => {
       // One that was under way when an older database was saved, and is complete by what the store has.
       const [upload] = await tx.execute(
@@ -112,13 +115,6 @@ export class FileRescue {
       if (taken.length === 0) return seq;
       this.#numbers.delete(seq);
     }
-  }
-
-  /** A database that is in use may have given its number to another directory. */
-  async #nameOfDir({ account_id, dir_id }: Manifest): Promise<string | undefined> {
-    if (this.#taking === 'all' || dir_id === 0) return undefined;
-    const document = await this.#pair.volumes.account(account_id);
-    return document?.dirs.find((dir) => dir.dir_id === dir_id)?.name;
   }
 
   /** Where the file goes: one that is not there, or is somebody else's, means the root. */
@@ -183,17 +179,27 @@ export async function unknownOf(sql: Sql, ids: string[]): Promise<string[]> {
   return ids.filter((id) => !known.has(id));
 }
 
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isDigest = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
 /** Text that was written by somebody else, or broke on the way, makes no file. */
 function check(manifest: Manifest, id: string): void {
   const { size, dir_id, rev, chunk_count } = manifest;
-  const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-  const texts = [manifest.file_name, manifest.owner, manifest.account_id, manifest.enc_params];
+  const texts = [manifest.file_name, manifest.owner, manifest.enc_params];
   const right =
     manifest.file_id === id &&
     texts.every((text) => typeof text === 'string') &&
-    /^[0-9a-f]{64}$/.test(manifest.sha256) &&
+    isAccountId(manifest.account_id) &&
+    isDigest(manifest.sha256) &&
     [size, dir_id, rev, chunk_count].every(isCount) &&
     chunk_count <= limits.volumesPerFile &&
     isTime(manifest.created_at);
   if (!right) throw new BrokenDocument(`the manifest of file ${id} does not say what one says`);
+}
+
+function checkVolumes(specs: Volume[], id: string): void {
+  const right =
+    Array.isArray(specs) &&
+    specs.every((spec, at) => spec?.idx === at + 1 && isCount(spec.size) && isDigest(spec.sha256));
+  if (!right) throw new BrokenDocument(`the specification of file ${id} does not say what one says`);
 }

@@ -1,6 +1,6 @@
 import type { Metadata } from '../metadata/metadata.ts';
 import type { VolumeStore } from '../volumes/store.ts';
-import { describe } from './manifest.ts';
+import { manifestFor } from './manifest.ts';
 
 /** A round writes for so long at most: the rest of the sweep must not wait for a million manifests. */
 const ROUND_MS = 2_000;
@@ -81,7 +81,7 @@ export async function refile({ metadata, volumes }: Stores, fileId: string): Pro
     return;
   }
   try {
-    await volumes.file(await describe(metadata, file));
+    await volumes.file(await manifestFor(metadata, file));
   } catch (error) {
     // Deleted meanwhile, so that it has no place any more; it stays named until that is certain.
     if (!(await metadata.files.get(fileId))) return;

@@ -23,7 +23,7 @@ export function manifestOf(file: Described, accountId: string, volumes: Volume[]
 }
 
 /** The same with what the database has of it. `volumesOf`: the file that has the same volumes. */
-export async function describe(
+export async function manifestFor(
   { accounts, files }: Pick<Metadata, 'accounts' | 'files'>,
   file: Described,
   volumesOf = file.file_id,

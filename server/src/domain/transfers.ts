@@ -22,7 +22,7 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
-import { describe, manifestOf } from './manifest.ts';
+import { manifestFor, manifestOf } from './manifest.ts';
 import type { Space } from './space.ts';
 
 type Settings = Pick<
@@ -202,7 +202,7 @@ export class Transfers {
     const now = this.#now();
     try {
       const file = fileOf(transfer, now);
-      await this.#volumes.file(await describe(this.#metadata, file));
+      await this.#volumes.file(await manifestFor(this.#metadata, file));
       if (!(await this.#metadata.transfers.finishStoring(transfer, now))) throw unknownTransfer();
     } catch (error) {
       // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.

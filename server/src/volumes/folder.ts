@@ -317,7 +317,7 @@ export class FolderStore implements VolumeStore {
     return join(this.#tmp, randomBytes(12).toString('hex'));
   }
 
-  async #readDocument<T>(path: string): Promise<T | undefined> {
+  async #readDocument<T extends object>(path: string): Promise<T | undefined> {
     const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
     return text === undefined ? undefined : parseDocument<T>(path, text);
   }

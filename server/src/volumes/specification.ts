@@ -1,4 +1,5 @@
-import type { Volume } from '@szafa/protocol';
+import { limits, type Volume } from '@szafa/protocol';
+import { BrokenDocument } from './documents.ts';
 
 /** The specification of a group as it lies in an S3 store: less than half of the bytes of a list of objects. */
 interface Packed {
@@ -21,9 +22,8 @@ export function pack(volumes: Volume[]): Packed {
   return { digests, sizes };
 }
 
-/** Also of documents from before they were packed. */
-export function unpack(document: Packed | { volumes: Volume[] }): Volume[] {
-  if ('volumes' in document) return document.volumes;
+export function unpack(document: Packed): Volume[] {
+  if (!isPacked(document)) throw new BrokenDocument('a specification does not say what one says');
   const digests = Buffer.from(document.digests, 'base64').toString('hex');
   const volumes: Volume[] = [];
   for (const [size, count] of document.sizes) {
@@ -33,4 +33,14 @@ export function unpack(document: Packed | { volumes: Volume[] }): Volume[] {
     }
   }
   return volumes;
+}
+
+function isPacked({ digests, sizes }: Packed): boolean {
+  if (typeof digests !== 'string' || !Array.isArray(sizes)) return false;
+  let total = 0;
+  for (const entry of sizes) {
+    if (!Array.isArray(entry) || !Number.isSafeInteger(entry[1]) || entry[1] < 1) return false;
+    total += entry[1];
+  }
+  return total <= limits.volumesPerFile;
 }

@@ -203,9 +203,13 @@ test('an ending connection times out: behind unread answers, and however slowly 
   );
 });
 
-test('a handle is touched in one file', () => {
-  const touching = globSync('server/src/**/*.ts').filter((file) =>
-    /\b_handle\b|useUserBuffer|\bonread:/.test(readFileSync(file, 'utf8')),
-  );
-  assert.deepEqual(touching, ['server/src/volumes/intake.ts']);
+test('the handle of a connection is touched in one file', () => {
+  // The other one is of a server that listens, which nothing is read from.
+  const allowed = ['server/src/handover.ts', 'server/src/volumes/intake.ts'];
+  const touching = (pattern: RegExp) =>
+    globSync('server/src/**/*.ts')
+      .filter((file) => pattern.test(readFileSync(file, 'utf8')))
+      .sort();
+  assert.deepEqual(touching(/\b_handle\b/), allowed);
+  assert.deepEqual(touching(/useUserBuffer|\bonread:|new Socket\(/), allowed.slice(1));
 });

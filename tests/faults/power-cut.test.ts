@@ -21,7 +21,7 @@ import {
   upload,
 } from '../harness/index.ts';
 import { Actor, seeded } from './actor.ts';
-import { assertTidy } from './disk.ts';
+import { assertTidyAfterCrash } from './disk.ts';
 import { Disk, MountedService } from './mounts.ts';
 
 let disk: Disk;
@@ -87,7 +87,7 @@ test('a file in one request survives it, and its repetition finds it', async () 
     assertOk(await putFile(user, transferId, file), answer.json);
   }
   assert.equal((await listFiles(user)).length, 3);
-  await assertTidy(service);
+  await assertTidyAfterCrash(service);
   await checkInvariants(service, user.token);
 });
 
@@ -118,7 +118,7 @@ test('move, clone, delete and cancel survive it too', async () => {
   );
   assert.equal((await readVolume(user, fileId, 1)).status, 404);
   assert.equal((await complete(user, transferId)).status, 404);
-  await assertTidy(service);
+  await assertTidyAfterCrash(service);
   await checkInvariants(service, user.token);
 });
 
@@ -138,5 +138,5 @@ test('a power cut in the middle of everything', async () => {
     await service.start();
     await Promise.all(actors.map((actor) => actor.reconcile()));
   }
-  await assertTidy(service);
+  await assertTidyAfterCrash(service);
 });

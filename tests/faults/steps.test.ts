@@ -24,7 +24,7 @@ import {
   type User,
   upload,
 } from '../harness/index.ts';
-import { assertTidy } from './disk.ts';
+import { assertTidyAfterCrash } from './disk.ts';
 import { workersAnswer } from './processes.ts';
 import { type Injection, Tracer } from './strace.ts';
 
@@ -190,7 +190,7 @@ test('a start finishes what was being stored, without the client', async () => {
 test('after all that: sums right, every file whole, nothing left over', async (t) => {
   await checkInvariants(service, user.token);
   await service.restart();
-  await assertTidy(service);
+  await assertTidyAfterCrash(service);
   await checkInvariants(service, user.token);
   t.diagnostic(`${kills} kills`);
 });

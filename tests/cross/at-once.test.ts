@@ -8,7 +8,7 @@ import type { Device, Running } from './device.ts';
 
 const SIZE = 6_000_000;
 const VOLUMES = ['--volume-size', '512K'];
-const SLOW = ['--bwlimit', '2M', '--json'];
+const SLOW = ['--bwlimit', '1M', '--json'];
 const service = useService();
 
 async function film(stack: AsyncDisposableStack): Promise<{ device: Device; bytes: Buffer }> {
@@ -17,6 +17,14 @@ async function film(stack: AsyncDisposableStack): Promise<{ device: Device; byte
   const bytes = randomBytes(SIZE);
   await writeFile(device.path('film'), bytes);
   return { device, bytes };
+}
+
+/** Stopped in the middle, so that the other meets it there, however long that takes to start. */
+async function held(device: Device, args: string[], bytes: number): Promise<Running> {
+  const running = device.start(args);
+  await running.moved(bytes);
+  running.child.kill('SIGSTOP');
+  return running;
 }
 
 const waits = (running: Running) =>
@@ -29,10 +37,10 @@ suite('szafa: two at once', { concurrency: 3 }, () => {
     const { device, bytes } = await film(stack);
     await device.ok(['put', 'film', ...VOLUMES]);
     const get = ['get', 'film', '--output', 'copy', ...SLOW];
-    const first = device.start(get);
-    await first.moved(SIZE / 4);
+    const first = await held(device, get, SIZE / 4);
     const second = device.start(get);
     await waits(second);
+    first.child.kill('SIGCONT');
     const [one, other] = await Promise.all([first.ended, second.ended]);
     assert.deepEqual([one.code, other.code], [0, 0], `${one.stdout}\n${other.stdout}`);
     assert.equal(one.line('downloaded')['resumed'], 0);
@@ -46,8 +54,7 @@ suite('szafa: two at once', { concurrency: 3 }, () => {
     const { device, bytes } = await film(stack);
     await device.ok(['put', 'film', ...VOLUMES]);
     const get = ['get', 'film', '--output', 'copy', ...SLOW];
-    const first = device.start(get);
-    await first.moved((SIZE * 2) / 3);
+    const first = await held(device, get, (SIZE * 2) / 3);
     const second = device.start(get);
     await waits(second);
     first.child.kill('SIGKILL');
@@ -67,10 +74,10 @@ suite('szafa: two at once', { concurrency: 3 }, () => {
     await writeFile(device.path('other/session.json'), JSON.stringify(kept), { mode: 0o600 });
     for (const more of [[], ['--yes']]) {
       const get = ['get', 'film', '--output', 'copy', ...SLOW, ...more];
-      const first = device.start(get);
-      await first.moved(SIZE / 4);
+      const first = await held(device, get, SIZE / 4);
       const second = device.start(get, { env: { SZ_CONFIG: device.path('other') } });
       await second.moved(SIZE / 4);
+      first.child.kill('SIGCONT');
       const [one, other] = await Promise.all([first.ended, second.ended]);
       assert.deepEqual([one.code, other.code], [0, 0], `${one.stdout}\n${other.stdout}`);
       assert.ok((await readFile(device.path('copy'))).equals(bytes));
@@ -83,18 +90,17 @@ suite('szafa: two at once', { concurrency: 3 }, () => {
     await using stack = new AsyncDisposableStack();
     const { device, bytes } = await film(stack);
     const put = ['put', 'film', ...VOLUMES, ...SLOW];
-    const first = device.start(put);
-    await first.moved(SIZE / 4);
+    const first = await held(device, put, SIZE / 4);
     const second = device.start(put);
     await waits(second);
+    first.child.kill('SIGCONT');
     const [one, other] = await Promise.all([first.ended, second.ended]);
     assert.deepEqual([one.code, other.code], [0, 0], `${one.stdout}\n${other.stdout}`);
     assert.equal(other.line('skipped')['file_id'], one.line('uploaded')['file_id']);
     assert.deepEqual(await files(device), ['film']);
     await device.ok(['rm', '--yes', 'film']);
 
-    const killed = device.start(put);
-    await killed.moved((SIZE * 3) / 4);
+    const killed = await held(device, put, (SIZE * 2) / 3);
     const third = device.start(put);
     await waits(third);
     killed.child.kill('SIGKILL');

@@ -30,8 +30,9 @@ const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
 /** For a single test, and for a process of them. */
-const TEST_MS = 300_000;
-const PROCESS_MS = 540_000;
+const isLong = process.argv.includes('--long');
+const TEST_MS = isLong ? 900_000 : 300_000;
+const PROCESS_MS = isLong ? 1_500_000 : 540_000;
 /** The process has this long to clean up after itself. */
 const LAST_MS = 10_000;
 
@@ -153,7 +154,7 @@ function plan(args: string[]): Plan {
       needsPairs: wanted && onPairs,
     };
   }
-  if (args.includes('--long')) {
+  if (isLong) {
     const long = files.filter((file) => LONG.test(file) || ON_ALL_PAIRS.test(file));
     return { checks: false, files: long, pairs: ([, ...mixed]) => mixed, needsPairs: true };
   }

@@ -139,6 +139,17 @@ test('a database and its copy that run at the same time: neither removes anythin
   assert.equal(await staging.custody.keep(), false);
 });
 
+test('a node that comes to sweep later answers for its database, too', async () => {
+  const one = await makeHouse();
+  await one.process().custody.keep();
+  const next = one.process();
+  await next.custody.begin();
+  const second = (await copyOf(one, 'copy')).process();
+  assert.equal(await second.custody.keep(), true, 'nothing shows yet that there are two');
+  assert.equal(await next.custody.keep(), false, 'whoever swept has died');
+  assert.equal(await second.custody.keep(), false, 'it was answered');
+});
+
 test('a store that is given to another database while it is in use', async () => {
   const one = await makeHouse();
   const { custody } = one.process();
@@ -154,8 +165,13 @@ test('a store without its id, or one that cannot be read, is refused and not con
   await custody.keep();
   const place = join(root, 'volumes', 'store-id');
   await copyFile(place, join(root, 'kept'));
-  await rm(place);
-  await assert.rejects(custody.keep(), /has no id/);
+  for (const text of [undefined, '', 'abc', '../../x']) {
+    await rm(place);
+    if (text !== undefined) await volumes.writeNote('store-id', text);
+    await assert.rejects(custody.keep(), /has no id/);
+    assert.equal(await custody.mayRemove(), true);
+    await volumes.writeNote('store-id', '');
+  }
   await copyFile(join(root, 'kept'), place);
   assert.equal(await custody.keep(), true);
 });

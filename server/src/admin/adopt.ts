@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { adoptStore, identify, identityOf } from '../domain/store-identity.ts';
+import { adoptStore, identify, identityOf, isForeign } from '../domain/store-identity.ts';
 import { openStores, type Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
 
@@ -39,7 +39,8 @@ async function adoptIn(
   report: Report,
 ): Promise<void> {
   const { id: found, mark } = await identityOf(volumes);
-  const { id: own, confirmed, marks, contestedAt } = await metadata.store.get();
+  const facts = await metadata.store.get();
+  const { id: own, confirmed, contestedAt } = facts;
   if (!confirmed && found !== own) {
     throw new UsageError('the database is new: to fill it from the store run "szafa-server rescue"');
   }
@@ -51,7 +52,7 @@ async function adoptIn(
     );
   }
   if (storeId !== undefined && storeId !== id) throw new UsageError(`the store is ${id}, not ${storeId}`);
-  const isOurs = found === own && contestedAt === null && (mark === undefined || marks.includes(mark));
+  const isOurs = found === own && contestedAt === null && !isForeign(facts, mark);
   if (!isOurs) {
     const identity = await identify(metadata.store, volumes);
     await sql.transaction((tx) => adoptStore(tx, identity));

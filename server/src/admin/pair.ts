@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { settleStore } from '../domain/store-identity.ts';
+import { isForeign, settleStore } from '../domain/store-identity.ts';
 import { Metadata } from '../metadata/metadata.ts';
 import { requireVersion } from '../metadata/schema.ts';
 import type { SqlStore } from '../metadata/sql.ts';
@@ -53,7 +53,9 @@ export async function openPair(config: Config): Promise<Pair> {
   const pair = await openStores(config);
   try {
     if (config.s3) await requireVolumes(pair.volumes);
-    await settleStore(pair.metadata.store, pair.volumes);
+    const { facts, mark } = await settleStore(pair.metadata.store, pair.volumes);
+    // No service has seen it yet, as after a restore: what the command does is under the same rule.
+    if (isForeign(facts, mark)) await pair.metadata.store.contest(Date.now());
     return pair;
   } catch (error) {
     await pair.close();

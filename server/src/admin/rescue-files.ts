@@ -1,6 +1,7 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, outdate, outdateAccount } from '../metadata/documents.ts';
 import { insertFile } from '../metadata/files.ts';
+import { unclaim } from '../metadata/garbage.ts';
 import { claimOrphan } from '../metadata/orphans.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
@@ -76,7 +77,10 @@ export class FileRescue {
         owner,
         file_id,
       );
-      if (!upload && this.#taking === 'missing' && !(await claimOrphan(tx, file_id))) return false;
+      if (!upload && this.#taking === 'missing') {
+        await unclaim(tx, file_id);
+        if (!(await claimOrphan(tx, file_id))) return false;
+      }
       if (!upload) await insertVolumes(tx, file_id, specs);
       const dir_id = await this.#dirOf(tx, manifest, owner, dir);
       const differs = dir_id !== manifest.dir_id;
@@ -161,7 +165,8 @@ const among = (table: string) =>
   `SELECT file_id FROM ${table} WHERE file_id IN (${Array(AT_ONCE).fill('?').join(', ')})`;
 const KNOWN = [
   among('files'),
-  among('garbage'),
+  // A clone that was under way when the database was saved may be a file by now.
+  `${among('garbage')} AND claim IS NULL`,
   // Deleted; a manifest that is there all the same goes soon.
   among('stale_manifests'),
 ];

@@ -1,4 +1,4 @@
-import { adoptStore, identify } from '../domain/store-identity.ts';
+import { adoptStore, identify, isForeign } from '../domain/store-identity.ts';
 import { BrokenDocument } from '../volumes/documents.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
@@ -55,8 +55,8 @@ export async function rescueMissing(
   await takeWhatIsThere(pair, dryRun ? 'nothing' : 'missing', report, file).finally(() => file?.close());
   const { store } = pair.metadata;
   const identity = await identify(store, pair.volumes);
-  const { marks, contestedAt } = await store.get();
-  if (contestedAt === null && (identity.mark === undefined || marks.includes(identity.mark))) return;
+  const facts = await store.get();
+  if (facts.contestedAt === null && !isForeign(facts, identity.mark)) return;
   // What could not be taken must not be removed either, before somebody has looked at it.
   if (dryRun || report.problems > 0) report.line({ store: 'contested' });
   else await pair.sql.transaction((tx) => adoptStore(tx, identity));

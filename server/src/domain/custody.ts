@@ -3,7 +3,7 @@ import { isNoSpace, StoreUnavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { VolumeStore } from '../volumes/store.ts';
-import { newMark, StoreRefused, settleStore } from './store-identity.ts';
+import { isForeign, newMark, StoreRefused, settleStore } from './store-identity.ts';
 
 /** Files that are made raise the mark, but no more often than this. */
 const RENEW_MS = 10_000;
@@ -33,6 +33,8 @@ export class Custody {
   readonly #deps: Dependencies;
   readonly #now: () => number;
   readonly #quietUntil: number;
+  /** At the last look; also on a node that has not swept yet. */
+  #hadIt = false;
   #renewedAt: number | undefined;
   #newestFile = -1;
   #toldAt = Number.NEGATIVE_INFINITY;
@@ -71,12 +73,13 @@ export class Custody {
         await metadata.store.contest(this.#now());
       throw error;
     });
-    if (facts.contestedAt === null && mark !== undefined && !facts.marks.includes(mark)) {
+    if (facts.contestedAt === null && isForeign(facts, mark)) {
       await metadata.store.contest(this.#now());
       facts.contestedAt = this.#now();
       // We had it until now, so both are in use at once: a mark that nobody knows stops the other one, too.
-      if (this.#renewedAt !== undefined) await volumes.writeNote('store-mark', newMark());
+      if (this.#hadIt) await volumes.writeNote('store-mark', newMark());
     }
+    this.#hadIt = facts.contestedAt === null;
     if (facts.contestedAt === null) return { ours: true, mark };
     this.#renewedAt = undefined;
     this.#tell(facts.contestedAt);

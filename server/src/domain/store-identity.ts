@@ -16,6 +16,9 @@ export class StoreRefused extends ConfigError {
   }
 }
 
+/** As `newStoreId` makes them. */
+const STORE_ID = /^[0-9a-f]{32}$/;
+
 export interface Identity {
   id: string | undefined;
   /** Which database had the store last. */
@@ -23,9 +26,19 @@ export interface Identity {
 }
 
 export async function identityOf(volumes: VolumeStore): Promise<Identity> {
-  const [id, mark] = await Promise.all([volumes.readNote('store-id'), volumes.readNote('store-mark')]);
+  const [id, mark] = await Promise.all([idOf(volumes), volumes.readNote('store-mark')]);
   return { id, mark };
 }
+
+/** Text that is no id, as of a file that was cut short, names no store that a database could belong to. */
+async function idOf(volumes: VolumeStore): Promise<string | undefined> {
+  const text = await volumes.readNote('store-id');
+  return text !== undefined && STORE_ID.test(text) ? text : undefined;
+}
+
+/** Whether the store was another database's last. */
+export const isForeign = ({ marks }: StoreFacts, mark: string | undefined) =>
+  mark !== undefined && !marks.includes(mark);
 
 /**
  * Resolves when the database and the store belong together, and makes a new database and an empty store a pair: the id
@@ -42,11 +55,11 @@ export async function settleStore(
   if (first !== facts.id) {
     const empty = await isEmpty(volumes);
     // Once more, and last: another node that starts at this moment writes it before it confirms it or takes a volume.
-    const id = await volumes.readNote('store-id');
+    const id = await idOf(volumes);
     const newPair = id === undefined && !facts.confirmed && empty;
     if (id !== facts.id && !newPair) throw new StoreRefused(facts, id);
     await volumes.writeNote('store-id', facts.id);
-    const written = await volumes.readNote('store-id');
+    const written = await idOf(volumes);
     // Another new database was given the same store at this moment.
     if (written !== facts.id) throw new StoreRefused(facts, written);
   }

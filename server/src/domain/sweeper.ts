@@ -71,6 +71,7 @@ export class Sweeper {
     const removes = await custody.mayRemove();
     if (removes) {
       await this.#removeAbandoned(now);
+      await this.#keepFiledClones(now);
       faults.push(...(await this.#removeGarbage(now)));
       await volumes.reclaim((ids) => metadata.orphans.inUse(ids));
     }
@@ -95,12 +96,23 @@ export class Sweeper {
     }
   }
 
-  /** All that is due; a group that cannot be removed keeps no other one waiting. */
-  async #removeGarbage(now: number): Promise<unknown[]> {
+  /** One that has a manifest may be a file, of which a failover lost the record: it stays, as an orphan. */
+  async #keepFiledClones(now: number): Promise<void> {
     const { metadata, volumes } = this.#deps;
+    for (const id of await metadata.garbage.dueClones(now)) {
+      if (await volumes.isFiled(id)) await metadata.garbage.unclaim(id);
+    }
+  }
+
+  /**
+   * All that is due; a group that cannot be removed keeps no other one waiting. It may take long: another database that
+   * comes to have the store meanwhile must not wait for an answer.
+   */
+  async #removeGarbage(now: number): Promise<unknown[]> {
+    const { custody, metadata, volumes } = this.#deps;
     const faults: unknown[] = [];
     const take = () => metadata.garbage.take(now, now + LEASE_MS, BATCH);
-    for (let ids = await take(); ids.length > 0; ids = await take()) {
+    for (let ids = await take(); ids.length > 0; ids = (await custody.keep()) ? await take() : []) {
       for (const id of ids) {
         try {
           await volumes.remove(id);

@@ -216,7 +216,10 @@ export class Transfers {
   async cancel(transferId: string, caller: string): Promise<void> {
     const transfer = await this.find(transferId);
     if (transfer.creator !== caller) throw new ServiceError(403, 'only its creator may cancel a transfer');
-    if (!(await this.#metadata.transfers.remove(transferId, ['uploading', 'failed'], this.#now()))) {
+    // It has a manifest by another database, as before a restore: it is a file there, and its volumes stay.
+    const keepVolumes = transfer.status === 'uploading' && (await this.#volumes.isFiled(transfer.file_id));
+    const { transfers } = this.#metadata;
+    if (!(await transfers.remove(transferId, ['uploading', 'failed'], this.#now(), { keepVolumes }))) {
       throw new ServiceError(409, 'the transfer is complete; delete the file instead');
     }
   }

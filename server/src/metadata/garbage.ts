@@ -10,6 +10,20 @@ export class Garbage {
     this.#sql = sql;
   }
 
+  /** Clones that are due: nobody works on them any more. */
+  async dueClones(now: number): Promise<string[]> {
+    const rows = await this.#sql.query<{ file_id: string }>(
+      'SELECT file_id FROM garbage WHERE claim IS NOT NULL AND not_before <= ?',
+      now,
+    );
+    return rows.map((row) => row.file_id);
+  }
+
+  /** That group is no clone under way any more, and is not to be removed. */
+  unclaim(fileId: string): Promise<void> {
+    return unclaim(this.#sql, fileId);
+  }
+
   /** Takes up to `limit` groups that are due and holds them until `leaseUntil`; a clone loses its claim. */
   async take(now: number, leaseUntil: number, limit: number): Promise<string[]> {
     const due = await this.#sql.query<{ file_id: string; not_before: number }>(
@@ -59,4 +73,8 @@ export class Garbage {
     );
     return rows.length > 0;
   }
+}
+
+export async function unclaim(sql: Sql, fileId: string): Promise<void> {
+  await sql.execute('DELETE FROM garbage WHERE file_id = ? AND claim IS NOT NULL', fileId);
 }

@@ -53,8 +53,14 @@ export class StoreRecord {
     });
   }
 
-  async contest(now: number): Promise<void> {
-    await this.#sql.execute('UPDATE store SET contested_at = ? WHERE contested_at IS NULL', now);
+  /** What the store was known to have may have been removed by the other one: each upload is looked at once more. */
+  contest(now: number): Promise<void> {
+    return this.#sql.transaction(async (tx) => {
+      const text = 'UPDATE store SET contested_at = ? WHERE contested_at IS NULL RETURNING store_id';
+      if ((await tx.execute(text, now)).length === 0) return;
+      await tx.execute('DELETE FROM arrivals');
+      await tx.execute("UPDATE transfers SET status = 'failed' WHERE status = 'storing'");
+    });
   }
 }
 

@@ -8,7 +8,7 @@ import { forgetPull } from './pulls.ts';
 import { hold, type Sql } from './sql.ts';
 import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
-import { insertVolumes } from './volumes.ts';
+import { forgetVolumes, insertVolumes } from './volumes.ts';
 
 export type { TransferRow } from './transfer-rows.ts';
 
@@ -195,7 +195,11 @@ export class Transfers {
       if (!row || !(allowed as TransferStatus[]).includes(row.status)) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
-      if (keepVolumes) return true;
+      if (keepVolumes) {
+        await forgetVolumes(tx, row.file_id);
+        await forgetArrivals(tx, row.file_id);
+        return true;
+      }
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
       return true;
     });

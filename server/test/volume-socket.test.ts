@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -184,6 +185,46 @@ for (const secure of [false, true]) {
       client.write(frame(2, body.subarray(10_000)));
       await done.promise;
       assert.ok(Buffer.concat(got).equals(body), 'the bytes are in another order');
+    });
+  });
+}
+
+for (const byLane of [false, true]) {
+  test(`no byte is lost of what is sent along with the upgrade${byLane ? ', also behind a lane' : ''}`, async () => {
+    const bytes = randomBytes(500_000);
+    const hash = createHash('sha256');
+    const piece = new Uint8Array(64 * 1024);
+    const sink: Sink = {
+      target: () => piece,
+      advance: (count) => {
+        hash.update(piece.subarray(0, count));
+        return undefined;
+      },
+    };
+    const handle: VolumeHandler = async ({ length }, body) => {
+      if (length > 0) await body.pour(sink);
+      return OK;
+    };
+    await serving({ handle }, async (connected) => {
+      const client = await connected();
+      const put = (length: number) =>
+        `PUT /api/transfer/x/chunk/1 HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}`;
+      if (byLane) {
+        client.write(`${put(0)}\r\n\r\n`);
+        await once(client, 'data');
+      }
+      let text = '';
+      client.on('data', (part) => {
+        text += part.toString('latin1');
+      });
+      const frames = [frame(1, Buffer.from(put(bytes.length)))];
+      for (let at = 0; at < bytes.length; at += 50_000)
+        frames.push(frame(2, bytes.subarray(at, at + 50_000)));
+      client.write(Buffer.concat([Buffer.from(HELLO), ...frames]));
+      for (let tries = 0; tries < 1000 && !text.includes('"status"') && !client.closed; tries++)
+        await sleep(5);
+      assert.match(text, /"status":200/);
+      assert.equal(hash.digest('hex'), createHash('sha256').update(bytes).digest('hex'));
     });
   });
 }

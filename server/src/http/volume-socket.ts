@@ -54,13 +54,17 @@ export class VolumeSockets {
           socket.destroy();
           return;
         }
+        const { readableLength } = socket;
+        // What came since then waits in the socket, whose own readers are about to go.
+        const waiting: Buffer[] = readableLength > 0 ? [socket.read(readableLength)] : [];
+        const first = Buffer.concat([early, ...waiting]);
         const open = (onBytes: OnBytes) =>
           (takesOver && opened(socket, onBytes)) || listening(socket, onBytes);
         const id = idOf(request.headers[REQUEST_ID], socket.remoteAddress);
         const added = new VolumeSocket(request, id, open, handle, idleMs);
         this.#sockets.add(added);
         added.socket.once('close', () => this.#sockets.delete(added));
-        if (added.take(early)) added.socket.resume();
+        if (added.take(first)) added.socket.resume();
       });
     });
   }

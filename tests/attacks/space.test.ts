@@ -1,6 +1,8 @@
 /** What SZ_MIN_FREE says stays free, also when many write at once. */
 import assert from 'node:assert/strict';
-import { statfs } from 'node:fs/promises';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { Disk, MountedService } from '../faults/mounts.ts';
@@ -15,6 +17,8 @@ import {
   type MadeFile,
   makeDir,
   makeFile,
+  type PullRequest,
+  PullServer,
   putVolume,
   register,
   type User,
@@ -115,6 +119,30 @@ test('six clones at once take what there is and no more', async () => {
   for (const id of [fileId, ...made.map((answer) => String(answer.json['file_id']))]) {
     assertOk(await user.delete(pathOf('deleteFile', { file_id: id })));
   }
+});
+
+test('a pull that goes on needs room for what is missing, not for what has landed', async () => {
+  await allFree();
+  const file = makeFile([9 * MIB, 9 * MIB]);
+  const transferId = await begin(user, file);
+  let isWhole = false;
+  const answer = ({ idx }: PullRequest, response: ServerResponse) => {
+    const fails = idx === 2 && !isWhole;
+    if (fails) response.writeHead(404).end();
+    return fails;
+  };
+  await using source = await new PullServer(file, { answer }).listen();
+  const pull = () =>
+    user.post(pathOf('pull', { transfer_id: transferId }), { base_url: source.url, token: 'x' });
+  assertError(await pull(), 409);
+  isWhole = true;
+  // 9 MiB are missing, and 18 are copied into the store: less than 31, while the whole file would need 36.
+  const filler = join(disk.path, 'filler');
+  await writeFile(filler, Buffer.alloc((await free()) - MIN_FREE - 31 * MIB));
+  assertOk(await pull());
+  await rm(filler);
+  const fileId = String((await complete(user, transferId)).json['file_id']);
+  assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
 });
 
 test('what a worker that dies had reserved is free again', async () => {

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { ServiceError, TryLater, unknownTransfer, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow, TransferState } from '../metadata/transfers.ts';
+import { Landing } from '../pull/landing.ts';
 import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
 import { type Body, StreamBody } from '../volumes/body.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
@@ -73,7 +74,9 @@ export class Pulls {
       const landing = this.#landing(transfer.file_id);
       await mkdir(landing, { recursive: true, mode: 0o700 });
       const specs = await metadata.files.volumes(transfer.file_id);
-      room = await space.forLanding(transfer.stored_size, largest(specs));
+      // What an earlier pull left is on the disk already.
+      const missing = transfer.stored_size - (await Landing.bytes(landing, specs));
+      room = await space.forLanding(missing, largest(specs));
       const { landed } = await runPull({
         transferId,
         baseUrl: body.base_url,

@@ -20,15 +20,31 @@ export class Landing {
     this.#sizes = sizes;
   }
 
+  /** How many bytes an earlier pull left whole; changes nothing. */
+  static async bytes(folder: string, volumes: { idx: number; size: number }[]): Promise<number> {
+    const sizes = new Map(volumes.map(({ idx, size }) => [idx, size]));
+    const landing = new Landing(folder, sizes);
+    let bytes = 0;
+    await landing.#look(async (name) => {
+      const whole = NUMBER.test(name) && (await landing.#isWhole(join(folder, name), Number(name)));
+      if (whole) bytes += sizes.get(Number(name))!;
+    });
+    return bytes;
+  }
+
   /** Finds what an earlier pull left whole and removes the rest. */
   static async open(folder: string, sizes: ReadonlyMap<number, number>): Promise<Landing> {
     const landing = new Landing(folder, sizes);
-    const names = await readdir(folder);
-    for (let start = 0; start < names.length; start += BATCH) {
-      await Promise.all(names.slice(start, start + BATCH).map((name) => landing.#inspect(name)));
-    }
+    await landing.#look((name) => landing.#inspect(name));
     landing.#work = await mkdtemp(join(folder, WORK));
     return landing;
+  }
+
+  async #look(at: (name: string) => Promise<void>): Promise<void> {
+    const names = await readdir(this.#folder);
+    for (let start = 0; start < names.length; start += BATCH) {
+      await Promise.all(names.slice(start, start + BATCH).map(at));
+    }
   }
 
   /** Where the tool works. */

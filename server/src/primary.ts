@@ -212,9 +212,11 @@ class Workers {
   #spawn(): Promise<Address> {
     const processName = newProcessName();
     const startedAt = Date.now();
-    // More threads for file operations than Node's four: each durable write waits for the disk in one.
     const worker = cluster.fork({
+      // More threads for file operations than Node's four: each durable write waits for the disk in one.
       UV_THREADPOOL_SIZE: '16',
+      // The 19 MiB of a password hash go back to the system. Else glibc learns to keep them, for every thread that hashed once.
+      MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024),
       ...process.env,
       SZ_LANE: this.#config.lane ? '1' : '0',
       SZAFA_PROCESS: processName,

@@ -1,4 +1,5 @@
 import {
+  type ApiError,
   type Entry,
   type Metadata,
   plainNameOf,
@@ -6,6 +7,7 @@ import {
   type Szafa,
   SzafaError,
   sameContent,
+  type Version,
 } from '@szafa/client/node';
 
 export interface Wanted {
@@ -23,45 +25,54 @@ export interface Existing {
   from?: string;
 }
 
-/** Versions of one name that are looked at. */
-const MOST_VERSIONS = 4;
+/** A file of a name, opened as far as its header. */
+export type Opened = Version & { metadata: Metadata };
+
+/** The files of this name that can be opened, newest first by what is sealed into them. */
+export async function versionsCalled(
+  szafa: Szafa,
+  name: string,
+  entries: Entry[],
+  signal: AbortSignal,
+): Promise<Opened[]> {
+  const plain = plainNameOf(name);
+  const named = entries.filter((entry) => entry.name === (entry.verified ? name : plain));
+  // Files of other clients, and those that do not open, are nothing that an upload could repeat.
+  const versions = await szafa.versions(named, { signal });
+  return versions.filter((version): version is Opened => version.metadata?.name === name);
+}
 
 /**
- * What an upload would meet. Size and time alone do not make two files the same: folders of one name merge, and what a
+ * What an upload would meet. It repeats a file only where that is the newest from this source (of those that name none, too): what
+ * came back to an older state is a new version. Size and time alone do not make two files the same: folders of one name merge, and what a
  * program writes in one go has one time. Where the source differs, the content decides; with `checksum` always.
  */
 export async function findExisting(
   szafa: Szafa,
-  entries: Entry[],
+  versions: Opened[],
   wanted: Wanted,
   source: Source,
   { checksum, signal }: { checksum: boolean; signal: AbortSignal },
 ): Promise<Existing> {
-  const plain = plainNameOf(wanted.name);
-  const named = entries.filter((entry) => entry.name === (entry.verified ? wanted.name : plain));
-  const fitting = named.filter((entry) => !entry.verified || entry.size === source.size);
-  const found: Existing = {};
-  // Of one that cannot be the same only its source is of interest.
-  for (const entry of fitting.length > 0 ? fitting.slice(0, MOST_VERSIONS) : named.slice(0, 1)) {
-    try {
-      const remote = await szafa.openFile(entry.fileId, { record: entry.record, headOnly: true, signal });
-      const { metadata } = remote;
-      const { name, size, mtime, source: origin } = metadata;
-      if (name !== wanted.name) continue;
-      if (origin !== undefined && origin !== wanted.origin) found.from ??= origin;
-      if (size !== source.size) continue;
-      const inTime = mtime === wanted.mtime;
-      if (inTime && origin === wanted.origin && !checksum) {
-        return { ...found, same: { entry, metadata, by: 'time' } };
-      }
-      if ((inTime || checksum) && (await sameContent(remote, source, signal))) {
-        return { ...found, same: { entry, metadata, by: 'content' } };
-      }
-    } catch (error) {
-      // A file of another client, a damaged one, or one that was removed meanwhile is not the same.
-      if (!(error instanceof SzafaError) || error.code === 'network' || error.code === 'file-changed')
-        throw error;
+  const elsewhere = ({ metadata: { source: from } }: Opened) => from !== undefined && from !== wanted.origin;
+  const from = versions.find(elsewhere)?.metadata.source;
+  const found: Existing = from === undefined ? {} : { from };
+  const newest = versions.find((version) => !elsewhere(version)) ?? versions[0];
+  if (newest?.metadata.size !== source.size) return found;
+  const { entry, metadata } = newest;
+  const inTime = metadata.mtime === wanted.mtime;
+  if (inTime && metadata.source === wanted.origin && !checksum) {
+    return { ...found, same: { entry, metadata, by: 'time' } };
+  }
+  if (!inTime && !checksum) return found;
+  try {
+    const remote = await szafa.openFile(entry.fileId, { record: entry.record, headOnly: true, signal });
+    if (await sameContent(remote, source, signal)) {
+      return { ...found, same: { entry, metadata, by: 'content' } };
     }
+  } catch (error) {
+    if (!(error instanceof SzafaError && error.code === 'api')) throw error;
+    if ((error as ApiError).status !== 404) throw error; // 404: removed meanwhile
   }
   return found;
 }

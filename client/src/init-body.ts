@@ -13,7 +13,7 @@ export async function initBody(
   engine: Engine,
   { ring, master }: OpenRing,
   { layout, digests, secrets, plainDigest }: VolumeSupply,
-  { name, mtime, type, added = Date.now(), mode, source, plainName, dirId }: UploadOptions,
+  { name, mtime, type, added, mode, source, plainName, dirId }: UploadOptions & { added: number },
 ): Promise<InitBody> {
   const total = (await totalSha256(engine, digests)).toHex();
   const metadata: Metadata = {

@@ -21,6 +21,8 @@ export interface UploadState {
   fileKey: Bytes;
   /** Source.identity at the start. */
   identity: string;
+  /** As sealed into the metadata. */
+  added: number;
   layout: Layout;
   digests: Bytes[];
 }
@@ -30,6 +32,7 @@ interface StateJson {
   file_id: string;
   file_key: string;
   identity: string;
+  added: number;
   size: number;
   volume_size: number;
   digests: string;
@@ -50,6 +53,7 @@ export async function sealState(engine: Engine, master: Bytes, state: UploadStat
     file_id: toBase64Url(state.fileId),
     file_key: toBase64Url(state.fileKey),
     identity: state.identity,
+    added: state.added,
     size: state.layout.size,
     volume_size: state.layout.volumeSize,
     digests: toBase64Url(concat(...state.digests)),
@@ -76,6 +80,7 @@ export async function openState(
     fileId: fromBase64Url(json.file_id),
     fileKey: fromBase64Url(json.file_key),
     identity: json.identity,
+    added: json.added,
     layout,
     digests,
   };

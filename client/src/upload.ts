@@ -46,6 +46,8 @@ export interface UploadOptions {
   type?: string | undefined;
   /** When it is uploaded, in milliseconds since 1970; now unless told. */
   added?: number | undefined;
+  /** `added` of the newest file of this name: this one becomes newer, even where a clock was ahead. */
+  after?: number | undefined;
   /** Permission bits of the source; only 0o777 of them are kept. */
   mode?: number | undefined;
   /** Path of the source, to tell it from others of the same name. */
@@ -118,6 +120,7 @@ class Upload {
   readonly #source: Source;
   readonly #options: UploadOptions;
   readonly #journal: Journal | undefined;
+  readonly #added: number;
   #journalKey = '';
   #done = 0;
 
@@ -125,6 +128,8 @@ class Upload {
     this.#context = context;
     this.#source = source;
     this.#options = options;
+    const { added = Date.now(), after = -1 } = options;
+    this.#added = Math.min(Math.max(added, after + 1), Number.MAX_SAFE_INTEGER);
     // One volume is sent again sooner than its journal would be on disk.
     const resumable = source.identity !== undefined && layoutOf(source.size, options.volumeSize).count > 1;
     this.#journal = resumable ? options.journal : undefined;
@@ -152,12 +157,14 @@ class Upload {
 
   async #resume(ring: OpenRing): Promise<Begun | undefined> {
     const { api, engine } = this.#context;
-    const { signal } = this.#options;
+    const { signal, after = -1 } = this.#options;
     const entry = await this.#journal?.load(this.#journalKey);
     if (!entry) return undefined;
     const state = await openState(engine, ring.master, entry.slice());
     try {
-      if (state && state.identity === this.#source.identity && state.layout.size === this.#source.size) {
+      const same = state?.identity === this.#source.identity && state?.layout.size === this.#source.size;
+      // Its time is sealed already: behind a file that came meanwhile it would be an older version.
+      if (state && same && state.added > after) {
         const received = await api.received(state.transferId, { signal });
         const supplied = { engine, source: this.#source, layout: state.layout, secrets: state, signal };
         const supply = VolumeSupply.resume(supplied, state.digests);
@@ -188,7 +195,8 @@ class Upload {
     try {
       // One volume is read once: it is a file as it stood at some moment, which a log that grows never is for long.
       if (layout.count > 1) await source.check();
-      return { supply, init: await initBody(engine, ring, supply, this.#options) };
+      const init = await initBody(engine, ring, supply, { ...this.#options, added: this.#added });
+      return { supply, init };
     } catch (error) {
       supply.burn();
       throw error;
@@ -227,7 +235,8 @@ class Upload {
     try {
       const { transfer_id: transferId } = await api.init(init, { signal: this.#options.signal });
       if (this.#journal) {
-        const state = { transferId, ...secrets, identity: this.#source.identity!, layout, digests };
+        const identity = this.#source.identity!;
+        const state = { transferId, ...secrets, identity, added: this.#added, layout, digests };
         await this.#journal.store(this.#journalKey, await sealState(engine, ring.master, state));
       }
       return { transferId, supply, received: [], resumed: false };

@@ -198,6 +198,34 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
   }
 });
 
+test('an unfinished upload that a newer file of its name has overtaken is begun anew, and is the newest then', async () => {
+  const journal = fileJournal(join(service.folder, 'overtaken-journal'));
+  const path = join(service.folder, 'overtaken');
+  writeFileSync(path, content(3 * SIZE));
+  const stop = new AbortController();
+  const options = { name: 'overtaken', volumeSize: SIZE, journal };
+  const onProgress = ({ phase }: { phase: string }) => {
+    if (phase === 'send') stop.abort(new Error('enough'));
+  };
+  let source = await fileSource(path);
+  await assert.rejects(szafa.upload(source, { ...options, signal: stop.signal, onProgress }), /enough/);
+  await source.close();
+  const added = Date.now() + 60_000;
+  await szafa.upload(bytesSource(content(SIZE)), { name: 'overtaken', added });
+  source = await fileSource(path);
+  const { fileId, resumed } = await szafa.upload(source, { ...options, after: added });
+  await source.close();
+  assert.equal(resumed, 0);
+  const named = (await szafa.list()).filter(({ name }) => name === 'overtaken');
+  assert.deepEqual(
+    (await szafa.versions(named)).map(({ entry, metadata }) => [entry.fileId === fileId, metadata?.added]),
+    [
+      [true, added + 1],
+      [false, added],
+    ],
+  );
+});
+
 test('a volume that the service lost is sent again', async () => {
   const proxy = await startProxy(service.url);
   try {

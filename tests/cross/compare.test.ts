@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
+import { bytesSource, Szafa } from '@szafa/client';
 import { freshName, useService } from '../harness/index.ts';
 import { PASSWORD } from './account.ts';
 import { Between } from './between.ts';
@@ -109,6 +110,44 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     assert.deepEqual(names(await d.ok([...put, '--force']), 'uploaded'), ['film']);
     assert.equal((await d.ok(['ls', '--json'])).lines.length, 3);
     assertError(await d.run(['put', 'film', '--force', '--checksum']), 2, /nothing to compare/, /--checksum/);
+  });
+
+  test('what came back to an older state is a new version: what was put last is what get brings', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d } = await device(stack);
+    const newest = async () => (await d.ok(['get', 'f', '--output', '-'])).stdout;
+    for (const [content, when] of [
+      ['A', WHEN],
+      ['B', WHEN + 100],
+      ['A', WHEN],
+    ] as const) {
+      await write(d, 'f', content, when);
+      assert.deepEqual(names(await d.ok(['put', 'f', '--json']), 'uploaded'), ['f'], content);
+      assert.equal(await newest(), content);
+    }
+    assert.equal((await d.ok(['put', 'f', '--json'])).line('skipped')['by'], 'time');
+    await write(d, 'f', 'B', WHEN + 100);
+    assert.deepEqual(names(await d.ok(['put', 'f', '--checksum', '--json']), 'uploaded'), ['f']);
+    // What names no source is of any: standard input, the page.
+    await d.ok(['put', '-', '--name', 'f'], { input: 'C' });
+    assert.deepEqual(names(await d.ok(['put', 'f', '--json']), 'uploaded'), ['f']);
+    assert.equal(await newest(), 'B');
+  });
+
+  test('a version of a clock that was ahead does not stay the newest for ever', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d } = await device(stack);
+    const secrets = { username: d.env['SZ_USER']!, password: PASSWORD };
+    const ahead = await Szafa.login({ server: service.url }, secrets);
+    const tomorrow = { name: 'f', added: Date.now() + 3_600_000 };
+    await ahead.upload(bytesSource(Buffer.from('ahead')), tomorrow);
+    for (const more of [[], ['--force'], ['-']]) {
+      const content = `now ${more.join()}`;
+      await write(d, 'f', content);
+      const args = more[0] === '-' ? ['put', '-', '--name', 'f'] : ['put', 'f', ...more];
+      await d.ok(args, { input: content });
+      assert.equal((await d.ok(['get', 'f', '--output', '-'])).stdout, content);
+    }
   });
 
   test('a time is compared to the millisecond, and what was downloaded is there already', async () => {

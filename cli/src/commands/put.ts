@@ -17,7 +17,7 @@ import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { type Existing, findExisting } from '../existing.ts';
+import { type Existing, findExisting, type Opened, versionsCalled } from '../existing.ts';
 import { explain } from '../explain.ts';
 import { Lookup, ROOT } from '../lookup.ts';
 import { Origins } from '../origin.ts';
@@ -90,6 +90,7 @@ async function send(
   file: Planned,
   mtime: number,
   dirId: number,
+  newest: Opened | undefined,
 ): Promise<void> {
   const { invocation, szafa, journal, progress, parallel } = put;
   const { flags, out, signal } = invocation;
@@ -101,6 +102,7 @@ async function send(
       name,
       dirId: dirId || null,
       mtime,
+      after: newest?.metadata.added,
       mode: source.mode,
       source: origin,
       volumeSize:
@@ -152,16 +154,31 @@ async function sendFile(put: Put, file: Planned): Promise<void> {
   try {
     progress.resize(source.size - file.size);
     const dirId = await dirIdOf(put, file.folder);
-    const { same } = invocation.flags.force ? {} : await meet(put, source, file, dirId);
+    const versions = await versionsOf(put, file.name, dirId);
+    const { same } = invocation.flags.force ? {} : await meet(put, source, file, dirId, versions);
     if (same) skip(put, source, file, same);
-    else await send(put, source, file, source.mtime, dirId);
+    else await send(put, source, file, source.mtime, dirId, versions[0]);
   } finally {
     await source.close();
   }
 }
 
+async function versionsOf(
+  { szafa, lookup, invocation }: Put,
+  name: string,
+  dirId: number,
+): Promise<Opened[]> {
+  return versionsCalled(szafa, name, await lookup.list(dirId), invocation.signal);
+}
+
 /** What is there under this name; files that came from another place are told. */
-async function meet(put: Put, source: FileSource, file: Planned, dirId: number): Promise<Existing> {
+async function meet(
+  put: Put,
+  source: FileSource,
+  file: Planned,
+  dirId: number,
+  versions: Opened[],
+): Promise<Existing> {
   const { invocation, lookup, names, origins, szafa } = put;
   const { flags, signal } = invocation;
   const { name, tree } = file;
@@ -171,7 +188,7 @@ async function meet(put: Put, source: FileSource, file: Planned, dirId: number):
   if (tree) await origins.look(tree, entries, own, signal);
   const wanted = { name, origin, mtime: source.mtime };
   const options = { checksum: flags.checksum ?? false, signal };
-  const existing = await findExisting(szafa, entries, wanted, source, options);
+  const existing = await findExisting(szafa, versions, wanted, source, options);
   if (existing.from !== undefined) origins.tell(name, tree, existing.from, origin);
   return existing;
 }
@@ -258,7 +275,8 @@ async function sendStdin(put: Put): Promise<void> {
     const file: Planned = { path: STDIN, name: flags.name!, size: source.size };
     progress.expect(1, source.size);
     const dirId = await dirIdOf(put, dir === undefined || dir === ROOT ? undefined : dir);
-    await send(put, source, file, Date.now(), dirId);
+    const [newest] = await versionsOf(put, file.name, dirId);
+    await send(put, source, file, Date.now(), dirId, newest);
   } finally {
     await source.close?.();
   }

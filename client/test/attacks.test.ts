@@ -219,6 +219,41 @@ test('names exchanged between records', async () => {
   proxy.hostility = () => undefined;
 });
 
+test('lists of anything: another kind of value in any field is not this service, and nothing else', async () => {
+  const user = await sameUser(szafa, proxy.url);
+  const values = [null, 5, -1, 1.5, 1e300, 'x', {}, [], true, undefined];
+  const kinds: Record<keyof FileRecord, (value: unknown) => boolean> = {
+    file_id: (value) => typeof value === 'string',
+    file_name: (value) => typeof value === 'string',
+    size: (value) => value === 5,
+    sha256: (value) => typeof value === 'string',
+    user_id: () => true,
+    dir_id: (value) => value === null || value === undefined || value === 5,
+    dir_name: () => true,
+    chunk_count: (value) => value === 5,
+    created_at: (value) => typeof value === 'string',
+  };
+  for (const [field, fits] of Object.entries(kinds)) {
+    for (const value of values) {
+      proxy.hostility = onList((files) => files.map((one) => ({ ...one, [field]: value })));
+      const listed = user.list();
+      if (fits(value)) await listed;
+      else await assert.rejects(listed, { code: 'not-the-service' }, `${field}: ${JSON.stringify(value)}`);
+    }
+  }
+  for (const value of values) {
+    if (Array.isArray(value)) continue;
+    const body = Buffer.from(JSON.stringify({ files: value, dirs: value, received: value }));
+    proxy.hostility = () => ({ status: 200, body });
+    await assert.rejects(user.list(), { code: 'not-the-service' });
+    await assert.rejects(user.dirs(), { code: 'not-the-service' });
+    await assert.rejects(user.api.received('x'), { code: 'not-the-service' });
+    const credentials = { username: 'somebody', password: 'a password of his' };
+    await assert.rejects(user.api.login(credentials), { code: 'not-the-service' });
+  }
+  proxy.hostility = () => undefined;
+});
+
 test('a plain name in place of a sealed one: shown as not verified, and refused when it is opened', async () => {
   const owner = await newUser(service.url);
   await owner.upload(bytesSource(content(10)), { name: 'draft.txt' });

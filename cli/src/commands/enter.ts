@@ -18,10 +18,12 @@ async function userOf({ args, settings, signal }: Invocation, kept: string | und
 }
 
 function explainTaken(error: unknown, username: string): void {
-  const { code, message } = explain(error);
-  if (code !== 'conflict') return;
+  // In words of our own: the service's could ask for anything.
+  if (explain(error).code !== 'conflict') return;
   const hint = `choose another one, or log in if it is yours: szafa login ${oneLine(username)}`;
-  throw new CliError('username-taken', message, hint, exits.failed, { cause: error });
+  throw new CliError('username-taken', `the username ${oneLine(username)} is taken`, hint, exits.failed, {
+    cause: error,
+  });
 }
 
 async function enter(how: 'register' | 'login', invocation: Invocation): Promise<void> {

@@ -19,6 +19,7 @@ import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../er
 import type { Body } from '../shelf.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
+import { areDirectories, areNumbers, areRecords, isSession } from './shapes.ts';
 import {
   fetchTransport,
   sizeOf,
@@ -108,11 +109,15 @@ export class Api {
   }
 
   register(credentials: Credentials, options?: CallOptions): Promise<Session> {
-    return this.#json('register', { json: credentials, ...options });
+    return this.#enter('register', credentials, options);
   }
 
   login(credentials: Credentials, options?: CallOptions): Promise<Session> {
-    return this.#json('login', { json: credentials, ...options });
+    return this.#enter('login', credentials, options);
+  }
+
+  async #enter(how: 'register' | 'login', json: Credentials, options?: CallOptions): Promise<Session> {
+    return this.#expect(await this.#json(how, { json, ...options }), isSession, 'no session');
   }
 
   me(options?: CallOptions): Promise<{ username: string }> {
@@ -132,7 +137,8 @@ export class Api {
   }
 
   async listDirs(options?: CallOptions): Promise<Directory[]> {
-    return (await this.#json<{ dirs: Directory[] }>('listDirs', { ...options })).dirs;
+    const { dirs } = await this.#json<{ dirs: unknown }>('listDirs', { ...options });
+    return this.#expect(dirs, areDirectories, 'a list of another kind');
   }
 
   deleteDir(dirId: number, options?: CallOptions): Promise<{ ok: true; dir_id: number }> {
@@ -144,11 +150,9 @@ export class Api {
     let cursor: string | undefined;
     do {
       const query = { limit: limits.listPage, cursor, dir_id: options.dirId };
-      const page: { files: FileRecord[]; next_cursor?: string } = await this.#json('listFiles', {
-        query,
-        signal: options.signal,
-      });
-      yield* page.files;
+      const { signal } = options;
+      const page = await this.#json<{ files: unknown; next_cursor?: string }>('listFiles', { query, signal });
+      yield* this.#expect(page.files, areRecords, 'a list of another kind');
       cursor = page.next_cursor === cursor ? undefined : page.next_cursor;
     } while (cursor !== undefined);
   }
@@ -195,7 +199,8 @@ export class Api {
 
   async received(transferId: string, options?: CallOptions): Promise<number[]> {
     const params = { transfer_id: transferId };
-    return (await this.#json<{ received: number[] }>('received', { params, ...options })).received;
+    const { received } = await this.#json<{ received: unknown }>('received', { params, ...options });
+    return this.#expect(received, areNumbers, 'volumes that are no numbers');
   }
 
   writeVolume(transferId: string, idx: number, bytes: Body, options?: VolumeOptions): Promise<{ ok: true }> {
@@ -259,12 +264,17 @@ export class Api {
         error instanceof ApiError && error.status === 409 && error.body['status'] === 'incomplete';
       if (!incomplete) throw error;
       const received = error.body['received'];
-      return { received: Array.isArray(received) ? (received as number[]) : [] };
+      return { received: areNumbers(received) ? received : [] };
     }
   }
 
   cancel(transferId: string, options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('cancel', { params: { transfer_id: transferId }, ...options });
+  }
+
+  #expect<T>(value: unknown, fits: (value: unknown) => value is T, otherwise: string): T {
+    if (fits(value)) return value;
+    throw new NotTheServiceError(this.server, 200, otherwise);
   }
 
   async #json<T>(name: RouteName, call: Call): Promise<T> {

@@ -1,0 +1,38 @@
+import type { Directory, FileRecord, Session } from '@szafa/protocol';
+
+/** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
+type Shape<T> = { [K in keyof T]?: (value: unknown) => boolean };
+
+const text = (value: unknown) => typeof value === 'string';
+const count = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const countOrNone = (value: unknown) => value === null || value === undefined || count(value);
+
+const fileRecord: Shape<FileRecord> = {
+  file_id: text,
+  file_name: text,
+  size: count,
+  sha256: text,
+  dir_id: countOrNone,
+  chunk_count: count,
+  created_at: text,
+};
+const directory: Shape<Directory> = {
+  dir_id: count,
+  name: text,
+  created_at: text,
+  file_count: count,
+  size: count,
+};
+const session: Shape<Session> = { token: text };
+
+function fits<T>(shape: Shape<T>, value: unknown): value is T {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries<Shape<T>[keyof T]>(shape).every(([key, is]) => is!(value[key as never]));
+}
+
+export const isSession = (value: unknown): value is Session => fits(session, value);
+export const areRecords = (value: unknown): value is FileRecord[] =>
+  Array.isArray(value) && value.every((one) => fits(fileRecord, one));
+export const areDirectories = (value: unknown): value is Directory[] =>
+  Array.isArray(value) && value.every((one) => fits(directory, one));
+export const areNumbers = (value: unknown): value is number[] => Array.isArray(value) && value.every(count);

@@ -152,9 +152,9 @@ export const commands: Record<string, CommandEntry> = {
     summary: 'download files, or a whole directory with --dir',
     details: [
       NAMES,
-      'Files appear below the current folder, or below --output, under their sanitised names, and only when every byte is verified. Of several files with one name the newest is taken. A file that is there already with the same size and time is left as it is; any other is overwritten only with --yes. Modes are restored as they were; a file that carries none gets what the umask says. After an interruption the same command goes on.',
+      'Files appear below the current folder, or below --output, under their sanitised names, and only when every byte is verified. Of several files with one name the newest is taken. A file that is there already with the same size and time (with --checksum: the same content) is left as it is; any other is overwritten only with --yes. Modes are restored as they were; a file that carries none gets what the umask says. After an interruption the same command goes on.',
     ],
-    options: ['dir', 'output', 'transfers', 'bwlimit'],
+    options: ['dir', 'output', 'checksum', 'transfers', 'bwlimit'],
     args: [0, MANY],
     examples: [
       ['szafa get film.mkv', ''],

@@ -150,6 +150,21 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     }
   });
 
+  test('get --checksum finds a copy of the same size and time that is another file, and leaves an equal one', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d } = await device(stack);
+    await write(d, 'f', 'right');
+    await d.ok(['put', 'f']);
+    await write(d, 'f', 'wrong');
+    const get = ['get', 'f', '--checksum', '--json'];
+    assert.equal((await d.ok(['get', 'f', '--json'])).line('skipped')['reason'], 'already there');
+    assertError(await d.run(['get', 'f', '--checksum']), 1, /already there/, /--yes/);
+    await d.ok([...get, '--yes']);
+    assert.equal(await readFile(d.path('f'), 'utf8'), 'right');
+    await utimes(d.path('f'), WHEN + 5, WHEN + 5);
+    assert.equal((await d.ok(get)).line('skipped')['reason'], 'already there');
+  });
+
   test('a time is compared to the millisecond, and what was downloaded is there already', async () => {
     await using stack = new AsyncDisposableStack();
     const { device: d } = await device(stack);

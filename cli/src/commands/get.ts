@@ -1,16 +1,19 @@
-import { stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   downloadToFile,
   type Entry,
   ExistsError,
   fileJournal,
+  fileSource,
   type Journal,
+  type LocalState,
   localState,
   makeFolder,
   type RemoteFile,
   type Szafa,
   safeSegments,
+  sameContent,
 } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -90,6 +93,18 @@ function ensureFolder({ folders }: Get, folder: string): void {
   folders.add(folder);
 }
 
+/** What is at the place of a file. With --checksum its bytes decide: sealed again they must have the digests of the header. */
+async function stateOf(path: string, remote: RemoteFile, { flags, signal }: Invocation): Promise<LocalState> {
+  const state = localState(path, remote.metadata);
+  if (!flags.checksum || state === 'absent' || !(await lstat(path)).isFile()) return state;
+  const source = await fileSource(path);
+  try {
+    return (await sameContent(remote, source, signal)) ? 'same' : 'other';
+  } finally {
+    await source.close();
+  }
+}
+
 async function receive(get: Get, entry: Entry): Promise<void> {
   const { invocation, szafa, progress, parallel, journal } = get;
   const { flags, out, signal } = invocation;
@@ -102,7 +117,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
     track.update('receive', 0, metadata.size);
     const path = claimPath(get, remote);
     const { name, size } = metadata;
-    const state = localState(path, metadata);
+    const state = await stateOf(path, remote, invocation);
     if (state === 'other' && !flags.yes) throw new ExistsError(path);
     if (state !== 'same') ensureFolder(get, dirname(path));
     const download = () =>

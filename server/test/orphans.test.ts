@@ -132,7 +132,7 @@ test('what was removed in another time and is a file now stays in the trash; wha
   for (const id of [file, gone]) await volumes.remove(id);
   const trash = join(root, 'trash');
   await mkdir(join(trash, 'holiday'));
-  await volumes.reclaim((ids) => metadata.orphans.inUse(ids));
+  await volumes.reclaim((ids) => metadata.orphans.files(ids));
   const names = (await readdir(trash)).map((name) => name.split('-')[0]).sort();
   assert.deepEqual(names, [file, 'holiday'].sort());
 });

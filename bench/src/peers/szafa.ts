@@ -117,10 +117,10 @@ export class Szafa implements Peer {
     };
   }
 
-  /** How many files there are in the data folder. */
+  /** How many files there are of volumes, those on their way out included. */
   async files(): Promise<number> {
-    const entries = await readdir(this.data, { recursive: true, withFileTypes: true });
-    return entries.filter((entry) => entry.isFile()).length;
+    const lists = await Promise.all(['volumes', 'trash'].map((name) => filesBelow(join(this.data, name))));
+    return lists.reduce((sum, count) => sum + count);
   }
 
   /** Waits until what was deleted has left the disk, so that it disturbs nobody's next measurement. */
@@ -147,5 +147,17 @@ async function json<T>(port: number, what: LoadRequest): Promise<T> {
     return JSON.parse((await connection.exchange(what, true)).text) as T;
   } finally {
     connection.close();
+  }
+}
+
+/** A folder that goes while it is listed is looked at once more. */
+async function filesBelow(folder: string): Promise<number> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      return entries.filter((entry) => entry.isFile()).length;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === 10) throw error;
+    }
   }
 }

@@ -73,7 +73,7 @@ export class Sweeper {
       await this.#removeAbandoned(now);
       await this.#keepFiledClones(now);
       faults.push(...(await this.#removeGarbage(now)));
-      await volumes.reclaim((ids) => metadata.orphans.inUse(ids));
+      await volumes.reclaim((ids) => metadata.orphans.files(ids));
     }
     faults.push(...(await this.#documents.work()));
     if (removes) await this.#orphans.work(now);

@@ -21,13 +21,12 @@ export class Orphans {
     this.#sql = sql;
   }
 
-  /** Those that are a file or an upload. */
-  async inUse(ids: string[]): Promise<Set<string>> {
-    const list = JSON.stringify(ids);
-    return this.#ids(IN_USE, list, list);
+  /** Those that are files. */
+  async files(ids: string[]): Promise<Set<string>> {
+    return this.#ids('SELECT file_id FROM files WHERE file_id IN (LISTED)', JSON.stringify(ids));
   }
 
-  /** Those, and the ones that wait to be removed. */
+  /** Those that are a file or an upload, or wait to be removed. */
   async known(ids: string[]): Promise<Set<string>> {
     const list = JSON.stringify(ids);
     const text = `${IN_USE} UNION SELECT file_id FROM garbage WHERE file_id IN (LISTED)`;

@@ -263,12 +263,12 @@ export class FolderStore implements VolumeStore {
     if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
   }
 
-  async reclaim(inUse: (ids: string[]) => Promise<Set<string>>): Promise<void> {
+  async reclaim(areFiles: (ids: string[]) => Promise<Set<string>>): Promise<void> {
     const trash = join(this.#root, 'trash');
     const names = (await readdir(trash)).filter((name) => REMOVED.test(name));
     for (let start = 0; start < names.length; start += RECLAIMED_AT_ONCE) {
       const some = names.slice(start, start + RECLAIMED_AT_ONCE);
-      const kept = await inUse(some.map(idOfRemoved));
+      const kept = await areFiles(some.map(idOfRemoved));
       for (const name of some) {
         if (!kept.has(idOfRemoved(name))) await rm(join(trash, name), { recursive: true, force: true });
       }

@@ -90,8 +90,8 @@ export interface VolumeStore {
   readonly removesAtOnce: boolean;
   /** After this nothing of the group can be read. May be repeated. */
   remove(id: string): Promise<void>;
-  /** Frees the space of removed groups, but for those that are in use: their removal was of another time. */
-  reclaim(inUse: (ids: string[]) => Promise<Set<string>>): Promise<void>;
+  /** Frees the space of removed groups, but for those that are files: their removal was of another time. */
+  reclaim(areFiles: (ids: string[]) => Promise<Set<string>>): Promise<void>;
   /** Ids of all groups after that one, in order. */
   groups(after?: string): AsyncIterable<{ id: string; changedAt: number }>;
   /** Whether the group has a manifest. */

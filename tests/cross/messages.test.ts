@@ -21,7 +21,7 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     const again = await device.run(['register'], {
       env: { SZ_PASSWORD: PASSWORD, SZ_CONFIG: device.path('second') },
     });
-    assertError(again, 1, /exists/, new RegExp(`choose another one, or .*szafa login ${name}`));
+    assertError(again, 1, /is taken/, new RegExp(`choose another one, or .*szafa login ${name}`));
     const bob = await device.run(['ls'], { env: { SZ_USER: 'bob' } });
     assertError(bob, 1, new RegExp(`no session for bob at .* \\(the kept one is ${name} at `), /szafa login/);
     const none = await device.run(['ls'], { env: { SZ_CONFIG: device.path('third') } });

@@ -100,6 +100,8 @@ function jobs(files: string[], pairs: Pair[]): Job[] {
     return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
       args: [
         ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
+        // Of thousands of broken connections some linger; their test has ended, and so does its process.
+        ...(isLong ? ['--test-force-exit'] : []),
         ...['--test-reporter', 'spec', ...group],
       ],
       name: `${nameOf(group)}${onAllPairs ? `: ${name}` : ''}`,

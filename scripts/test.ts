@@ -114,24 +114,36 @@ function jobs(files: string[], pairs: Pair[]): Job[] {
 const remarks = (output: string) =>
   output.match(/^ *ℹ (?!(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ).*\n/gm)?.join('') ?? '';
 
-/** The names of those that failed. */
+/**
+ * The names of those that failed. One that did is run once more, alone, when all others have ended: what is red then is
+ * broken, and what is green then hopes for a fast machine and is named as that, to be mended.
+ */
 async function runAll(all: Job[]): Promise<string[]> {
-  const failed: string[] = [];
+  const failed: Job[] = [];
   const waiting = all.values();
   let done = 0;
+  const report = async (job: Job, count: string): Promise<boolean> => {
+    const since = Date.now();
+    const { passed, output } = await run(job);
+    const took = `${((Date.now() - since) / 1000).toFixed(1)} s`;
+    console.log(`${passed ? '✔' : '✖'} ${count} ${job.name} (${took})`);
+    process.stdout.write(passed ? remarks(output) : output);
+    return passed;
+  };
   const lane = async () => {
     for (const job of waiting) {
       if (stop.signal.aborted) return;
-      const since = Date.now();
-      const { passed, output } = await run(job);
-      if (!passed) failed.push(job.name);
-      const took = `${((Date.now() - since) / 1000).toFixed(1)} s`;
-      console.log(`${passed ? '✔' : '✖'} ${++done}/${all.length} ${job.name} (${took})`);
-      process.stdout.write(passed ? remarks(output) : output);
+      if (!(await report(job, `${++done}/${all.length}`))) failed.push(job);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  return failed;
+  const broken: string[] = [];
+  for (const job of failed) {
+    if (!stop.signal.aborted && (await report(job, 'alone')))
+      console.error(`! green only alone: ${job.name}`);
+    else broken.push(job.name);
+  }
+  return broken;
 }
 
 interface Plan {

@@ -25,8 +25,8 @@ try {
   const config = readConfig(process.env);
   // Each process loads only its own half, compiled before: a start is felt by whoever waits for it.
   enableCompileCache();
-  if (cluster.isPrimary) await (await import('./primary.ts')).runPrimary(config);
-  else await (await import('./worker.ts')).runWorker(config);
+  if (cluster.isPrimary) await (await import('./cluster/primary.ts')).runPrimary(config);
+  else await (await import('./cluster/worker.ts')).runWorker(config);
 } catch (error) {
   console.error(told(error));
   // 1 is left to commands that ran and found problems.

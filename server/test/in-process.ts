@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { createApp, type Services } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { openServices, prepareStores } from '../src/stores.ts';
+import { openServices, prepareStores } from '../src/services.ts';
 
 const TOKEN = 'system-token-of-a-test-0123456789';
 

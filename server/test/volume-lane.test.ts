@@ -5,8 +5,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { parseVolumeHead } from '../src/http/volume-head.ts';
-import { type VolumeHandler, VolumeLanes } from '../src/http/volume-lane.ts';
+import { parseVolumeHead } from '../src/http/volumes/head.ts';
+import { type VolumeHandler, VolumeLanes } from '../src/http/volumes/lane.ts';
 import { BrokenOff, type Sink } from '../src/volumes/body.ts';
 
 const IDLE_MS = 300;

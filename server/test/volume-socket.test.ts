@@ -9,8 +9,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { volumeSocket } from '@szafa/protocol';
-import { type VolumeHandler, VolumeLanes } from '../src/http/volume-lane.ts';
-import { isVolumeSocket, VolumeSockets } from '../src/http/volume-socket.ts';
+import { type VolumeHandler, VolumeLanes } from '../src/http/volumes/lane.ts';
+import { isVolumeSocket, VolumeSockets } from '../src/http/volumes/socket.ts';
 import type { Sink } from '../src/volumes/body.ts';
 
 const IDLE_MS = 2000;

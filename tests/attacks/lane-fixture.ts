@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type VolumeHandler, VolumeLanes } from '../../server/src/http/volume-lane.ts';
+import { type VolumeHandler, VolumeLanes } from '../../server/src/http/volumes/lane.ts';
 
 export const NO = { status: 409, reason: 'Conflict', body: { error: 'no' } };
 export const OK = { status: 200, reason: 'OK', body: { ok: true } };

@@ -8,7 +8,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { VolumeHandler } from '../../server/src/http/volume-lane.ts';
+import type { VolumeHandler } from '../../server/src/http/volumes/lane.ts';
 import { receive } from '../../server/src/volumes/receiver.ts';
 import { Disk } from '../faults/mounts.ts';
 import { collect, GuardedPool } from './canaries.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Directory, pathOf } from '@szafa/protocol';
 import { readConfig } from '../../server/src/config.ts';
 import { mendUsage } from '../../server/src/metadata/usage.ts';
-import { openDatabase } from '../../server/src/stores.ts';
+import { openDatabase } from '../../server/src/services.ts';
 import {
   admin,
   assertDetail,

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { openPair } from '../../server/src/admin/pair.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
-import { openDatabase, prepareStores } from '../../server/src/stores.ts';
+import { openDatabase, prepareStores } from '../../server/src/services.ts';
 import { Command, type Result } from './commands.ts';
 import { freePort } from './daemon.ts';
 import { Postgres } from './postgres.ts';

@@ -8,7 +8,7 @@ import { createLog } from '../../server/src/log.ts';
 import { Metadata } from '../../server/src/metadata/metadata.ts';
 import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
 import { Metrics } from '../../server/src/metrics/registry.ts';
-import { newProcessName } from '../../server/src/stores.ts';
+import { newProcessName } from '../../server/src/services.ts';
 import { FolderStore } from '../../server/src/volumes/folder.ts';
 import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import { eventually, filesBelow, type Service } from '../harness/index.ts';

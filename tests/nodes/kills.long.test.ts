@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../server/src/config.ts';
 import { Custody } from '../../server/src/domain/custody.ts';
 import { Sweeper } from '../../server/src/domain/sweeper.ts';
-import { openServices } from '../../server/src/stores.ts';
+import { openServices } from '../../server/src/services.ts';
 import { Actor, Cut, cutOff, rarest, seeded } from '../faults/actor.ts';
 import { eventually } from '../harness/index.ts';
 import { Away, Cluster } from './cluster.ts';

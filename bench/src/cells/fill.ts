@@ -3,7 +3,7 @@ import { readConfig } from '../../../server/src/config.ts';
 import { type FileRow, insertFile } from '../../../server/src/metadata/files.ts';
 import { SqliteStore } from '../../../server/src/metadata/sqlite.ts';
 import { insertVolumes } from '../../../server/src/metadata/volumes.ts';
-import { places } from '../../../server/src/stores.ts';
+import { places } from '../../../server/src/services.ts';
 import { patternSha256 } from '../load/pattern.ts';
 import type { LoadPool } from '../load/pool.ts';
 import type { Szafa } from '../peers/szafa.ts';

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { VolumeRejected } from '../errors.ts';
 import { readAnswer, S3Client } from '../s3/client.ts';
 import { sha256Hex } from '../s3/signer.ts';
-import { newProcessName, openVolumes, requireVolumes } from '../stores.ts';
+import { newProcessName, openVolumes, requireVolumes } from '../services.ts';
 import { StreamBody } from '../volumes/body.ts';
 import { FolderStore } from '../volumes/folder.ts';
 import type { VolumeStore } from '../volumes/store.ts';

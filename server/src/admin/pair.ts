@@ -16,7 +16,7 @@ import {
   prepareStores,
   requireVolumes,
   SweepRight,
-} from '../stores.ts';
+} from '../services.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { UsageError } from './report.ts';
 

@@ -1,5 +1,5 @@
 import { readHead, routes } from '@szafa/protocol';
-import { REQUEST_ID } from './request-id.ts';
+import { REQUEST_ID } from '../request-id.ts';
 
 /** The head of a PUT of a volume, or of a file of one volume, as strict as the fast lane wants it. */
 export interface VolumeHead {

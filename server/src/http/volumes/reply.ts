@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { headers, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ReadableFile } from '../metadata/files.ts';
-import type { OpenVolume } from '../volumes/store.ts';
-import { matchesTag, parseRange } from './ranges.ts';
+import type { ReadableFile } from '../../metadata/files.ts';
+import type { OpenVolume } from '../../volumes/store.ts';
+import { matchesTag, parseRange } from '../ranges.ts';
 
 /** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
 export async function sendVolume(

@@ -6,12 +6,12 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
-import { type Body, BrokenOff, type Sink } from '../volumes/body.ts';
-import { Intake, type OnBytes } from '../volumes/intake.ts';
-import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from './connection.ts';
-import { newRequestId, REQUEST_ID, type RequestIds } from './request-id.ts';
-import { HEAD_BYTES, parseVolumeHead } from './volume-head.ts';
-import type { VolumeHandler } from './volume-lane.ts';
+import { type Body, BrokenOff, type Sink } from '../../volumes/body.ts';
+import { Intake, type OnBytes } from '../../volumes/intake.ts';
+import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from '../connection.ts';
+import { newRequestId, REQUEST_ID, type RequestIds } from '../request-id.ts';
+import { HEAD_BYTES, parseVolumeHead } from './head.ts';
+import type { VolumeHandler } from './lane.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;

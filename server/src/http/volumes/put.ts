@@ -1,14 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import { routes } from '@szafa/protocol';
-import type { Services } from '../app.ts';
-import { shortened } from '../log.ts';
-import { BrokenOff } from '../volumes/body.ts';
-import { addressOf } from './client-address.ts';
-import { BROKEN_OFF, describe, logFault } from './errors.ts';
-import { readInit } from './init-header.ts';
-import { countFault, countReceived } from './metrics.ts';
-import { urlOf } from './schemas.ts';
-import type { Answer, VolumeHandler } from './volume-lane.ts';
+import type { Services } from '../../app.ts';
+import { shortened } from '../../log.ts';
+import { BrokenOff } from '../../volumes/body.ts';
+import { addressOf } from '../client-address.ts';
+import { BROKEN_OFF, describe, logFault } from '../errors.ts';
+import { readInit } from '../init-header.ts';
+import { countFault, countReceived } from '../metrics.ts';
+import { urlOf } from '../schemas.ts';
+import type { Answer, VolumeHandler } from './lane.ts';
 
 const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);

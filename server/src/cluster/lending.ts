@@ -1,9 +1,9 @@
 /** Space between the processes of a node: the primary lends, workers borrow. See domain/space.ts and domain/lender.ts. */
 import cluster, { type Worker } from 'node:cluster';
 import { statfsSync } from 'node:fs';
-import type { Config } from './config.ts';
-import { Lender } from './domain/lender.ts';
-import { Space } from './domain/space.ts';
+import type { Config } from '../config.ts';
+import { Lender } from '../domain/lender.ts';
+import { Space } from '../domain/space.ts';
 
 /** A worker that is too busy to answer in this time keeps what it has. */
 const RECALL_MS = 1000;

@@ -1,8 +1,8 @@
-import { createApp } from './app.ts';
-import type { Config } from './config.ts';
-import { Gathered } from './metrics/gathering.ts';
-import { poolSamples } from './metrics/node.ts';
-import { openServices } from './stores.ts';
+import { createApp } from '../app.ts';
+import type { Config } from '../config.ts';
+import { Gathered } from '../metrics/gathering.ts';
+import { poolSamples } from '../metrics/node.ts';
+import { openServices } from '../services.ts';
 
 /** Serves requests until the primary says `stop`; in-flight requests finish. */
 export async function runWorker(config: Config): Promise<void> {

@@ -2,19 +2,16 @@ import cluster, { type Address, type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Services } from './app.ts';
-import { type Config, ConfigError } from './config.ts';
-import { closeDataFolder } from './data-folder.ts';
-import { newToken } from './domain/ids.ts';
-import { Sweeper } from './domain/sweeper.ts';
-import { StoreUnavailable } from './errors.ts';
-import { recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
-import { missingPage } from './http/page.ts';
-import { lendToWorkers } from './lending.ts';
-import type { Log } from './log.ts';
-import { Gatherer } from './metrics/gathering.ts';
-import { poolSamples, storeSamples } from './metrics/node.ts';
-import { isLoopback } from './pull/addresses.ts';
+import type { Services } from '../app.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { newToken } from '../domain/ids.ts';
+import { Sweeper } from '../domain/sweeper.ts';
+import { StoreUnavailable } from '../errors.ts';
+import { missingPage } from '../http/page.ts';
+import type { Log } from '../log.ts';
+import { Gatherer } from '../metrics/gathering.ts';
+import { poolSamples, storeSamples } from '../metrics/node.ts';
+import { isLoopback } from '../pull/addresses.ts';
 import {
   discardUnfinished,
   isShared,
@@ -24,8 +21,11 @@ import {
   places,
   prepareStores,
   SweepRight,
-} from './stores.ts';
-import { probeIntake } from './volumes/intake-probe.ts';
+} from '../services.ts';
+import { probeIntake } from '../volumes/intake-probe.ts';
+import { closeDataFolder } from './data-folder.ts';
+import { recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
+import { lendToWorkers } from './lending.ts';
 
 const RESPAWN_MS = 1000;
 const STORES_MS = 60_000;

@@ -6,11 +6,11 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Body, deposit, type Sink } from '../volumes/body.ts';
-import { Intake } from '../volumes/intake.ts';
-import { DRAIN_BYTES, endWithin } from './connection.ts';
-import { newRequestId, type RequestIds } from './request-id.ts';
-import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './volume-head.ts';
+import { type Body, deposit, type Sink } from '../../volumes/body.ts';
+import { Intake } from '../../volumes/intake.ts';
+import { DRAIN_BYTES, endWithin } from '../connection.ts';
+import { newRequestId, type RequestIds } from '../request-id.ts';
+import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './head.ts';
 
 /** Answers one PUT; never rejects. */
 export type VolumeHandler = (

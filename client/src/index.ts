@@ -7,21 +7,26 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
-export { BlobReader } from './blob-reader.ts';
-export { DEFAULT_BUDGET } from './budget.ts';
-export { type ClaimOptions, type Claims, waitFor } from './claims.ts';
+export {
+  type DownloadProgress,
+  type ReadOptions,
+  RemoteFile,
+  type StreamOptions,
+} from './download/remote-file.ts';
+export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
 export * from './format/index.ts';
-export { type Journal, memoryJournal } from './journal.ts';
 export { Keyring, type KnownRing, type RingCache } from './keyring.ts';
 export type { DirEntry, Entry } from './listing.ts';
-export { type DownloadProgress, type ReadOptions, RemoteFile, type StreamOptions } from './remote-file.ts';
-export { sameContent } from './same-content.ts';
-export type { Body, KeptVolume, Shelf } from './shelf.ts';
-export { BlobSource, blobSource, bytesSource, type Source } from './source.ts';
-export { VolumeSupply } from './supply.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
-export type { UnfinishedUpload } from './unfinished.ts';
-export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload.ts';
-export { isAhead, type Version } from './versions.ts';
+export { DEFAULT_BUDGET } from './upload/budget.ts';
+export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';
+export { type Journal, memoryJournal } from './upload/journal.ts';
+export { sameContent } from './upload/same-content.ts';
+export type { Body, KeptVolume, Shelf } from './upload/shelf.ts';
+export { BlobSource, blobSource, bytesSource, type Source } from './upload/source.ts';
+export { VolumeSupply } from './upload/supply.ts';
+export type { UnfinishedUpload } from './upload/unfinished.ts';
+export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload/upload.ts';
+export { BlobReader } from './web/blob-reader.ts';

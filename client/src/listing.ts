@@ -1,9 +1,9 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
+import { nameKind, type OpenContext, openUnnamed, otherName } from './download/remote-file.ts';
 import { SzafaError } from './errors.ts';
 import { looksSealed, openDirName, openFileName } from './format/names.ts';
 import { TAG_BYTES } from './format/volume.ts';
 import { forEach } from './pool.ts';
-import { nameKind, type OpenContext, openUnnamed, otherName } from './remote-file.ts';
 
 /** A file as its owner sees it. */
 export interface Entry {

@@ -1,20 +1,20 @@
 import { cleanUsername, type Quota } from '@szafa/protocol';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
-import { Budget } from './budget.ts';
+import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
+import { type Version, versionsOf } from './download/versions.ts';
 import { SameSecretError, SzafaError } from './errors.ts';
 import type { Bytes } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { deriveAccountKeys } from './format/keys.ts';
 import { sealDirName } from './format/names.ts';
-import { webEngine } from './format/web-engine.ts';
-import type { Journal } from './journal.ts';
 import { type CheckOptions, Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
-import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './remote-file.ts';
-import type { Source } from './source.ts';
-import { abandon, type UnfinishedUpload } from './unfinished.ts';
-import { type UploadContext, type UploadOptions, type UploadResult, upload } from './upload.ts';
-import { type Version, versionsOf } from './versions.ts';
+import { Budget } from './upload/budget.ts';
+import type { Journal } from './upload/journal.ts';
+import type { Source } from './upload/source.ts';
+import { abandon, type UnfinishedUpload } from './upload/unfinished.ts';
+import { type UploadContext, type UploadOptions, type UploadResult, upload } from './upload/upload.ts';
+import { webEngine } from './web/engine.ts';
 
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */

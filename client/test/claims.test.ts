@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { waitFor } from '../src/claims.ts';
 import { FileClaims } from '../src/node/file-claims.ts';
+import { waitFor } from '../src/upload/claims.ts';
 
 let folder: string;
 beforeEach(() => {

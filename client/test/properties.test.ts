@@ -17,7 +17,7 @@ import {
   webEngine,
 } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
-import { bytesSource } from '../src/source.ts';
+import { bytesSource } from '../src/upload/source.ts';
 import { type FileVector, runFile } from '../vectors/vectors.ts';
 
 const node = nodeEngine();

@@ -18,7 +18,7 @@ import {
   totalSha256,
   volumeKeys,
 } from '../src/index.ts';
-import { bytesSource } from '../src/source.ts';
+import { bytesSource } from '../src/upload/source.ts';
 import type { FileVector } from './vectors.ts';
 
 /** The same bytes at every run: SHA-256 over a seed and a counter. Only for vectors. */

@@ -1,3 +1,4 @@
+import { openFile } from '../src/download/remote-file.ts';
 import { utf8 } from '../src/format/bytes.ts';
 import { macOf } from '../src/format/header.ts';
 import {
@@ -22,7 +23,6 @@ import {
   unseal,
   volumeKeys,
 } from '../src/index.ts';
-import { openFile } from '../src/remote-file.ts';
 
 /** What opening must come to: the plaintext, or the class of the error and the stage at which it showed. */
 export type Expected = { metadata: Metadata; plain: string } | { stage: string; code: string };

@@ -16,7 +16,7 @@ import {
   type Session,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
-import type { Body } from '../shelf.ts';
+import type { Body } from '../upload/shelf.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import { areDirectories, areNumbers, areRecords, isSession } from './shapes.ts';

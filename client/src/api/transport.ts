@@ -1,5 +1,5 @@
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
-import type { Body } from '../shelf.ts';
+import type { Body } from '../upload/shelf.ts';
 
 /** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. */
 export interface TransportRequest {

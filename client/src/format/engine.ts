@@ -1,4 +1,4 @@
-import type { Source } from '../source.ts';
+import type { Source } from '../upload/source.ts';
 import type { Bytes } from './bytes.ts';
 
 export interface KdfParams {

@@ -1,3 +1,4 @@
+export { type Argon2id, wasmArgon2id, webEngine } from '../web/engine.ts';
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
 export {
   type Engine,
@@ -46,4 +47,3 @@ export {
   VERSION,
   volumeKeys,
 } from './volume.ts';
-export { type Argon2id, wasmArgon2id, webEngine } from './web-engine.ts';

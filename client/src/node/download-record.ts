@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { RemoteFile } from '../download/remote-file.ts';
 import { type Bytes, concat, equal } from '../format/bytes.ts';
 import { extentOf, volumeKeys } from '../format/volume.ts';
-import type { Journal } from '../journal.ts';
 import { forEach, lanesFor } from '../pool.ts';
-import type { RemoteFile } from '../remote-file.ts';
+import type { Journal } from '../upload/journal.ts';
 import { FileSource } from './file-source.ts';
 import type { PartFile } from './part-file.ts';
 

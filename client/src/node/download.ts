@@ -16,13 +16,13 @@ import {
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { waitFor } from '../claims.ts';
+import type { RemoteFile, StreamOptions } from '../download/remote-file.ts';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import { extentOf } from '../format/volume.ts';
-import type { Journal } from '../journal.ts';
 import { forEach, lanesFor } from '../pool.ts';
-import type { RemoteFile, StreamOptions } from '../remote-file.ts';
+import { waitFor } from '../upload/claims.ts';
+import type { Journal } from '../upload/journal.ts';
 import { DownloadRecord } from './download-record.ts';
 import { localState } from './local-state.ts';
 import { PartFile } from './part-file.ts';

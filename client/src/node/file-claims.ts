@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Claims } from '../claims.ts';
 import { SzafaError } from '../errors.ts';
+import type { Claims } from '../upload/claims.ts';
 import { makeFolder } from './folders.ts';
 
 const ALIVE = '.alive';

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Claims } from '../claims.ts';
-import type { Journal } from '../journal.ts';
 import type { KnownRing, RingCache } from '../keyring.ts';
+import type { Claims } from '../upload/claims.ts';
+import type { Journal } from '../upload/journal.ts';
 import { FileClaims } from './file-claims.ts';
 import { makeFolder } from './folders.ts';
 

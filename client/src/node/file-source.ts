@@ -2,7 +2,7 @@ import { type BigIntStats, closeSync, constants, fstatSync, openSync, read } fro
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { FileChangedError, SzafaError } from '../errors.ts';
-import type { Source } from '../source.ts';
+import type { Source } from '../upload/source.ts';
 
 const readAsync = promisify(read);
 

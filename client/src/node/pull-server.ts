@@ -2,8 +2,8 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { SzafaError } from '../errors.ts';
-import type { VolumeSupply } from '../supply.ts';
-import type { PullHost, PullOffer } from '../upload.ts';
+import type { VolumeSupply } from '../upload/supply.ts';
+import type { PullHost, PullOffer } from '../upload/upload.ts';
 import { VolumeShelf } from './volume-shelf.ts';
 
 export interface PullHostOptions {

@@ -3,7 +3,7 @@ import { close, mkdtemp, open, read, rm, write } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Source } from '../source.ts';
+import type { Source } from '../upload/source.ts';
 
 const openAsync = promisify(open);
 const closeAsync = promisify(close);

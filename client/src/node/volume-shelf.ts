@@ -1,6 +1,6 @@
 import type { SealedVolume } from '../format/engine.ts';
 import { extentOf, TAG_BYTES } from '../format/volume.ts';
-import type { VolumeSupply } from '../supply.ts';
+import type { VolumeSupply } from '../upload/supply.ts';
 
 interface Place {
   sealed: Promise<SealedVolume>;

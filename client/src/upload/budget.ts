@@ -1,4 +1,4 @@
-import type { SealedVolume } from './format/engine.ts';
+import type { SealedVolume } from '../format/engine.ts';
 import type { KeptVolume, Shelf } from './shelf.ts';
 
 /** What an engine allows that knows nothing about the machine's memory. */

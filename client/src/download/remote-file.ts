@@ -1,11 +1,11 @@
 import type { FileRecord } from '@szafa/protocol';
-import type { Api, VolumeAnswer } from './api/api.ts';
-import { ApiError, TamperedError, TooLongError } from './errors.ts';
-import type { Bytes } from './format/bytes.ts';
-import type { Engine, OpenedVolume } from './format/engine.ts';
-import { type OpenedHeader, openHeader, parseHeader } from './format/header.ts';
-import type { Metadata } from './format/metadata.ts';
-import { sealFileName } from './format/names.ts';
+import type { Api, VolumeAnswer } from '../api/api.ts';
+import { ApiError, TamperedError, TooLongError } from '../errors.ts';
+import type { Bytes } from '../format/bytes.ts';
+import type { Engine, OpenedVolume } from '../format/engine.ts';
+import { type OpenedHeader, openHeader, parseHeader } from '../format/header.ts';
+import type { Metadata } from '../format/metadata.ts';
+import { sealFileName } from '../format/names.ts';
 import {
   extentOf,
   type Layout,
@@ -15,10 +15,10 @@ import {
   totalSha256,
   type VolumeKeys,
   volumeKeys,
-} from './format/volume.ts';
-import type { Keyring } from './keyring.ts';
-import { lanesFor } from './pool.ts';
-import { plainNameOf } from './text.ts';
+} from '../format/volume.ts';
+import type { Keyring } from '../keyring.ts';
+import { lanesFor } from '../pool.ts';
+import { plainNameOf } from '../text.ts';
 
 export interface ReadOptions {
   signal?: AbortSignal | undefined;

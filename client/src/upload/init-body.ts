@@ -1,10 +1,10 @@
 import type { InitBody } from '@szafa/protocol';
-import type { Engine } from './format/engine.ts';
-import { sealHeader } from './format/header.ts';
-import type { Metadata } from './format/metadata.ts';
-import { sealFileName } from './format/names.ts';
-import { extentOf, storedSize, TAG_BYTES, totalSha256 } from './format/volume.ts';
-import type { OpenRing } from './keyring.ts';
+import type { Engine } from '../format/engine.ts';
+import { sealHeader } from '../format/header.ts';
+import type { Metadata } from '../format/metadata.ts';
+import { sealFileName } from '../format/names.ts';
+import { extentOf, storedSize, TAG_BYTES, totalSha256 } from '../format/volume.ts';
+import type { OpenRing } from '../keyring.ts';
 import type { VolumeSupply } from './supply.ts';
 import type { UploadOptions } from './upload.ts';
 

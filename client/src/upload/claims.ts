@@ -1,4 +1,4 @@
-import { sleep } from './api/retry.ts';
+import { sleep } from '../api/retry.ts';
 
 /**
  * Who is at work on what, among all that share a journal: two of them must neither write one file nor upload one file

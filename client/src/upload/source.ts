@@ -1,5 +1,5 @@
-import { BlobReader } from './blob-reader.ts';
-import { FileChangedError } from './errors.ts';
+import { FileChangedError } from '../errors.ts';
+import { BlobReader } from '../web/blob-reader.ts';
 
 /** Bytes of known length that can be read at any place, as often as needed, and always the same. */
 export interface Source {

@@ -1,4 +1,4 @@
-import type { SealedVolume } from './format/engine.ts';
+import type { SealedVolume } from '../format/engine.ts';
 
 /** A volume as it is sent: in memory, or in a file that the browser reads by itself. */
 export type Body = Uint8Array | Blob;

@@ -1,7 +1,7 @@
-import { ApiError, SzafaError, UnsupportedError } from './errors.ts';
-import type { Metadata } from './format/metadata.ts';
-import type { Entry } from './listing.ts';
-import { forEach } from './pool.ts';
+import { ApiError, SzafaError, UnsupportedError } from '../errors.ts';
+import type { Metadata } from '../format/metadata.ts';
+import type { Entry } from '../listing.ts';
+import { forEach } from '../pool.ts';
 import { type OpenContext, openFile } from './remote-file.ts';
 
 /** One of several files of a name, opened as far as its header. */

@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts';
+import { ApiError } from '../errors.ts';
 import { type Journal, journalKey, openState } from './journal.ts';
 import type { UploadContext } from './upload.ts';
 

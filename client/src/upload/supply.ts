@@ -1,9 +1,9 @@
-import { FileChangedError } from './errors.ts';
-import { type Bytes, equal } from './format/bytes.ts';
-import type { Engine, SealedVolume } from './format/engine.ts';
-import type { FileSecrets } from './format/header.ts';
-import { extentOf, type Layout, TAG_BYTES, type VolumeKeys, volumeKeys } from './format/volume.ts';
-import { forEach, lanesFor, range } from './pool.ts';
+import { FileChangedError } from '../errors.ts';
+import { type Bytes, equal } from '../format/bytes.ts';
+import type { Engine, SealedVolume } from '../format/engine.ts';
+import type { FileSecrets } from '../format/header.ts';
+import { extentOf, type Layout, TAG_BYTES, type VolumeKeys, volumeKeys } from '../format/volume.ts';
+import { forEach, lanesFor, range } from '../pool.ts';
 import type { Body, KeptVolume, Shelf } from './shelf.ts';
 import type { Source } from './source.ts';
 

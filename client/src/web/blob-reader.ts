@@ -1,4 +1,4 @@
-import { FileChangedError } from './errors.ts';
+import { FileChangedError } from '../errors.ts';
 
 /** Being read. Chromium collects a stream that only its own reader knows of, and what waits for it then waits forever. */
 const reading = new Set<ReadableStream>();

@@ -1,6 +1,6 @@
-import { DEFAULT_BUDGET } from '../budget.ts';
-import { type Bytes, concat } from './bytes.ts';
-import type { Engine, KdfParams } from './engine.ts';
+import { type Bytes, concat } from '../format/bytes.ts';
+import type { Engine, KdfParams } from '../format/engine.ts';
+import { DEFAULT_BUDGET } from '../upload/budget.ts';
 
 const NONCE = new Uint8Array(12);
 

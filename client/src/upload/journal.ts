@@ -1,9 +1,9 @@
+import { type Bytes, concat, fromBase64Url, fromUtf8, toBase64Url, utf8 } from '../format/bytes.ts';
+import type { Engine } from '../format/engine.ts';
+import { labels } from '../format/engine.ts';
+import { seal, unseal } from '../format/seal.ts';
+import { type Layout, layoutOf, volumesOf } from '../format/volume.ts';
 import type { Claims } from './claims.ts';
-import { type Bytes, concat, fromBase64Url, fromUtf8, toBase64Url, utf8 } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
-import { labels } from './format/engine.ts';
-import { seal, unseal } from './format/seal.ts';
-import { type Layout, layoutOf, volumesOf } from './format/volume.ts';
 
 /** Where unfinished transfers are remembered. What is stored is sealed; it may lie anywhere. */
 export interface Journal {

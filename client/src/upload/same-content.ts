@@ -1,7 +1,7 @@
-import type { Bytes } from './format/bytes.ts';
-import { extentOf, totalSha256, volumeKeys } from './format/volume.ts';
-import { forEach, lanesFor, range } from './pool.ts';
-import type { RemoteFile } from './remote-file.ts';
+import type { RemoteFile } from '../download/remote-file.ts';
+import type { Bytes } from '../format/bytes.ts';
+import { extentOf, totalSha256, volumeKeys } from '../format/volume.ts';
+import { forEach, lanesFor, range } from '../pool.ts';
 import type { Source } from './source.ts';
 
 /**

@@ -1,8 +1,9 @@
-/** Everything that can be said without running the service: format, lint, types, imports, tables of the documentation. */
+/** Everything that can be said without running the service: format, lint, types, imports, mutants, tables of the documentation. */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { lockFaults } from './lock.ts';
+import { allMutants, mutantFaults } from './mutants.ts';
 
 const bin = (name: string) => `node_modules/.bin/${name}`;
 
@@ -36,7 +37,11 @@ function importFaults(): string[] {
   return faults;
 }
 
-const faults = [...importFaults(), ...lockFaults(readFileSync('package-lock.json', 'utf8'))];
+const faults = [
+  ...importFaults(),
+  ...lockFaults(readFileSync('package-lock.json', 'utf8')),
+  ...mutantFaults(await allMutants()),
+];
 for (const fault of faults) console.error(fault);
 const results = [
   spawnSync(bin('biome'), ['check', '--error-on-warnings', '.'], { stdio: 'inherit' }),

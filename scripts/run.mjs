@@ -2,7 +2,7 @@
 // runs the command with the pinned Node. Silent when there is nothing to do.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
@@ -33,10 +33,24 @@ function forTests() {
   return { packages: ['libatomic1', ...packages, ...pairs], all: true, page, args: ['scripts/test.ts'] };
 }
 
+/** The lists are TypeScript, which this Node may not read: what their tests need is told by the paths in them. */
+function forMutants() {
+  const folder = join(root, 'tests', 'mutants');
+  const lists = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const { packages, page } = needsOf(lists.join('').match(/[\w./-]+\.test\.ts/g) ?? []);
+  return {
+    packages: ['libatomic1', ...packages, ...PAIR_PACKAGES],
+    all: true,
+    page,
+    args: ['--disable-warning=ExperimentalWarning', 'scripts/mutate.ts'],
+  };
+}
+
 const commands = {
   start: () => ({ packages: ['libatomic1', 'aria2'], all: false, page: true, args: ['server/src/main.ts'] }),
   check: () => ({ packages: ['libatomic1'], all: true, page: false, args: ['scripts/check.ts'] }),
   test: forTests,
+  mutate: forMutants,
   bench: () => ({
     packages: [
       ...['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl', 'chromium'],

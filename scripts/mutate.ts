@@ -1,0 +1,240 @@
+/**
+ * `npm run mutate [-- TEXT…]`: puts each bug of the lists in `tests/mutants/` into a copy of this checkout, one at a time, and
+ * runs the tests that should tell; at least 95 of 100 must. TEXT chooses those whose name or file contains it, `--at-once=N` how
+ * many run beside each other.
+ *
+ * Not Stryker: it puts all bugs into one build and switches them within the process of its own runner, while our tests start
+ * services, workers and commands as processes of their own, which would run without any.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Pairs } from '../tests/engines/pairs.ts';
+import { allMutants, type Mutant, mutantFaults, mutated } from './mutants.ts';
+import { buildPage } from './page.mjs';
+import { needsOf } from './suite.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const ENOUGH_PERCENT = 95;
+/** Not part of the copy: what git keeps, what a service or a run left behind. */
+const NOT_COPIED = new Set(['.git', 'data', 'artefacts', 'coverage']);
+/** A test process without an end: what the same tests took without a bug, several times, and a start of the service. */
+const limitMs = (greenMs: number) => 60_000 + 4 * greenMs;
+const GREEN_LIMIT_MS = 540_000;
+/** Between the request to end and the end. */
+const LAST_MS = 5000;
+
+type Result = { how: 'green' | 'red' | 'late'; output: string; ms: number };
+type Verdict = { caught: boolean; by: string };
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+
+/** A copy of the checkout: sources for real, packages by links to ours, a folder for what the tests write. */
+class Copy {
+  readonly root: string;
+  readonly #temporary: string;
+
+  constructor(folder: string) {
+    // Short: the paths of some sockets lie below.
+    this.#temporary = join(folder, 't');
+    this.root = join(folder, 'szafa');
+    mkdirSync(this.#temporary, { recursive: true });
+    const packages: string[] = [];
+    cpSync(root, this.root, {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => {
+        if (basename(path) === 'node_modules') packages.push(relative(root, path));
+        return !NOT_COPIED.has(relative(root, path)) && basename(path) !== 'node_modules';
+      },
+    });
+    for (const path of packages) linkPackages(join(root, path), join(this.root, path));
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(join(this.root, file), text);
+  }
+
+  /** One test file; ended at its first failure, for nothing more is to be learnt. */
+  async run(test: string, environment: Record<string, string>, most: number): Promise<Result> {
+    const since = Date.now();
+    if (needsOf([test]).page) {
+      const fault = buildPage(this.root, process.execPath, () => {});
+      if (fault !== undefined) throw new Error(`the page cannot be built: ${fault}`);
+    }
+    const child = spawn(
+      process.execPath,
+      ['--test', '--test-isolation=none', '--test-force-exit', '--test-reporter', 'tap', test],
+      {
+        cwd: this.root,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: {
+          ...process.env,
+          NODE_COMPILE_CACHE: join(this.root, 'node_modules/.cache/compile'),
+          TMPDIR: this.#temporary,
+          ...environment,
+        },
+      },
+    );
+    let output = '';
+    let late = false;
+    const timers: NodeJS.Timeout[] = [];
+    const end = () => {
+      child.kill('SIGTERM');
+      timers.push(setTimeout(() => child.kill('SIGKILL'), LAST_MS));
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        const had = FAILED.test(output);
+        output += text;
+        if (!had && FAILED.test(output)) timers.push(setTimeout(end, 200));
+      });
+    }
+    timers.push(
+      setTimeout(() => {
+        late = true;
+        end();
+      }, most),
+    );
+    stop.signal.addEventListener('abort', end, { once: true });
+    const [code] = await once(child, 'close');
+    stop.signal.removeEventListener('abort', end);
+    for (const timer of timers) clearTimeout(timer);
+    this.#tidy();
+    const failed = code !== 0 || FAILED.test(output);
+    const how = !failed ? 'green' : late && !FAILED.test(output) ? 'late' : 'red';
+    return { how, output, ms: Date.now() - since };
+  }
+
+  /** Services and engines end with the test that started them; what they had mounted does not. */
+  #tidy(): void {
+    const mounts = readFileSync('/proc/self/mounts', 'utf8').match(/(?<=^\S+ )\S+/gm) ?? [];
+    for (const path of mounts.reverse()) {
+      if (path.startsWith(`${this.#temporary}/`)) spawnSync('umount', ['-l', path]);
+    }
+    rmSync(this.#temporary, { recursive: true, force: true, maxRetries: 5 });
+    mkdirSync(this.#temporary);
+  }
+}
+
+/** A line of the report by which a test, or a group of them, is not well. */
+const FAILED = /^ *not ok \d+ (?!.* # (?:TODO|SKIP))/m;
+
+/** Ours among the packages are relative links, which lead to the copy when they are made again. */
+function linkPackages(from: string, to: string): void {
+  mkdirSync(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.name === '.cache') continue;
+    if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+    else if (entry.name === '.bin' || entry.name.startsWith('@')) linkPackages(source, target);
+    else symlinkSync(source, target);
+  }
+}
+
+/** The tests are green without the bug, or prove nothing; each file is tried once on each pair, whichever copy does it. */
+class Greens {
+  readonly #tried = new Map<string, Promise<Result>>();
+
+  async of(copy: Copy, test: string, environment: Record<string, string>, pair: string): Promise<number> {
+    const key = `${test} ${pair}`;
+    const known = this.#tried.get(key) ?? copy.run(test, environment, GREEN_LIMIT_MS);
+    this.#tried.set(key, known);
+    const { how, output, ms } = await known;
+    if (how !== 'green') throw new Error(`${test} is not green without the bug:\n${output.slice(-3000)}`);
+    return ms;
+  }
+}
+
+async function attempt(
+  mutant: Mutant,
+  copy: Copy,
+  greens: Greens,
+  pairs: Pairs | undefined,
+): Promise<Verdict> {
+  const { file, tests, pair = '' } = mutant;
+  const environment = pairs?.list.find(({ name }) => name === pair)?.environment ?? {};
+  const limits: number[] = [];
+  for (const test of tests) limits.push(limitMs(await greens.of(copy, test, environment, pair)));
+  const text = readFileSync(join(root, file), 'utf8');
+  const wrong = mutated(mutant, text);
+  // What does not even parse is caught by anything, and proves nothing.
+  if (file.endsWith('.ts')) stripTypeScriptTypes(wrong);
+  copy.write(file, wrong);
+  try {
+    for (const [at, test] of tests.entries()) {
+      const { how } = await copy.run(test, environment, limits[at]!);
+      if (how === 'red') return { caught: true, by: test };
+      if (how === 'late') return { caught: true, by: `${test}, by its time limit` };
+    }
+    return { caught: false, by: tests.join(', ') };
+  } finally {
+    copy.write(file, text);
+  }
+}
+
+async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: Pairs | undefined) {
+  const waiting = chosen.values();
+  const greens = new Greens();
+  const missed: string[] = [];
+  let done = 0;
+  const lane = async (at: number) => {
+    const copy = new Copy(join(folder, String(at)));
+    for (const mutant of waiting) {
+      const since = Date.now();
+      let verdict: Verdict;
+      try {
+        verdict = await attempt(mutant, copy, greens, pairs);
+      } catch (error) {
+        verdict = { caught: false, by: (error as Error).message };
+      }
+      if (stop.signal.aborted) return;
+      const line = `${mutant.file}: ${mutant.name}`;
+      const took = ((Date.now() - since) / 1000).toFixed(1);
+      console.log(
+        `${verdict.caught ? '✔' : '✖'} ${++done}/${chosen.length} ${line} (${took} s; ${verdict.by})`,
+      );
+      if (!verdict.caught) missed.push(line);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, (_, at) => lane(at)));
+  return missed;
+}
+
+const args = process.argv.slice(2);
+const texts = args.filter((arg) => !arg.startsWith('--'));
+const atOnce = Number(args.find((arg) => arg.startsWith('--at-once='))?.slice('--at-once='.length) ?? 2);
+const chosen = (await allMutants()).filter(
+  ({ name, file }) => texts.length === 0 || texts.some((text) => name.includes(text) || file.includes(text)),
+);
+const faults = mutantFaults(chosen);
+for (const fault of faults) console.error(fault);
+if (chosen.length === 0) console.error('no bug of the lists has that in its name or file');
+if (chosen.length === 0 || faults.length > 0 || !(atOnce >= 1)) process.exit(2);
+const folder = mkdtempSync(join(tmpdir(), 'sz-mut-'));
+const pairs = chosen.some(({ pair }) => pair !== undefined) ? await Pairs.start() : undefined;
+try {
+  const missed = await runAll(chosen, folder, atOnce, pairs);
+  for (const line of missed) console.error(`✖ not caught: ${line}`);
+  const percent = (100 * (chosen.length - missed.length)) / chosen.length;
+  console.log(`${chosen.length - missed.length} of ${chosen.length} caught, ${percent.toFixed(1)} %`);
+  process.exitCode = percent >= ENOUGH_PERCENT && !stop.signal.aborted ? 0 : 1;
+} finally {
+  await pairs?.stop();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}

@@ -12,8 +12,14 @@ const Sha256 = (description: string) => Type.String({ pattern: '^[0-9A-Fa-f]{64}
 export const ErrorBody = Type.Object({ error: Type.String() }, { $id: 'Error' });
 export const DetailBody = Type.Object({ detail: Type.String() }, { $id: 'Detail' });
 
+const { usernameChars, passwordChars } = limits;
 export const Credentials = Type.Object(
-  { username: Type.String(), password: Type.String() },
+  {
+    username: Type.String({
+      description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
+    }),
+    password: Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` }),
+  },
   { $id: 'Credentials' },
 );
 export type Credentials = Static<typeof Credentials>;
@@ -88,7 +94,10 @@ export const InitBody = Type.Object(
 );
 export type InitBody = Static<typeof InitBody>;
 
-export const DirTarget = Type.Object({ dir_id: Type.Optional(DirId) }, { $id: 'DirTarget' });
+export const DirTarget = Type.Object(
+  { dir_id: Type.Optional(DirId) },
+  { $id: 'DirTarget', description: 'may be left out, which means the root' },
+);
 export type DirTarget = Static<typeof DirTarget>;
 
 /** "null, 0 or a missing key means the root": 0. An integer that no directory can have is -1, which none has either. */

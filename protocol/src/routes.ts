@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { limits } from './limits.ts';
 import {
   Credentials,
   DetailBody,
@@ -53,7 +54,7 @@ const table = {
   login: {
     method: 'POST',
     path: '/api/auth/login',
-    summary: 'Log in; other tokens of the account stay valid',
+    summary: 'Log in; earlier tokens of the account stay valid',
     tag: 'Accounts',
     open: true,
     body: Credentials,
@@ -69,14 +70,14 @@ const table = {
   logout: {
     method: 'POST',
     path: '/api/auth/logout',
-    summary: 'End the token the request was sent with',
+    summary: 'End the session that the token belongs to',
     tag: 'Accounts',
     responses: { 200: Type.Object({ ok }) },
   },
   quota: {
     method: 'GET',
     path: '/api/quota',
-    summary: 'Space used and left',
+    summary: 'Space used and space left',
     tag: 'Quota',
     responses: { 200: Quota },
   },
@@ -85,7 +86,9 @@ const table = {
     path: '/api/dirs',
     summary: 'Create a directory',
     tag: 'Directories',
-    body: Type.Object({ name: Type.String() }),
+    body: Type.Object({
+      name: Type.String({ description: `1 to ${limits.dirNameChars} characters, none of them / or \\` }),
+    }),
     responses: {
       200: Type.Object({ ok, dir_id: Type.Integer(), name: Type.String() }),
       400: ErrorBody,
@@ -109,21 +112,24 @@ const table = {
   listFiles: {
     method: 'GET',
     path: '/api/files',
-    summary: "The caller's files, newest first; whole, or in pages with limit and cursor",
+    summary: "The caller's files, newest first: all of them, or in pages with limit and cursor",
     tag: 'Files',
     query: Type.Object({
       limit: Type.Optional(
-        Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: 'files a page, 1000 at most' }),
+        Type.String({
+          pattern: '^[1-9][0-9]{0,5}$',
+          description: `files a page, at most ${limits.listPage}`,
+        }),
       ),
       cursor: Type.Optional(
-        Type.String({ pattern: '^[0-9]{1,16}$', description: 'next_cursor of the page before' }),
+        Type.String({ pattern: '^[0-9]{1,16}$', description: 'next_cursor of the previous page' }),
       ),
       dir_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0 is the root' })),
     }),
     responses: {
       200: Type.Object({
         files: Type.Array(FileRecord),
-        next_cursor: Type.Optional(Type.String({ description: 'with limit, when there is more' })),
+        next_cursor: Type.Optional(Type.String({ description: 'only with limit, when there are more' })),
       }),
       400: ErrorBody,
     },
@@ -161,7 +167,7 @@ const table = {
   cloneFile: {
     method: 'POST',
     path: '/api/files/{file_id}/clone',
-    summary: 'Copy a file, volumes and all, to a directory',
+    summary: 'Copy a file with all its volumes to a directory',
     tag: 'Files',
     body: DirTarget,
     optionalBody: true,
@@ -182,7 +188,7 @@ const table = {
     responses: {
       200: 'raw bytes of the volume, with X-Enc-Params, X-Chunk-Count and an ETag made from its digest',
       206: 'the range asked for',
-      304: 'the ETag still holds',
+      304: 'the ETag still matches',
       403: DetailBody,
       404: ErrorBody,
       416: ErrorBody,
@@ -206,7 +212,7 @@ const table = {
   received: {
     method: 'GET',
     path: '/api/transfer/{transfer_id}/chunks',
-    summary: 'Volumes accepted so far, ascending',
+    summary: 'Numbers of the volumes accepted so far, ascending',
     tag: 'Transfers',
     responses: { 200: Received, 404: ErrorBody },
   },
@@ -222,7 +228,7 @@ const table = {
     method: 'PUT',
     path: '/api/transfer/{transfer_id}/file',
     summary:
-      'A file of one volume in one request: what init takes in X-Init, the volume as the body, the id made up by the client',
+      'Upload a file of one volume in one request: X-Init has the base64 of what init takes, the body is the volume, and the client chooses the transfer_id',
     tag: 'Transfers',
     rawBody: true,
     responses: {
@@ -236,7 +242,7 @@ const table = {
   pull: {
     method: 'POST',
     path: '/api/transfer/{transfer_id}/pull',
-    summary: "Have the service fetch the volumes from the client's temporary server",
+    summary: "Have the server fetch the volumes from the client's temporary HTTP server",
     tag: 'Transfers',
     body: PullBody,
     responses: {
@@ -252,28 +258,28 @@ const table = {
   pullStatus: {
     method: 'GET',
     path: '/api/transfer/{transfer_id}/pull-status',
-    summary: 'Volumes that are wholly here',
+    summary: 'How many volumes have arrived whole',
     tag: 'Transfers',
     responses: { 200: PullProgress, 404: ErrorBody },
   },
   complete: {
     method: 'POST',
     path: '/api/transfer/{transfer_id}/complete',
-    summary: 'File the volumes; repeating it returns the same file_id',
+    summary: 'Make the transfer a file; repeating it returns the same file_id',
     tag: 'Transfers',
     responses: { 200: Done, 404: ErrorBody, 409: NotDone, 507: ErrorBody },
   },
   cancel: {
     method: 'DELETE',
     path: '/api/transfer/{transfer_id}',
-    summary: 'Give an upload up; only its creator may',
+    summary: 'Cancel an upload; only its creator may',
     tag: 'Transfers',
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
   },
   healthz: {
     method: 'GET',
     path: '/healthz',
-    summary: 'The process is up',
+    summary: 'Says that the process is up',
     tag: 'Service',
     open: true,
     responses: { 200: Type.Object({ ok }) },
@@ -281,7 +287,7 @@ const table = {
   readyz: {
     method: 'GET',
     path: '/readyz',
-    summary: 'The stores answer',
+    summary: 'Says whether both stores answer',
     tag: 'Service',
     open: true,
     responses: { 200: Type.Object({ ok }), 503: ErrorBody },
@@ -289,14 +295,14 @@ const table = {
   metrics: {
     method: 'GET',
     path: '/metrics',
-    summary: "The node's numbers for Prometheus; only with the system token",
+    summary: "The node's metrics for Prometheus; needs the system token",
     tag: 'Service',
-    responses: { 200: 'text in the format of Prometheus', 403: ErrorBody, 503: ErrorBody },
+    responses: { 200: 'text in the Prometheus format', 403: ErrorBody, 503: ErrorBody },
   },
   openapi: {
     method: 'GET',
     path: '/openapi.json',
-    summary: 'This interface as an OpenAPI document',
+    summary: 'This API as an OpenAPI document',
     tag: 'Service',
     open: true,
     responses: { 200: 'the OpenAPI document' },
@@ -304,7 +310,7 @@ const table = {
   docs: {
     method: 'GET',
     path: '/docs',
-    summary: 'This interface as a page to read',
+    summary: 'This API as a page to read',
     tag: 'Service',
     open: true,
     responses: { 200: 'an HTML page' },

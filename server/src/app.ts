@@ -86,6 +86,7 @@ function handlers({
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
+  let docs: ReturnType<typeof docsPage> | undefined;
   const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
     register: (request) => accounts.register(request.body as Credentials, address(request)),
@@ -192,7 +193,8 @@ function handlers({
     },
     openapi: async (request) => request.server.swagger(),
     docs: async (request, reply) => {
-      const { html, headers } = docsPage(request.server.swagger());
+      docs ??= docsPage(request.server.swagger());
+      const { html, headers } = docs;
       return reply.type('text/html; charset=utf-8').headers(headers).send(html);
     },
   };

@@ -46,6 +46,21 @@ test('docs is a page that names every path', async () => {
   for (const route of Object.values(routes)) assert.ok(answer.text.includes(route.path), route.path);
 });
 
+test('the examples of docs are requests that the service understands', async () => {
+  const { text } = await service.call({ path: '/docs' });
+  const { token } = await sharedUser(service);
+  const withBody = Object.entries<Route>(routes).filter(([, { body }]) => body);
+  for (const [name, { method, path }] of withBody) {
+    const example = new RegExp(`<section id="${name}">.*?<pre[^>]*>curl .*? -d '(.*?)'</pre>`, 's').exec(
+      text,
+    );
+    const body = example![1]!.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+    const answer = await service.call({ method, path: path.replace(/\{\w+\}/g, 'nosuch'), token, body });
+    // A taken name, an unknown id: all but "the request is wrong".
+    assert.ok([200, 401, 404, 409].includes(answer.status), `${name}: ${answer.status} ${answer.text}`);
+  }
+});
+
 test('openapi.json is OpenAPI 3: version, info, responses, parameters', async () => {
   const found = await document();
   assert.match(found.openapi, /^3\.[01]\.\d+$/);

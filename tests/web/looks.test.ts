@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { routes } from '@szafa/protocol';
 import type { Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
 import { choose, open, PHONE, picture, register, row, shoot, upload, useChromium } from './browser.ts';
@@ -173,4 +174,35 @@ test('a browser that is too old is told so, and what to do', async () => {
   await page.getByText('It lacks: Array.fromAsync.').waitFor();
   assert.equal(await page.getByLabel('Password').count(), 0, 'no password is asked for');
   await shoot(page, 'too-old');
+});
+
+test('the description of the interface is readable on a phone and in the dark, every reference resolved', async () => {
+  const viewport = { width: 360, height: 740 };
+  const { page, errors } = await browser.visit(`${service.url}/docs`, { viewport, colorScheme: 'dark' });
+  const seen = await page.evaluate(() => ({
+    width: document.documentElement.scrollWidth,
+    back: getComputedStyle(document.body).backgroundColor,
+    text: document.body.innerText,
+    links: [...document.querySelectorAll('nav a')].map((link) => (link as HTMLAnchorElement).hash.slice(1)),
+    missing: [...document.querySelectorAll('nav a')]
+      .map((link) => (link as HTMLAnchorElement).hash)
+      .filter((hash) => document.querySelector(hash) === null),
+  }));
+  assert.equal(seen.width, viewport.width, 'nothing to scroll sideways');
+  assert.deepEqual(
+    seen.back
+      .match(/\d+/g)!
+      .map(Number)
+      .filter((part) => part > 64),
+    [],
+    `dark: ${seen.back}`,
+  );
+  assert.doesNotMatch(seen.text, /\$ref|#\/components|undefined|\[object/);
+  assert.deepEqual(seen.links.toSorted(), Object.keys(routes).toSorted());
+  assert.deepEqual(seen.missing, []);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/#register$/);
+  await shoot(page, 'docs');
+  assert.deepEqual(errors, [], 'the policy lets its style through');
 });

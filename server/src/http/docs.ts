@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { SwaggerOptions } from '@fastify/swagger';
 import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
 
@@ -20,66 +21,177 @@ export const openapiInfo: SwaggerOptions = {
   refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
 };
 
+interface Schema {
+  type?: string;
+  description?: string;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+}
+
+interface Content {
+  description?: string;
+  content?: Record<string, { schema?: Schema }>;
+}
+
 interface Operation {
-  summary?: string;
-  tags?: string[];
-  security?: object[];
-  parameters?: { name: string; in: string; description?: string }[];
-  requestBody?: { content?: Record<string, { schema?: object }> };
-  responses?: Record<string, { description?: string; content?: Record<string, { schema?: object }> }>;
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security: object[];
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[];
+  requestBody?: Content;
+  responses: Record<string, Content>;
 }
 
 interface Document {
-  paths?: Record<string, Record<string, Operation>>;
-  components?: { schemas?: Record<string, object> };
+  info: { title: string; description: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
 }
 
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
-code,pre{font:14px/1.4 ui-monospace,monospace}pre{overflow:auto;padding:.5rem;border:1px solid #8886;border-radius:4px}
-table{border-collapse:collapse}td{padding:.1rem 1rem .1rem 0;vertical-align:top}h3 code{font-size:1.05em}`;
+/** Values for the examples, by the name of the field; together they announce an empty file. */
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+const SAMPLES: Record<string, unknown> = {
+  username: 'ada',
+  password: 'correct horse battery',
+  name: 'photos',
+  file_name: 'holiday.mkv',
+  file_size: 0,
+  total_sha256: EMPTY_SHA256,
+  chunk_count: 1,
+  chunks: [{ size: 0, sha256: EMPTY_SHA256 }],
+  enc_params: {},
+  dir_id: null,
+  base_url: 'http://192.0.2.1:9000',
+  token: 'one-time-token',
+};
 
-/** The OpenAPI document as one page without scripts. */
-export function docsPage(document: object): { html: string; headers: Record<string, string> } {
-  const { paths = {}, components } = document as Document;
-  const sections = new Map<string, string[]>();
-  for (const [path, operations] of Object.entries(paths)) {
+/** The OpenAPI document as one page that needs no script. */
+export function docsPage(openapi: object): { html: string; headers: Record<string, string> } {
+  const { components } = openapi as Document;
+  const document = resolved(openapi, components.schemas) as Document;
+  const groups = new Map<string, { id: string; html: string }[]>();
+  for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
-      if (method === 'head') continue;
-      const tag = operation.tags?.[0] ?? '';
-      sections.set(tag, [...(sections.get(tag) ?? []), describe(method, path, operation)]);
+      const tag = operation.tags[0]!;
+      const part = { id: operation.operationId, html: describe(method, path, operation) };
+      groups.set(tag, [...(groups.get(tag) ?? []), part]);
     }
   }
-  const schemas = Object.entries(components?.schemas ?? {}).map(
-    ([name, schema]) => `<h3 id="${escapeHtml(name)}"><code>${escapeHtml(name)}</code></h3>${json(schema)}`,
+  const links = [...groups].map(
+    ([tag, parts]) =>
+      `<h2>${tag}</h2><ul>${parts.map(({ id }) => `<li><a href="#${id}">${id}</a>`).join('')}</ul>`,
   );
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>szafa: the interface</title><style>${STYLE}</style><h1>szafa: the interface</h1>
-<p>The same as a document for machines: <a href="/openapi.json">openapi.json</a>.</p>
-${[...sections].map(([tag, parts]) => `<h2>${escapeHtml(tag)}</h2>${parts.join('')}`).join('')}
-<h2>Schemas</h2>${schemas.join('')}</html>`;
-  const styleHash = createHash('sha256').update(STYLE).digest('base64');
+  const sections = [...groups].map(
+    ([tag, parts]) => `<h2>${tag}</h2>${parts.map(({ html }) => html).join('\n')}`,
+  );
+  const style = readFileSync(new URL('docs.css', import.meta.url), 'utf8');
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>szafa API</title><style>${style}</style></head><body>
+<nav aria-label="Endpoints">${links.join('')}</nav>
+<main><h1>szafa API</h1><p>${escapeHtml(document.info.description)}</p>
+<p>For programs: <a href="/openapi.json">openapi.json</a>. The examples take the address of the server from <code>$url</code> and
+a token from <code>$token</code>; register and login give one. Fields are required unless they are marked as optional.</p>
+${sections.join('\n')}</main></body></html>`;
+  const styleHash = createHash('sha256').update(style).digest('base64');
   const policy = ["default-src 'none'", `style-src 'sha256-${styleHash}'`, ...CONFINED].join('; ');
   return { html, headers: { 'content-security-policy': policy, ...PAGE_HEADERS } };
 }
 
-function describe(method: string, path: string, operation: Operation): string {
-  const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
-  const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
-    const schema = Object.values(response.content ?? {})[0]?.schema;
-    const shape = schema
-      ? `<code>${escapeHtml(JSON.stringify(schema))}</code>`
-      : escapeHtml(response.description ?? '');
-    return `<tr><td>${escapeHtml(status)}<td>${shape}`;
-  });
-  const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
-  return `<h3><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h3><p>${escapeHtml(operation.summary ?? '')}${
-    operation.security?.length ? '' : ' <em>(no token needed)</em>'
-  }</p>${query.length ? `<p>Query: ${query.map((one) => `<code>${escapeHtml(one.name)}</code> ${escapeHtml(one.description ?? '')}`).join('; ')}</p>` : ''}${
-    body ? json(body) : ''
-  }<table>${responses.join('')}</table>`;
+/** The same with what every reference leads to in its place. */
+function resolved(value: unknown, schemas: Record<string, Schema>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref } = value as { $ref?: string };
+  if ($ref !== undefined) return resolved(schemas[$ref.replace('#/components/schemas/', '')], schemas);
+  if (Array.isArray(value)) return value.map((part) => resolved(part, schemas));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolved(part, schemas)]));
 }
 
-const json = (value: object) => `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
+function describe(method: string, path: string, operation: Operation): string {
+  const { operationId: id, summary, security, parameters = [], requestBody, responses } = operation;
+  const given = parameters.map(({ name, schema = {}, required = false, description = '', in: where }) =>
+    field(name, { ...schema, description: `in the ${where}${description && `: ${description}`}` }, required),
+  );
+  const answers = Object.entries(responses).map(
+    ([status, response]) => `<li><b>${status}</b> ${contentOf(response)}`,
+  );
+  return `<section id="${id}"><h3><a href="#${id}"><b>${method.toUpperCase()}</b> <code>${escapeHtml(path)}</code></a></h3>
+<p>${escapeHtml(summary)}.${security.length ? '' : ' No token needed.'}</p>
+${given.length ? `<h4>Parameters</h4><ul>${given.join('')}</ul>` : ''}
+${requestBody ? `<h4>Body</h4><div>${contentOf(requestBody)}</div>` : ''}
+<h4>Answers</h4><ul>${answers.join('')}</ul>
+<h4>Example</h4><pre tabindex="0">${escapeHtml(example(method, path, operation))}</pre></section>`;
+}
+
+/** A body: what it is for, and its shape. */
+function contentOf({ description, content }: Content): string {
+  const schema = content?.['application/json']?.schema;
+  return `${escapeHtml(description ?? schema?.description ?? '')} ${schema ? shape(schema) : ''}`;
+}
+
+/** Errors in a word, other objects field by field. */
+function shape(schema: Schema): string {
+  const { anyOf, properties } = schema;
+  if (anyOf) return anyOf.map(shape).join(' or ');
+  const names = Object.keys(properties ?? {});
+  if (names.length === 1 && /^(error|detail)$/.test(names[0]!)) return `<code>{${names[0]}}</code>`;
+  return fields(schema);
+}
+
+function fields({ properties = {}, required = [] }: Schema): string {
+  const all = Object.entries(properties).map(([name, schema]) =>
+    field(name, schema, required.includes(name)),
+  );
+  return all.length ? `<ul>${all.join('')}</ul>` : '';
+}
+
+function field(name: string, schema: Schema, required: boolean): string {
+  const { description = '', items } = schema;
+  const about = `${typeOf(schema)}${required ? '' : ', optional'}`;
+  return `<li><code>${escapeHtml(name)}</code> <i>${escapeHtml(about)}</i> ${escapeHtml(description)}${fields(items ?? schema)}`;
+}
+
+/** The type of a value and its limits, as a person would say it. */
+function typeOf(schema: Schema): string {
+  const { type = 'any', anyOf, items, pattern, minimum, maximum, minItems, maxItems } = schema;
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' or ');
+  if (anyOf) return anyOf.map(typeOf).join(' or ');
+  if (items) {
+    const count = minItems === undefined ? '' : `${minItems} to ${maxItems} `;
+    return `array of ${count}${typeOf(items)}s`;
+  }
+  const range = maximum === Number.MAX_SAFE_INTEGER ? ` from ${minimum}` : ` from ${minimum} to ${maximum}`;
+  return `${type}${minimum === undefined ? '' : range}${pattern ? ` matching ${pattern}` : ''}`;
+}
+
+/** A command that does it. */
+function example(method: string, path: string, operation: Operation): string {
+  const { security, requestBody, responses } = operation;
+  const json = requestBody?.content?.['application/json']?.schema;
+  const raw = requestBody && !json;
+  const { properties = {}, required = [] } = json ?? {};
+  const names = required.length ? required : Object.keys(properties);
+  const body = JSON.stringify(Object.fromEntries(names.map((name) => [name, SAMPLES[name]])));
+  const verb = method.toUpperCase();
+  const words = [
+    'curl',
+    ...(security.length ? ['-H "Authorization: Bearer $token"'] : []),
+    ...(path.endsWith('/file') ? ['-H "X-Init: $init"'] : []),
+    ...(raw ? ['-T volume-1'] : verb === 'GET' || (json && verb === 'POST') ? [] : [`-X ${verb}`]),
+    ...(responses['206'] ? ['-o volume-1'] : []),
+    `"$url${path.replace('{idx}', '1').replace(/\{(\w+)\}/g, '$$$1')}"`,
+    ...(json ? [`-d '${body}'`] : []),
+  ];
+  return words.join(' ');
+}
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);

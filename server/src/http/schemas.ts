@@ -24,6 +24,7 @@ function refer(value: unknown, atTop = true): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, refer(part)]));
 }
 
+const ERROR = { $ref: 'Error#' };
 const UNAUTHORIZED = { $ref: 'Detail#' };
 
 /** What Fastify validates and serialises by, and what the OpenAPI document shows; `name` is what generators call it. */
@@ -31,12 +32,13 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   const response: Record<number, unknown> = {};
   for (const [status, schema] of Object.entries(route.responses)) {
     response[Number(status)] =
-      typeof schema === 'string' ? { description: schema } : described(Number(status), schema);
+      typeof schema === 'string'
+        ? { description: schema }
+        : described(Number(status), refer(schema) as object);
   }
-  if (!route.open || route.body)
-    response[503] = { description: 'a store does not answer, or fails', $ref: 'Error#' };
-  if (route.body) response[413] = { description: 'the body is too large', $ref: 'Error#' };
-  if (route.open && !route.body) response[400] = { description: 'not HTTP as it should be', $ref: 'Error#' };
+  if (!route.open || route.body) response[503] = described(503, ERROR);
+  if (route.body) response[413] = described(413, ERROR);
+  if (route.open && !route.body) response[400] = { description: 'not valid HTTP', ...ERROR };
   if (!route.open) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
   const schema: Record<string, unknown> = {
     operationId: name,
@@ -55,9 +57,23 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   return schema as FastifySchema;
 }
 
-function described(status: number, schema: TSchema): unknown {
-  return { description: status < 300 ? 'done' : 'refused', ...(refer(schema) as object) };
-}
+/** What a status says on every route. */
+const MEANING: Record<number, string> = {
+  200: 'done',
+  400: 'something in the request is wrong; the message says what',
+  401: 'unknown username or wrong password',
+  403: 'not allowed, or not yours',
+  404: 'not found',
+  409: 'conflicts with what is there, or failed on the disk',
+  413: 'the body is too large',
+  416: 'the range is outside the volume',
+  429: 'too many at once, or too often; wait, then try again',
+  500: 'the download tool could not be started',
+  503: 'a store does not answer, or fails; try again later',
+  507: 'not enough space, on the disk or in the quota',
+};
+
+const described = (status: number, schema: object) => ({ description: MEANING[status], ...schema });
 
 /** `{name}` in the protocol, `:name` in Fastify. */
 export const urlOf = (route: Route) => route.path.replace(/\{(\w+)\}/g, ':$1');

@@ -75,8 +75,8 @@ export const settings = {
     read: (text) => (text === undefined ? availableParallelism() : whole(text, 1, 256)),
   } as Setting<number>,
   SZ_SYSTEM_TOKEN: {
-    about: 'Bearer token of `admin`; made at the first start and kept in the data folder when unset',
-    shown: 'made',
+    about: 'Bearer token of `admin`; when unset, one is made at the first start and kept in the data folder',
+    shown: 'a random one',
     secret: true,
     read: (text) => {
       if (text !== undefined && !/^[\x21-\x7e]{16,}$/.test(text)) {
@@ -86,7 +86,7 @@ export const settings = {
     },
   } as Setting<string | undefined>,
   SZ_TLS_CERT: {
-    about: 'PEM file of the certificate chain; with SZ_TLS_KEY the service speaks HTTPS',
+    about: 'PEM file of the certificate chain; with SZ_TLS_KEY the server speaks HTTPS',
     shown: '',
     read: content,
   } as Setting<Buffer | undefined>,
@@ -95,15 +95,15 @@ export const settings = {
     shown: '',
     read: content,
   } as Setting<Buffer | undefined>,
-  SZ_QUOTA: setting('Space of an account in bytes', String(10 * 1024 ** 3), (text) => whole(text)),
+  SZ_QUOTA: setting('Space for each account, in bytes', String(10 * 1024 ** 3), (text) => whole(text)),
   SZ_QUOTA_ENFORCE: setting(
-    '1 refuses what would pass the quota: init, complete, clone (507)',
+    '1 refuses an init, complete or clone that would exceed the quota (507)',
     '0',
     (text) => oneOf(text, '0', '1') === '1',
   ),
   SZ_MAX_VOLUME: setting('Largest volume in bytes', String(5 * 1024 ** 3), (text) => whole(text)),
   SZ_MIN_FREE: setting(
-    'Free disk space in bytes that uploads, clones and pulls leave alone (507)',
+    'Free disk space, in bytes, that uploads, clones and pulls must leave (507)',
     String(1024 ** 3),
     (text) => whole(text),
   ),
@@ -118,36 +118,36 @@ export const settings = {
     String(7 * 86400),
     (text) => whole(text, 1),
   ),
-  SZ_SWEEP_INTERVAL: setting('Seconds between two rounds of cleaning up', '5', (text) =>
+  SZ_SWEEP_INTERVAL: setting('Seconds between two rounds of the sweeper', '5', (text) =>
     whole(text, 1, 3600),
   ),
   SZ_LOGIN_ATTEMPTS: setting(
-    'Failed logins in a row, for one username and address, before 429',
+    'Failed logins in a row, for one username from one address, before 429',
     '10',
     (text) => whole(text, 1),
   ),
   SZ_LOGIN_ADDRESS_ATTEMPTS: setting(
-    'Failed logins from one address (IPv6: its /64), whatever the names, within SZ_LOGIN_WAIT, before 429',
+    'Failed logins from one address (IPv6: its /64), for any usernames, within SZ_LOGIN_WAIT, before 429',
     '300',
     (text) => whole(text, 1),
   ),
   SZ_LOGIN_WAIT: setting('Seconds to wait after that', '60', (text) => whole(text, 1)),
-  SZ_OPEN_TRANSFERS: setting('Uploads that an account may have under way (429)', '1000', (text) =>
+  SZ_OPEN_TRANSFERS: setting('Unfinished uploads that an account may have (429)', '1000', (text) =>
     whole(text, 1),
   ),
-  SZ_OPEN_VOLUMES: setting('Volumes of all uploads that an account has under way (429)', '1000000', (text) =>
+  SZ_OPEN_VOLUMES: setting('Volumes that the unfinished uploads of an account may have in total (429)', '1000000', (text) =>
     whole(text, 1),
   ),
-  SZ_PULLS_ACCOUNT: setting('Pulls at once for an account; further ones wait, then get 429', '4', (text) =>
+  SZ_PULLS_ACCOUNT: setting('Pulls that an account may run at once; others wait, then get 429', '4', (text) =>
     whole(text, 1),
   ),
-  SZ_PULLS: setting('Pulls at once on this node', '16', (text) => whole(text, 1)),
-  SZ_PULL_ALLOW: setting("Addresses, besides the caller's own, a pull may reach (CIDR list)", '', parseCidrs),
-  SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is believed (CIDR list)', '', parseCidrs),
+  SZ_PULLS: setting('Pulls that this node runs at once', '16', (text) => whole(text, 1)),
+  SZ_PULL_ALLOW: setting("Addresses that a pull may reach besides the caller's own (CIDR list)", '', parseCidrs),
+  SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is trusted (CIDR list)', '', parseCidrs),
   SZ_IDLE_TIMEOUT: setting('Seconds without a byte after which a connection is closed', '60', (text) =>
     whole(text, 1, 86400),
   ),
-  SZ_SHUTDOWN_GRACE: setting('Seconds that requests under way get to finish at SIGTERM', '30', (text) =>
+  SZ_SHUTDOWN_GRACE: setting('Seconds that running requests get to finish after SIGTERM', '30', (text) =>
     whole(text, 0, 3600),
   ),
   SZ_LANE: setting(
@@ -156,11 +156,11 @@ export const settings = {
     (text) => oneOf(text, '0', '1') === '1',
   ),
   SZ_METRICS_PORT: {
-    about: 'Port on SZ_HOST where GET /metrics needs no token; without it, it needs the system token',
+    about: 'Port on SZ_HOST where GET /metrics needs no token; the main port always asks for the system token',
     shown: 'none',
     read: (text) => (text === undefined ? undefined : whole(text, 1, 65535)),
   } as Setting<number | undefined>,
-  SZ_LOG: setting('Least level of the log: debug, info, warn, error or silent', 'info', (text) =>
+  SZ_LOG: setting('Minimum log level: debug, info, warn, error or silent', 'info', (text) =>
     oneOf(text, 'debug', 'info', 'warn', 'error', 'silent'),
   ),
 } satisfies Record<string, Setting<unknown>>;
@@ -212,7 +212,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
   for (const name of Object.keys(env)) {
     if (name.startsWith('SZ_') && !isKnown(name)) {
-      throw new ConfigError(`${name} is not a setting of this service; see README.md for their list`);
+      throw new ConfigError(`${name} is not a setting of this server; README.md lists them all`);
     }
   }
   const location = get('SZ_VOLUMES');

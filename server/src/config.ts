@@ -135,14 +135,20 @@ export const settings = {
   SZ_OPEN_TRANSFERS: setting('Unfinished uploads that an account may have (429)', '1000', (text) =>
     whole(text, 1),
   ),
-  SZ_OPEN_VOLUMES: setting('Volumes that the unfinished uploads of an account may have in total (429)', '1000000', (text) =>
-    whole(text, 1),
+  SZ_OPEN_VOLUMES: setting(
+    'Volumes that the unfinished uploads of an account may have in total (429)',
+    '1000000',
+    (text) => whole(text, 1),
   ),
   SZ_PULLS_ACCOUNT: setting('Pulls that an account may run at once; others wait, then get 429', '4', (text) =>
     whole(text, 1),
   ),
   SZ_PULLS: setting('Pulls that this node runs at once', '16', (text) => whole(text, 1)),
-  SZ_PULL_ALLOW: setting("Addresses that a pull may reach besides the caller's own (CIDR list)", '', parseCidrs),
+  SZ_PULL_ALLOW: setting(
+    "Addresses that a pull may reach besides the caller's own (CIDR list)",
+    '',
+    parseCidrs,
+  ),
   SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is trusted (CIDR list)', '', parseCidrs),
   SZ_IDLE_TIMEOUT: setting('Seconds without a byte after which a connection is closed', '60', (text) =>
     whole(text, 1, 86400),
@@ -156,7 +162,8 @@ export const settings = {
     (text) => oneOf(text, '0', '1') === '1',
   ),
   SZ_METRICS_PORT: {
-    about: 'Port on SZ_HOST where GET /metrics needs no token; the main port always asks for the system token',
+    about:
+      'Port on SZ_HOST where GET /metrics needs no token; the main port always asks for the system token',
     shown: 'none',
     read: (text) => (text === undefined ? undefined : whole(text, 1, 65535)),
   } as Setting<number | undefined>,

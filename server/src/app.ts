@@ -18,15 +18,9 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import type { Config } from './config.ts';
-import type { Accounts } from './domain/accounts.ts';
-import type { Custody } from './domain/custody.ts';
-import type { Files } from './domain/files.ts';
-import type { Pulls } from './domain/pulls.ts';
 import { quotaOf } from './domain/quota.ts';
-import type { Transfers } from './domain/transfers.ts';
 import { ServiceError } from './errors.ts';
-import { authentication, type Params, volumeNumber } from './http/authentication.ts';
+import { authentication } from './http/authentication.ts';
 import { parseJson } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
 import { compileSerializer, compileValidator } from './http/compilers.ts';
@@ -38,6 +32,7 @@ import { readInit } from './http/init-header.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
+import { type Params, volumeNumber } from './http/params.ts';
 import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
@@ -45,27 +40,10 @@ import { VolumeLanes } from './http/volumes/lane.ts';
 import { fileDone, volumeHandler } from './http/volumes/put.ts';
 import { sendVolume } from './http/volumes/reply.ts';
 import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
-import { type Log, shortened } from './log.ts';
-import type { Metadata } from './metadata/metadata.ts';
+import { shortened } from './log.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
-import type { Metrics } from './metrics/registry.ts';
+import type { Services } from './services.ts';
 import { StreamBody } from './volumes/body.ts';
-import type { VolumeStore } from './volumes/store.ts';
-
-export interface Services {
-  config: Config;
-  log: Log;
-  metadata: Metadata;
-  volumes: VolumeStore;
-  custody: Custody;
-  accounts: Accounts;
-  files: Files;
-  transfers: Transfers;
-  pulls: Pulls;
-  metrics: Metrics;
-  /** The numbers of all processes of this node, as text. */
-  gathered: () => Promise<string>;
-}
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Services } from './app.ts';
 import { openSpace } from './cluster/lending.ts';
 import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
@@ -13,7 +12,7 @@ import { StoreRefused, settleStore } from './domain/store-identity.ts';
 import { Transfers } from './domain/transfers.ts';
 import { StoreUnavailable, type VolumeRejected } from './errors.ts';
 import { countFault } from './http/metrics.ts';
-import { createLog } from './log.ts';
+import { createLog, type Log } from './log.ts';
 import { Metadata } from './metadata/metadata.ts';
 import type { PostgresStore } from './metadata/postgres.ts';
 import { migrate } from './metadata/schema.ts';
@@ -24,6 +23,21 @@ import { S3Client, S3Error } from './s3/client.ts';
 import { FolderStore } from './volumes/folder.ts';
 import { S3Store } from './volumes/s3.ts';
 import type { VolumeStore } from './volumes/store.ts';
+
+export interface Services {
+  config: Config;
+  log: Log;
+  metadata: Metadata;
+  volumes: VolumeStore;
+  custody: Custody;
+  accounts: Accounts;
+  files: Files;
+  transfers: Transfers;
+  pulls: Pulls;
+  metrics: Metrics;
+  /** The numbers of all processes of this node, as text. */
+  gathered: () => Promise<string>;
+}
 
 export const places = {
   database: (config: Config) => join(config.dataFolder, 'szafa.db'),

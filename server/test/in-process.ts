@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { createApp, type Services } from '../src/app.ts';
+import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { openServices, prepareStores } from '../src/services.ts';
+import { openServices, prepareStores, type Services } from '../src/services.ts';
 
 const TOKEN = 'system-token-of-a-test-0123456789';
 

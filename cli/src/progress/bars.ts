@@ -1,5 +1,5 @@
 import { formatBytes, formatDuration, oneLine, padEnd, plural, shorten } from '../text.ts';
-import type { Progress, Track } from './progress.ts';
+import type { Tally, Track } from './tally.ts';
 
 const MOST_TRACKS = 8;
 /** Files that are done in a blink get no bar: it could not be read. */
@@ -38,7 +38,7 @@ function trackLine(track: Track, columns: number): string {
 }
 
 /** A bar for each file that takes its time, and one for the whole. */
-export function drawBars(progress: Progress, columns: number, rows: number): string[] {
+export function drawBars(progress: Tally, columns: number, rows: number): string[] {
   const now = progress.clock();
   const old = [...progress.tracks].filter((track) => now - track.began >= YOUNG_MS);
   const most = Math.max(0, Math.min(MOST_TRACKS, rows - 2));

@@ -1,9 +1,7 @@
 import type { Output } from '../output.ts';
 import { formatBytes, formatDuration, plural } from '../text.ts';
 import { drawBars } from './bars.ts';
-import { Meter } from './meter.ts';
-
-export type Phase = 'prepare' | 'send' | 'receive';
+import { Tally } from './tally.ts';
 
 const DRAW_MS = 100;
 const JSON_MS = 1000;
@@ -11,70 +9,8 @@ const JSON_MS = 1000;
 const FIRST_LINE_MS = 3000;
 const LINE_MS = 10_000;
 
-/** One file on its way. */
-export class Track {
-  readonly name: string;
-  readonly began: number;
-  readonly meter: Meter;
-  phase: Phase = 'prepare';
-  total: number;
-  /** Of this phase. */
-  done = 0;
-  /** Of the transfer itself: sealing does not count. */
-  moved = 0;
-  readonly #whole: Progress;
-  #settling = false;
-  #settled = false;
-
-  constructor(whole: Progress, name: string, total: number, clock: () => number) {
-    this.#whole = whole;
-    this.name = name;
-    this.total = total;
-    this.began = clock();
-    this.meter = new Meter(clock);
-  }
-
-  update(phase: Phase, done: number, total: number = this.total): void {
-    this.phase = phase;
-    this.done = done;
-    this.#whole.resize(total - this.total);
-    this.total = total;
-    if (phase === 'prepare') return;
-    this.#settle();
-    const bytes = done - this.moved;
-    this.moved = done;
-    this.#whole.count(bytes, !this.#settling);
-    if (!this.#settling) this.meter.add(bytes);
-  }
-
-  /** What is told in one go at the beginning was there from an earlier attempt: no rate is made of it. */
-  #settle(): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#settling = true;
-    queueMicrotask(() => {
-      this.#settling = false;
-    });
-  }
-
-  /** Failed files leave the whole, so that the rest can reach its end. */
-  end(succeeded: boolean): void {
-    const left = this.total - this.moved;
-    if (succeeded) this.#whole.count(left, left === this.total);
-    else this.#whole.resize(-left);
-    this.#whole.finish(this, succeeded);
-  }
-}
-
 /** All files of a command: bars on a terminal, lines now and then elsewhere. */
-export class Progress {
-  readonly tracks = new Set<Track>();
-  readonly meter: Meter;
-  readonly clock: () => number;
-  files = 0;
-  filesDone = 0;
-  bytes = 0;
-  bytesDone = 0;
+export class Progress extends Tally {
   readonly #out: Output;
   readonly #bars: boolean;
   #timer: NodeJS.Timeout | undefined;
@@ -82,9 +18,8 @@ export class Progress {
   #nextLine = 0;
 
   constructor(out: Output, clock: () => number = performance.now.bind(performance)) {
+    super(clock);
     this.#out = out;
-    this.clock = clock;
-    this.meter = new Meter(clock);
     this.#bars = out.terminal && !out.json && !out.quiet;
     if (out.quiet) return;
     this.#nextLine = clock() + (out.json ? 0 : FIRST_LINE_MS);
@@ -96,37 +31,6 @@ export class Progress {
         this.#show();
       };
     }
-  }
-
-  expect(files: number, bytes: number): void {
-    this.files += files;
-    this.bytes += bytes;
-  }
-
-  resize(bytes: number): void {
-    this.bytes += bytes;
-  }
-
-  start(name: string, total: number): Track {
-    const track = new Track(this, name, total, this.clock);
-    this.tracks.add(track);
-    return track;
-  }
-
-  count(bytes: number, measured: boolean): void {
-    this.bytesDone += bytes;
-    if (measured) this.meter.add(bytes);
-  }
-
-  finish(track: Track, succeeded: boolean): void {
-    this.tracks.delete(track);
-    if (succeeded) this.filesDone++;
-    else this.files--;
-  }
-
-  get secondsLeft(): number {
-    const { rate } = this.meter;
-    return rate > 0 ? (this.bytes - this.bytesDone) / rate : Number.POSITIVE_INFINITY;
   }
 
   close(): void {

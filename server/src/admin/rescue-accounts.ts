@@ -8,7 +8,9 @@ import type { AccountDocument, Manifest } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
 import type { PasswordFile } from './password-file.ts';
 import type { Report } from './report.ts';
-import type { Taking } from './rescue.ts';
+
+/** Everything into an empty database, what is missing into one that is in use, or only to tell what that is. */
+export type Taking = 'all' | 'missing' | 'nothing';
 
 /**
  * Accounts from their documents, with the passwords that their users know. An owner who has none gets a new password,

@@ -9,8 +9,7 @@ import { BrokenDocument, isAccountId } from '../volumes/documents.ts';
 import type { Manifest } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
 import type { Report } from './report.ts';
-import type { Taking } from './rescue.ts';
-import { type AccountRescue, isTime } from './rescue-accounts.ts';
+import { type AccountRescue, isTime, type Taking } from './rescue-accounts.ts';
 
 /** Files made in one millisecond that are told apart by their numbers. */
 const IN_A_MILLISECOND = 1000;

@@ -3,12 +3,9 @@ import { BrokenDocument } from '../volumes/documents.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
 import { type Report, UsageError } from './report.ts';
-import { AccountRescue } from './rescue-accounts.ts';
+import { AccountRescue, type Taking } from './rescue-accounts.ts';
 import { FileRescue, unknownOf } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';
-
-/** Everything into an empty database, what is missing into one that is in use, or only to tell what that is. */
-export type Taking = 'all' | 'missing' | 'nothing';
 
 /** Groups that are looked up in the database at once. */
 const BATCH = 500;

@@ -2,7 +2,6 @@ import cluster, { type Address, type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Services } from '../app.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { newToken } from '../domain/ids.ts';
 import { Sweeper } from '../domain/sweeper.ts';
@@ -20,6 +19,7 @@ import {
   openServices,
   places,
   prepareStores,
+  type Services,
   SweepRight,
 } from '../services.ts';
 import { probeIntake } from '../volumes/intake-probe.ts';

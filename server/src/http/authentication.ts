@@ -4,6 +4,7 @@ import type { Accounts, Caller } from '../domain/accounts.ts';
 import type { DirRow } from '../metadata/dirs.ts';
 import type { ReadableFile } from '../metadata/files.ts';
 import type { TransferState } from '../metadata/transfers.ts';
+import { type Params, volumeNumber } from './params.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,14 +16,6 @@ declare module 'fastify' {
     file: ReadableFile | undefined;
     transfer: TransferState | undefined;
   }
-}
-
-/** What routes with such a part in their path find there. */
-export type Params = { transfer_id: string; file_id: string; dir_id: string; idx: string };
-
-/** NaN for what is not a volume number in decimal. */
-export function volumeNumber(text: string): number {
-  return /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
 }
 
 type Hook = (request: FastifyRequest) => Promise<void>;

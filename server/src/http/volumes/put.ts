@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { routes } from '@szafa/protocol';
-import type { Services } from '../../app.ts';
 import { shortened } from '../../log.ts';
+import type { Services } from '../../services.ts';
 import { BrokenOff } from '../../volumes/body.ts';
 import { addressOf } from '../client-address.ts';
 import { BROKEN_OFF, describe, logFault } from '../errors.ts';

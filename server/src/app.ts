@@ -28,7 +28,6 @@ import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
-import { readInit } from './http/init-header.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
@@ -37,29 +36,20 @@ import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { VolumeLanes } from './http/volumes/lane.ts';
-import { fileDone, volumeHandler } from './http/volumes/put.ts';
+import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
 import { sendVolume } from './http/volumes/reply.ts';
 import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
 import { shortened } from './log.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Services } from './services.ts';
-import { StreamBody } from './volumes/body.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Every route on one screen. */
-function handlers({
-  config,
-  log,
-  metadata,
-  volumes,
-  accounts,
-  files,
-  transfers,
-  pulls,
-  metrics,
-  gathered,
-}: Services): Record<RouteName, Handler> {
+function handlers(
+  handleVolume: VolumeHandler,
+  { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics, gathered }: Services,
+): Record<RouteName, Handler> {
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
@@ -74,7 +64,7 @@ function handlers({
       await accounts.logout(request.caller);
       return { ok: true };
     },
-    quota: async (request) => quotaOf(request.usedBytes, config.quotaBytes),
+    quota: async (request) => quotaOf(request.found.bytes!, config.quotaBytes),
     createDir: async (request) => {
       const name = cleanDirName((request.body as { name: string }).name);
       const dirId = await metadata.dirs.create(user(request), name, Date.now());
@@ -83,7 +73,10 @@ function handlers({
     },
     listDirs: async (request) => {
       return {
-        dirs: request.dirs.map((row) => ({ ...row, created_at: new Date(row.created_at).toISOString() })),
+        dirs: request.found.dirs!.map((row) => ({
+          ...row,
+          created_at: new Date(row.created_at).toISOString(),
+        })),
       };
     },
     deleteDir: async (request) => {
@@ -119,7 +112,13 @@ function handlers({
       const { file_id, idx } = params(request);
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
-      const found = await files.openVolume(file_id, request.file, volumeNumber(idx), user(request), whole);
+      const found = await files.openVolume(
+        file_id,
+        request.found.file,
+        volumeNumber(idx),
+        user(request),
+        whole,
+      );
       const sent = await sendVolume(request, reply, found, (error) => countFault(metrics, error));
       metrics.add('szafa_volume_bytes_total', { direction: 'out' }, sent);
       return reply;
@@ -129,29 +128,17 @@ function handlers({
       return { transfer_id: await transfers.init(init, user(request)) };
     },
     received: async (request) => {
-      const transfer = await transfers.use(params(request).transfer_id, request.transfer);
+      const transfer = await transfers.use(params(request).transfer_id, request.found.transfer);
       return { received: await transfers.received(transfer) };
     },
-    writeVolume: async (request, reply) => {
-      const { transfer_id, idx } = params(request);
-      const { body, announced, begin } = volumeOf(request, reply);
-      await transfers.receive(transfer_id, request.transfer, volumeNumber(idx), body, announced, begin);
-      return { ok: true };
-    },
-    writeFile: async (request, reply) => {
-      const { transfer_id } = params(request);
-      const init = readInit(request.headers['x-init']?.toString());
-      const { body, announced, begin } = volumeOf(request, reply);
-      return fileDone(
-        await transfers.receiveFile(transfer_id, init, request.account, body, announced, begin),
-      );
-    },
+    writeVolume: putRoute(handleVolume),
+    writeFile: putRoute(handleVolume),
     pull: async (request) => {
       const { transfer_id } = params(request);
       const from = { caller: user(request), own: address(request).own };
       return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, from)) };
     },
-    pullStatus: (request) => pulls.status(params(request).transfer_id, request.transfer),
+    pullStatus: (request) => pulls.status(params(request).transfer_id, request.found.transfer),
     complete: async (request) => ({
       status: 'done',
       file_id: await transfers.complete(params(request).transfer_id, user(request)),
@@ -178,22 +165,14 @@ function handlers({
   };
 }
 
-/** The body of the request, read by whoever takes it and asked for once it is wanted. */
-function volumeOf({ raw }: FastifyRequest, reply: FastifyReply) {
-  const length = raw.headers['content-length'];
-  return {
-    body: new StreamBody(raw),
-    announced: length === undefined ? undefined : Number(length),
-    begin: () => wantBody(raw, reply.raw),
-  };
-}
-
 /** Builds the application; the caller listens. */
 export async function createApp(services: Services): Promise<FastifyInstance> {
-  const { config, log, accounts } = services;
+  const { config, log } = services;
   const upgrades = { shouldUpgradeCallback: isVolumeSocket };
   const idOf = requestIds(config.trustProxy);
   const conclude = (request: FastifyRequest, reply: FastifyReply) => {
+    // Its handler has done so.
+    if (request.routeOptions.config.logsItself) return;
     countRequest(services.metrics, request, reply);
     logRequest(request, reply);
   };
@@ -251,19 +230,19 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   for (const schema of namedSchemas()) app.addSchema(schema);
   await app.register(swagger, openapiInfo);
 
-  const authenticate = authentication(app, accounts);
+  const authenticate = authentication(app, services);
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
   };
-  const all = handlers(services);
+  const all = handlers(handleVolume, services);
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
     const schema = schemaOf(name, route);
     const options = {
       url: urlOf(route),
-      config: { hasBody: route.body !== undefined },
-      onRequest: [...(route.open ? [] : [authenticate(name)]), ...(route.rawBody ? [] : [askForBody])],
+      config: { hasBody: route.body !== undefined, logsItself: route.rawBody },
+      onRequest: route.rawBody ? [] : [...(route.open ? [] : [authenticate(name)]), askForBody],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       handler: all[name],
     };

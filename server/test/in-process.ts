@@ -9,7 +9,19 @@ import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { openServices, prepareStores, type Services } from '../src/services.ts';
 
-const TOKEN = 'system-token-of-a-test-0123456789';
+export const TOKEN = 'system-token-of-a-test-0123456789';
+
+export function initOf(volumes: Buffer[]) {
+  const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+  return {
+    file_name: 'f',
+    file_size: 1,
+    total_sha256: digest(Buffer.concat(volumes)),
+    chunk_count: volumes.length,
+    chunks: volumes.map((bytes) => ({ size: bytes.length, sha256: digest(bytes) })),
+    enc_params: {},
+  };
+}
 
 /** The whole service in this process, on SQLite and a folder: for tests that need a hand on its parts or its clock. */
 export class InProcess {
@@ -59,15 +71,7 @@ export class InProcess {
   }
 
   async begin(volumes: Buffer[]): Promise<string> {
-    const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-    const { status, json } = await this.call('POST', pathOf('init'), {
-      file_name: 'f',
-      file_size: 1,
-      total_sha256: digest(Buffer.concat(volumes)),
-      chunk_count: volumes.length,
-      chunks: volumes.map((bytes) => ({ size: bytes.length, sha256: digest(bytes) })),
-      enc_params: {},
-    });
+    const { status, json } = await this.call('POST', pathOf('init'), initOf(volumes));
     assert.equal(status, 200, JSON.stringify(json));
     return String(json['transfer_id']);
   }

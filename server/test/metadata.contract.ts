@@ -221,13 +221,13 @@ function accountsContract(stores: Stores): void {
     const username = fresh('u');
     const token = fresh('t');
     await accounts.openSession(token, username, 5);
-    assert.deepEqual(await accounts.sessionWithUsage(token), { username, used_at: 5, bytes: 0n });
+    assert.deepEqual(await stores.one.lookUpUsage().session(token), { username, used_at: 5, bytes: 0n });
     await addUsage(stores.sql, username, 0, { files: 1, bytes: 2 ** 52, counted: 1 });
     await addUsage(stores.sql, username, 7, { files: 1, bytes: 2 ** 52 + 1, counted: 1 });
-    const found = await accounts.sessionWithUsage(token);
+    const found = await stores.one.lookUpUsage().session(token);
     assert.deepEqual(found, { username, used_at: 5, bytes: 2n ** 53n + 1n });
     assert.equal((await stores.one.usage(username)).bytes, found?.bytes);
-    assert.equal(await accounts.sessionWithUsage(fresh('t')), undefined);
+    assert.equal(await stores.one.lookUpUsage().session(fresh('t')), undefined);
     // Made up for this test: the sums of the others are held against their files.
     await stores.sql.execute('DELETE FROM usage WHERE owner = ?', username);
   });
@@ -239,12 +239,12 @@ function accountsContract(stores: Stores): void {
     await accounts.openSession(token, username, 5);
     const { transferId, fileId } = await begin(stores.one, fresh('u'));
     const transfer = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
-    assert.deepEqual(await accounts.sessionWithTransfer(token, transferId), { ...session, transfer });
+    assert.deepEqual(await transfers.lookUp(transferId).session(token), { ...session, transfer });
     assert.deepEqual({ ...(await transfers.state(transferId)) }, transfer);
     const unknown = fresh('t');
-    assert.deepEqual(await accounts.sessionWithTransfer(token, unknown), { ...session, transfer: undefined });
+    assert.deepEqual(await transfers.lookUp(unknown).session(token), { ...session, transfer: undefined });
     assert.equal(await transfers.state(unknown), undefined);
-    assert.equal(await accounts.sessionWithTransfer(unknown, transferId), undefined);
+    assert.equal(await transfers.lookUp(transferId).session(unknown), undefined);
   });
 
   test('a session is found together with a file and one of its volumes, of whomever', async () => {
@@ -256,16 +256,16 @@ function accountsContract(stores: Stores): void {
     const file = { owner, chunk_count: 20, enc_params: '{"k":1}' };
     for (const idx of [1, 16, 17, 20]) {
       const found = { ...file, volume: { idx, size: idx - 1, sha256: DIGEST } };
-      assert.deepEqual(await accounts.sessionWithFile(token, fileId, idx), { ...session, file: found });
+      assert.deepEqual(await files.lookUp(fileId, idx).session(token), { ...session, file: found });
       assert.deepEqual(await files.readable(fileId, idx), found);
     }
     for (const idx of [0, 21, 33, Number.NaN]) {
       const found = { ...file, volume: undefined };
-      assert.deepEqual(await accounts.sessionWithFile(token, fileId, idx), { ...session, file: found });
+      assert.deepEqual(await files.lookUp(fileId, idx).session(token), { ...session, file: found });
       assert.deepEqual(await files.readable(fileId, idx), found);
     }
-    assert.deepEqual(await accounts.sessionWithFile(token, fresh('f'), 1), { ...session, file: undefined });
-    assert.equal(await accounts.sessionWithFile(fresh('t'), fileId, 1), undefined);
+    assert.deepEqual(await files.lookUp(fresh('f'), 1).session(token), { ...session, file: undefined });
+    assert.equal(await files.lookUp(fileId, 1).session(fresh('t')), undefined);
   });
 
   test('expire removes sessions and failures from before the times, and no other', async () => {
@@ -305,7 +305,7 @@ function dirsContract(stores: Stores): void {
     const { accounts, dirs } = stores.one;
     const [ann, token] = [fresh('u'), fresh('t')];
     await accounts.openSession(token, ann, 5);
-    assert.deepEqual(await accounts.sessionWithDirs(token), { username: ann, used_at: 5, dirs: [] });
+    assert.deepEqual(await dirs.lookUp().session(token), { username: ann, used_at: 5, dirs: [] });
     for (const name of ['b', 'a'])
       await filed(stores.one, ann, { dirId: (await dirs.create(ann, name, 7))! });
     await filed(stores.one, ann);
@@ -317,8 +317,8 @@ function dirsContract(stores: Stores): void {
         ['a', 1],
       ],
     );
-    assert.deepEqual(await accounts.sessionWithDirs(token), { username: ann, used_at: 5, dirs: listed });
-    assert.equal(await accounts.sessionWithDirs(fresh('t')), undefined);
+    assert.deepEqual(await dirs.lookUp().session(token), { username: ann, used_at: 5, dirs: listed });
+    assert.equal(await dirs.lookUp().session(fresh('t')), undefined);
   });
 
   test('only its owner removes a directory, once; its number is never given again', async () => {

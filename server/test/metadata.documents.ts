@@ -218,8 +218,8 @@ export function documentsContract(stores: Stores): void {
     const [ann, token] = [fresh('u'), fresh('t')];
     await accounts.create(ann, 'hash', 7);
     await accounts.openSession(token, ann, 5);
-    const found = await accounts.sessionWithAccount(token);
+    const found = await accounts.lookUpId().session(token);
     assert.deepEqual({ ...found }, { username: ann, used_at: 5, account_id: await accounts.idOf(ann) });
-    assert.equal(await accounts.sessionWithAccount(fresh('t')), undefined);
+    assert.equal(await accounts.lookUpId().session(fresh('t')), undefined);
   });
 }

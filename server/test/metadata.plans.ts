@@ -102,10 +102,10 @@ export function plansContract(stores: Stores): void {
     await accounts.countFailure(ann, '::1', 1, 1);
     // Whoever calls.
     await accounts.session(token);
-    await accounts.sessionWithUsage(token);
-    await accounts.sessionWithDirs(token);
-    await accounts.sessionWithTransfer(token, fresh('t'));
-    await accounts.sessionWithFile(token, fileId, 1);
+    await metadata.lookUpUsage().session(token);
+    await dirs.lookUp().session(token);
+    await transfers.lookUp(fresh('t')).session(token);
+    await files.lookUp(fileId, 1).session(token);
     await accounts.failures(ann, '::1');
     await sql.query('SELECT token_hash FROM sessions WHERE username = ?', ann);
     // Lists and sums.

@@ -6,7 +6,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { parseVolumeHead } from '../src/http/volumes/head.ts';
-import { type VolumeHandler, VolumeLanes } from '../src/http/volumes/lane.ts';
+import { VolumeLanes } from '../src/http/volumes/lane.ts';
+import type { VolumeHandler } from '../src/http/volumes/put.ts';
 import { BrokenOff, type Sink } from '../src/volumes/body.ts';
 
 const IDLE_MS = 300;
@@ -68,8 +69,8 @@ class Gathering implements Sink {
   }
 }
 
-const OK = { status: 200, reason: 'OK', body: { ok: true } };
-const NO = { status: 409, reason: 'Conflict', body: { error: 'no' } };
+const OK = { status: 200, body: { ok: true } };
+const NO = { status: 409, body: { error: 'no' } };
 
 function put(body: Buffer, extra = ''): Buffer {
   const head = `PUT /api/transfer/abc/chunk/1 HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n${extra}\r\n`;
@@ -341,7 +342,7 @@ test('only the plainest form of the request is taken', () => {
   const parse = (...headers: string[]) => parseVolumeHead([line, 'Host: x', ...headers].join('\r\n'));
   assert.deepEqual(parse('Content-Length: 7', 'Authorization: Bearer x y'), {
     transferId: 'a-b_1',
-    idx: 12,
+    idx: '12',
     init: undefined,
     length: 7,
     authorization: 'Bearer x y',

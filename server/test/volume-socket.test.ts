@@ -9,7 +9,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { volumeSocket } from '@szafa/protocol';
-import { type VolumeHandler, VolumeLanes } from '../src/http/volumes/lane.ts';
+import { VolumeLanes } from '../src/http/volumes/lane.ts';
+import type { VolumeHandler } from '../src/http/volumes/put.ts';
 import { isVolumeSocket, VolumeSockets } from '../src/http/volumes/socket.ts';
 import type { Sink } from '../src/volumes/body.ts';
 
@@ -18,7 +19,7 @@ const HELLO =
   `GET ${volumeSocket.path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
   `Sec-WebSocket-Protocol: ${volumeSocket.protocol}\r\n\r\n`;
-const OK = { status: 200, reason: 'OK', body: { ok: true } };
+const OK = { status: 200, body: { ok: true } };
 const pem = readFileSync(new URL('pull/tls.pem', import.meta.url));
 
 /** An uncaught error of the server is one of this process, and fails the test. */
@@ -202,7 +203,7 @@ for (const byLane of [false, true]) {
       },
     };
     const handle: VolumeHandler = async ({ length }, body) => {
-      if (length > 0) await body.pour(sink);
+      if (length) await body.pour(sink);
       return OK;
     };
     await serving({ handle }, async (connected) => {

@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type VolumeHandler, VolumeLanes } from '../../server/src/http/volumes/lane.ts';
+import { VolumeLanes } from '../../server/src/http/volumes/lane.ts';
+import type { VolumeHandler } from '../../server/src/http/volumes/put.ts';
 
-export const NO = { status: 409, reason: 'Conflict', body: { error: 'no' } };
-export const OK = { status: 200, reason: 'OK', body: { ok: true } };
+export const NO = { status: 409, body: { error: 'no' } };
+export const OK = { status: 200, body: { ok: true } };
 
 /** Waits for what must come; fails with these words when it does not. */
 export async function soon(what: string, holds: () => boolean, ms = 20_000): Promise<void> {

@@ -8,7 +8,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { VolumeHandler } from '../../server/src/http/volumes/lane.ts';
+import type { VolumeHandler } from '../../server/src/http/volumes/put.ts';
 import { receive } from '../../server/src/volumes/receiver.ts';
 import { Disk } from '../faults/mounts.ts';
 import { collect, GuardedPool } from './canaries.ts';
@@ -36,18 +36,18 @@ function handler(disks: { good: string; full: string }, pool: GuardedPool): Volu
   let count = 0;
   return async ({ transferId, length, idx }, body, begin) => {
     const [fate = ''] = transferId.split('-');
-    if (fate === 'refused') return { status: 401, reason: 'Unauthorized', body: {} };
+    if (fate === 'refused') return { status: 401, body: {} };
     if (fate === 'late') await sleep(randomInt(5));
     begin();
     const path = join(fate === 'full' ? disks.full : disks.good, String(count++));
-    const { size, sha256 } = SIZES[idx! - 1]!;
+    const { size, sha256 } = SIZES[Number(idx) - 1]!;
     assert.equal(size, length);
     try {
       await receive(path, { idx: 1, size, sha256 }, body, pool);
       return OK;
     } catch (error) {
       const { name, code = name } = error as NodeJS.ErrnoException;
-      return { status: code === 'ENOSPC' ? 507 : 409, reason: 'No', body: { error: code } };
+      return { status: code === 'ENOSPC' ? 507 : 409, body: { error: code } };
     } finally {
       await rm(path, { force: true });
     }

@@ -9,12 +9,9 @@ import {
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { DetailError, isOsError, ServiceError, TryLater } from '../errors.ts';
-import type { Failures, SessionRow } from '../metadata/accounts.ts';
-import type { DirRow } from '../metadata/dirs.ts';
-import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
-import type { ReadableFile } from '../metadata/files.ts';
+import type { Failures } from '../metadata/accounts.ts';
+import type { Lookup, SessionRow } from '../metadata/lookup.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import type { TransferState } from '../metadata/transfers.ts';
 import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { Passwords } from './passwords.ts';
@@ -88,79 +85,14 @@ export class Accounts {
     }
   }
 
-  /** The caller behind an Authorization header. */
-  async identify(header: string | undefined): Promise<Caller> {
-    const { accounts } = this.#metadata;
-    return (await this.#identify(header, { admin: none, session: (hash) => accounts.session(hash) })).caller;
-  }
-
-  /** The caller and the id of their account, by one look. */
-  async identifyWithAccount(header: string | undefined): Promise<Caller & { accountId: string }> {
-    const { accounts } = this.#metadata;
-    const { caller, found } = await this.#identify<{ account_id: string }>(header, {
-      admin: async () => ({ account_id: ADMIN_ACCOUNT }),
-      session: (hash) => accounts.sessionWithAccount(hash),
-    });
-    return { ...caller, accountId: found.account_id };
-  }
-
-  /** The caller and how many bytes their files have, by one look. */
-  async identifyWithUsage(header: string | undefined): Promise<{ caller: Caller; bytes: bigint }> {
-    const { accounts } = this.#metadata;
-    const { caller, found } = await this.#identify<{ bytes: bigint }>(header, {
-      admin: () => this.#metadata.usage(ADMIN),
-      session: (hash) => accounts.sessionWithUsage(hash),
-    });
-    return { caller, bytes: found.bytes };
-  }
-
-  /** Likewise, with their directories. */
-  async identifyWithDirs(header: string | undefined): Promise<{ caller: Caller; dirs: DirRow[] }> {
-    const { accounts, dirs } = this.#metadata;
-    const { caller, found } = await this.#identify(header, {
-      admin: async () => ({ dirs: await dirs.list(ADMIN) }),
-      session: (hash) => accounts.sessionWithDirs(hash),
-    });
-    return { caller, dirs: found.dirs };
-  }
-
-  /** Likewise, with a transfer, whoever made it. */
-  async identifyWithTransfer(
-    header: string | undefined,
-    transferId: string,
-  ): Promise<{ caller: Caller; transfer: TransferState | undefined }> {
-    const { accounts, transfers } = this.#metadata;
-    const { caller, found } = await this.#identify<{ transfer: TransferState | undefined }>(header, {
-      admin: async () => ({ transfer: await transfers.state(transferId) }),
-      session: (hash) => accounts.sessionWithTransfer(hash, transferId),
-    });
-    return { caller, transfer: found.transfer };
-  }
-
-  /** Likewise, with a file and one of its volumes, whoever owns it. */
-  async identifyWithFile(
-    header: string | undefined,
-    fileId: string,
-    idx: number,
-  ): Promise<{ caller: Caller; file: ReadableFile | undefined }> {
-    const { accounts, files } = this.#metadata;
-    const { caller, found } = await this.#identify<{ file: ReadableFile | undefined }>(header, {
-      admin: async () => ({ file: await files.readable(fileId, idx) }),
-      session: (hash) => accounts.sessionWithFile(hash, fileId, idx),
-    });
-    return { caller, file: found.file };
-  }
-
-  async #identify<T>(
-    header: string | undefined,
-    find: { admin: () => Promise<T>; session: (tokenHash: string) => Promise<(SessionRow & T) | undefined> },
-  ): Promise<{ caller: Caller; found: T }> {
+  /** The caller behind an Authorization header, and what else the request asks for. */
+  async identify<T>(header: string | undefined, lookUp: Lookup<T>): Promise<{ caller: Caller; found: T }> {
     const token = bearer(header);
     const tokenHash = hashToken(token);
     if (sameHash(tokenHash, this.#systemTokenHash)) {
-      return { caller: { username: ADMIN, token }, found: await find.admin() };
+      return { caller: { username: ADMIN, token }, found: await lookUp.admin() };
     }
-    const session = await find.session(tokenHash);
+    const session = await lookUp.session(tokenHash);
     return { caller: { username: await this.#use(tokenHash, session), token }, found: session! };
   }
 
@@ -188,8 +120,6 @@ export class Accounts {
     return { username, token };
   }
 }
-
-const none = async () => ({});
 
 function bearer(header: string | undefined): string {
   if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');

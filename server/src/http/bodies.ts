@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route reads a JSON body; others ignore what is sent. */
     hasBody?: boolean;
+    /** Its handler logs and counts the request. */
+    logsItself?: boolean | undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
+import closestUntrusted from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import type { Log } from '../log.ts';
 import { type Cidrs, isInside, isLoopback, networkOf, plainAddress } from '../pull/addresses.ts';
@@ -83,4 +84,14 @@ export function addressTeller(trusted: Cidrs, log: Log): (request: FastifyReques
     }
     return address;
   };
+}
+
+/**
+ * The closest address that is not a trusted proxy's, of a request that no Fastify has read. It is the function behind Fastify's
+ * `request.ip`, so that a caller has one address whichever way it comes.
+ */
+export function addressOf(remote: string, forwardedFor: string | undefined, trusted: Cidrs): string {
+  const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+  const request = { socket: { remoteAddress: remote }, headers };
+  return closestUntrusted(request as unknown as IncomingMessage, (address) => trusted.contains(address));
 }

@@ -1,16 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ADMIN } from '@szafa/protocol';
-import { type DirRow, JOIN_SUMS, LISTED, type ListedDir, listed } from './dirs.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
-import { JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
+import type { Lookup, SessionRow } from './lookup.ts';
 import type { Sql } from './sql.ts';
-import { STATE, type TransferState } from './transfers.ts';
-import { JOIN_USAGE, joined } from './usage.ts';
-
-export interface SessionRow {
-  username: string;
-  used_at: number;
-}
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
@@ -84,81 +76,24 @@ export class Accounts {
     return row;
   }
 
-  /** The same, with the id of its account. */
-  async sessionWithAccount(tokenHash: string): Promise<(SessionRow & { account_id: string }) | undefined> {
-    const [row] = await this.#sql.query<SessionRow & { account_id: string }>(
-      `SELECT s.username, s.used_at, u.account_id
-       FROM sessions s JOIN users u ON u.username = s.username WHERE s.token_hash = ?`,
-      tokenHash,
-    );
-    return row;
+  /** For `Accounts.identify`: nothing else. */
+  lookUp(): Lookup<object> {
+    return { admin: async () => ({}), session: (tokenHash) => this.session(tokenHash) };
   }
 
-  /** The same, with the sum over the files of its user: one question instead of two. */
-  async sessionWithUsage(tokenHash: string): Promise<(SessionRow & { bytes: bigint }) | undefined> {
-    const [row] = await this.#sql.query<SessionRow & { high: string | null; low: string | null }>(
-      `SELECT s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
-       FROM sessions s ${JOIN_USAGE('s.username')} WHERE s.token_hash = ?`,
-      tokenHash,
-    );
-    if (!row) return undefined;
-    return { username: row.username, used_at: row.used_at, bytes: joined(row.high ?? '0', row.low ?? '0') };
-  }
-
-  /** The same, with the directories of its user. */
-  async sessionWithDirs(tokenHash: string): Promise<(SessionRow & { dirs: DirRow[] }) | undefined> {
-    const rows = await this.#sql.query<SessionRow & (ListedDir | { dir_id: null })>(
-      `SELECT s.username, s.used_at, ${LISTED}
-       FROM sessions s LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS}
-       WHERE s.token_hash = ?`,
-      tokenHash,
-    );
-    if (!rows[0]) return undefined;
-    const { username, used_at } = rows[0];
+  /** Likewise: the id of the caller's account. */
+  lookUpId(): Lookup<{ account_id: string }> {
     return {
-      username,
-      used_at,
-      dirs: listed(
-        username,
-        rows.filter((row) => row.dir_id !== null),
-      ),
+      admin: async () => ({ account_id: ADMIN_ACCOUNT }),
+      session: async (tokenHash) => {
+        const [row] = await this.#sql.query<SessionRow & { account_id: string }>(
+          `SELECT s.username, s.used_at, u.account_id
+           FROM sessions s JOIN users u ON u.username = s.username WHERE s.token_hash = ?`,
+          tokenHash,
+        );
+        return row;
+      },
     };
-  }
-
-  /** The same, with a transfer, whoever made it. */
-  async sessionWithTransfer(
-    tokenHash: string,
-    transferId: string,
-  ): Promise<(SessionRow & { transfer: TransferState | undefined }) | undefined> {
-    const [row] = await this.#sql.query<SessionRow & (TransferState | { file_id: null })>(
-      `SELECT s.username, s.used_at, ${STATE}
-       FROM sessions s LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
-      transferId,
-      tokenHash,
-    );
-    if (!row) return undefined;
-    const { username, used_at, ...transfer } = row;
-    return { username, used_at, transfer: transfer.file_id === null ? undefined : transfer };
-  }
-
-  /** The same, with a file and one of its volumes, whoever owns it. */
-  async sessionWithFile(
-    tokenHash: string,
-    fileId: string,
-    idx: number,
-  ): Promise<(SessionRow & { file: ReadableFile | undefined }) | undefined> {
-    const { start, block, parse } = readAt(idx);
-    const [row] = await this.#sql.query<SessionRow & (ReadRow | { owner: null })>(
-      `SELECT s.username, s.used_at, ${READ} FROM sessions s LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK}
-       WHERE s.token_hash = ?`,
-      start,
-      fileId,
-      block,
-      tokenHash,
-    );
-    if (!row) return undefined;
-    const { username, used_at } = row;
-    return { username, used_at, file: row.owner === null ? undefined : parse(row) };
   }
 
   async touchSession(tokenHash: string, now: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { ADMIN } from '@szafa/protocol';
 import { outdateAccount, outdateDir } from './documents.ts';
+import type { Lookup, SessionRow } from './lookup.ts';
 import type { Sql } from './sql.ts';
 import { NOT_DONE } from './transfer-rows.ts';
 import { joined, moveUsageToRoot } from './usage.ts';
@@ -14,12 +15,12 @@ export interface DirRow {
 }
 
 /** With `d` for the directory; what it has is null where it never had a file. */
-export const LISTED = `d.dir_id, d.name, d.created_at, u.files,
+const LISTED = `d.dir_id, d.name, d.created_at, u.files,
   CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low`;
-export const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
+const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
 /** Also files without an owner stand in directories of the administrator. */
 const JOIN_ADMIN_SUMS = "LEFT JOIN usage u ON u.owner IN (d.owner, '') AND u.dir_id = d.dir_id";
-export interface ListedDir {
+interface ListedDir {
   dir_id: number;
   name: string;
   created_at: number;
@@ -29,7 +30,7 @@ export interface ListedDir {
 }
 
 /** In the order of their numbers; PostgreSQL takes longer to order them, and to fill in zeros, than to find them. */
-export function listed(owner: string, rows: ListedDir[]): DirRow[] {
+function listed(owner: string, rows: ListedDir[]): DirRow[] {
   const dirs = rows.map(({ dir_id, name, created_at, files, high, low }) => ({
     dir_id,
     name,
@@ -101,6 +102,24 @@ export class Dirs {
     );
     const dirs = listed(owner, rows);
     return owner === ADMIN ? merged(dirs) : dirs;
+  }
+
+  /** For `Accounts.identify`: the caller's directories. */
+  lookUp(): Lookup<{ dirs: DirRow[] }> {
+    return {
+      admin: async () => ({ dirs: await this.list(ADMIN) }),
+      session: async (tokenHash) => {
+        const rows = await this.#sql.query<SessionRow & (ListedDir | { dir_id: null })>(
+          `SELECT s.username, s.used_at, ${LISTED}
+           FROM sessions s LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?`,
+          tokenHash,
+        );
+        if (!rows[0]) return undefined;
+        const { username, used_at } = rows[0];
+        const found = rows.filter((row) => row.dir_id !== null);
+        return { username, used_at, dirs: listed(username, found) };
+      },
+    };
   }
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */

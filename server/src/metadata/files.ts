@@ -2,6 +2,7 @@ import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { spaceClaimed } from './claims.ts';
 import { holdAnyDir, holdDir } from './dirs.ts';
 import { outdate } from './documents.ts';
+import type { Lookup, SessionRow } from './lookup.ts';
 import type { Sql, Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
 import { addUsage, holdUsage, moveUsage, type Sums } from './usage.ts';
@@ -34,12 +35,12 @@ export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'e
 }
 
 /** With `f` for the file and `b` for the block. */
-export const READ = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
-export const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
-export type ReadRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
+const READ = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
+const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
+type ReadRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
 
 /** The parameters of these for one volume, and what a row says of it. */
-export function readAt(idx: number) {
+function readAt(idx: number) {
   const inRange = idx >= 1 && idx <= limits.volumesPerFile;
   const [start, block] = placeOf(inRange ? idx : 1);
   const parse = ({ owner, chunk_count, enc_params, entry }: ReadRow): ReadableFile => ({
@@ -127,6 +128,27 @@ export class Files {
       fileId,
     );
     return row && parse(row);
+  }
+
+  /** For `Accounts.identify`: the file and one of its volumes, whoever owns it. */
+  lookUp(fileId: string, idx: number): Lookup<{ file: ReadableFile | undefined }> {
+    return {
+      admin: async () => ({ file: await this.readable(fileId, idx) }),
+      session: async (tokenHash) => {
+        const { start, block, parse } = readAt(idx);
+        const [row] = await this.#sql.query<SessionRow & (ReadRow | { owner: null })>(
+          `SELECT s.username, s.used_at, ${READ}
+           FROM sessions s LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK} WHERE s.token_hash = ?`,
+          start,
+          fileId,
+          block,
+          tokenHash,
+        );
+        if (!row) return undefined;
+        const { username, used_at } = row;
+        return { username, used_at, file: row.owner === null ? undefined : parse(row) };
+      },
+    };
   }
 
   /** The number of the newest file, by which it shows that one was made. */

@@ -4,13 +4,14 @@ import { Dirs } from './dirs.ts';
 import { Documents } from './documents.ts';
 import { Files } from './files.ts';
 import { Garbage } from './garbage.ts';
+import type { Lookup } from './lookup.ts';
 import { Marks } from './marks.ts';
 import { Orphans } from './orphans.ts';
 import { Pulls } from './pulls.ts';
 import type { PoolLoad, SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
 import { Transfers } from './transfers.ts';
-import { usageOf } from './usage.ts';
+import { lookUpUsage, usageOf } from './usage.ts';
 
 /** The metadata store: everything the service knows, except the bytes of volumes. */
 export class Metadata {
@@ -44,6 +45,10 @@ export class Metadata {
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
     return usageOf(this.#sql, caller);
+  }
+
+  lookUpUsage(): Lookup<{ bytes: bigint }> {
+    return lookUpUsage(this.#sql);
   }
 
   /** Connections, where the engine has a pool of them. */

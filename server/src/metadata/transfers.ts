@@ -4,6 +4,7 @@ import { spaceClaimed } from './claims.ts';
 import { holdDir } from './dirs.ts';
 import { outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
+import type { Lookup, SessionRow } from './lookup.ts';
 import { forgetPull } from './pulls.ts';
 import { hold, type Sql } from './sql.ts';
 import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
@@ -37,7 +38,7 @@ export interface Bounds {
 const INITS_AT_ONCE = 64;
 
 /** With `t` for the transfer. */
-export const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
+const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
 
 export class Transfers {
   readonly #sql: Sql;
@@ -96,6 +97,24 @@ export class Transfers {
       transferId,
     );
     return row;
+  }
+
+  /** For `Accounts.identify`: the transfer, whoever made it. */
+  lookUp(transferId: string): Lookup<{ transfer: TransferState | undefined }> {
+    return {
+      admin: async () => ({ transfer: await this.state(transferId) }),
+      session: async (tokenHash) => {
+        const [row] = await this.#sql.query<SessionRow & (TransferState | { file_id: null })>(
+          `SELECT s.username, s.used_at, ${STATE}
+           FROM sessions s LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
+          transferId,
+          tokenHash,
+        );
+        if (!row) return undefined;
+        const { username, used_at, ...transfer } = row;
+        return { username, used_at, transfer: transfer.file_id === null ? undefined : transfer };
+      },
+    };
   }
 
   /** False when there is no such transfer any more. */

@@ -1,4 +1,5 @@
 import { ADMIN } from '@szafa/protocol';
+import type { Lookup, SessionRow } from './lookup.ts';
 import type { Sql } from './sql.ts';
 
 /** What a directory has, or all of an owner's together. */
@@ -84,10 +85,6 @@ export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
 const sum = (column: string) => `CAST(COALESCE(SUM(${column}), 0) AS TEXT) AS ${column}`;
 const SUMS = `SELECT ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(sum).join(', ')}
   FROM usage WHERE dir_id = ${ALL_DIRS}`;
-/** What `usageOf` is for one owner, as a join that costs one look at a key. */
-export const JOIN_USAGE = (owner: string) =>
-  `LEFT JOIN usage u ON u.owner = ${owner} AND u.dir_id = ${ALL_DIRS}`;
-
 interface SumsRow {
   bytes_high: string;
   bytes_low: string;
@@ -104,6 +101,24 @@ export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint
   return {
     bytes: joined(row!.bytes_high, row!.bytes_low),
     counted: joined(row!.counted_high, row!.counted_low),
+  };
+}
+
+/** For `Accounts.identify`: how many bytes the caller's files have. One look at a key. */
+export function lookUpUsage(sql: Sql): Lookup<{ bytes: bigint }> {
+  return {
+    admin: () => usageOf(sql, ADMIN),
+    session: async (tokenHash) => {
+      const [row] = await sql.query<SessionRow & { high: string | null; low: string | null }>(
+        `SELECT s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+         FROM sessions s LEFT JOIN usage u ON u.owner = s.username AND u.dir_id = ${ALL_DIRS}
+         WHERE s.token_hash = ?`,
+        tokenHash,
+      );
+      if (!row) return undefined;
+      const { username, used_at, high, low } = row;
+      return { username, used_at, bytes: joined(high ?? '0', low ?? '0') };
+    },
   };
 }
 

@@ -1,16 +1,10 @@
-import { readHead, routes } from '@szafa/protocol';
+import { headers as headerNames, readHead, routes } from '@szafa/protocol';
 import { REQUEST_ID } from '../request-id.ts';
+import type { VolumePut } from './put.ts';
 
-/** The head of a PUT of a volume, or of a file of one volume, as strict as the fast lane wants it. */
-export interface VolumeHead {
-  transferId: string;
-  /** Undefined where the volume is a whole file. */
-  idx: number | undefined;
-  /** X-Init */
-  init: string | undefined;
+/** The head of such a PUT, as strict as the fast lane wants it. */
+export interface VolumeHead extends VolumePut {
   length: number;
-  authorization: string | undefined;
-  forwardedFor: string | undefined;
   /** X-Request-Id as it was sent. */
   requestId: string | undefined;
   /** The client waits for `100 Continue` before it sends the body. */
@@ -46,8 +40,8 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
   if (!plain) return undefined;
   return {
     transferId: target[1]!,
-    idx: target[2] === undefined ? undefined : Number(target[2]),
-    init: headers.get('x-init'),
+    idx: target[2],
+    init: headers.get(headerNames.init.toLowerCase()),
     length,
     authorization: headers.get('authorization'),
     forwardedFor: headers.get('x-forwarded-for'),

@@ -4,29 +4,14 @@
  * volume is therefore read here, straight into the memory it is hashed and written from (`volumes/intake.ts`), for as long as nothing
  * else comes along it. Whatever is not such a PUT, in its plainest form, goes to Node's server, byte for byte.
  */
-import type { Server } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Body, deposit, type Sink } from '../../volumes/body.ts';
 import { Intake } from '../../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin } from '../connection.ts';
 import { newRequestId, type RequestIds } from '../request-id.ts';
 import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './head.ts';
-
-/** Answers one PUT; never rejects. */
-export type VolumeHandler = (
-  head: VolumeHead,
-  body: Body,
-  begin: () => void,
-  remote: string,
-  /** The request's; see `request-id.ts`. */
-  id: string,
-) => Promise<Answer>;
-
-export interface Answer {
-  status: number;
-  reason: string;
-  body: object;
-}
+import type { Answer, VolumeHandler } from './put.ts';
 
 export class VolumeLanes {
   readonly idleMs: number;
@@ -205,12 +190,12 @@ class Lane implements Body {
     return true;
   }
 
-  #answer({ status, reason, body }: Answer, id: string, close: boolean): void {
+  #answer({ status, body }: Answer, id: string, close: boolean): void {
     if (this.socket.destroyed) return;
     const last = close || this.#lanes.closing;
     const json = JSON.stringify(body);
     const text =
-      `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `X-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(json)}\r\nConnection: ${last ? 'close' : 'keep-alive'}\r\n\r\n${json}`;
     this.#drained = 0;
     if (last) {

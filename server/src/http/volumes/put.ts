@@ -1,54 +1,81 @@
-import { STATUS_CODES } from 'node:http';
-import { routes } from '@szafa/protocol';
+/** PUT of a volume, or of a file of one volume: the same checks, answers, log line and counts, whichever way it comes. */
+import type { IncomingMessage } from 'node:http';
+import { headers, routes } from '@szafa/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { shortened } from '../../log.ts';
 import type { Services } from '../../services.ts';
-import { BrokenOff } from '../../volumes/body.ts';
-import { addressOf } from '../client-address.ts';
+import { type Body, BrokenOff, type Sink, StreamBody } from '../../volumes/body.ts';
+import { addressOf } from '../caller-address.ts';
+import { wantBody } from '../connection.ts';
 import { BROKEN_OFF, describe, logFault } from '../errors.ts';
 import { readInit } from '../init-header.ts';
-import { countFault, countReceived } from '../metrics.ts';
+import { countFault } from '../metrics.ts';
+import { type Params, volumeNumber } from '../params.ts';
 import { urlOf } from '../schemas.ts';
-import type { Answer, VolumeHandler } from './lane.ts';
+
+/** What the head of such a PUT says. */
+export interface VolumePut {
+  transferId: string;
+  /** As it was sent; undefined where the volume is a whole file. */
+  idx: string | undefined;
+  /** X-Init */
+  init: string | undefined;
+  /** Undefined for a body in chunks. */
+  length: number | undefined;
+  authorization: string | undefined;
+  forwardedFor: string | undefined;
+}
+
+export interface Answer {
+  status: number;
+  body: object;
+}
+
+/** Answers one PUT; never rejects. `begin` asks for the body; `id` is the request's, see `request-id.ts`. */
+export type VolumeHandler = (
+  put: VolumePut,
+  body: Body,
+  begin: () => void,
+  remote: string,
+  id: string,
+) => Promise<Answer>;
 
 const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);
 
-export const fileDone = (fileId: string) => ({ status: 'done', file_id: fileId });
-
-/** PUT of a volume, or of a file of one volume, along the fast lane: the same checks, answers and log lines as the route has. */
-export function volumeHandler({ accounts, transfers, config, log, metrics }: Services): VolumeHandler {
-  return async (head, body, begin, remote, reqId) => {
+export function volumeHandler(services: Services): VolumeHandler {
+  const { accounts, metadata, transfers, config, log, metrics } = services;
+  return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
+    const { authorization, transferId, idx, length } = put;
     let user: string | undefined;
     let answer: Answer;
     try {
-      const { authorization, transferId, idx, length } = head;
       let done: object = { ok: true };
       if (idx !== undefined) {
-        const { caller, transfer } = await accounts.identifyWithTransfer(authorization, transferId);
+        const lookUp = metadata.transfers.lookUp(transferId);
+        const { caller, found } = await accounts.identify(authorization, lookUp);
         user = caller.username;
-        await transfers.receive(transferId, transfer, idx, body, length, begin);
+        await transfers.receive(transferId, found.transfer, volumeNumber(idx), body, length, begin);
       } else {
-        const caller = await accounts.identifyWithAccount(authorization);
+        const { caller, found } = await accounts.identify(authorization, metadata.accounts.lookUpId());
         user = caller.username;
-        const init = readInit(head.init);
-        done = fileDone(await transfers.receiveFile(transferId, init, caller, body, length, begin));
+        const owner = { username: user, accountId: found.account_id };
+        const init = readInit(put.init);
+        const fileId = await transfers.receiveFile(transferId, init, owner, body, length, begin);
+        done = { status: 'done', file_id: fileId };
       }
-      countReceived(metrics, length);
-      answer = { status: 200, reason: 'OK', body: done };
+      // A body in chunks has no length that is known here.
+      metrics.add('szafa_volume_bytes_total', { direction: 'in' }, length ?? 0);
+      answer = { status: 200, body: done };
     } catch (error) {
-      const { status, body } = describe(error);
+      answer = describe(error);
       countFault(metrics, error);
-      const brokenOff = error instanceof BrokenOff;
-      if (!brokenOff) logFault(log.child({ reqId }), error, status);
-      answer = {
-        status: brokenOff ? BROKEN_OFF : status,
-        reason: STATUS_CODES[status] ?? '',
-        body,
-      };
+      if (error instanceof BrokenOff) answer.status = BROKEN_OFF;
+      else logFault(log.child({ reqId }), error, answer.status);
     }
     const ms = performance.now() - startedAt;
-    const url = head.idx === undefined ? fileUrl : volumeUrl;
+    const url = idx === undefined ? fileUrl : volumeUrl;
     metrics.request(url, 'PUT', answer.status, ms);
     log.info({
       reqId,
@@ -57,10 +84,46 @@ export function volumeHandler({ accounts, transfers, config, log, metrics }: Ser
       status: answer.status,
       ms: Math.round(ms * 10) / 10,
       ...(user ? { user } : {}),
-      transfer: shortened(head.transferId),
-      ...(head.idx === undefined ? {} : { volume: String(head.idx) }),
-      ip: addressOf(remote, head.forwardedFor, config.trustProxy),
+      transfer: shortened(transferId),
+      ...(idx === undefined ? {} : { volume: idx.slice(0, 16) }),
+      ip: addressOf(remote, put.forwardedFor, config.trustProxy),
     });
     return answer;
+  };
+}
+
+/** The body of a request that Node's server reads. */
+class RequestBody implements Body {
+  readonly #request: IncomingMessage;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  async pour(sink: Sink): Promise<void> {
+    await new StreamBody(this.#request).pour(sink).catch((cause: unknown) => {
+      const { destroyed, complete } = this.#request;
+      throw destroyed && !complete ? new BrokenOff('the client broke off', { cause }) : cause;
+    });
+  }
+}
+
+/** The routes: what the lane does not understand, and what TLS has decrypted. */
+export function putRoute(handle: VolumeHandler) {
+  return async ({ raw, params, id }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { transfer_id, idx } = params as Params;
+    const length = raw.headers['content-length'];
+    const put = {
+      transferId: transfer_id,
+      idx,
+      init: raw.headers[headers.init.toLowerCase()]?.toString(),
+      length: length === undefined ? undefined : Number(length),
+      authorization: raw.headers.authorization,
+      forwardedFor: raw.headers['x-forwarded-for']?.toString(),
+    };
+    const begin = () => wantBody(raw, reply.raw);
+    const remote = raw.socket.remoteAddress ?? '';
+    const { status, body } = await handle(put, new RequestBody(raw), begin, remote, id);
+    return status === BROKEN_OFF ? reply.hijack() : reply.code(status).send(body);
   };
 }

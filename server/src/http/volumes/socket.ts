@@ -11,7 +11,7 @@ import { Intake, type OnBytes } from '../../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from '../connection.ts';
 import { newRequestId, REQUEST_ID, type RequestIds } from '../request-id.ts';
 import { HEAD_BYTES, parseVolumeHead } from './head.ts';
-import type { VolumeHandler } from './lane.ts';
+import type { VolumeHandler } from './put.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;

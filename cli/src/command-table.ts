@@ -1,3 +1,4 @@
+import { SECRET_CHARS } from '@szafa/client/strength';
 import type { Command } from './command.ts';
 import type { OwnName } from './options.ts';
 
@@ -28,7 +29,7 @@ export const commands: Record<string, CommandEntry> = {
     usage: '[USERNAME]',
     summary: 'make an account and log in',
     details: [
-      'The password is asked for twice, or taken from SZ_PASSWORD or SZ_PASSWORD_FILE. It must have at least 8 characters and be hard to guess: a few unrelated words are good. It never leaves this machine: the service gets a secret derived from it. Nobody can bring a lost password back, nor the files under it.',
+      `The password is asked for twice, or taken from SZ_PASSWORD or SZ_PASSWORD_FILE. It must have at least ${SECRET_CHARS.min} characters and be hard to guess: a few unrelated words are good. It never leaves this machine: the service gets a secret derived from it. Nobody can bring a lost password back, nor the files under it.`,
     ],
     options: ['passphrase', 'raw-password'],
     args: [0, 1],

@@ -6,6 +6,7 @@ export * from './limits.ts';
 export * from './names.ts';
 export * from './one-request.ts';
 export * from './plain-head.ts';
+export * from './range.ts';
 export * from './resources.ts';
 export * from './routes.ts';
 export * from './volume-socket.ts';

@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { parseRange } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
 import type { VolumeSupply } from '../upload/supply.ts';
 import type { PullHost, PullOffer } from '../upload/upload.ts';
@@ -96,7 +97,7 @@ async function answer(
     return;
   }
   const size = shelf.sizeOf(idx);
-  const range = rangeOf(request.headers.range, size);
+  const range = parseRange(request.headers.range, size);
   if (range === 'unsatisfiable') {
     response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
     return;
@@ -121,20 +122,4 @@ async function answer(
       response.end(bytes.subarray(start, end));
     });
   });
-}
-
-/** One range, as download tools ask for it; anything else is answered with the whole. */
-function rangeOf(
-  header: string | undefined,
-  size: number,
-): { start: number; end: number } | 'unsatisfiable' | undefined {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
-  if (!match || (match[1] === '' && match[2] === '')) return undefined;
-  const last = match[2] === '' ? size - 1 : Number(match[2]);
-  if (match[1] === '') {
-    return last === 0 ? 'unsatisfiable' : { start: Math.max(0, size - last), end: size };
-  }
-  const start = Number(match[1]);
-  if (start >= size || start > last) return 'unsatisfiable';
-  return { start, end: Math.min(last + 1, size) };
 }

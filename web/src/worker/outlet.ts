@@ -1,8 +1,8 @@
 /** Answers the browser's own requests for a file (a download, a film) with its plaintext, through the service worker. */
 import type { RemoteFile } from '@szafa/client';
 import { safeSegments } from '@szafa/client';
+import { parseRange } from '@szafa/protocol';
 import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
-import { parseRange } from './range.ts';
 import { shownType } from './types.ts';
 
 /** Content from a person's file under our address: it gets no powers here, whatever it is. */
@@ -50,14 +50,14 @@ export function answerTo(
   const { size, volumeSize } = remote.layout;
   const headers = headersOf(remote, request.attachment);
   const range = request.attachment ? undefined : parseRange(request.range, size);
-  if (range === null) {
+  if (range === 'unsatisfiable') {
     return { head: { status: 416, headers: { 'content-range': `bytes */${size}` } }, from: 0, to: 0 };
   }
   if (!range) {
     return { head: { status: 200, headers: { ...headers, 'content-length': `${size}` } }, from: 0, to: size };
   }
-  const { from } = range;
-  const to = Math.min(range.to, (Math.floor(from / volumeSize) + 1) * volumeSize);
+  const { start: from } = range;
+  const to = Math.min(range.end, (Math.floor(from / volumeSize) + 1) * volumeSize);
   headers['content-range'] = `bytes ${from}-${to - 1}/${size}`;
   headers['content-length'] = `${to - from}`;
   return { head: { status: 206, headers }, from, to };

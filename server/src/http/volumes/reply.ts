@@ -1,9 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { headers, toBase64 } from '@szafa/protocol';
+import { headers, parseRange, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReadableFile } from '../../metadata/files.ts';
 import type { OpenVolume } from '../../volumes/store.ts';
-import { matchesTag, parseRange } from '../ranges.ts';
 
 /** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
 export async function sendVolume(
@@ -87,4 +86,10 @@ async function hasTurn(response: ServerResponse): Promise<boolean> {
     });
   }
   return !connection.destroyed;
+}
+
+/** Whether one of the tags in an If-None-Match header is this one, compared weakly. */
+export function matchesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === tag);
 }

@@ -5,10 +5,13 @@ export interface Range {
 }
 
 /**
- * One byte range (RFC 9110). Undefined for none, several or a malformed one, which may be answered with the
- * whole; 'unsatisfiable' is 416.
+ * One byte range (RFC 9110), for whoever sends bytes: service, pull server and page. Undefined for none, several or an
+ * invalid one as `9-5`: these are ignored, and the whole is sent. 'unsatisfiable' is 416.
  */
-export function parseRange(header: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
+export function parseRange(
+  header: string | null | undefined,
+  size: number,
+): Range | 'unsatisfiable' | undefined {
   // Nowhere can two of the patterns take the same blanks: a header full of them would be tried in millions of ways.
   const match = /^bytes=\s*(?:(\d+)\s*)?-\s*(?:(\d+)\s*)?$/i.exec(header ?? '');
   if (!match) return undefined;
@@ -22,10 +25,4 @@ export function parseRange(header: string | undefined, size: number): Range | 'u
   if (to !== '' && Number(to) < start) return undefined;
   if (start >= size) return 'unsatisfiable';
   return { start, end: to === '' ? size : Math.min(size, Number(to) + 1) };
-}
-
-/** Whether one of the tags in an If-None-Match header is this one, compared weakly. */
-export function matchesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false;
-  return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === tag);
 }

@@ -40,8 +40,8 @@ export function checkInit({ body, text }: SentInit, maxVolumeBytes: number): New
   let storedSize = 0;
   for (const [position, chunk] of body.chunks.entries()) {
     const idx = chunk.idx ?? position + 1;
-    if (idx < 1 || idx > count) throw new RuleError(`chunks: number ${idx} is not in 1..${count}`);
-    if (volumes[idx - 1]) throw new RuleError(`chunks: number ${idx} stands twice`);
+    if (idx < 1 || idx > count) throw new RuleError(`chunks: number ${idx} is outside 1 to ${count}`);
+    if (volumes[idx - 1]) throw new RuleError(`chunks: number ${idx} occurs twice`);
     if (chunk.size > maxVolumeBytes) {
       throw new RuleError(`chunks: volume ${idx} is larger than ${maxVolumeBytes} bytes`);
     }
@@ -51,7 +51,7 @@ export function checkInit({ body, text }: SentInit, maxVolumeBytes: number): New
   if (!Number.isSafeInteger(storedSize)) throw new RuleError('chunks: the sum of the sizes is too large');
   const encParams = memberText(text, 'enc_params')!;
   if (toBase64(encParams).length > limits.encParamsBase64Bytes) {
-    throw new RuleError(`enc_params: over ${limits.encParamsBase64Bytes} bytes of base64`);
+    throw new RuleError(`enc_params: more than ${limits.encParamsBase64Bytes} bytes of base64`);
   }
   return {
     fileName: cleanFileName(body.file_name),

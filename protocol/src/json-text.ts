@@ -48,7 +48,7 @@ function endOfString(json: string, from: number): number {
     while (json.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes++;
     if (escapes % 2 === 0) return end + 1;
   }
-  throw new RuleError('a text in the JSON has no end');
+  throw new RuleError('a string in the JSON does not end');
 }
 
 function endOfValue(json: string, from: number): number {
@@ -67,7 +67,7 @@ function endOfNested(json: string, from: number): number {
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
     else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at + 1;
   }
-  throw new RuleError('an object or a list in the JSON has no end');
+  throw new RuleError('an object or array in the JSON does not end');
 }
 
 /** A number, true, false or null. */

@@ -17,7 +17,7 @@ export function encodeInit(init: InitBody): string | undefined {
 export function decodeInit(header: string | undefined): { body: unknown; text: string } {
   if (header === undefined) throw new RuleError('X-Init is missing');
   if (header.length > limits.initBase64Bytes) {
-    throw new RuleError(`X-Init: over ${limits.initBase64Bytes} bytes of base64`);
+    throw new RuleError(`X-Init: more than ${limits.initBase64Bytes} bytes of base64`);
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.fromBase64(header));
@@ -30,8 +30,8 @@ export function decodeInit(header: string | undefined): { body: unknown; text: s
 /** The rules of a file in one request that a schema cannot say. */
 export function checkFile(transferId: string, init: SentInit, maxVolumeBytes: number): NewTransfer {
   if (!TRANSFER_ID.test(transferId)) {
-    throw new RuleError('the id of the transfer is not 22 to 64 letters, digits, - and _');
+    throw new RuleError('transfer_id must be 22 to 64 letters, digits, - and _');
   }
-  if (init.body.chunk_count !== 1) throw new RuleError('chunk_count is not 1');
+  if (init.body.chunk_count !== 1) throw new RuleError('chunk_count must be 1');
   return checkInit(init, maxVolumeBytes);
 }

@@ -68,7 +68,7 @@ function handlers(
     createDir: async (request) => {
       const name = cleanDirName((request.body as { name: string }).name);
       const dirId = await metadata.dirs.create(user(request), name, Date.now());
-      if (dirId === undefined) throw new ServiceError(409, 'you have a directory of that name');
+      if (dirId === undefined) throw new ServiceError(409, 'you already have a directory with this name');
       return { ok: true, dir_id: dirId, name };
     },
     listDirs: async (request) => {
@@ -83,7 +83,7 @@ function handlers(
       const { dir_id } = params(request);
       const dirId = /^[1-9][0-9]{0,15}$/.test(dir_id) ? Number(dir_id) : 0;
       const removed = Number.isSafeInteger(dirId) && (await metadata.dirs.remove(user(request), dirId));
-      if (!removed) throw new ServiceError(404, 'no such directory of yours');
+      if (!removed) throw new ServiceError(404, 'you have no such directory');
       return { ok: true, dir_id: dirId };
     },
     listFiles: async (request, reply) => {
@@ -153,7 +153,7 @@ function handlers(
       return { ok: true };
     },
     metrics: async (request, reply) => {
-      if (user(request) !== ADMIN) throw new ServiceError(403, 'only the system token may see this');
+      if (user(request) !== ADMIN) throw new ServiceError(403, 'this needs the system token');
       return reply.type(CONTENT_TYPE).send(await gathered());
     },
     openapi: async (request) => request.server.swagger(),

@@ -259,7 +259,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 
 function tlsOf(cert: Buffer | undefined, key: Buffer | undefined): Config['tls'] {
   if (!cert && !key) return undefined;
-  if (!cert || !key) throw new ConfigError('SZ_TLS_CERT and SZ_TLS_KEY are needed together');
+  if (!cert || !key) throw new ConfigError('SZ_TLS_CERT and SZ_TLS_KEY must be set together');
   try {
     createSecureContext({ cert, key });
   } catch (cause) {

@@ -60,7 +60,7 @@ export class StoreUnavailable extends ServiceError {
 
 export const unknownFile = () => new ServiceError(404, 'no such file');
 export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
-export const badDirectory = () => new ServiceError(403, 'no such directory of yours');
+export const badDirectory = () => new ServiceError(403, 'you have no such directory');
 export const unknownVolume = () => new ServiceError(404, 'no such volume');
 
 /** Errors of the operating system that mean: no space left. Node has no name for EDQUOT, only its number. */

@@ -42,7 +42,7 @@ test('what an earlier start or a restored backup left open is closed at the star
     await service.start();
     const top = (await openToOthers(service.data)).filter((name) => !name.includes('/'));
     assert.deepEqual(top, ['lost+found 755']);
-    assert.match(service.log, /SZ_DATA: \S+ can be written to by other users/);
+    assert.match(service.log, /SZ_DATA: \S+ is writable by other users/);
     await chmod(service.data, 0o755);
     const told = service.log.length;
     await service.restart();

@@ -51,7 +51,7 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
   const first = await run(up);
   assert.equal(first.code, 1, first.errors);
   assert.ok(
-    first.lines.some((line) => line['problem'] === 'volumes with other bytes' && line['file'] === fileId),
+    first.lines.some((line) => line['problem'] === 'volumes with wrong bytes' && line['file'] === fileId),
   );
   await writeFile(damaged, bytes);
   const second = await run(up);
@@ -162,7 +162,7 @@ for (const [name, promise, meddling] of [
   ['delete', /^objects are deleted/, answered((request) => isOf(request, 'POST', '?delete'), 200)],
   [
     'parts',
-    /^a body that breaks off/,
+    /^an incomplete body/,
     { status: (request, status) => (request.method === 'HEAD' ? 200 : status) },
   ],
 ] as [name: string, promise: RegExp, meddling: Meddling][]) {
@@ -171,7 +171,7 @@ for (const [name, promise, meddling] of [
     const result = await run(['check-store', '--json'], { SZ_VOLUMES: proxy.url(name) });
     proxy.stop();
     assert.equal(result.code, 1, result.errors);
-    const broken = result.lines.filter((line) => line['problem'] === 'promises broken');
+    const broken = result.lines.filter((line) => line['problem'] === 'checks failed');
     assert.ok(
       broken.some((line) => promise.test(String(line['promise'])) && line['why'] !== ''),
       result.errors,

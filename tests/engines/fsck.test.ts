@@ -127,8 +127,8 @@ for (const kind of ['folder', 'S3'] as const) {
       await behind.damage(String(group), 2, file.volumes[1]!.subarray(1));
       await behind.lose(String(group), '3');
       const broken = [
-        ['volumes with other bytes', 1],
-        ['volumes with other bytes', 2],
+        ['volumes with wrong bytes', 1],
+        ['volumes with wrong bytes', 2],
         // The folder is the only one who knows that it was here: it is just not received.
         ...(kind === 'S3' ? [['missing volumes', 3]] : []),
       ];
@@ -181,7 +181,7 @@ for (const kind of ['folder', 'S3'] as const) {
       assert.equal(clean.code, 0, clean.errors);
       const stored = 4 + many.file.volumes.length + 1;
       assert.equal(clean.lines.at(-1)!['volumes'], stored, 'those of the upload under way too');
-      assert.equal(clean.lines.at(-1)!['uploads under way'], 1);
+      assert.equal(clean.lines.at(-1)!['unfinished uploads'], 1);
 
       const [first, second] = files;
       await behind.damage(first!.fileId, 1, randomBytes(1_200_000));
@@ -194,9 +194,9 @@ for (const kind of ['folder', 'S3'] as const) {
       if (kind === 'folder') await utimes(join(service.data, 'volumes', orphan.slice(0, 2), orphan), 0, 0);
       const found = await engines.run(['fsck', '--json', '--repair', '--rate', '500'], env);
       assert.equal(found.code, 1, found.errors);
-      assert.deepEqual(told(found, 'volumes with other bytes', 'file', 'volume'), [[first!.fileId, 1]]);
+      assert.deepEqual(told(found, 'volumes with wrong bytes', 'file', 'volume'), [[first!.fileId, 1]]);
       assert.deepEqual(told(found, 'missing volumes', 'file', 'volume'), [[second!.fileId, 2]]);
-      assert.deepEqual(told(found, 'accounts with wrong sums', 'owner', 'mended'), [[user.username, true]]);
+      assert.deepEqual(told(found, 'accounts with wrong totals', 'owner', 'mended'), [[user.username, true]]);
       assert.deepEqual(told(found, 'files without their documents', 'file', 'mended'), [
         [second!.fileId, true],
         [many.fileId, true],

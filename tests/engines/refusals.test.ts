@@ -83,7 +83,7 @@ describe('what cannot be run ends with 2 and says why in a line', () => {
     ] as const) {
       const data = await withVersion(version);
       for (const args of commands) {
-        await assertRefused([...args], { SZ_DATA: data }, version === 99 ? /version 99/ : /no tables/);
+        await assertRefused([...args], { SZ_DATA: data }, version === 99 ? /version 99/ : /no szafa tables/);
       }
       const sql = new SqliteStore(join(data, 'szafa.db'));
       assert.equal((await sql.query("SELECT 1 FROM usage WHERE owner = 'ann'")).length, 1);
@@ -121,7 +121,7 @@ describe('PostgreSQL', () => {
       await assertRefused(args, { SZ_DATABASE }, /SZ_DATABASE: database "elsewhere" does not exist/);
     }
     const empty = `${server.url}?schema=nobody`;
-    await assertRefused(['fsck', '--repair'], { SZ_DATABASE: empty }, /no tables/);
+    await assertRefused(['fsck', '--repair'], { SZ_DATABASE: empty }, /no szafa tables/);
   });
 
   test('commands and upgrades take as long as they take, whatever the role is told; requests do not', async () => {

@@ -127,7 +127,7 @@ for (const kind of KINDS) {
       assert.equal(result.code, 1, result.errors);
       assert.deepEqual(result.lines.flatMap((line) => line['problem'] ?? []).sort(), [
         ...Array(4).fill('documents that cannot be read'),
-        'files of an account that is not here',
+        'files of an unknown account',
       ]);
       assert.deepEqual(await house.query("SELECT username FROM users WHERE username = 'admin'"), []);
       const { files, accounts } = result.lines.at(-1)!;
@@ -206,8 +206,8 @@ for (const kind of KINDS) {
           .filter((line) => 'problem' in line)
           .map(({ problem, file, username }) => [problem, file ?? username]),
         [
-          ['accounts whose name another one has', carol.username],
-          ['files of an account that is not here', carols.fileId],
+          ['accounts whose name is taken', carol.username],
+          ['files of an unknown account', carols.fileId],
         ],
       );
       assert.equal(await files(), 4);

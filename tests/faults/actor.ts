@@ -221,7 +221,7 @@ export class Actor {
       this.user.post(pathOf('cloneFile', { file_id: fileId }), { dir_id: dirId }),
     );
     if (answer.status === 409) {
-      assert.match(answer.text, /that directory has a clone of this file already/);
+      assert.match(answer.text, /this directory already has a clone of this file/);
       return;
     }
     assert.equal(answer.status, 200, answer.text);

@@ -5,23 +5,23 @@ import { type Report, UsageError } from './report.ts';
 
 export const ADOPT_USAGE = `usage: szafa-server adopt [--store ID]
 
-Says that this database is the one that the volume store belongs to, and ends a contest.
+Declares that the volume store belongs to this database, and ends a contest.
 
-A store is contested when it shows the mark of another database: after the restore of an older backup, when a copy of the
-database runs elsewhere on the same store, after a failover that lost its last transactions. The service then
-serves and takes in as ever, and removes nothing, because the other database may name volumes that this one does not.
+A store is contested when it shows the mark of another database: after restoring an older backup, when a copy of the
+database runs elsewhere on the same store, or after a failover that lost its last transactions. The server then
+works as usual but deletes nothing, because the other database may name volumes that this one does not.
 
 Before you adopt:
-  1. Stop every service that uses the other database, or give it another store.
-  2. "szafa-server rescue --missing --dry-run" tells which files the store has and this database lacks. If you want them,
-     run "szafa-server rescue --missing": it takes them in and ends the contest by itself.
-Adopt if the files that only the other database knows may stay without a record. They are not removed: they are
-orphans, see "szafa-server orphans". What this database deletes is removed from then on.
+  1. Stop every server that uses the other database, or give it another store.
+  2. "szafa-server rescue --missing --dry-run" shows which files the store has and this database lacks. If you want them,
+     run "szafa-server rescue --missing": it takes them and ends the contest by itself.
+Adopt if the files that only the other database knows may stay without a record. They are not deleted: they become
+orphans, see "szafa-server orphans". From then on, what this database deletes is deleted from the store.
 
-  --store ID   joins a database and a store that were no pair. ID is that of the store, as the service tells it when it
-               refuses to start; where the store has none, it is that of the database, and the store is given it.
+  --store ID   joins a database and a store that were not a pair. ID is the store's id, which the server names when it
+               refuses to start. If the store has none, use the id of the database, and the store gets it.
 
-May run beside the service.`;
+Can run while the server does.`;
 
 /** The database takes the store for its own, as it is. */
 export async function adopt(config: Config, storeId: string | undefined, report: Report): Promise<void> {
@@ -42,13 +42,13 @@ async function adoptIn(
   const facts = await metadata.store.get();
   const { id: own, confirmed, contestedAt } = facts;
   if (!confirmed && found !== own) {
-    throw new UsageError('the database is new: to fill it from the store run "szafa-server rescue"');
+    throw new UsageError('the database is new: to fill it from the store, run "szafa-server rescue"');
   }
   const id = found ?? own;
   if (found !== own && storeId !== id) {
     throw new UsageError(
       `the database belongs to store ${own}, the volume store ${found === undefined ? 'has no id' : `is ${found}`}. ` +
-        `If these two shall be a pair from now on: "szafa-server adopt --store ${id}"`,
+        `If these two are to be a pair from now on: "szafa-server adopt --store ${id}"`,
     );
   }
   if (storeId !== undefined && storeId !== id) throw new UsageError(`the store is ${id}, not ${storeId}`);
@@ -59,6 +59,6 @@ async function adoptIn(
   }
   report.line({
     store: id,
-    adopted: isOurs ? 'it was this database’s already' : 'from now on it is this database’s',
+    adopted: isOurs ? 'it already belonged to this database' : 'it belongs to this database from now on',
   });
 }

@@ -30,9 +30,9 @@ export async function checkStore(config: Config, report: Report): Promise<void> 
     try {
       await run();
       report.line({ kept: promise });
-      report.count('promises kept');
+      report.count('checks passed');
     } catch (error) {
-      report.problem('promises broken', {
+      report.problem('checks failed', {
         promise,
         why: error instanceof Error ? error.message : String(error),
       });
@@ -49,8 +49,8 @@ function storeChecks(store: VolumeStore): Check[] {
   const body = (content: Buffer) => new StreamBody(Readable.from([content], { objectMode: false }));
   const assertStored = async (group: string) => {
     const open = await store.open(group, 1);
-    assert.ok(open, 'a volume that was acknowledged is not there');
-    assert.equal(await digestOf(open), volume.sha256, 'other bytes came back');
+    assert.ok(open, 'an acknowledged volume is missing');
+    assert.equal(await digestOf(open), volume.sha256, 'different bytes came back');
     await open.close();
   };
   return [
@@ -64,7 +64,7 @@ function storeChecks(store: VolumeStore): Check[] {
       },
     ],
     [
-      'a wrong body is refused and harms nothing',
+      'a wrong body is refused and damages nothing',
       async () => {
         await assert.rejects(store.put(id, volume, body(randomBytes(BYTES))), VolumeRejected);
         await assertStored(id);
@@ -78,7 +78,7 @@ function storeChecks(store: VolumeStore): Check[] {
       },
     ],
     [
-      'what is removed is gone',
+      'what is deleted is gone',
       async () => {
         for (const group of [id, copy]) {
           await store.remove(group);
@@ -98,10 +98,14 @@ function s3Checks(client: S3Client): Check[] {
   const content = Buffer.from('szafa check-store');
   return [
     [
-      'conditional put: an object is not made twice (If-None-Match)',
+      'conditional put: an object is not created twice (If-None-Match)',
       async () => {
         assert.equal(await client.write(key, content, { onlyNew: true }), true);
-        assert.equal(await client.write(key, content, { onlyNew: true }), false, 'it was made a second time');
+        assert.equal(
+          await client.write(key, content, { onlyNew: true }),
+          false,
+          'it was created a second time',
+        );
       },
     ],
     [
@@ -114,19 +118,19 @@ function s3Checks(client: S3Client): Check[] {
           });
           request.end(content);
         });
-        assert.ok(status >= 400 && status < 500, `a body with another digest is answered ${status}`);
-        assert.ok((await client.read(key))?.equals(content), 'the object that was there is harmed');
+        assert.ok(status >= 400 && status < 500, `a body with a wrong digest was answered with ${status}`);
+        assert.ok((await client.read(key))?.equals(content), 'the existing object was damaged');
       },
     ],
     [
-      'a body that breaks off leaves nothing',
+      'an incomplete body leaves nothing',
       async () => {
         const request = client.begin({ method: 'PUT', key: broken }, sha256Hex(content), 1_000_000);
         await new Promise<void>((resolve) => {
           request.on('error', () => resolve()).on('close', () => resolve());
           request.write(content, () => request.destroy());
         });
-        assert.equal(await client.size(broken), undefined, 'a part of it is there');
+        assert.equal(await client.size(broken), undefined, 'part of it is there');
       },
     ],
     [

@@ -22,7 +22,7 @@ export interface FsckOptions {
   now?: number;
 }
 
-type Fault = 'missing volumes' | 'volumes with other bytes' | 'volumes that cannot be read';
+type Fault = 'missing volumes' | 'volumes with wrong bytes' | 'volumes that cannot be read';
 
 /**
  * Holds the stores against each other while the service runs: every stored volume against its digest, records
@@ -43,7 +43,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   await noteOrphans(pair, options.now ?? Date.now(), report);
   for await (const owner of wrongUsage(pair.sql)) {
     if (options.repair) await mendUsage(pair.sql, owner);
-    report.problem('accounts with wrong sums', { owner }, options.repair);
+    report.problem('accounts with wrong totals', { owner }, options.repair);
   }
   if (report.problems === 0) await pair.metadata.marks.set('fsck', options.now ?? Date.now());
 }
@@ -78,7 +78,8 @@ class Check {
     const id = file.file_id;
     const specs = await metadata.files.volumes(id);
     const faults: [what: string, volume: number][] = [];
-    if (specs.length !== file.chunk_count) faults.push(['files with incomplete specification', specs.length]);
+    if (specs.length !== file.chunk_count)
+      faults.push(['files with an incomplete specification', specs.length]);
     for (const spec of specs) {
       const fault = await this.#look(id, spec);
       if (fault) faults.push([fault, spec.idx]);
@@ -130,7 +131,7 @@ class Check {
       await sleep(NOTED_MS);
       await metadata.arrivals.remove(id, withdrawn);
     }
-    this.#report.count('uploads under way');
+    this.#report.count('unfinished uploads');
   }
 
   /** Has the client send it again. */
@@ -153,12 +154,12 @@ class Check {
   }
 
   async #faultOf(volume: OpenVolume, spec: Volume): Promise<Fault | undefined> {
-    if (volume.size !== spec.size) return 'volumes with other bytes';
+    if (volume.size !== spec.size) return 'volumes with wrong bytes';
     const digest = await digestOf(volume, async (bytes) => {
       this.#report.count('bytes', bytes);
       await this.#throttle.pass(bytes);
     });
-    return digest === spec.sha256 ? undefined : 'volumes with other bytes';
+    return digest === spec.sha256 ? undefined : 'volumes with wrong bytes';
   }
 }
 

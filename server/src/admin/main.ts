@@ -11,28 +11,28 @@ import { rescue, rescueMissing } from './rescue.ts';
 
 const USAGE = `usage: szafa-server [command] [options]
 
-  (none)         run the service
-  check-store    try the volume store for what the service relies on
-  fsck           every stored volume against its digest, orphans, sums; may run beside the service
-                 --repair     count sums anew, write missing manifests,
-                              have broken volumes of uploads under way sent again
-                 --rate N     read at most N MB a second (default 50)
-  adopt          say that the volume store is this database's, which ends a contest; see adopt --help
+  (none)         run the server
+  check-store    check that the volume store does what the server relies on
+  fsck           check every stored volume against its digest, orphans and totals; can run while the server does
+                 --repair     recompute totals, write missing manifests,
+                              have broken volumes of unfinished uploads sent again
+                 --rate N     read at most N MB per second (default 50)
+  adopt          declare that the volume store belongs to this database, which ends a contest; see adopt --help
   orphans        volume groups that no record names: list, take, remove; see orphans --help
-  migrate        copy everything to other stores; the service must not run; may be repeated
+  migrate        copy everything to other stores; stop the server first; can be repeated
                  --from STORES  --to STORES
                  where STORES is a folder, or postgres://…,s3://…, or one of these and a folder
-  rescue         rebuild the metadata from what lies beside the volumes, into an empty database; may be repeated
-                 --passwords FILE   gets a new password for each owner whose account has no document
+  rescue         rebuild the metadata from the documents beside the volumes, in an empty database; can be repeated
+                 --passwords FILE   receives a new password for each owner whose account has no document
   rescue --missing
-                 take what the store has and the database lacks, as after the restore of an older backup
-                 --dry-run          only tell what that is; may run beside the service
-                 --passwords FILE   as above; without it files of such owners are only told
+                 take what the store has and the database lacks, as after restoring an older backup
+                 --dry-run          only show what that is; can run while the server does
+                 --passwords FILE   as above; without it, files of such owners are only reported
 
   --json         results and progress as JSON lines
-Stores come from the same settings as the service's (SZ_DATA, SZ_DATABASE, SZ_VOLUMES), but for migrate.
-The exit code is 0 when all is well, 1 when problems were found, 2 when it could not be run: wrong usage or
-settings, a store that does not answer, a database of another version. The service itself ends with 2 for these, too.`;
+Except for migrate, the stores are those in the server's settings (SZ_DATA, SZ_DATABASE, SZ_VOLUMES).
+The exit code is 0 when all is well, 1 when problems were found, and 2 when the command could not run: wrong usage or
+settings, a store that does not answer, a database of another version. The server itself also ends with 2 for these.`;
 
 const options = {
   json: { type: 'boolean', default: false },
@@ -67,7 +67,7 @@ function required(value: string | undefined, name: string): string {
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parse(args);
   const [extra] = name === 'orphans' ? [] : positionals;
-  if (extra !== undefined) throw new UsageError(`${name} takes options only, not ${extra}`);
+  if (extra !== undefined) throw new UsageError(`${name} takes only options, not ${extra}`);
   if (values.help) {
     process.stdout.write(`${HELP[name] ?? USAGE}\n`);
     return 0;
@@ -79,7 +79,7 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       break;
     case 'fsck': {
       const rate = Number(values.rate);
-      if (!(rate > 0)) throw new UsageError('--rate must be a number of MB a second');
+      if (!(rate > 0)) throw new UsageError('--rate must be a number of MB per second');
       const pair = await openPair(readConfig(env));
       await fsck(pair, { repair: values.repair, bytesPerSecond: rate * 1e6 }, report).finally(() =>
         pair.close(),
@@ -115,7 +115,7 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
         const pair = dryRun ? await openPair(config) : await openAlone(config);
         await rescueMissing(pair, { passwords, dryRun }, report).finally(() => pair.close());
       } else {
-        if (dryRun) throw new UsageError('--dry-run goes with --missing');
+        if (dryRun) throw new UsageError('--dry-run needs --missing');
         const file = required(passwords, '--passwords');
         const pair = await openAlone(config, { anyStore: true });
         await rescue(pair, file, report).finally(() => pair.close());

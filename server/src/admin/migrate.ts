@@ -60,7 +60,7 @@ async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Repo
     else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
   if (file) await to.volumes.file(await manifestFor(from.metadata, file));
-  report.count(file ? 'files' : 'uploads under way');
+  report.count(file ? 'files' : 'unfinished uploads');
 }
 
 async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report: Report): Promise<void> {
@@ -75,7 +75,7 @@ async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report
     report.count('bytes', spec.size);
   } catch (error) {
     if (!(error instanceof VolumeRejected)) throw error;
-    report.problem('volumes with other bytes', { file: id, volume: spec.idx });
+    report.problem('volumes with wrong bytes', { file: id, volume: spec.idx });
   } finally {
     await volume.close();
   }

@@ -10,15 +10,15 @@ export const ORPHANS_USAGE = `usage: szafa-server orphans list
        szafa-server orphans take ID… | --all
        szafa-server orphans remove ID… | --all
 
-Orphans are volume groups that no record names. The service looks for them once a day, and so does fsck. One that has a
-manifest was a file, and stays until you decide about it. One without was left by a crash; the service removes it a
+Orphans are volume groups that no record names. The server looks for them once a day, and so does fsck. An orphan with a
+manifest was a file, and stays until you decide about it. One without was left by a crash; the server deletes it a
 day after it was first seen, unless there are so many of them that something else must be wrong.
 
-  list     each orphan, when it was first seen, and what its manifest says
-  take     makes those that have a manifest files again, of the accounts that they were of
-  remove   has the service remove them, those with a manifest too
+  list     shows each orphan, when it was first seen, and what its manifest says
+  take     makes those with a manifest files again, of the accounts they belonged to
+  remove   has the server delete them, those with a manifest too
 
-May run beside the service.`;
+Can run while the server does.`;
 
 /** `list`, `take` or `remove`, and which. */
 export async function decideOrphans(
@@ -62,7 +62,7 @@ async function removeOrphans({ metadata }: Pair, ids: AsyncIterable<string>, rep
   if ((await metadata.store.get()).contestedAt !== null) throw new UsageError(CONTESTED);
   for await (const id of ids) {
     if (await metadata.orphans.doom(id, Date.now())) report.count('orphans removed');
-    else report.problem('groups that are no orphans', { group: id });
+    else report.problem('groups that are not orphans', { group: id });
   }
 }
 
@@ -84,11 +84,12 @@ async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Repor
 
 /** Those that were named, of which each must be noted; or all. */
 async function* chosen({ metadata }: Pair, ids: string[], all: boolean): AsyncGenerator<string> {
-  if (all === ids.length > 0) throw new UsageError('name the orphans, or say --all');
+  if (all === ids.length > 0) throw new UsageError('name the orphans, or use --all');
   const wanted = new Set(ids);
   for await (const { file_id: id } of noted(metadata)) {
     if (all || wanted.delete(id)) yield id;
   }
   const [unknown] = wanted;
-  if (unknown !== undefined) throw new UsageError(`${unknown} is no orphan; see "szafa-server orphans list"`);
+  if (unknown !== undefined)
+    throw new UsageError(`${unknown} is not an orphan; see "szafa-server orphans list"`);
 }

@@ -42,7 +42,7 @@ export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
     else if (part !== '') chosen['SZ_DATA'] = resolve(part);
     else
       throw new UsageError(
-        'a store must be a folder, postgres://…, s3://…, or two of them with a comma between',
+        'STORES must be a folder, postgres://…, s3://…, or two of them separated by a comma',
       );
   }
   return readConfig(chosen);
@@ -80,7 +80,7 @@ export async function openStores(config: Config): Promise<Pair> {
 /** SQLite would make a database where there is none, and an empty one is nobody's wish here. */
 export function requireDatabase(config: Config): void {
   if (config.database === undefined && !existsSync(places.database(config))) {
-    throw new ConfigError(`there is no database ${places.database(config)}; is it the right folder?`);
+    throw new ConfigError(`there is no database at ${places.database(config)}; is this the right folder?`);
   }
 }
 
@@ -97,7 +97,8 @@ export async function openAlone(
   const unlock = usesFolder ? lockDataFolder(config) : () => undefined;
   await prepareStores(config, { anyStore });
   const right = new SweepRight(config);
-  if (!(await right.held())) throw new UsageError('a service runs on that database; stop every node first');
+  if (!(await right.held()))
+    throw new UsageError('a server is running on that database; stop every node first');
   const pair = anyStore ? await openStores(config) : await openPair(config);
   return {
     ...pair,

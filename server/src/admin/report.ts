@@ -5,7 +5,7 @@ export class UsageError extends Error {
 
 /** Why nothing may be removed. */
 export const CONTESTED =
-  'the volume store is contested: another database has had it. First run "szafa-server rescue --missing" or "szafa-server adopt"';
+  'the volume store is contested: another database has used it. First run "szafa-server rescue --missing" or "szafa-server adopt"';
 
 const SHOW_MS = 1000;
 

@@ -47,7 +47,7 @@ export class AccountRescue {
     if ((await this.#nameOf(accountId)) !== undefined) return;
     if (await this.#make(document, (tx) => this.#makeDirs(tx, document))) return;
     const { username } = document;
-    this.#report.problem('accounts whose name another one has', { account: accountId, username });
+    this.#report.problem('accounts whose name is taken', { account: accountId, username });
   }
 
   /** Whose the file is; undefined where there is no such account. */
@@ -166,7 +166,7 @@ function check(document: AccountDocument, accountId: string): void {
         typeof dir.name === 'string' &&
         isTime(dir.created_at),
     );
-  if (!right) throw new BrokenDocument(`the document of account ${accountId} does not say what one says`);
+  if (!right) throw new BrokenDocument(`the document of account ${accountId} is malformed`);
 }
 
 function isUsername(text: unknown): boolean {

@@ -35,7 +35,7 @@ export class FileRescue {
     const { volumes } = this.#pair;
     const { manifest, volumes: specs } = await volumes.documents(id);
     if (!manifest) {
-      this.#report.count('groups that are no files');
+      this.#report.count('groups that are not files');
       return;
     }
     check(manifest, id);
@@ -50,11 +50,11 @@ export class FileRescue {
     const owner = await this.#accounts.ownerOf(manifest);
     if (owner === undefined) {
       const { account_id: account, owner: name } = manifest;
-      this.#report.problem('files of an account that is not here', { file: id, account, owner: name });
+      this.#report.problem('files of an unknown account', { file: id, account, owner: name });
       return;
     }
     if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner, specs))) {
-      this.#report.problem('groups that are no orphans', { group: id });
+      this.#report.problem('groups that are not orphans', { group: id });
       return;
     }
     this.#report.count('files');
@@ -198,12 +198,12 @@ function check(manifest: Manifest, id: string): void {
     [size, dir_id, rev, chunk_count].every(isCount) &&
     chunk_count <= limits.volumesPerFile &&
     isTime(manifest.created_at);
-  if (!right) throw new BrokenDocument(`the manifest of file ${id} does not say what one says`);
+  if (!right) throw new BrokenDocument(`the manifest of file ${id} is malformed`);
 }
 
 function checkVolumes(specs: Volume[], id: string): void {
   const right =
     Array.isArray(specs) &&
     specs.every((spec, at) => spec?.idx === at + 1 && isCount(spec.size) && isDigest(spec.sha256));
-  if (!right) throw new BrokenDocument(`the specification of file ${id} does not say what one says`);
+  if (!right) throw new BrokenDocument(`the specification of file ${id} is malformed`);
 }

@@ -20,7 +20,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   const again = (await metadata.marks.get(UNDER_WAY)) > 0;
   if (!again && !(await isEmpty(sql))) {
     throw new UsageError(
-      'the database is not empty: a rescue fills an empty one; rescue --missing takes what one in use lacks',
+      'the database is not empty: rescue fills an empty one; for a database in use, rescue --missing adds what it lacks',
     );
   }
   const file = await PasswordFile.open(passwords, again);

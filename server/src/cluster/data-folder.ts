@@ -23,12 +23,12 @@ export async function closeDataFolder(folder: string): Promise<string[]> {
     // Some filesystems take it and keep the mode that they had.
     await chmod(place, mode & ~OTHERS).catch(() => undefined /* told below */);
     if (((await modeOf(place)) & OTHERS) !== 0)
-      open.push(`${place} is open to other users; close it to them`);
+      open.push(`${place} is accessible to other users; restrict it (chmod go-rwx)`);
   }
   const mode = await modeOf(folder);
   if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
     open.push(
-      `${folder} can be written to by other users, who could put anything in its place; close it to them`,
+      `${folder} is writable by other users, who could replace anything in it; restrict it (chmod go-w)`,
     );
   }
   return open;

@@ -47,7 +47,7 @@ export async function runPrimary(config: Config): Promise<void> {
   if (!isShared(config)) {
     if (!(await holdsSoon(right))) {
       throw new ConfigError(
-        'SZ_DATABASE is in use by another node; only nodes with SZ_VOLUMES=s3://… share one',
+        'SZ_DATABASE is in use by another node; nodes can share a database only with SZ_VOLUMES=s3://…',
       );
     }
   }
@@ -56,7 +56,7 @@ export async function runPrimary(config: Config): Promise<void> {
 
   const fault = config.lane && !config.tls ? await probeIntake() : undefined;
   if (fault !== undefined) {
-    log.warn(`the fast lane stays closed, and uploads cost more CPU: Node ${process.version}: ${fault}`);
+    log.warn(`the fast lane is off and uploads cost more CPU: Node ${process.version}: ${fault}`);
   }
   const lane = config.lane && fault === undefined;
   lendToWorkers(config);
@@ -75,7 +75,7 @@ export async function runPrimary(config: Config): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (!stop.signal.aborted) log.info('stopping: requests under way may finish');
+      if (!stop.signal.aborted) log.info('stopping: running requests may finish');
       stop.abort();
     });
   }
@@ -118,10 +118,10 @@ async function ensureSystemToken(config: Config): Promise<string> {
 function warnIfOpen({ host, registrationOpen, quotaEnforced }: Config, log: Log): void {
   if (host === 'localhost' || isLoopback(host)) return;
   const open = [
-    ...(registrationOpen ? ['anybody may make an account (SZ_REGISTRATION=closed stops that)'] : []),
-    ...(quotaEnforced ? [] : ['the quota is only reported (SZ_QUOTA_ENFORCE=1 makes it a limit)']),
+    ...(registrationOpen ? ['anyone may create an account (SZ_REGISTRATION=closed stops that)'] : []),
+    ...(quotaEnforced ? [] : ['the quota is not enforced (SZ_QUOTA_ENFORCE=1 enforces it)']),
   ];
-  if (open.length > 0) log.warn(`whoever reaches ${host} can fill the disk: ${open.join(', and ')}`);
+  if (open.length > 0) log.warn(`anyone who can reach ${host} can fill the disk: ${open.join(', and ')}`);
 }
 
 /** A database that is only just coming up, as after a power cut, is waited for. */
@@ -164,7 +164,7 @@ async function sweepUntil(
     swept.at = ours ? Date.now() : 0;
   };
   while (!stop.aborted) {
-    await round().catch((err: unknown) => log.error({ err }, 'sweeping failed; it is tried again'));
+    await round().catch((err: unknown) => log.error({ err }, 'sweeping failed; trying again'));
     await sleep(config.sweepMs, undefined, { signal: stop }).catch(() => undefined /* stopped */);
   }
 }
@@ -237,10 +237,10 @@ class Workers {
           reject(new ConfigError('a worker could not start; see above'));
           return;
         }
-        this.#log.error({ code, signal }, 'a worker died and is replaced');
+        this.#log.error({ code, signal }, 'worker died; starting a replacement');
         void this.#replace(startedAt);
         this.#onDeath(processName).catch((err: unknown) => {
-          this.#log.error({ err }, 'what the worker left is cleared at the next start');
+          this.#log.error({ err }, 'could not clean up after the worker; the next start will');
         });
       });
     });
@@ -255,7 +255,7 @@ class Workers {
         await this.#spawn();
         return;
       } catch (err) {
-        this.#log.error({ err }, 'a worker died at its start; another one is started');
+        this.#log.error({ err }, 'worker died while starting; starting another one');
       }
     }
   }

@@ -54,7 +54,7 @@ export class Accounts {
     const hash = await this.#passwords.hash(checkPassword(raw.password), network);
     const taken =
       isReservedUsername(username) || !(await this.#metadata.accounts.create(username, hash, this.#now()));
-    if (taken) throw new ServiceError(409, 'that username exists');
+    if (taken) throw new ServiceError(409, 'this username is taken');
     return this.#open(username);
   }
 

@@ -105,7 +105,7 @@ export class Custody {
     this.#toldAt = this.#now();
     this.#deps.log.error(
       { since: new Date(since).toISOString() },
-      'the volume store is contested: another database has had it. Nothing is removed from it until ' +
+      'the volume store is contested: another database has used it. Nothing is deleted from it until ' +
         '"szafa-server rescue --missing" or "szafa-server adopt" has been run',
     );
   }

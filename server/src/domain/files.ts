@@ -96,8 +96,8 @@ export class Files {
       .beginClone(source, { ...target, leaseUntil: this.#now() + LEASE_MS }, quota)
       .catch(notCopied);
     if (begun === 'no directory') throw badDirectory();
-    if (begun === 'over quota') throw new ServiceError(507, 'the copy would pass your quota');
-    if (begun === 'exists') throw new ServiceError(409, 'that directory has a clone of this file already');
+    if (begun === 'over quota') throw new ServiceError(507, 'the copy would exceed your quota');
+    if (begun === 'exists') throw new ServiceError(409, 'this directory already has a clone of this file');
     const lease = setInterval(() => {
       // A lost renewal shows at the end as a lost lease.
       this.#metadata.garbage.hold(target.fileId, this.#now() + LEASE_MS).catch(() => undefined);
@@ -141,7 +141,7 @@ export class Files {
       .finishClone(source.file_id, { ...target, now })
       .catch(notCopied);
     if (finished === 'source vanished') throw unknownFile();
-    if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was given up');
+    if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was cancelled');
     return target.fileId;
   }
 
@@ -178,5 +178,5 @@ function notCopied(cause: unknown): never {
 /** "409 {error} on an OS failure during removal" */
 function notRemoved(cause: unknown): never {
   if (!isOsError(cause)) throw cause;
-  throw new ServiceError(409, 'the file could not be removed; it is unchanged', { cause });
+  throw new ServiceError(409, 'the file could not be deleted; it is unchanged', { cause });
 }

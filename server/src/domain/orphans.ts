@@ -65,14 +65,14 @@ export class OrphanSearch {
     if (isTooMany(round)) {
       log.error(
         counts,
-        'so many volume groups have no record that none of them is removed; see "szafa-server orphans"',
+        'too many volume groups have no record, so none of them is deleted; see "szafa-server orphans"',
       );
       return;
     }
     for await (const { file_id: id, first_seen } of noted(metadata)) {
       if (first_seen > now - DAY_MS || (await volumes.isFiled(id))) continue;
       if (!(await metadata.orphans.doom(id, now))) continue;
-      log.warn({ group: id }, 'a volume group without record and manifest is removed');
+      log.warn({ group: id }, 'deleting a volume group that has no record and no manifest');
       metrics.add('szafa_orphans_removed_total');
     }
   }

@@ -115,10 +115,10 @@ export class Pulls {
       const lease = { now, leaseUntil: now + LEASE_MS };
       const claim = await metadata.pulls.claim(transferId, { caller, node, runner }, lease, most);
       if (claim === 'claimed') return;
-      if (claim === 'running') throw new ServiceError(409, 'a pull of this transfer is running');
+      if (claim === 'running') throw new ServiceError(409, 'a pull of this transfer is already running');
       if (now < end && this.#line.size < MOST_WAITING && !this.#stop.signal.aborted) continue;
       const whose = claim === 'account' ? 'your account has' : 'this node has';
-      throw new TryLater(429, `${whose} as many pulls under way as it may; try again later`, RETRY_SECONDS);
+      throw new TryLater(429, `${whose} reached its limit of running pulls; try again later`, RETRY_SECONDS);
     }
   }
 
@@ -173,7 +173,9 @@ export class Pulls {
     if (await transfers.isOpen(file_id)) return undefined;
     await removeFolder(this.#landing(file_id));
     const isKnown = (await transfers.state(transfer_id)) !== undefined;
-    return isKnown ? new ServiceError(409, 'the transfer was completed meanwhile') : unknownTransfer();
+    return isKnown
+      ? new ServiceError(409, 'the transfer has been completed in the meantime')
+      : unknownTransfer();
   }
 
   async #record(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {

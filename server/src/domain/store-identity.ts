@@ -98,7 +98,7 @@ async function isEmpty(volumes: VolumeStore): Promise<boolean> {
 function refusal({ id: own, confirmed }: StoreFacts, found: string | undefined): string {
   const rebuilt =
     'Restore the database from its backup, or rebuild it from the store with "szafa-server rescue". ' +
-    'For a new service choose an empty folder or another prefix.';
+    'For a new server, choose an empty folder or another prefix.';
   if (!confirmed && found === undefined) {
     return `the database is new, but the volume store has volumes. Nothing was changed. ${rebuilt}`;
   }
@@ -114,6 +114,6 @@ function refusal({ id: own, confirmed }: StoreFacts, found: string | undefined):
   }
   return (
     `the database belongs to store ${own}, the volume store is ${found}. ${check}. ` +
-    `If these two shall be a pair from now on: "szafa-server adopt --store ${found}".`
+    `If these two are to be a pair from now on: "szafa-server adopt --store ${found}".`
   );
 }

@@ -113,7 +113,8 @@ export class Transfers {
     }
     const inRange = Number.isInteger(idx) && idx >= 1 && idx <= transfer.chunk_count;
     const volume = inRange ? await this.#metadata.files.volume(transfer.file_id, idx) : undefined;
-    if (!volume) throw new VolumeRejected('number', `volume number is not in 1..${transfer.chunk_count}`);
+    if (!volume)
+      throw new VolumeRejected('number', `the volume number is outside 1 to ${transfer.chunk_count}`);
     requireSize(volume, announced);
     const room = await this.#space.forVolumes(volume.size);
     begin();
@@ -166,7 +167,7 @@ export class Transfers {
       room.end();
     }
     if (performance.now() - since > UNNAMED_MS)
-      throw new ServiceError(409, 'the volume took too long to come in');
+      throw new ServiceError(409, 'the volume took too long to arrive');
     // Where this fails the record may be there all the same, so the volume stays; without one the sweeper takes it.
     const result = await this.#metadata.transfers.createDone(file, ids, this.#quota).catch(notTaken);
     if (result === 'created') return fileId;
@@ -215,7 +216,8 @@ export class Transfers {
   /** Beyond the specification: the creator gives the upload up. */
   async cancel(transferId: string, caller: string): Promise<void> {
     const transfer = await this.find(transferId);
-    if (transfer.creator !== caller) throw new ServiceError(403, 'only its creator may cancel a transfer');
+    if (transfer.creator !== caller)
+      throw new ServiceError(403, 'only the creator of a transfer may cancel it');
     // It has a manifest by another database, as before a restore: it is a file there, and its volumes stay.
     const keepVolumes = transfer.status === 'uploading' && (await this.#volumes.isFiled(transfer.file_id));
     const { transfers } = this.#metadata;
@@ -245,12 +247,12 @@ function requireSize(volume: Volume, announced: number | undefined): void {
 
 function refuse(why: Creation): never {
   if (why === 'no directory') throw badDirectory();
-  if (why === 'over quota') throw new ServiceError(507, 'the file would pass your quota');
+  if (why === 'over quota') throw new ServiceError(507, 'the file would exceed your quota');
   if (why === 'too many') {
-    const message = 'you have too many uploads under way; complete or cancel some of them';
+    const message = 'you have too many unfinished uploads; complete or cancel some of them';
     throw new TryLater(429, message, CROWDED_SECONDS);
   }
-  throw new ServiceError(409, 'that id is another transfer');
+  throw new ServiceError(409, 'this transfer id is already in use');
 }
 
 function unlessOsError(error: unknown): void {
@@ -260,13 +262,13 @@ function unlessOsError(error: unknown): void {
 /** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
 function notTaken(cause: unknown): never {
   if (!isOsError(cause) || isNoSpace(cause)) throw cause;
-  throw new ServiceError(409, 'the volume could not be stored; it may be sent again', { cause });
+  throw new ServiceError(409, 'the volume could not be stored; send it again', { cause });
 }
 
 /** "409 {error, status: failed} on an OS failure" */
 function notFiled(cause: unknown): never {
   if (!isOsError(cause)) throw cause;
-  throw new ServiceError(409, 'the volumes could not be filed; complete may be tried again', {
+  throw new ServiceError(409, 'the volumes could not be stored as a file; try complete again', {
     cause,
     extra: { status: 'failed' },
   });

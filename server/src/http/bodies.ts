@@ -24,6 +24,6 @@ export async function parseJson(request: FastifyRequest, body: Buffer): Promise<
     return JSON.parse(request.bodyText);
   } catch (cause) {
     // The cause would quote what was sent, so only its kind is told.
-    throw new ServiceError(400, `the body is not JSON in UTF-8 (${(cause as Error).name})`);
+    throw new ServiceError(400, `the body is not valid JSON in UTF-8 (${(cause as Error).name})`);
   }
 }

@@ -79,7 +79,7 @@ export function addressTeller(trusted: Cidrs, log: Log): (request: FastifyReques
       told = true;
       log.warn(
         { ip },
-        'requests come through a proxy that SZ_TRUST_PROXY does not name: all who use it count as one address, and none may pull',
+        'requests come through a proxy that is not in SZ_TRUST_PROXY: all its users count as one address, and none of them can pull',
       );
     }
     return address;

@@ -44,7 +44,7 @@ export function describe(error: unknown): { status: number; body: Record<string,
   if (error instanceof RuleError) return { status: 400, body: { error: error.message } };
   if (isNoSpace(error)) return { status: 507, body: { error: 'the store is full' } };
   // Where the interface has no answer of its own for it: a store of this machine that fails is as one that is away.
-  if (isOsError(error)) return { status: 503, body: { error: 'the store failed; the same may work later' } };
+  if (isOsError(error)) return { status: 503, body: { error: 'the store failed; try again later' } };
   const { validation, statusCode, message } = error as FastifyError;
   if (validation) return { status: 400, body: { error: message } };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
@@ -68,7 +68,7 @@ export function refuseConnection(log: FastifyBaseLogger) {
     const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request'];
     const body = JSON.stringify({ error: `not a request this service understands: ${text}` });
     const reqId = newRequestId();
-    log.info({ reqId, status, ip: socket.remoteAddress }, 'a request that cannot be read');
+    log.info({ reqId, status, ip: socket.remoteAddress }, 'unreadable request');
     socket.end(
       `HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
         `X-Request-Id: ${reqId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -65,7 +65,9 @@ export function parsePostgresUrl(text: string, unlimited = false): PostgresAddre
   const url = new URL(text);
   const schema = url.searchParams.get('schema') ?? undefined;
   if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
-    throw new ConfigError('names a schema that is not of lower-case letters, digits and underscores');
+    throw new ConfigError(
+      'names a schema that has characters other than lower-case letters, digits and underscores',
+    );
   }
   url.searchParams.delete('schema');
   const limits = {
@@ -126,7 +128,7 @@ export class PostgresStore implements SqlStore {
     for (const name of ['fsync', 'full_page_writes', 'synchronous_commit']) {
       const [row] = await this.query<Record<string, string>>(`SHOW ${name}`);
       if (row![name] === 'off') {
-        throw new ConfigError(`SZ_DATABASE: ${name} is off there; acknowledged data could be lost`);
+        throw new ConfigError(`SZ_DATABASE: ${name} is off; acknowledged data could be lost`);
       }
     }
   }

@@ -111,10 +111,10 @@ export async function requireVersion(sql: Sql): Promise<void> {
   const tables = await sql.query<{ name: string }>(sql.dialect.tables);
   const version = tables.some(({ name }) => name === 'schema_version') ? await storedVersion(sql) : 0;
   if (version > CURRENT) throw isNewer(version);
-  if (version === 0) throw new ConfigError('the database has no tables of szafa; is it the right one?');
+  if (version === 0) throw new ConfigError('the database has no szafa tables; is it the right one?');
   if (version < CURRENT) {
     throw new ConfigError(
-      `the database has version ${version}, and ${CURRENT} is needed: start the service once, which upgrades it`,
+      `the database has version ${version}, but ${CURRENT} is needed: start the server once to upgrade it`,
     );
   }
 }
@@ -126,5 +126,5 @@ async function storedVersion(sql: Sql): Promise<number> {
 
 const isNewer = (version: number) =>
   new ConfigError(
-    `the database has version ${version}, and this szafa knows ${CURRENT}: it needs a newer szafa`,
+    `the database has version ${version}, but this szafa knows only ${CURRENT}: use a newer szafa`,
   );

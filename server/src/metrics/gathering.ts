@@ -97,7 +97,7 @@ export class Gathered {
       });
       process.send?.({ metrics: 'show', id } satisfies Message);
     }).finally(() => this.#waiting.delete(id));
-    if (text === '') throw new ServiceError(503, 'the numbers could not be gathered');
+    if (text === '') throw new ServiceError(503, 'the metrics could not be collected');
     return text;
   }
 }

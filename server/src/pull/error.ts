@@ -32,7 +32,7 @@ const MEANINGS: Record<number, string> = {
   17: 'file input or output failed',
   18: 'cannot create a folder',
   19: 'name resolution failed',
-  22: 'unexpected HTTP answer',
+  22: 'unexpected HTTP response',
   23: 'too many redirects',
   24: 'HTTP authorization failed',
   28: 'bad option',
@@ -43,7 +43,7 @@ const MEANINGS: Record<number, string> = {
 export function exitError(code: number | null, signal: string | null, fault: string | undefined): PullError {
   const how =
     code === null
-      ? `was ended by ${signal}`
+      ? `was killed by ${signal}`
       : `ended with code ${code} (${MEANINGS[code] ?? 'unknown meaning'})`;
   const why = fault === undefined ? '' : `: ${fault}`;
   return new PullError('exit', `the download tool ${how}${why}`);

@@ -63,9 +63,9 @@ export function checkPullAddress(baseUrl: string, token: string): PullSource {
     if (!text.isWellFormed()) throw new RuleError(`${name} is not well-formed text`);
   }
   // Encoded, nothing of a token can end a line of the tool's list; what would if it were not is refused all the same.
-  if (LINE_END.test(token)) throw new RuleError('token must not contain an end of line or NUL');
+  if (LINE_END.test(token)) throw new RuleError('token must not contain line ends or NUL');
   if (/[\s\p{Cc}]/u.test(baseUrl))
-    throw new RuleError('base_url must not contain blanks or control characters');
+    throw new RuleError('base_url must not contain whitespace or control characters');
   if (!/^https?:\/\//i.test(baseUrl)) throw new RuleError('base_url must begin with http:// or https://');
   if (/[?#\\]/.test(baseUrl))
     throw new RuleError('base_url must not contain a query, a fragment or a backslash');

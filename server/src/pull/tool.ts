@@ -39,8 +39,7 @@ export async function findTool(path = process.env['PATH'] ?? ''): Promise<string
       break;
     }
   }
-  if (found)
-    throw new PullError('cannot-start', `${TOOL} is installed but is not a program this system can run`);
+  if (found) throw new PullError('cannot-start', `${TOOL} is installed, but this system cannot run it`);
   throw new PullError('missing-tool', `${TOOL} is not installed on the server`);
 }
 

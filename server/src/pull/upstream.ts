@@ -106,7 +106,7 @@ export class Upstream {
 /** Where a redirect leads: http or https, without user information. */
 function target(location: string, from: URL): URL {
   const url = URL.parse(location, from);
-  if (url === null) throw new UpstreamError('redirects to something that is no address');
+  if (url === null) throw new UpstreamError('redirects to something that is not an address');
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new RefusedError('redirects away from HTTP');
   if (url.username || url.password) throw new RefusedError('redirects to an address with user information');

@@ -23,7 +23,7 @@ export function parseS3Location(text: string): S3Location {
   const [, bucket = '', rawPrefix = '', query = ''] = found;
   const prefix = rawPrefix.replace(/^\/+|\/+$/g, '');
   if (!/^[A-Za-z0-9._/-]*$/.test(prefix)) {
-    throw new S3LocationError('has a prefix with other characters than letters, digits, and . _ / -');
+    throw new S3LocationError('has a prefix with characters other than letters, digits, and . _ / -');
   }
   const params = new URLSearchParams(query);
   for (const name of params.keys()) {
@@ -32,7 +32,7 @@ export function parseS3Location(text: string): S3Location {
   const region = params.get('region') || 'us-east-1';
   const endpoint = URL.parse(params.get('endpoint') || `https://s3.${region}.amazonaws.com`);
   if (!endpoint || !/^https?:$/.test(endpoint.protocol) || endpoint.pathname !== '/') {
-    throw new S3LocationError('has an endpoint that is not like https://host:port');
+    throw new S3LocationError('has an endpoint that does not look like https://host:port');
   }
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/`, endpoint, region };
 }

@@ -94,7 +94,7 @@ class Upload implements Sink {
     clearInterval(this.#trickle);
     const rest = this.#held ?? this.#segments[this.#current]!.subarray(this.#flushed, this.#filled);
     if (this.#hash.update(rest).digest('hex') !== sha256) {
-      throw new VolumeRejected('digest', 'SHA-256 of the volume differs from its specification');
+      throw new VolumeRejected('digest', 'the SHA-256 of the volume is not the one declared at init');
     }
     if (!this.#request) {
       // All of it is still here, so it may be tried again.

@@ -23,7 +23,7 @@ export function pack(volumes: Volume[]): Packed {
 }
 
 export function unpack(document: Packed): Volume[] {
-  if (!isPacked(document)) throw new BrokenDocument('a specification does not say what one says');
+  if (!isPacked(document)) throw new BrokenDocument('a specification is malformed');
   const digests = Buffer.from(document.digests, 'base64').toString('hex');
   const volumes: Volume[] = [];
   for (const [size, count] of document.sizes) {

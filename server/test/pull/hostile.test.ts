@@ -164,7 +164,7 @@ test('errors of the client are words', limit, async (t) => {
   const volumes = randomVolumes(10, 10);
   for (const [status, words] of [
     [404, /code 3 \(volume not found\): the client's server answered 404/],
-    [500, /code 22 \(unexpected HTTP answer\): the client's server answered 500/],
+    [500, /code 22 \(unexpected HTTP response\): the client's server answered 500/],
     [503, /answered 503/],
     [407, /answered 407/],
     [204, /answered 204/],
@@ -189,7 +189,7 @@ test('errors of the client are words', limit, async (t) => {
 test('a server that is gone is given up soon, however many volumes there are', limit, async (t) => {
   const volumes = new Map(Array.from({ length: 10_000 }, (_, i) => [i + 1, Buffer.alloc(1)]));
   const began = Date.now();
-  await fails(runPull(job('http://127.0.0.1:1', await folder(t), volumes)), 'exit', /given up: .*refused/);
+  await fails(runPull(job('http://127.0.0.1:1', await folder(t), volumes)), 'exit', /pull failed: .*refused/);
   assert.ok(Date.now() - began < 10_000);
 });
 

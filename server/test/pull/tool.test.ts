@@ -100,7 +100,7 @@ test('the tool ends with an error', limit, async (t) => {
     ['exit 9', /code 9 \(disk full\)/],
     ['cat > /dev/null; exit 28', /code 28 \(bad option\)/],
     ['exit 99', /code 99 \(unknown meaning\)/],
-    ['kill -9 $$', /ended by SIGKILL/],
+    ['kill -9 $$', /killed by SIGKILL/],
   ] as const) {
     setPath(t, await fakeTool(t, `#!/bin/sh\nPATH=/usr/bin:/bin\n${script}\n`));
     await fails(runPull(job(client.url, await folder(t), volumes)), 'exit', words);

@@ -54,7 +54,7 @@ export async function sendVolume(
         await volume.send(socket, start, end);
       } catch (error) {
         // The length is announced already: a broken connection is the only way left to say that bytes are missing.
-        request.log.warn({ err: error }, 'volume was not sent whole');
+        request.log.warn({ err: error }, 'volume was not sent completely');
         // Not where it was the client who went away.
         if (!socket.destroyed) onFault(error);
         response.destroy();

@@ -180,6 +180,11 @@ test('volumes reordered, repeated, dropped, cut, made longer; another X-Chunk-Co
       isVolume(path) ? { headers: { ...headers, 'x-chunk-count': count } } : undefined;
     await refused(lie, { code: 'tampered', stage: 'record' });
   }
+  // The header was right; what comes with a later volume is a file of another length.
+  await refused(
+    onVolume(2, ({ headers }) => ({ headers: { ...headers, 'x-chunk-count': '2' } })),
+    { code: 'tampered', stage: 'record' },
+  );
 });
 
 test('a volume, or a header, of another file or of an earlier upload of the same file', async () => {

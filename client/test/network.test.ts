@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, connect as connectTcp, createServer as createTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -178,6 +178,42 @@ test('a download goes on from the volumes it has; what was changed on disk is fe
     readdirSync(service.folder).filter((name) => name.endsWith('.part')),
     [],
   );
+  assert.deepEqual(
+    readdirSync(join(service.folder, 'journal')).filter((name) => name.endsWith('.journal')),
+    [],
+  );
+});
+
+test('what comes to be at the target while a file is downloaded stays; what is exchanged under its part is refused', async () => {
+  const szafa = await newUser(service.url);
+  const options = { name: 'x', volumeSize: 1000, mtime: -1_234_567, mode: 0o640 };
+  const { fileId } = await szafa.upload(bytesSource(content(3000)), options);
+  const remote = await szafa.openFile(fileId);
+  const folder = mkdtempSync(join(service.folder, 'meanwhile-'));
+  const path = join(folder, 'x');
+  const during = (work: () => void) => {
+    let done = false;
+    const onProgress = () => {
+      if (!done) work();
+      done = true;
+    };
+    return downloadToFile(remote, path, { onProgress });
+  };
+  const somebodys = during(() => writeFileSync(path, 'of somebody else'));
+  await assert.rejects(somebodys, { code: 'exists' });
+  assert.equal(readFileSync(path, 'utf8'), 'of somebody else');
+  rmSync(path);
+  const exchanged = during(() => {
+    const part = join(folder, readdirSync(folder)[0]!);
+    rmSync(part);
+    writeFileSync(part, 'another file');
+  });
+  await assert.rejects(exchanged, { code: 'not-own' });
+  assert.ok(!readdirSync(folder).includes('x'));
+  assert.deepEqual(await downloadToFile(remote, path), { resumed: 0, there: false });
+  const { mtimeMs, mode } = statSync(path);
+  assert.deepEqual([mtimeMs, mode & 0o777], [-1_234_567, 0o640]);
+  assert.deepEqual(readdirSync(folder), ['x']);
 });
 
 test('a rate limit holds', async () => {

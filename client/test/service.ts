@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ConnectOptions, deriveAccountKeys, Szafa } from '../src/index.ts';
+import { type AccountKeys, type ConnectOptions, deriveAccountKeys, Szafa } from '../src/index.ts';
 import { nodeEngine, nodeTransport } from '../src/node/index.ts';
 
 export interface Service {
@@ -68,13 +68,18 @@ export function newUser(server: string, more: Partial<ConnectOptions> = {}): Pro
   return Szafa.register(optionsFor(server, more), { username, password });
 }
 
+/** The KDF, a quarter of a second each time, gives every device the same. */
+const derived = new Map<string, Promise<AccountKeys>>();
+
 /** The same account through another address, or on another device: nothing but the password is carried over. */
 export async function sameUser(
   szafa: Szafa,
   server: string,
   more: Partial<ConnectOptions> = {},
 ): Promise<Szafa> {
-  const { kek } = await deriveAccountKeys(engine, szafa.username, password);
+  const keys = derived.get(szafa.username) ?? deriveAccountKeys(engine, szafa.username, password);
+  derived.set(szafa.username, keys);
+  const kek = (await keys).kek.slice();
   return Szafa.open(optionsFor(server, more), {
     username: szafa.username,
     token: szafa.token!,

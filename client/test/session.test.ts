@@ -123,6 +123,14 @@ test('rings are kept: a new session needs no look at the files', async () => {
     assert.equal(asked.length, 1, asked.join('\n'));
     assert.equal((await later.list()).filter(({ verified }) => verified).length, 2);
     assert.equal(proxy.requests.length, 2);
+    // Of two processes that found a ring each, neither forgets the other's; what no key opens is passed over.
+    const [one, two] = [rings(szafa.username), rings(szafa.username)];
+    const [known] = await one.load();
+    const other = { ...known!, ring: { ...known!.ring, key: known!.ring.key.replace(/^.{8}/, 'AAAAAAAA') } };
+    await two.save([other]);
+    assert.deepEqual(await one.load(), [other, known]);
+    const third = await sameUser(szafa, proxy.url, { rings });
+    assert.equal((await third.keyring.masters()).length, 1);
   } finally {
     await proxy.stop();
   }

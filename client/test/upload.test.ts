@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { bytesSource, type Source, type Szafa } from '../src/index.ts';
+import { bytesSource, type Source, type Szafa, type Transport, type UploadOptions } from '../src/index.ts';
 import { downloadToFile, fileJournal, fileSource, pullHost, spool } from '../src/node/index.ts';
 import { startProxy } from './proxy.ts';
 import {
@@ -23,6 +23,8 @@ let szafa: Szafa;
 before(async () => {
   service = await startService();
   szafa = await newUser(service.url);
+  // The account's ring is in a file: a second device takes it, and opens a journal that the first has left.
+  await szafa.upload(bytesSource(content(1)), { name: 'first' });
 });
 after(async () => {
   await service.stop();
@@ -94,8 +96,10 @@ test('a file on disk that is written to, cut or replaced during its upload', asy
     ['shorter', () => writeFileSync(path, content(VOLUMES * SIZE - 1))],
     ['empty', () => writeFileSync(path, '')],
   ];
-  for (const [, change] of changes) {
+  for (const [at, [, change]] of changes.entries()) {
     for (const phase of ['prepare', 'send'] as const) {
+      // All volumes are kept after the first pass, or none: then the second one reads what has changed.
+      const memoryBudget = at % 2 === 0 ? 2 * VOLUMES * SIZE : 0;
       writeFileSync(path, content(VOLUMES * SIZE));
       const source = await fileSource(path);
       let done = false;
@@ -105,7 +109,7 @@ test('a file on disk that is written to, cut or replaced during its upload', asy
         change();
       };
       try {
-        const options = { name: 'x', volumeSize: SIZE, memoryBudget: 0, parallel: 1, onProgress };
+        const options = { name: 'x', volumeSize: SIZE, memoryBudget, parallel: 1, onProgress };
         await assert.rejects(szafa.upload(source, options), { code: 'file-changed' });
       } finally {
         await source.close();
@@ -195,6 +199,79 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     assert.deepEqual(await read(third.fileId), content(8 * SIZE, 9));
   } finally {
     await proxy.stop();
+  }
+});
+
+/** Uploads until the service has the first two volumes; the id of the transfer that is left. */
+async function cutOff(path: string, options: UploadOptions): Promise<string> {
+  const stop = new AbortController();
+  let transferId = '';
+  const cutting: Transport = (request) => {
+    const third = /transfer\/([^/]+)\/chunk\/3$/.exec(request.url);
+    if (third) {
+      transferId = third[1]!;
+      stop.abort(new Error('enough'));
+    }
+    return transport(request);
+  };
+  const source = await fileSource(path);
+  try {
+    const user = await sameUser(szafa, service.url, { transport: cutting });
+    await assert.rejects(user.upload(source, { ...options, parallel: 1, signal: stop.signal }), /enough/);
+  } finally {
+    await source.close();
+  }
+  assert.deepEqual(await szafa.api.received(transferId), [1, 2]);
+  return transferId;
+}
+
+test('a file of which nothing changed but what the service has already is uploaded anew', async () => {
+  const options = {
+    name: 'changed',
+    volumeSize: SIZE,
+    journal: fileJournal(join(service.folder, 'changed-journal')),
+  };
+  const path = join(service.folder, 'changed');
+  const bytes = content(5 * SIZE);
+  // Its time is set back after the change, as an archiver does.
+  const write = () => {
+    writeFileSync(path, bytes);
+    utimesSync(path, 1_000_000_000, 1_000_000_000);
+  };
+  write();
+  const left = await cutOff(path, options);
+  bytes[10]! ^= 1;
+  write();
+  const source = await fileSource(path);
+  try {
+    const { fileId, resumed } = await szafa.upload(source, options);
+    assert.equal(resumed, 0);
+    assert.deepEqual(await read(fileId), bytes);
+    await assert.rejects(szafa.api.received(left), { status: 404 });
+  } finally {
+    await source.close();
+  }
+});
+
+test('an unfinished upload goes on in its own directory only; one that is abandoned is gone on both sides', async () => {
+  const journal = fileJournal(join(service.folder, 'own-journal'));
+  const path = join(service.folder, 'own');
+  writeFileSync(path, content(5 * SIZE));
+  const dirId = await szafa.makeDir('own');
+  const options = { name: 'own', volumeSize: SIZE, journal };
+  const left = await cutOff(path, { ...options, dirId });
+  const source = await fileSource(path);
+  try {
+    const inRoot = await szafa.upload(source, options);
+    assert.equal(inRoot.resumed, 0);
+    assert.deepEqual(await szafa.list({ dirId }), []);
+    assert.deepEqual(await szafa.api.received(left), [1, 2]);
+    await szafa.abandon(journal, { place: source.place, name: 'own', dirId });
+    await assert.rejects(szafa.api.received(left), { status: 404 });
+    assert.equal((await szafa.upload(source, { ...options, dirId })).resumed, 0);
+    assert.equal((await szafa.list({ dirId })).length, 1);
+  } finally {
+    await source.close();
   }
 });
 

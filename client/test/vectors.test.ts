@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { webEngine } from '../src/index.ts';
-import { nodeEngine } from '../src/node/index.ts';
+import { type RemoteFile, webEngine } from '../src/index.ts';
+import { downloadToFile, nodeEngine } from '../src/node/index.ts';
 import {
   type FileVector,
   type KdfVector,
@@ -34,6 +36,24 @@ test('there are enough vectors, each with a name of its own', () => {
 
 test('layouts', () => {
   for (const vector of load<LayoutVector>('layouts')) assert.deepEqual(runLayout(vector), vector);
+});
+
+test('files that are written to disk: the same bytes, or the same refusal and no file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'szafa-vectors-'));
+  const path = join(folder, 'file');
+  try {
+    for (const vector of files) {
+      const outcome = await runFile(native, vector, async (remote: RemoteFile) => {
+        await downloadToFile(remote, path);
+        return readFileSync(path);
+      });
+      assert.deepEqual(outcome, vector.expect, `${vector.name}: ${vector.about}`);
+      assert.deepEqual(readdirSync(folder), 'stage' in vector.expect ? [] : ['file'], vector.name);
+      rmSync(path, { force: true });
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 for (const [name, engine] of [

@@ -1,4 +1,4 @@
-import { openFile } from '../src/download/remote-file.ts';
+import { openFile, type RemoteFile } from '../src/download/remote-file.ts';
 import { utf8 } from '../src/format/bytes.ts';
 import { macOf } from '../src/format/header.ts';
 import {
@@ -124,8 +124,17 @@ function serviceOf(vector: FileVector): Transport {
   };
 }
 
+/** The plaintext of an opened file. */
+export type Read = (remote: RemoteFile) => Promise<Uint8Array>;
+
+const readStream: Read = async (remote) => {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const part of remote.stream()) parts.push(part);
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+};
+
 /** Opens the file as a download does. */
-export async function runFile(engine: Engine, vector: FileVector): Promise<Expected> {
+export async function runFile(engine: Engine, vector: FileVector, read = readStream): Promise<Expected> {
   const { username, password, record } = vector;
   const { kek } = await keysOf(engine, username, password);
   const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector) });
@@ -134,13 +143,7 @@ export async function runFile(engine: Engine, vector: FileVector): Promise<Expec
   try {
     const whole = { ...record, ...created, file_id: 'f' };
     const remote = await openFile({ api, engine, keyring }, 'f', { record: whole });
-    const parts: Uint8Array<ArrayBuffer>[] = [];
-    for await (const part of remote.stream()) parts.push(part);
-    const plain = new Uint8Array(await new Blob(parts).arrayBuffer());
-    return {
-      metadata: remote.metadata,
-      plain: toBase64Url(plain),
-    };
+    return { metadata: remote.metadata, plain: toBase64Url(await read(remote)) };
   } catch (error) {
     if (!(error instanceof SzafaError)) throw error;
     return { stage: String((error as SzafaError & { stage?: string }).stage), code: error.code };

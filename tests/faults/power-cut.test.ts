@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  bytesSource,
+  downloadToFile,
+  fileJournal,
+  nodeEngine,
+  nodeTransport,
+  Szafa,
+} from '@szafa/client/node';
 import { pathOf } from '@szafa/protocol';
 import {
   assertOk,
@@ -8,6 +19,7 @@ import {
   begin,
   checkInvariants,
   complete,
+  freshName,
   listFiles,
   makeDir,
   makeFile,
@@ -120,6 +132,35 @@ test('move, clone, delete and cancel survive it too', async () => {
   assert.equal((await complete(user, transferId)).status, 404);
   await assertTidyAfterCrash(service);
   await checkInvariants(service, user.token);
+});
+
+test('a file that was got is there after it, and so is what a journal keeps: whole, not only by name', async () => {
+  await using own = await Disk.create('ext4', 32 * 1024 * 1024);
+  const [engine, transport] = [nodeEngine({ threads: 1 }), nodeTransport()];
+  const account = { username: freshName(), password: 'correct horse battery' };
+  const szafa = await Szafa.register({ server: service.url, engine, transport }, account);
+  try {
+    // Written and synced in one call, and in several.
+    const sizes = { small: 70_001, large: 700_001 };
+    for (const [name, size] of Object.entries(sizes)) {
+      const bytes = new Uint8Array(size).fill(size);
+      const { fileId } = await szafa.upload(bytesSource(bytes), { name, volumeSize: 300_000 });
+      await downloadToFile(await szafa.openFile(fileId), join(own.path, name));
+      own.cutPower();
+      await own.powerBack();
+      assert.deepEqual(new Uint8Array(await readFile(join(own.path, name))), bytes);
+    }
+    const journal = fileJournal(join(own.path, 'journal'));
+    await journal.store('key', Buffer.from('all of it'));
+    // The system may write the folder at any time.
+    execFileSync('sync', [join(own.path, 'journal')]);
+    own.cutPower();
+    await own.powerBack();
+    assert.equal(Buffer.from((await journal.load('key'))!).toString(), 'all of it');
+  } finally {
+    transport.close();
+    await engine.close();
+  }
 });
 
 test('a power cut in the middle of everything', async () => {

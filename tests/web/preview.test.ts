@@ -9,6 +9,8 @@ import { pdf, png, wav, webm } from './media.ts';
 const service = useService();
 const browser = useChromium();
 const MIB = 1024 * 1024;
+const DRAWING =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>';
 
 async function show(page: Page, name: string): Promise<void> {
   await row(page, name).getByRole('button', { name, exact: true }).click();
@@ -43,6 +45,7 @@ test('images, texts and PDFs are shown, other files are not', async () => {
     await browser.file('thing.bin', randomBytes(100)),
     await browser.file('false.png', '<html>no image</html>'),
     await browser.file('page.html', '<h1>never a page</h1>'),
+    await browser.file('drawing.svg', DRAWING),
   );
   await page.getByRole('button', { name: 'Clear finished' }).click();
 
@@ -53,6 +56,19 @@ test('images, texts and PDFs are shown, other files are not', async () => {
   );
   assert.equal(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 320);
   await shoot(page, 'preview-image');
+  await page.keyboard.press('Escape');
+
+  // Opened by itself, a drawing is a document under our address: it runs nothing, and reaches nothing of ours.
+  await show(page, 'drawing.svg');
+  const source = (await page.locator('dialog img').getAttribute('src'))!;
+  const [type, sniffing, policy] = await page.evaluate(async (url) => {
+    const { headers } = await fetch(url);
+    return ['content-type', 'x-content-type-options', 'content-security-policy'].map((name) =>
+      headers.get(name),
+    );
+  }, source);
+  assert.deepEqual([type, sniffing], ['image/svg+xml', 'nosniff']);
+  assert.match(policy!, /default-src 'none'.*; sandbox$/);
   await page.keyboard.press('Escape');
 
   await show(page, 'poem.md');
@@ -94,7 +110,7 @@ test('images, texts and PDFs are shown, other files are not', async () => {
 
   // One after the other, in the order of the list.
   await page.getByRole('button', { name: 'Name', exact: true }).click();
-  const names = ['false.png', 'page.html', 'paper.pdf', 'picture.png', 'poem.md', 'thing.bin'];
+  const names = ['drawing.svg', 'false.png', 'page.html', 'paper.pdf', 'picture.png', 'poem.md', 'thing.bin'];
   const [previous, next] = ['Previous file', 'Next file'].map((name) => page.getByRole('button', { name }));
   const heading = page.getByRole('dialog').getByRole('heading', { level: 2 }).first();
   await show(page, names[0]!);

@@ -60,7 +60,10 @@ class VolumeSocket {
     return new Promise((resolve) => {
       const socket = new WebSocket(address, volumeSocket.protocol);
       const late = setTimeout(() => socket.close(), OPEN_MS);
-      socket.onclose = () => resolve(undefined);
+      socket.onclose = () => {
+        clearTimeout(late);
+        resolve(undefined);
+      };
       socket.onopen = () => {
         clearTimeout(late);
         resolve(new VolumeSocket(socket, onClosed));

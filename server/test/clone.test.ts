@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { InProcess } from './in-process.ts';
@@ -28,6 +30,17 @@ for (const moment of ['before its volumes are copied', 'when its volumes have be
     assert.equal(await service.services.metadata.marks.garbageGroups(), 0);
   });
 }
+
+test('a source that lacks a volume is not cloned: 409, and nothing is left of the copy', async (t) => {
+  const service = await InProcess.start(t);
+  const fileId = await service.upload([randomBytes(1000), randomBytes(10)]);
+  await rm(join(service.folder, 'volumes', fileId.slice(0, 2), fileId, '2'));
+  const refused = await service.call('POST', pathOf('cloneFile', { file_id: fileId }));
+  assert.deepEqual([refused.status, Object.keys(refused.json)], [409, ['error']]);
+  const groups = await Array.fromAsync(service.services.volumes.groups(), ({ id }) => id);
+  assert.deepEqual(groups, [fileId]);
+  assert.equal(await service.services.metadata.marks.garbageGroups(), 0);
+});
 
 test('a copy that fails while its source stands is 409', async (t) => {
   const service = await InProcess.start(t);

@@ -27,12 +27,12 @@ export function initOf(volumes: Buffer[]) {
 export class InProcess {
   readonly services: Omit<Services, 'gathered'>;
   readonly folder: string;
-  readonly #url: string;
+  readonly url: string;
 
   private constructor(services: Omit<Services, 'gathered'>, folder: string, url: string) {
     this.services = services;
     this.folder = folder;
-    this.#url = url;
+    this.url = url;
   }
 
   static async start(t: TestContext): Promise<InProcess> {
@@ -62,7 +62,7 @@ export class InProcess {
     path: string,
     body?: object | Uint8Array,
   ): Promise<{ status: number; json: Record<string, unknown> }> {
-    const answer = await fetch(this.#url + path, {
+    const answer = await fetch(this.url + path, {
       method,
       headers: { authorization: `Bearer ${TOKEN}` },
       ...(body && { body: body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body) }),

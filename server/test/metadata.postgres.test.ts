@@ -109,6 +109,49 @@ test('a server that falls silent is given up, and asked again on a new connectio
   assert.deepEqual(await read('later'), [{ one: 'later' }]);
 });
 
+test('a change whose answer was lost is not made again', async (t) => {
+  const url = newSchema();
+  const direct = await open(url);
+  await direct.execute('CREATE TABLE t (n BIGINT)');
+  let lost = '';
+  // Passes everything on but the answer to that text, with which the connection ends.
+  const relay = createServer((near) => {
+    const far = connect(Number(new URL(url).port), new URL(url).hostname);
+    let isLast = false;
+    near.on('data', (bytes: Buffer) => {
+      isLast ||= lost !== '' && bytes.includes(lost);
+      far.write(bytes);
+    });
+    far.on('data', (bytes: Buffer) => {
+      if (!isLast) near.write(bytes);
+      else near.destroy();
+      if (isLast) lost = '';
+    });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+  });
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  const address = new URL(url);
+  address.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  const store = new PostgresStore(address.href);
+  t.after(async () => {
+    await Promise.all([store.close(), direct.close()]);
+    relay.close();
+  });
+  const insert = (n: number) => store.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (?)', n));
+  await insert(0);
+  lost = 'COMMIT';
+  await assert.rejects(insert(1), StoreUnavailable);
+  lost = 'INSERT';
+  await assert.rejects(store.execute('INSERT INTO t (n) VALUES (?)', 2), StoreUnavailable);
+  await insert(3);
+  const rows = await direct.query('SELECT n FROM t ORDER BY n');
+  assert.deepEqual(rows, [{ n: 0 }, { n: 1 }, { n: 2 }, { n: 3 }]);
+});
+
 test('many nodes may start at once on an empty database', async () => {
   const url = newSchema();
   const stores = await Promise.all(Array.from({ length: 6 }, () => open(url)));

@@ -26,6 +26,62 @@ test('a clone whose end a failover lost has a manifest: it stays; one that is cu
   assert.equal(await metadata.marks.garbageGroups(), 0);
 });
 
+test('sessions and uploads are kept as long as each of them is set to', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes, config } = service.services;
+  const [gone, filed] = [await service.begin([randomBytes(9)]), await service.begin([randomBytes(9)])];
+  const [goneGroup, filedGroup] = await Promise.all(
+    [gone, filed].map(async (id) => (await metadata.transfers.get(id))!.file_id),
+  );
+  const { manifest } = await volumes.documents(await service.upload([randomBytes(9)]));
+  for (const id of [goneGroup!, filedGroup!])
+    await volumes
+      .put(id, (await metadata.files.volumes(id))[0]!, { pour: async () => undefined })
+      .catch(() => undefined);
+  await volumes.file({ ...manifest!, file_id: filedGroup! });
+  await metadata.accounts.openSession('hash', 'alice', Date.now());
+  const sweepInHour = async (ttl: { sessionTtlMs: number; transferTtlMs: number }) => {
+    const now = () => Date.now() + 3_600_000;
+    await new Sweeper({ ...service.services, config: { ...config, ...ttl }, now, shared: false }).sweep();
+    const groups = await Array.fromAsync(volumes.groups(), ({ id }) => id);
+    return {
+      session: (await metadata.accounts.session('hash')) !== undefined,
+      transfer: (await metadata.transfers.get(gone)) !== undefined,
+      groups: [groups.includes(goneGroup!), groups.includes(filedGroup!)],
+    };
+  };
+  const [short, long] = [1000, 86_400_000];
+  assert.deepEqual(await sweepInHour({ sessionTtlMs: short, transferTtlMs: long }), {
+    session: false,
+    transfer: true,
+    groups: [true, true],
+  });
+  await metadata.accounts.openSession('hash', 'alice', Date.now());
+  // What has a manifest is a file of another database, and its volumes stay.
+  assert.deepEqual(await sweepInHour({ sessionTtlMs: long, transferTtlMs: short }), {
+    session: true,
+    transfer: false,
+    groups: [false, true],
+  });
+});
+
+test('a group that cannot be removed keeps no other one waiting', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes } = service.services;
+  const [bad, good] = ['1'.repeat(32), '2'.repeat(32)];
+  for (const id of [bad, good]) await metadata.orphans.doom(id, 1);
+  const remove = volumes.remove.bind(volumes);
+  t.mock.method(volumes, 'remove', async (id: string) => {
+    if (id === bad) throw new Error('not now');
+    await remove(id);
+  });
+  await assert.rejects(new Sweeper({ ...service.services, shared: false }).sweep(), /1 groups could not/);
+  assert.deepEqual(
+    [await metadata.garbage.isKnown(bad), await metadata.garbage.isKnown(good)],
+    [true, false],
+  );
+});
+
 test('another database that comes to have the store while much is removed ends the removal', async (t) => {
   const service = await InProcess.start(t);
   const { metadata, volumes } = service.services;

@@ -72,6 +72,12 @@ function frame(opcode: number, payload: Buffer): Buffer {
 }
 const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125)]);
 
+async function assertUpgraded(client: Socket): Promise<void> {
+  client.write(HELLO);
+  const [bytes] = await once(client, 'data', { signal: AbortSignal.timeout(10_000) });
+  assert.match(String(bytes), /^HTTP\/1\.1 101 /);
+}
+
 test('a client that resets the connection it has just upgraded harms nobody', async () => {
   await serving({}, async (connected) => {
     // As much as is read at once: the next read, before anything else happens, meets the reset.
@@ -83,6 +89,7 @@ test('a client that resets the connection it has just upgraded harms nobody', as
       client.resetAndDestroy();
       await sleep(50);
     }
+    await assertUpgraded(await connected());
   });
 });
 
@@ -96,9 +103,16 @@ test('an upgrade behind a request that is not answered yet harms nobody', async 
   };
   await serving({ general }, async (connected) => {
     const client = await connected();
+    const closed = once(client, 'close');
+    let text = '';
+    client.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+    });
     client.write(`GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${HELLO}`);
     await answered.promise;
-    await sleep(150);
+    await closed;
+    assert.equal(text, '', 'neither an answer nor an upgrade: nobody could tell what belongs to what');
+    await assertUpgraded(await connected());
   });
 });
 

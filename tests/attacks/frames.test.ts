@@ -21,11 +21,17 @@ test('no page of another one shows ours inside itself, the documentation neither
     ]) {
       assert.ok(policy.includes(rule), `${path}: ${rule}`);
     }
-    assert.equal(headers['x-frame-options'], 'DENY', path);
-    assert.equal(headers['x-content-type-options'], 'nosniff', path);
-    assert.equal(headers['referrer-policy'], 'no-referrer', path);
-    assert.equal(headers['cross-origin-opener-policy'], 'same-origin', path);
-    assert.equal(headers['strict-transport-security'], undefined, 'without TLS of its own');
+    for (const [name, value] of Object.entries({
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+      // Without TLS of its own.
+      'strict-transport-security': undefined,
+    }))
+      assert.equal(headers[name], value, `${path}: ${name}`);
   }
 });
 

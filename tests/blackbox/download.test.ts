@@ -48,6 +48,9 @@ test('a volume comes with its bytes and headers, and no file name', async () => 
   assert.equal(answer.headers.etag, etag);
   assert.equal(answer.headers['content-disposition'], undefined);
   assert.equal(answer.headers['content-encoding'], undefined);
+  // No browser takes the bytes for something else, and no cache in between keeps them.
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+  assert.equal(answer.headers['cache-control'], 'private, no-cache');
 });
 
 test('X-Enc-Params is base64 of the JSON of enc_params, beyond ASCII too', async () => {
@@ -81,6 +84,7 @@ test('every volume carries the same parameters and count, an empty one too', asy
 
 for (const idx of [
   '0',
+  '01',
   '-1',
   '1.5',
   'abc',

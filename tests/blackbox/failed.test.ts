@@ -30,7 +30,7 @@ async function placeOf(size: number): Promise<string> {
 }
 
 test('an OS failure makes a transfer failed; volumes are taken then, and another caller may complete it', async (t) => {
-  if (!volumesInFolder()) return t.diagnostic('the volumes lie elsewhere');
+  if (!volumesInFolder()) return t.skip('the volumes lie elsewhere');
   const [creator, other] = [await register(service), await register(service)];
   const sizes = [313_131, 20];
   const file = makeFile(sizes);
@@ -68,7 +68,7 @@ test('an OS failure makes a transfer failed; volumes are taken then, and another
 });
 
 test('complete merges nothing: every volume lies by itself, before and after', async (t) => {
-  if (!volumesInFolder()) return t.diagnostic('the volumes lie elsewhere');
+  if (!volumesInFolder()) return t.skip('the volumes lie elsewhere');
   const user = await register(service);
   const sizes = [131_311, 131_312, 131_313];
   const file = makeFile(sizes);

@@ -97,6 +97,15 @@ describe('every answer has an id that stands in the lines of its request', () =>
     }
   });
 
+  test('with the address that the trusted proxy saw, not the one that its client wrote', async () => {
+    const ids = await answers(behindProxy, 'X-Forwarded-For: 192.0.2.66, 192.0.2.77\r\n');
+    for (const [what, id] of Object.entries(ids)) {
+      // Fastify reads no headers of a request whose path it cannot read.
+      if (what === 'a bad path') continue;
+      assert.match((await linesOf(behindProxy, id)).join('\n'), /"ip":"192\.0\.2\.77"/, what);
+    }
+  });
+
   test('a socket has one, and each PUT along it a number behind', async () => {
     const given = 'a-socket-behind-a-proxy';
     const connection = await RawConnection.open(behindProxy.url);

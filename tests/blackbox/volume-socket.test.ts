@@ -169,14 +169,20 @@ test('whoever does not keep to the rules is told so and cut off', async () => {
     'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
     `Sec-WebSocket-Protocol: ${volumeSocket.protocol}`,
   ];
-  // No mask; an unknown kind; an extension; a long ping; a continuation of nothing.
-  for (const frame of ['8100', '8380aaaaaaaa', 'c180aaaaaaaa', '89fe0100aaaaaaaa', '8080aaaaaaaa']) {
+  for (const [what, frame] of Object.entries({
+    'no mask': '8100',
+    'an unknown kind': '8380aaaaaaaa',
+    'an extension': 'c180aaaaaaaa',
+    'a long ping': '89fe0100aaaaaaaa',
+    'a continuation of nothing': '8080aaaaaaaa',
+    'a message inside another': '0180aaaaaaaa0180aaaaaaaa',
+  })) {
     const connection = await RawConnection.open(service.url);
     connection.write(`${hello.join('\r\n')}\r\n\r\n`);
     await connection.until(({ text }) => text.includes('s3pPLMBiTxaQ9kYGzzhZRbK+xOo='));
     connection.write(Buffer.from(frame, 'hex'));
     const { text, closed } = await connection.until((answer) => answer.closed);
-    assert.ok(closed && text.endsWith('\x88\x02\x03\xea'), frame);
+    assert.ok(closed && text.endsWith('\x88\x02\x03\xea'), what);
     connection.destroy();
   }
   // Whatever else would become something else is a request like any other.

@@ -197,6 +197,7 @@ test('Expect: 100-continue is answered, and a wrong size then never asks for the
 
 for (const idx of [
   '0',
+  '01',
   '-1',
   '1.5',
   'abc',

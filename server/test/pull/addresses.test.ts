@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RuleError } from '@szafa/protocol';
-import { parseCidrs, plainAddress } from '../../src/pull/addresses.ts';
+import { networkOf, parseCidrs, plainAddress } from '../../src/pull/addresses.ts';
 
 test('an address has one spelling', () => {
   for (const [given, plain] of [
@@ -65,4 +65,17 @@ test('a wrong entry is named', () => {
       entry,
     );
   }
+});
+
+test('the network of an address is what one customer gets', () => {
+  for (const [address, network] of Object.entries({
+    '192.0.2.1': '192.0.2.1',
+    '::ffff:192.0.2.1': '192.0.2.1',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+    '2001:db8:1:2::6': '2001:db8:1:2::/64',
+    '2001:db8:1:3::6': '2001:db8:1:3::/64',
+    '::1': '0:0:0:0::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+  }))
+    assert.equal(networkOf(address), network, address);
 });

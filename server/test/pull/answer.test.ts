@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
-import { judge } from '../../src/pull/answer.ts';
+import { judge, MisfitError, measured, parseRange } from '../../src/pull/answer.ts';
 
 const SIZE = 1000;
 const asked = { first: 100, last: 199 };
@@ -59,4 +61,29 @@ test('a part is the part that was asked for', () => {
   );
   assert.equal(judge(answer(206, { 'content-range': 'bytes 100-199/1000' }), undefined, SIZE), 'unfit');
   assert.equal(judge(answer(206, { 'content-type': 'multipart/byteranges' }), asked, SIZE), 'unfit');
+});
+
+test('a range of the tool ends with the volume', () => {
+  assert.deepEqual(parseRange('bytes=100-', SIZE), { first: 100, last: 999 });
+  assert.deepEqual(parseRange('bytes=100-5000', SIZE), { first: 100, last: 999 });
+  assert.deepEqual(parseRange('bytes=999-999', SIZE), { first: 999, last: 999 });
+  for (const other of ['bytes=1000-', 'bytes=5-4', 'bytes=-5', 'bytes=0-1,3-4', '']) {
+    assert.equal(parseRange(other, SIZE), null, other);
+  }
+});
+
+test('exactly so many bytes pass: not one more, not one fewer', async () => {
+  const pass = async (...chunks: number[]) => {
+    let passed = 0;
+    await pipeline(
+      Readable.from(chunks.map((bytes) => Buffer.alloc(bytes))),
+      measured(10),
+      async (source: AsyncIterable<Buffer>) => {
+        for await (const { length } of source) passed += length;
+      },
+    );
+    return passed;
+  };
+  for (const chunks of [[10], [9, 1], [1, 9]]) assert.equal(await pass(...chunks), 10);
+  for (const chunks of [[11], [10, 1], [9, 2], [9], []]) await assert.rejects(pass(...chunks), MisfitError);
 });

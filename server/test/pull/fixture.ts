@@ -26,7 +26,7 @@ export interface ClientServer {
 export async function serve(
   t: TestContext,
   handler: Handler,
-  options: { host?: string; tls?: string } = {},
+  options: { host?: string; port?: number; tls?: string } = {},
 ): Promise<ClientServer> {
   const requests: string[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse) => {
@@ -40,7 +40,7 @@ export async function serve(
       ? createServer(listener)
       : createSecureServer({ key: options.tls, cert: options.tls }, listener);
   const host = options.host ?? '127.0.0.1';
-  server.listen(0, host);
+  server.listen(options.port ?? 0, host);
   await once(server, 'listening');
   t.after(() => {
     server.closeAllConnections();

@@ -102,12 +102,19 @@ test('a name is resolved once, so it cannot change its mind', limit, async (t) =
 test('of several addresses only the allowed ones are used', limit, async (t) => {
   const volumes = randomVolumes(100);
   const client = await serve(t, honest(volumes));
+  // It would answer: the refused address comes first, at the same port.
+  const other = await serve(t, honest(volumes), {
+    host: '127.0.0.2',
+    port: Number(new URL(client.url).port),
+  });
   t.mock.method(dns, 'lookup', async () => [
     { address: '127.0.0.2', family: 4 },
     { address: '127.0.0.1', family: 4 },
   ]);
   const named = client.url.replace('127.0.0.1', 'client.test');
   assert.deepEqual(await runPull(job(named, await folder(t), volumes)), { landed: [1] });
+  assert.deepEqual(other.requests, []);
+  assert.deepEqual(client.asked(), [1]);
 });
 
 test('bodies that do not fit their spec are left out without an error', limit, async (t) => {

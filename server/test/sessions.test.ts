@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Accounts } from '../src/domain/accounts.ts';
+import { InProcess } from './in-process.ts';
+
+const TTL_MS = 1_600_000;
+const ORIGIN = { network: '192.0.2.1', shared: false };
+
+test('a token lives on while it is used and ends by itself, also where nobody sweeps', async (t) => {
+  const { metadata, config } = (await InProcess.start(t)).services;
+  let now = 1_000_000_000;
+  const settings = { ...config, sessionTtlMs: TTL_MS };
+  const accounts = new Accounts(metadata, settings, 'system-token-of-a-test', () => now);
+  const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
+  const identify = () => accounts.identify(`Bearer ${token}`);
+  for (let uses = 0; uses < 4; uses++) {
+    now += TTL_MS * 0.9;
+    assert.equal((await identify()).username, 'alice');
+  }
+  // What is written down may be a sixteenth too old.
+  now += TTL_MS * 1.07;
+  await assert.rejects(identify(), { status: 401, message: /expired/ });
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import { Sweeper } from '../src/domain/sweeper.ts';
+import { InProcess } from './in-process.ts';
+
+/** A transfer whose only volume has come in. */
+async function received(service: InProcess) {
+  const volume = randomBytes(100);
+  const transfer_id = await service.begin([volume]);
+  const put = () => service.call('PUT', pathOf('writeVolume', { transfer_id, idx: 1 }), volume);
+  assert.equal((await put()).status, 200);
+  return {
+    transferId: transfer_id,
+    put,
+    complete: () => service.call('POST', pathOf('complete', { transfer_id })),
+    cancel: () => service.call('DELETE', pathOf('cancel', { transfer_id })),
+  };
+}
+
+test('while a transfer is being stored no volume is taken, and it cannot be cancelled', async (t) => {
+  const service = await InProcess.start(t);
+  const { transferId, put, complete, cancel } = await received(service);
+  await service.services.metadata.transfers.beginStoring(transferId, 'admin');
+  for (const refused of [await put(), await cancel()]) {
+    assert.deepEqual([refused.status, Object.keys(refused.json)], [409, ['error']]);
+  }
+  assert.equal((await complete()).status, 200);
+});
+
+test('a transfer that could not be filed is failed: it takes volumes, and may be cancelled', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes } = service.services;
+  const { transferId, put, complete, cancel } = await received(service);
+  const fault = Object.assign(new Error('EIO: i/o error'), { code: 'EIO', syscall: 'open' });
+  const failing = t.mock.method(volumes, 'file', () => Promise.reject(fault));
+  const refused = await complete();
+  assert.deepEqual([refused.status, refused.json['status']], [409, 'failed']);
+  failing.mock.restore();
+  assert.equal((await metadata.transfers.get(transferId))?.status, 'failed');
+  assert.equal((await put()).status, 200);
+  assert.equal((await cancel()).status, 200);
+  assert.equal((await complete()).status, 404);
+  await new Sweeper({ ...service.services, shared: false }).sweep();
+  assert.deepEqual(await Array.fromAsync(volumes.groups()), []);
+});

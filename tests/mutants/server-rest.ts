@@ -37,8 +37,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a redirect may carry user information',
     file: 'server/src/pull/upstream.ts',
-    find: "if (url.username || url.password) throw new RefusedError('redirects to an address with user information');",
-    replace: '',
+    find: 'if (url.username || url.password)',
+    replace: 'if (url.username === url.protocol)',
     tests: [HOSTILE, 'server/test/pull/proxy.test.ts'],
   },
   {
@@ -79,15 +79,15 @@ export const mutants: Mutant[] = [
   {
     name: 'the address of a pull may carry user information',
     file: 'server/src/pull/source.ts',
-    find: "if (/^[^/]*\\/\\/[^/]*@/.test(baseUrl)) throw new RuleError('base_url must not contain user information');",
-    replace: '',
+    find: 'if (/^[^/]*\\/\\/[^/]*@/.test(baseUrl))',
+    replace: 'if (/^@/.test(baseUrl))',
     tests: ['server/test/pull/source.test.ts'],
   },
   {
     name: 'a token may end a line',
     file: 'server/src/pull/source.ts',
-    find: "if (LINE_END.test(token)) throw new RuleError('token must not contain an end of line or NUL');",
-    replace: '',
+    find: 'if (LINE_END.test(token))',
+    replace: "if (LINE_END.test(''))",
     tests: ['server/test/pull/source.test.ts'],
   },
   {
@@ -177,8 +177,8 @@ export const mutants: Mutant[] = [
   {
     name: 'fsck takes any bytes of the right length',
     file: 'server/src/admin/fsck.ts',
-    find: "return digest === spec.sha256 ? undefined : 'volumes with other bytes';",
-    replace: 'return digest.length > 0 ? undefined : undefined;',
+    find: 'return digest === spec.sha256 ? undefined :',
+    replace: "return digest !== '' ? undefined :",
     tests: ['tests/engines/fsck.test.ts'],
   },
   {

@@ -1,6 +1,6 @@
 // Which test files there are, and what each of them needs. Plain JavaScript for any Node from 20 on: what is missing
 // is installed before the pinned Node runs.
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
 const FOLDERS = ['protocol/test', 'server/test', 'client/test', 'cli/test', 'bench/test', 'tests'];
@@ -31,11 +31,20 @@ const NEEDS = [
 
 /** The interface is tested on every pair of stores, each of which is a run of its own. */
 export const ON_ALL_PAIRS = /^tests\/blackbox\//;
+/** Those of them that are about requests, and reach a store only as others do. */
+export const HARDLY_STORES = /^tests\/blackbox\/(hostile|hostile-json|openapi|pull-rules|request-ids)\.test/;
 /** Packages for the pairs beside SQLite and a folder. */
 export const PAIR_PACKAGES = CEPH;
 
 /** Minutes of kills and soaks: `npm run test:long` only. */
 export const LONG = /\.long\.test\.ts$/;
+
+/**
+ * Whether the file does more of the same in `npm run test:long` (tests/harness/long.ts).
+ * @param {string} root
+ * @param {string} file
+ */
+export const growsWhenLong = (root, file) => readFileSync(join(root, file), 'utf8').includes('usually(');
 
 /**
  * Paths from the root, with `/`; only those that contain one of the texts, if there are any.

@@ -52,7 +52,7 @@ export function usageModel(stores: Stores): void {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 }

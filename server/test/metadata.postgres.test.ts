@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import pg from 'pg';
 import { Postgres } from '../../tests/engines/postgres.ts';
 import { ConfigError } from '../src/config.ts';
 import { StoreUnavailable } from '../src/errors.ts';
@@ -262,11 +263,17 @@ test('a server that is killed under load loses nothing acknowledged; requests wa
 
 test('reads travel together; one that takes long keeps no other waiting', async () => {
   const store = await open(newSchema());
+  const holder = new pg.Client({ connectionString: server.url });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(1)');
   let ended = false;
-  const slow = store.query('SELECT pg_sleep(4)').then(() => {
+  const slow = store.query('SELECT CAST(pg_advisory_lock(1) AS text)').then(() => {
     ended = true;
   });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  const waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+  for (const end = Date.now() + 30_000; (await holder.query(waits)).rowCount === 0; await sleep(20)) {
+    assert.ok(Date.now() < end, 'it never came to wait');
+  }
   const many = await Promise.all(
     Array.from({ length: 200 }, (_, at) => store.query<{ at: string }>('SELECT CAST(? AS text) AS at', at)),
   );
@@ -283,6 +290,7 @@ test('reads travel together; one that takes long keeps no other waiting', async 
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
+  await holder.end();
   await slow;
   await store.close();
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service } from '../harness/index.ts';
+import { Service, usually } from '../harness/index.ts';
 import { Actor, Cut, cutOff, rarest, seeded } from './actor.ts';
 import { assertTidyAfterCrash } from './disk.ts';
 import { killWorker, workersAnswer, workersOf } from './processes.ts';
 
-const TREE_KILLS = 12;
-const WORKER_KILLS = 22;
+const TREE_KILLS = usually(3, 50);
+const WORKER_KILLS = usually(6, 50);
 const ACTORS = 4;
 
 const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '2' } });
@@ -65,7 +65,8 @@ test('kill -9 of single workers: the others go on, the dead are replaced, nothin
   await assertTidyAfterCrash(service);
   const counts = cutOff(actors);
   t.diagnostic(`cut off in the middle: ${JSON.stringify(counts)}`);
-  for (const [kind, count] of Object.entries(counts)) assert.ok(count > 0, `${kind} was never cut off`);
+  const never = Object.entries(counts).flatMap(([kind, count]) => (count === 0 ? [kind] : []));
+  assert.ok(never.length < usually(Object.keys(counts).length, 1), `never cut off: ${never}`);
 });
 
 /** Checks are requests too and may meet a worker that is being killed. */

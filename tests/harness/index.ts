@@ -1,6 +1,7 @@
 export * from './expect.ts';
 export * from './http.ts';
 export * from './invariants.ts';
+export * from './long.ts';
 export * from './pull-server.ts';
 export * from './raw.ts';
 export * from './service.ts';

@@ -12,8 +12,14 @@ const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
   server: ['@szafa/protocol'],
   client: ['@szafa/protocol'],
-  cli: ['@szafa/client', '@szafa/client/node', '@szafa/client/strength', '@szafa/protocol'],
-  web: ['@szafa/client', '@szafa/client/strength', '@szafa/protocol'],
+  cli: [
+    '@szafa/client',
+    '@szafa/client/format',
+    '@szafa/client/node',
+    '@szafa/client/strength',
+    '@szafa/protocol',
+  ],
+  web: ['@szafa/client', '@szafa/client/format', '@szafa/client/strength', '@szafa/protocol'],
 };
 /** Folders that must also run in a browser: no Node module there. */
 const BROWSER_SAFE = [/^protocol\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];
@@ -23,7 +29,7 @@ function importFaults(): string[] {
   for (const file of globSync('{protocol,server,client,cli,web}/src/**/*.{ts,tsx}')) {
     const [name = ''] = file.split('/');
     for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
-      const ours = from.startsWith('@szafa/') || from === 'szafa';
+      const ours = from.startsWith('@szafa/');
       if (ours && !MAY_IMPORT[name]?.includes(from)) faults.push(`${file}: ${name} must not import ${from}`);
       if (from.startsWith('.') && new URL(from, `file:///${file}`).pathname.split('/')[1] !== name) {
         faults.push(`${file}: ${from} leaves the package; import it by its name`);

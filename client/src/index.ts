@@ -15,7 +15,10 @@ export {
 } from './download/remote-file.ts';
 export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
-export * from './format/index.ts';
+export type { Bytes } from './format/bytes.ts';
+export type { Engine, KdfParams, OpenedVolume, SealedVolume, VolumeKey } from './format/engine.ts';
+export type { Metadata } from './format/metadata.ts';
+export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/volume.ts';
 export { Keyring, type KnownRing, type RingCache } from './keyring.ts';
 export type { DirEntry, Entry } from './listing.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
@@ -30,3 +33,4 @@ export { VolumeSupply } from './upload/supply.ts';
 export type { UnfinishedUpload } from './upload/unfinished.ts';
 export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload/upload.ts';
 export { BlobReader } from './web/blob-reader.ts';
+export { type Argon2id, wasmArgon2id, webEngine } from './web/engine.ts';

@@ -4,16 +4,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { encodeEncParams, type FileRecord } from '@szafa/protocol';
 import { fromUtf8, utf8 } from '../src/format/bytes.ts';
-import {
-  type Bytes,
-  bytesSource,
-  fromBase64Url,
-  isAhead,
-  Szafa,
-  type SzafaError,
-  toBase64Url,
-  type Version,
-} from '../src/index.ts';
+import { fromBase64Url, toBase64Url } from '../src/format/index.ts';
+import { type Bytes, bytesSource, isAhead, Szafa, type SzafaError, type Version } from '../src/index.ts';
 import { downloadToFile, fileJournal } from '../src/node/index.ts';
 import { type HostileProxy, type Hostility, isVolume, type Passing, startProxy, volumeOf } from './proxy.ts';
 import {

@@ -6,15 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import {
-  BlobReader,
-  type Bytes,
-  blobSource,
-  PIECE_BYTES,
-  sealInPlace,
-  TAG_BYTES,
-  webEngine,
-} from '../src/index.ts';
+import { PIECE_BYTES, sealInPlace, TAG_BYTES } from '../src/format/index.ts';
+import { BlobReader, type Bytes, blobSource, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 
 const web = webEngine();

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  type Engine,
   extentOf,
   layoutOf,
   newSecrets,
@@ -14,8 +13,8 @@ import {
   sealFileName,
   unseal,
   volumeKeys,
-  webEngine,
-} from '../src/index.ts';
+} from '../src/format/index.ts';
+import { type Engine, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { bytesSource } from '../src/upload/source.ts';
 import { type FileVector, runFile } from '../vectors/vectors.ts';

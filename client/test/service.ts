@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AccountKeys, type ConnectOptions, deriveAccountKeys, Szafa } from '../src/index.ts';
+import { type AccountKeys, deriveAccountKeys } from '../src/format/index.ts';
+import { type ConnectOptions, Szafa } from '../src/index.ts';
 import { nodeEngine, nodeTransport } from '../src/node/index.ts';
 
 export interface Service {

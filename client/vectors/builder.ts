@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto';
 import { concat, utf8 } from '../src/format/bytes.ts';
 import { EMPTY, labels } from '../src/format/engine.ts';
 import {
-  type Bytes,
   type EncParams,
-  type Engine,
   extentOf,
   layoutOf,
-  type Metadata,
   type NameBinding,
   type Ring,
   ringToJson,
@@ -17,7 +14,8 @@ import {
   toBase64Url,
   totalSha256,
   volumeKeys,
-} from '../src/index.ts';
+} from '../src/format/index.ts';
+import type { Bytes, Engine, Metadata } from '../src/index.ts';
 import { bytesSource } from '../src/upload/source.ts';
 import type { FileVector } from './vectors.ts';
 

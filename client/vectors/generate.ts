@@ -8,7 +8,6 @@ import { concat } from '../src/format/bytes.ts';
 import { labels } from '../src/format/engine.ts';
 import {
   accountSalt,
-  type Bytes,
   deriveAccountKeys,
   deriveKek,
   makeRing,
@@ -16,7 +15,8 @@ import {
   sealDirName,
   sealFileName,
   toBase64Url,
-} from '../src/index.ts';
+} from '../src/format/index.ts';
+import type { Bytes } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';

@@ -2,26 +2,28 @@ import { openFile, type RemoteFile } from '../src/download/remote-file.ts';
 import { utf8 } from '../src/format/bytes.ts';
 import { macOf } from '../src/format/header.ts';
 import {
-  Api,
-  type Bytes,
-  bytesSource,
   deriveAccountKeys,
-  type Engine,
   extentOf,
   fromBase64Url,
-  Keyring,
   layoutOf,
-  type Metadata,
   openDirName,
   openFileName,
-  SzafaError,
   sealFileName,
   storedSize,
-  type Transport,
   toBase64Url,
   totalSha256,
   unseal,
   volumeKeys,
+} from '../src/format/index.ts';
+import {
+  Api,
+  type Bytes,
+  bytesSource,
+  type Engine,
+  Keyring,
+  type Metadata,
+  SzafaError,
+  type Transport,
 } from '../src/index.ts';
 
 /** What opening must come to: the plaintext, or the class of the error and the stage at which it showed. */

@@ -1,4 +1,5 @@
-import { Szafa, toBase64Url } from '@szafa/client/node';
+import { toBase64Url } from '@szafa/client/format';
+import { Szafa } from '@szafa/client/node';
 import { checkPassword, cleanUsername } from '@szafa/protocol';
 import { AccountMode } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { layoutOf } from '@szafa/client/format';
 import {
   type Claims,
   type FileSource,
   fileJournal,
   fileSource,
   type Journal,
-  layoutOf,
   type Source,
   type Szafa,
   spool,

@@ -1,4 +1,7 @@
-export { type Argon2id, wasmArgon2id, webEngine } from '../web/engine.ts';
+/**
+ * The raw format, for tools and other clients: `@szafa/client/format`. docs/format.md has it to the byte.
+ * @packageDocumentation
+ */
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
 export {
   type Engine,

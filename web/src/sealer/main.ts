@@ -1,5 +1,6 @@
 /** Seals volumes beside the page's worker: a browser does the cryptography of a worker on that worker's own thread. */
-import { sealInPlace, type VolumeKey } from '@szafa/client';
+import type { VolumeKey } from '@szafa/client';
+import { sealInPlace } from '@szafa/client/format';
 
 export interface SealJob {
   id: number;

@@ -1,4 +1,5 @@
-import { Api, ApiError, type ConnectOptions, deriveAccountKeys, LockedError, Szafa } from '@szafa/client';
+import { Api, ApiError, type ConnectOptions, LockedError, Szafa } from '@szafa/client';
+import { deriveAccountKeys } from '@szafa/client/format';
 import { cleanUsername } from '@szafa/protocol';
 import type { Account } from '../bridge.ts';
 import { browserRings, kept } from './database.ts';

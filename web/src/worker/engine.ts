@@ -1,4 +1,5 @@
-import { BlobSource, type Bytes, type Engine, labels, PIECE_BYTES, webEngine } from '@szafa/client';
+import { BlobSource, type Bytes, type Engine, webEngine } from '@szafa/client';
+import { labels, PIECE_BYTES } from '@szafa/client/format';
 import { Sealers } from './sealers.ts';
 
 /**

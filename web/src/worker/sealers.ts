@@ -1,4 +1,5 @@
-import { type BlobSource, type SealedVolume, SzafaError, TAG_BYTES, type VolumeKey } from '@szafa/client';
+import { type BlobSource, type SealedVolume, SzafaError, type VolumeKey } from '@szafa/client';
+import { TAG_BYTES } from '@szafa/client/format';
 import { scriptPolicy } from '../scripts.ts';
 import type { SealAnswer, Sealed, SealJob } from '../sealer/main.ts';
 import sealerUrl from '../sealer/main.ts?worker&url';

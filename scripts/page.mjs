@@ -1,16 +1,18 @@
-// Builds the web app when its sources are not those of the last build. Plain JavaScript for any Node from 20 on.
+// Builds the web app, and the command beside it, when their sources are not those of the last build. Plain JavaScript for any Node from 20 on.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Everything the built page depends on; the lock stands for the packages. */
+/** Everything that is built here depends on these; the lock stands for the packages. */
 const SOURCES = [
   'web/src',
   'web/public',
   'web/build',
   'web/index.html',
   'web/vite.config.ts',
+  'cli/src',
+  'cli/scripts/bundle.ts',
   'client/src',
   'protocol/src',
   'package-lock.json',

@@ -22,6 +22,7 @@ const NEEDS = [
   { files: /^tests\/faults\/memory/, packages: CEPH },
   { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },
   { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
+  { files: /^tests\/setup\/command/, page: true },
   {
     files: /^tests\/browsers\//,
     packages: ['chromium', 'firefox-esr', 'webkit2gtk-driver', 'xvfb', 'dbus'],

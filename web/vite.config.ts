@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { command } from './build/command.ts';
 import { finish } from './build/finish.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -26,5 +27,5 @@ export default defineConfig({
     },
   },
   worker: { format: 'es', rolldownOptions: { output: { codeSplitting: false } } },
-  plugins: [finish(outDir)],
+  plugins: [command(), finish(outDir)],
 });

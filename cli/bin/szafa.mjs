@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node from 20 on: the command itself needs a newer one, which the workspace brings along.
+// The command in a checkout, on any Node from 20 on: it needs a newer one, which the workspace brings along.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -8,10 +8,8 @@ import v8 from 'node:v8';
 
 const LEAST_MAJOR = 26;
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const source = at('../src/main.ts');
-const packed = at('../dist/szafa.cjs');
 
-/** The Node of the checkout, or of the package's own dependencies. */
+/** The Node of the checkout. */
 function pinnedNode() {
   const require = createRequire(import.meta.url);
   const name = `node-${process.platform}-${process.arch}/bin/node`;
@@ -43,14 +41,10 @@ if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
   // the first call on, and the young generation grows in one step.
   v8.setFlagsFromString('--no-lazy-feedback-allocation');
   v8.setFlagsFromString('--semi-space-growth-factor=16');
-  if (existsSync(source)) {
-    // Compiled once: half of the time to start is spent on reading TypeScript.
-    module.enableCompileCache?.(at('../../node_modules/.cache/szafa'));
-    const { start } = await import('../src/main.ts');
-    start();
-  } else {
-    createRequire(import.meta.url)(packed);
-  }
+  // Compiled once: half of the time to start is spent on reading TypeScript.
+  module.enableCompileCache?.(at('../../node_modules/.cache/szafa'));
+  const { start } = await import('../src/main.ts');
+  start();
 } else {
   const node = pinnedNode();
   if (node) runWith(node);

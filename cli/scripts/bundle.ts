@@ -2,6 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { type InputOptions, type OutputOptions, type Plugin, rolldown } from 'rolldown';
 
+/** Old enough for an old Node to read as far as the message that it is too old. */
+const TARGET = { target: 'node20' };
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Node's modules are loaded when the part that needs them is: rolldown would load all of them first, which takes as long as the rest. */
@@ -15,7 +17,7 @@ const whenNeeded: Plugin = {
 async function oneFile(input: InputOptions, output: OutputOptions): Promise<string> {
   const bundle = await rolldown({
     platform: 'node',
-    plugins: [whenNeeded],
+    transform: TARGET,
     ...input,
     // What is doubtful is no bundle to give away.
     onLog: (_, log) => {
@@ -30,18 +32,12 @@ async function oneFile(input: InputOptions, output: OutputOptions): Promise<stri
   }
 }
 
-// Old enough for an old Node to read as far as the message that it is too old.
-const transform = { target: 'node20' };
-
 export async function bundleCommand(): Promise<string> {
   // The worker thread of the SDK travels as text inside the one file.
-  const worker = await oneFile(
-    { input: at('../../client/src/node/worker.ts'), transform },
-    { format: 'esm' },
-  );
+  const worker = await oneFile({ input: at('../../client/src/node/worker.ts') }, { format: 'esm' });
   const define = { SZAFA_WORKER: JSON.stringify(worker), 'import.meta.url': '"file:///szafa"' };
   return oneFile(
-    { input: at('../src/packed.ts'), transform: { ...transform, define } },
+    { input: at('../src/packed.ts'), plugins: [whenNeeded], transform: { ...TARGET, define } },
     // CommonJS runs from the top, and asks for nothing an old Node lacks before that message.
     { format: 'cjs', banner: '#!/usr/bin/env node' },
   );

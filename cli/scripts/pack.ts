@@ -1,39 +1,53 @@
-/** Packs the command into one file: `npm run pack -w szafa [-- FILE]`, by default dist/szafa.cjs. */
-import { chmod } from 'node:fs/promises';
+/**
+ * The command as it is given away: `npm run pack -w @szafa/cli [-- FILE | --sea]`
+ *   without more   dist/szafa-cli-VERSION.tgz, a package without dependencies
+ *   FILE           only the one file, which Node 26 runs
+ *   --sea          dist/szafa, an executable with this very Node inside, for machines like this one
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BuildOptions, build } from 'esbuild';
+import { npmPack } from '../../scripts/npm-pack.ts';
+import { bundleCommand } from './bundle.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const outfile = process.argv[2] ?? at('../dist/szafa.cjs');
+const dist = at('../dist');
 
-const shared = {
-  bundle: true,
-  platform: 'node',
-  // Old enough for an old Node to read as far as the message that it is too old.
-  target: 'node20',
-  minify: true,
-  legalComments: 'none',
-  logLevel: 'warning',
-} satisfies BuildOptions;
+async function writeBundle(file: string): Promise<string> {
+  writeFileSync(file, await bundleCommand(), { mode: 0o755 });
+  return file;
+}
 
-// The worker thread of the SDK travels as text inside the one file.
-const worker = await build({
-  ...shared,
-  entryPoints: [at('../../client/src/node/worker.ts')],
-  format: 'esm',
-  write: false,
-});
+async function makePackage(): Promise<string> {
+  const folder = join(dist, 'package');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  await writeBundle(join(folder, 'szafa.cjs'));
+  const { name, version, license, description } = JSON.parse(readFileSync(at('../package.json'), 'utf8'));
+  const manifest = {
+    ...{ name, version, license, description },
+    engines: { node: '>=26' },
+    bin: { szafa: 'szafa.cjs' },
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, undefined, 2));
+  cpSync(at('../README.md'), join(folder, 'README.md'));
+  cpSync(at('../../LICENSE'), join(folder, 'LICENSE'));
+  return npmPack([folder], dist)[0]!;
+}
 
-await build({
-  ...shared,
-  entryPoints: [at('../src/packed.ts')],
-  // CommonJS runs from the top, and asks for nothing an old Node lacks before that message.
-  format: 'cjs',
-  outfile,
-  banner: { js: '#!/usr/bin/env node' },
-  define: {
-    SZAFA_WORKER: JSON.stringify(worker.outputFiles[0]!.text),
-    'import.meta.url': '"file:///szafa"',
-  },
-});
-await chmod(outfile, 0o755);
+async function makeExecutable(): Promise<string> {
+  const output = join(dist, process.platform === 'win32' ? 'szafa.exe' : 'szafa');
+  const main = await writeBundle(join(dist, 'szafa.cjs'));
+  const config = join(dist, 'sea.json');
+  writeFileSync(config, JSON.stringify({ main, output, disableExperimentalSEAWarning: true }));
+  const { status } = spawnSync(process.execPath, [`--build-sea=${config}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (status !== 0) throw new Error(`${process.execPath} made no executable`);
+  return output;
+}
+
+const [how] = process.argv.slice(2);
+mkdirSync(dist, { recursive: true });
+console.log(await (how === '--sea' ? makeExecutable() : how ? writeBundle(how) : makePackage()));

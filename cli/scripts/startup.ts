@@ -1,4 +1,4 @@
-/** How long the command takes to start: `npm run startup -w szafa`. The table is in docs/cli.md. */
+/** How long the command takes to start: `npm run startup -w @szafa/cli`. The table is in docs/cli.md. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ function once(args: string[]): number {
 }
 
 try {
-  spawnSync(process.execPath, [at('./pack.ts'), packed], { stdio: 'inherit' });
+  spawnSync(process.execPath, [at('./pack.ts'), packed], { stdio: ['ignore', 'ignore', 'inherit'] });
   const launcher = at('../bin/szafa.mjs');
   const rows: [string, string[]][] = [
     ['node -e 0, for comparison', ['-e', '0']],

@@ -73,4 +73,4 @@ writeFileSync(
 );
 for (const file of ['client/README.md', 'LICENSE'])
   cpSync(join(root, file), join(folder, file.replace(/.*\//, '')));
-console.log(npmPack(folder, dist));
+console.log(npmPack([folder], dist)[0]);

@@ -2,20 +2,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { deriveKek, KDF } from '../src/format/index.ts';
 import {
-  type Bytes,
-  bytesSource,
   deriveAccountKeys,
-  type Engine,
+  deriveKek,
   extentOf,
+  KDF,
   layoutOf,
   newSecrets,
-  type Source,
-  type Szafa,
-  VolumeSupply,
   volumeKeys,
-} from '../src/index.ts';
+} from '../src/format/index.ts';
+import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSupply } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import { Slots } from '../src/node/slots.ts';
 import { Budget } from '../src/upload/budget.ts';

@@ -37,13 +37,13 @@ const service = useService();
 suite('szafa: the launcher', () => {
   const shared = useDevice(service);
 
-  test('npx szafa, in the checkout', () => {
+  test('npx @szafa/cli, in the checkout', () => {
     const { device } = shared;
     const env = {
       ...device.env,
       PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${device.env['PATH']}`,
     };
-    const run = spawnSync('npx', ['szafa', 'whoami', '--json'], { cwd: ROOT, env, encoding: 'utf8' });
+    const run = spawnSync('npx', ['@szafa/cli', 'whoami', '--json'], { cwd: ROOT, env, encoding: 'utf8' });
     assert.equal(run.status, 0, run.stderr);
     assert.equal((JSON.parse(run.stdout) as { type: string }).type, 'user');
   });

@@ -15,20 +15,28 @@ after(() => rmSync(root, { recursive: true, force: true }));
 
 /** A checkout whose build does what `script` says. */
 function checkout(script: string): void {
-  for (const path of ['web/src', 'web/public', 'web/build', 'client/src', 'protocol/src']) {
+  for (const path of [
+    'web/src',
+    'web/public',
+    'web/build',
+    'cli/src',
+    'cli/scripts',
+    'client/src',
+    'protocol/src',
+  ]) {
     mkdirSync(join(root, path), { recursive: true });
   }
-  for (const file of ['web/index.html', 'web/vite.config.ts', 'package-lock.json']) {
+  for (const file of ['web/index.html', 'web/vite.config.ts', 'cli/scripts/bundle.ts', 'package-lock.json']) {
     cpSync(join(REAL, file), join(root, file));
   }
   mkdirSync(join(root, 'node_modules/vite/bin'), { recursive: true });
   writeFileSync(join(root, 'node_modules/vite/bin/vite.js'), script);
 }
 
-async function front(): Promise<{ status: number; body: string }> {
+async function front(url = '/'): Promise<{ status: number; body: string }> {
   const app = Fastify();
   addPage(app, dist);
-  const { statusCode, body } = await app.inject('/');
+  const { statusCode, body } = await app.inject(url);
   await app.close();
   return { status: statusCode, body };
 }
@@ -47,6 +55,7 @@ test('a build that fails is told with its reason, by the set-up, by the service 
   const { status, body } = await front();
   assert.equal(status, 503);
   assert.match(body, /Cannot find module/);
+  assert.deepEqual(await front('/szafa.cjs'), { status, body });
 });
 
 test('a failed build is tried again, and a good one is left alone', async () => {

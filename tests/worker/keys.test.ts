@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
-import { type Bytes, labels, makeRing, openRing, seal, unseal, webEngine } from '@szafa/client';
+import { type Bytes, webEngine } from '@szafa/client';
+import { labels, makeRing, openRing, seal, unseal } from '@szafa/client/format';
 
 // The addresses of workers, which the bundler puts in; none is started here.
 registerHooks({

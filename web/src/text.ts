@@ -225,6 +225,9 @@ export const text = {
       'Directories are flat. A folder that you drop becomes a directory; the folders inside it become part of the names.',
       'Keys stay in this browser until you sign out, in a form whose bytes it gives to nobody. A page that this service changed could still use them.',
     ],
+    command: 'Command line',
+    commandHow: 'On a machine with Node 26:',
+    commandDigest: 'SHA-256 of the file:',
     keys: 'Keyboard',
     shortcuts: [
       ['↑ ↓', 'Move through the list'],

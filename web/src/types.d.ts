@@ -1,5 +1,8 @@
 declare module '*.css';
 
+/** SHA-256 of /szafa.cjs, in hex. */
+declare const COMMAND_SHA256: string;
+
 declare module '*?worker&url' {
   const url: string;
   export default url;

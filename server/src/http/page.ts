@@ -1,4 +1,4 @@
-/** Serves the web app as its build left it: a handful of files, read once and kept in memory. */
+/** Serves the web app, and the command beside it, as the build left them: a handful of files, read once and kept in memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -11,6 +11,7 @@ const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.cjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
@@ -93,9 +94,11 @@ export function missingPage(folder = BUILT): string | undefined {
 export function addPage(app: FastifyInstance, folder = BUILT): void {
   const missing = missingPage(folder);
   if (missing !== undefined) {
-    app.get('/', { schema: { hide: true } }, async (_, reply) =>
-      reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(`szafa: ${missing}\n`),
-    );
+    for (const url of ['/', '/szafa.cjs']) {
+      app.get(url, { schema: { hide: true } }, async (_, reply) =>
+        reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(`szafa: ${missing}\n`),
+      );
+    }
     return;
   }
   for (const file of readFiles(folder)) {

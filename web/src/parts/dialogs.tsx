@@ -162,6 +162,16 @@ function About() {
           </div>
         ))}
       </dl>
+      <h3>{text.about.command}</h3>
+      <p>
+        {text.about.commandHow}
+        <code>curl -O {globalThis.location.origin}/szafa.cjs</code>
+        <code>node szafa.cjs --help</code>
+      </p>
+      <p>
+        {text.about.commandDigest}
+        <code>{COMMAND_SHA256}</code>
+      </p>
       <p>
         <a href="/docs">{text.about.docs}</a>
       </p>

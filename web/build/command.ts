@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import type { Plugin } from 'vite';
+import { bundleCommand } from '../../cli/scripts/bundle.ts';
+
+/** The command of this very version, beside the page, which names its digest. */
+export function command(): Plugin {
+  let source = '';
+  return {
+    name: 'szafa-command',
+    apply: 'build',
+    async config() {
+      source = await bundleCommand();
+      const digest = createHash('sha256').update(source).digest('hex');
+      return { define: { COMMAND_SHA256: JSON.stringify(digest) } };
+    },
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: 'szafa.cjs', source });
+    },
+  };
+}

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { fromBase64Url, nodeEngine, type RemoteFile } from '@szafa/client/node';
+import { fromBase64Url } from '@szafa/client/format';
+import { nodeEngine, type RemoteFile } from '@szafa/client/node';
 import { type FileVector, runFile } from '../../client/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
 import { answerTo, serveFile } from '../../web/src/worker/outlet.ts';

@@ -28,3 +28,10 @@ export function readHead(text: string): PlainHead | undefined {
   const length = headers.has('transfer-encoding') ? undefined : headers.get('content-length');
   return { first, headers, length: /^\d{1,15}$/.test(length ?? '') ? Number(length) : undefined };
 }
+
+/** The other way round, with the empty line that ends it. */
+export function writeHead(first: string, headers: Record<string, string>): string {
+  let text = `${first}\r\n`;
+  for (const name in headers) text += `${name}: ${headers[name]}\r\n`;
+  return `${text}\r\n`;
+}

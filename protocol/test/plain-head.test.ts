@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readHead } from '../src/index.ts';
+import { readHead, writeHead } from '../src/index.ts';
 
 const FIRST = 'HTTP/1.1 200 OK';
 const NAME = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -69,4 +69,10 @@ test('a length is one in plain decimals, and only where nothing else says how lo
   assert.equal(readHead(`${FIRST}\r\nContent-Length : 5`), undefined);
   assert.equal(readHead(`${FIRST}\r\nX: a\r\n continued`), undefined);
   assert.equal(readHead(`${FIRST}\r\n`), undefined);
+});
+
+test('what is written is read, and ends with an empty line', () => {
+  const text = writeHead(FIRST, { 'Content-Length': '12', Connection: 'close' });
+  assert.equal(text, `${FIRST}\r\nContent-Length: 12\r\nConnection: close\r\n\r\n`);
+  assert.equal(readHead(text.slice(0, -4))?.length, 12);
 });

@@ -1,7 +1,9 @@
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
+import { plainAnswer } from './plain-answer.ts';
 import { newRequestId, REQUEST_ID } from './request-id.ts';
 
 /** As others log it: the client went away before its request was whole, and nobody is answered. */
@@ -53,10 +55,7 @@ export function describe(error: unknown): { status: number; body: Record<string,
   return { status: 500, body: { error: 'the service failed; its log says why' } };
 }
 
-const CLIENT_ERRORS: Record<string, [number, string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
-};
+const CLIENT_ERRORS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /** What is not HTTP never reaches a route. */
 export function refuseConnection(log: FastifyBaseLogger) {
@@ -65,14 +64,10 @@ export function refuseConnection(log: FastifyBaseLogger) {
       socket.destroy();
       return;
     }
-    const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request'];
-    const body = JSON.stringify({ error: `not a request this service understands: ${text}` });
+    const status = CLIENT_ERRORS[error.code ?? ''] ?? 400;
+    const body = { error: `not a request this service understands: ${STATUS_CODES[status]}` };
     const reqId = newRequestId();
     log.info({ reqId, status, ip: socket.remoteAddress }, 'unreadable request');
-    socket.end(
-      `HTTP/1.1 ${status} ${text}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `X-Request-Id: ${reqId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-      () => socket.destroySoon(),
-    );
+    socket.end(plainAnswer({ status, body }, reqId, true), () => socket.destroySoon());
   };
 }

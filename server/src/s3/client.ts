@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeHead } from '@szafa/protocol';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
 import { Lines, type OpenBody } from './line.ts';
 import type { S3Credentials, S3Location } from './location.ts';
@@ -116,8 +117,7 @@ export class S3Client {
   async fetch(request: S3Request, status: number): Promise<OpenBody | undefined> {
     if (!this.#lines) return undefined;
     const { path, headers } = this.#signed(request, EMPTY);
-    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const head = `${request.method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`;
+    const head = writeHead(`${request.method} ${path} HTTP/1.1`, headers);
     return this.#lines.fetch(head, status, this.limits.silenceMs);
   }
 

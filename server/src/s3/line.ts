@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { readHead } from '@szafa/protocol';
-import { type Body, BrokenOff, deposit, type Sink } from '../volumes/body.ts';
+import { type Body, BrokenOff, type Sink } from '../volumes/body.ts';
 import { Intake } from '../volumes/intake.ts';
 
 const HEAD_BYTES = 16 * 1024;
@@ -67,8 +67,6 @@ class Line implements OpenBody {
   #status = 0;
   #head = '';
   #keepAlive = false;
-  /** Bytes of the body that came along with its head. */
-  #early: Buffer = Buffer.alloc(0);
   #begun: PromiseWithResolvers<void> | undefined;
   /** Why the connection ended. */
   #fault = broken('the store broke off');
@@ -121,7 +119,6 @@ class Line implements OpenBody {
 
   async pour(sink: Sink): Promise<void> {
     try {
-      await deposit(this.#early, sink);
       await this.#intake.pour(sink);
     } catch (error) {
       this.end();
@@ -156,11 +153,11 @@ class Line implements OpenBody {
       return true;
     }
     const { length, keepAlive } = parseHead(this.#head.slice(0, stop), this.#status);
-    this.#early = bytes.subarray(stop + 4 - before);
-    if (this.#early.length > length) throw new OtherAnswer('more bytes than Content-Length says');
+    const early = bytes.subarray(stop + 4 - before);
+    if (early.length > length) throw new OtherAnswer('more bytes than Content-Length says');
     this.length = length;
     this.#keepAlive = keepAlive;
-    this.#intake.remaining = length - this.#early.length;
+    this.#intake.begin(length, early);
     this.#mode = 'held';
     this.#begun!.resolve();
     return false;

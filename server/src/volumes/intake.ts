@@ -31,24 +31,33 @@ interface Pour {
   done: PromiseWithResolvers<void>;
 }
 
+const NOTHING = Buffer.alloc(0);
 const intakes = new WeakMap<Socket, Intake>();
 
 export class Intake {
   readonly socket: Socket;
   /** Gets what belongs to no pour. */
   onBytes: OnBytes;
-  /** Bytes of a body that have not been read: no read goes beyond them. Whoever reads the head sets it, before it returns. */
-  remaining: number;
+  #remaining: number;
+  /** Bytes of the body that came along with its head. */
+  #early: Buffer;
   readonly #own: Buffer;
   /** Where the next read goes. The system knows it already: only a read changes it, for the one after it. */
   #target: Uint8Array;
   #pour: Pour | undefined;
   #sinkIsFull = false;
 
-  /** `open` makes the socket, paused or not connected yet, with these options. */
-  constructor(open: (onread: OnReadOpts) => Socket, onBytes: OnBytes, size: number, remaining = 0) {
+  /** `open` makes the socket, paused or not connected yet, with these options; for the others see `begin`. */
+  constructor(
+    open: (onread: OnReadOpts) => Socket,
+    onBytes: OnBytes,
+    size: number,
+    length = 0,
+    early: Buffer = NOTHING,
+  ) {
     this.onBytes = onBytes;
-    this.remaining = remaining;
+    this.#remaining = length - early.length;
+    this.#early = early;
     this.#own = Buffer.allocUnsafeSlow(size);
     this.#target = this.#ownTarget();
     this.socket = open({ buffer: () => this.#target, callback: (count) => this.#read(count) });
@@ -65,7 +74,7 @@ export class Intake {
    * Takes an accepted connection out of Node's socket object into one that reads here, for good: a handle that has once been read
    * into memory of ours is never read by anything else, and its socket is never replaced.
    */
-  static takeOver(from: Socket, onBytes: OnBytes, size: number, remaining = 0): Intake {
+  static takeOver(from: Socket, onBytes: OnBytes, size: number, length?: number, early?: Buffer): Intake {
     const { _handle: handle, _server: server } = from as OpenSocket;
     if (!handle || intakes.has(from)) throw new Error('the socket cannot be taken over');
     // Nobody would be left to write it, nor to hear that it failed.
@@ -83,7 +92,18 @@ export class Intake {
       socket._server = server;
       return socket;
     };
-    return new Intake(open, onBytes, size, remaining);
+    return new Intake(open, onBytes, size, length, early);
+  }
+
+  /** Bytes of the body that have not been read: no read goes beyond them. */
+  get remaining(): number {
+    return this.#remaining;
+  }
+
+  /** A body of `length` bytes begins, the first of which came along with its head. Called by whoever reads the head, before it returns. */
+  begin(length: number, early: Buffer): void {
+    this.#remaining = length - early.length;
+    this.#early = early;
   }
 
   /** The sink keeps the peer waiting. */
@@ -99,9 +119,11 @@ export class Intake {
     this.socket.resume();
   }
 
-  /** Reads the rest of the body into the sink; settles when the sink's memory is the sink's alone again. */
+  /** Puts the body into the sink; settles when the sink's memory is the sink's alone again. */
   async pour(sink: Sink): Promise<void> {
-    if (this.remaining === 0) return;
+    await deposit(this.#early, sink);
+    this.#early = NOTHING;
+    if (this.#remaining === 0) return;
     if (this.socket.destroyed) throw new BrokenOff('the peer broke off');
     this.#pour = { sink, done: Promise.withResolvers() };
     this.resume();
@@ -119,7 +141,7 @@ export class Intake {
   #read(count: number): boolean {
     const pour = this.#pour;
     const target = this.#target;
-    if (this.remaining > 0) this.remaining -= count;
+    if (this.#remaining > 0) this.#remaining -= count;
     this.#target = this.#own;
     try {
       return pour ? this.#readInto(pour, target, count) : this.onBytes(this.#own.subarray(0, count));
@@ -132,12 +154,12 @@ export class Intake {
     try {
       const own = target.buffer === this.#own.buffer;
       const wait = own ? deposit(this.#own.subarray(0, count), sink) : sink.advance(count);
-      if (this.remaining === 0) {
+      if (this.#remaining === 0) {
         this.#settle(wait);
       } else if (wait) {
         this.#resumeAfter(wait);
       } else {
-        this.#target = sink.target().subarray(0, this.remaining);
+        this.#target = sink.target().subarray(0, this.#remaining);
         return true;
       }
     } catch (error) {
@@ -183,6 +205,6 @@ export class Intake {
 
   /** No more of it than belongs to the body. */
   #ownTarget(): Uint8Array {
-    return this.remaining > 0 ? this.#own.subarray(0, this.remaining) : this.#own;
+    return this.#remaining > 0 ? this.#own.subarray(0, this.#remaining) : this.#own;
   }
 }

@@ -4,14 +4,14 @@
  * volume is therefore read here, straight into the memory it is hashed and written from (`volumes/intake.ts`), for as long as nothing
  * else comes along it. Whatever is not such a PUT, in its plainest form, goes to Node's server, byte for byte.
  */
-import { type Server, STATUS_CODES } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Body, deposit, type Sink } from '../../volumes/body.ts';
 import { Intake } from '../../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin } from '../connection.ts';
+import { type Answer, plainAnswer } from '../plain-answer.ts';
 import { newRequestId, type RequestIds } from '../request-id.ts';
 import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './head.ts';
-import type { Answer, VolumeHandler } from './put.ts';
+import type { VolumeHandler } from './put.ts';
 
 export class VolumeLanes {
   readonly idleMs: number;
@@ -95,13 +95,11 @@ export class VolumeLanes {
 }
 
 /** One connection, read by this file: PUT after PUT of volumes. */
-class Lane implements Body {
+class Lane {
   readonly #lanes: VolumeLanes;
   readonly #handle: VolumeHandler;
   readonly #intake: Intake;
   #mode: 'head' | 'busy' | 'drain' | 'ending' = 'busy';
-  /** Bytes of the body that came along with its head. */
-  #early: Buffer;
   #drained = 0;
   readonly #listeners = {
     error: () => this.socket.destroy(),
@@ -112,9 +110,8 @@ class Lane implements Body {
   constructor(lanes: VolumeLanes, handle: VolumeHandler, from: Socket, head: VolumeHead, early: Buffer) {
     this.#lanes = lanes;
     this.#handle = handle;
-    this.#early = early;
     const onBytes = (bytes: Buffer) => this.#read(bytes);
-    this.#intake = Intake.takeOver(from, onBytes, HEAD_BYTES, head.length - early.length);
+    this.#intake = Intake.takeOver(from, onBytes, HEAD_BYTES, head.length, early);
     for (const [event, listener] of Object.entries(this.#listeners)) this.socket.on(event, listener);
     this.socket.setTimeout(lanes.idleMs);
     this.#serve(head);
@@ -126,11 +123,6 @@ class Lane implements Body {
 
   endIfIdle(): void {
     if (this.#mode === 'head') this.#end();
-  }
-
-  async pour(sink: Sink): Promise<void> {
-    await deposit(this.#early, sink);
-    await this.#intake.pour(sink);
   }
 
   #onTimeout(): void {
@@ -148,7 +140,7 @@ class Lane implements Body {
     };
     const remote = this.socket.remoteAddress ?? '';
     const id = this.#lanes.idOf(head.requestId, remote);
-    this.#handle(head, this, begin, remote, id).then((answer) =>
+    this.#handle(head, this.#intake, begin, remote, id).then((answer) =>
       this.#answer(answer, id, head.close || !asked),
     );
   }
@@ -166,8 +158,7 @@ class Lane implements Body {
       setImmediate(() => this.#surrender(bytes));
       return false;
     }
-    this.#early = split.rest;
-    this.#intake.remaining = head.length - split.rest.length;
+    this.#intake.begin(head.length, split.rest);
     this.#serve(head);
     return false;
   }
@@ -190,13 +181,10 @@ class Lane implements Body {
     return true;
   }
 
-  #answer({ status, body }: Answer, id: string, close: boolean): void {
+  #answer(answer: Answer, id: string, close: boolean): void {
     if (this.socket.destroyed) return;
     const last = close || this.#lanes.closing;
-    const json = JSON.stringify(body);
-    const text =
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `X-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(json)}\r\nConnection: ${last ? 'close' : 'keep-alive'}\r\n\r\n${json}`;
+    const text = plainAnswer(answer, id, last);
     this.#drained = 0;
     if (last) {
       this.#end(text);

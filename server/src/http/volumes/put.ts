@@ -11,6 +11,7 @@ import { BROKEN_OFF, describe, logFault } from '../errors.ts';
 import { readInit } from '../init-header.ts';
 import { countFault } from '../metrics.ts';
 import { type Params, volumeNumber } from '../params.ts';
+import type { Answer } from '../plain-answer.ts';
 import { urlOf } from '../schemas.ts';
 
 /** What the head of such a PUT says. */
@@ -24,11 +25,6 @@ export interface VolumePut {
   length: number | undefined;
   authorization: string | undefined;
   forwardedFor: string | undefined;
-}
-
-export interface Answer {
-  status: number;
-  body: object;
 }
 
 /** Answers one PUT; never rejects. `begin` asks for the body; `id` is the request's, see `request-id.ts`. */

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { type SocketMessage, volumeSocket } from '@szafa/protocol';
+import { type SocketMessage, volumeSocket, writeHead } from '@szafa/protocol';
 import { type Body, BrokenOff, type Sink } from '../../volumes/body.ts';
 import { Intake, type OnBytes } from '../../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from '../connection.ts';
@@ -199,9 +199,13 @@ class VolumeSocket {
     socket.on('end', () => socket.destroy());
     socket.on('close', () => this.#put?.fail(new BrokenOff('the client broke off')));
     socket.write(
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-        `Sec-WebSocket-Accept: ${acceptOf(request.headers['sec-websocket-key']!)}\r\n` +
-        `Sec-WebSocket-Protocol: ${volumeSocket.protocol}\r\nX-Request-Id: ${id}\r\n\r\n`,
+      writeHead('HTTP/1.1 101 Switching Protocols', {
+        Upgrade: 'websocket',
+        Connection: 'Upgrade',
+        'Sec-WebSocket-Accept': acceptOf(request.headers['sec-websocket-key']!),
+        'Sec-WebSocket-Protocol': volumeSocket.protocol,
+        'X-Request-Id': id,
+      }),
     );
   }
 

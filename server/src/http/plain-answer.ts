@@ -1,0 +1,19 @@
+import { STATUS_CODES } from 'node:http';
+import { writeHead } from '@szafa/protocol';
+
+export interface Answer {
+  status: number;
+  body: object;
+}
+
+/** An answer as text, for a socket that Node's server does not write to. */
+export function plainAnswer({ status, body }: Answer, id: string, last: boolean): string {
+  const json = JSON.stringify(body);
+  const head = writeHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'X-Request-Id': id,
+    'Content-Length': String(Buffer.byteLength(json)),
+    Connection: last ? 'close' : 'keep-alive',
+  });
+  return head + json;
+}

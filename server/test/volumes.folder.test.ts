@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FolderStore } from '../src/volumes/folder.ts';
 import { LISTED_IN_MANIFEST } from '../src/volumes/store.ts';
 import { volumesContract } from './volumes.contract.ts';
@@ -127,4 +128,20 @@ test('nobody else on the machine can read volumes or documents', async () => {
   for (const path of ['tmp', 'trash', 'volumes', 'volumes/00']) {
     assert.equal((await stat(join(root, path))).mode & 0o077, 0, path);
   }
+});
+
+test('a copy that fails has ended when it says so', async () => {
+  const store = new FolderStore(root, 'copy');
+  const bytes = randomBytes(10);
+  const [from, to] = [newId(), newId()];
+  for (let idx = 1; idx <= 200; idx++) await store.put(from, { ...volumeOf(bytes), idx }, bodyOf(bytes));
+  const names = await readdir(groupFolder(root, from));
+  // No file can be copied to its place; the others would go on for a while.
+  await rm(join(groupFolder(root, from), names[100]!));
+  await mkdir(join(groupFolder(root, from), names[100]!));
+  await assert.rejects(store.copy(from, to));
+  const copied = await readdir(groupFolder(root, to));
+  assert.ok(copied.length < 190, 'it went on');
+  await sleep(300);
+  assert.deepEqual(await readdir(groupFolder(root, to)), copied);
 });

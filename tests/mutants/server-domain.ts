@@ -297,16 +297,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a folder of somebody else among the landed ones is removed',
-    file: 'server/src/domain/pulls.ts',
-    find: 'if (!FILE_ID.test(fileId)) continue;',
-    replace: '',
+    file: 'server/src/pull/landing.ts',
+    find: 'names.filter((name) => FILE_ID.test(name))',
+    replace: 'names',
     tests: ['tests/attacks/store.test.ts'],
   },
   {
     name: 'volumes of which no note was made count as there',
     file: 'server/src/domain/arrivals.ts',
-    find: 'return here === missing.length;',
-    replace: 'return true;',
+    find: 'if (!volume) all = false;',
+    replace: '',
     tests: ['server/test/arrivals.test.ts'],
   },
   {

@@ -52,7 +52,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a clone is acknowledged before its bytes are on disk',
     file: 'server/src/volumes/folder.ts',
-    find: '          await syncFolder(join(target, name));\n',
+    find: '      await syncFolder(join(target, name));\n',
     replace: '',
     tests: [SYNCS, POWER],
   },

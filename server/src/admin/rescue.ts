@@ -1,4 +1,5 @@
 import { adoptStore, identify, isForeign } from '../domain/store-identity.ts';
+import { inParallel } from '../parallel.ts';
 import { BrokenDocument } from '../volumes/documents.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
@@ -10,7 +11,7 @@ import { isEmpty } from './rows.ts';
 /** Groups that are looked up in the database at once. */
 const BATCH = 500;
 /** Documents that are read from the store at once. */
-const LANES = 8;
+const READ_AT_ONCE = 8;
 /** Stands in the database while it is being filled: a rescue that was killed is run again. */
 const UNDER_WAY = 'rescue';
 
@@ -72,9 +73,11 @@ async function takeWhatIsThere(
     if (!(error instanceof BrokenDocument)) throw error;
     report.problem('documents that cannot be read', { why: error.message });
   };
-  await inLanes(pair.volumes.accounts(), (id) => accounts.take(id).catch(unlessBroken));
+  await inParallel(pair.volumes.accounts(), READ_AT_ONCE, (id) => accounts.take(id).catch(unlessBroken));
   for await (const ids of batchesOf(pair.volumes.groups())) {
-    await inLanes(await unknownOf(pair.sql, ids), (id) => files.take(id).catch(unlessBroken));
+    await inParallel(await unknownOf(pair.sql, ids), READ_AT_ONCE, (id) =>
+      files.take(id).catch(unlessBroken),
+    );
   }
 }
 
@@ -88,17 +91,4 @@ async function* batchesOf(groups: AsyncIterable<{ id: string }>): AsyncGenerator
     batch = [];
   }
   yield batch;
-}
-
-async function inLanes(
-  ids: Iterable<string> | AsyncIterable<string>,
-  work: (id: string) => Promise<void>,
-): Promise<void> {
-  const queue = (async function* () {
-    yield* ids;
-  })();
-  const lane = async () => {
-    for await (const id of queue) await work(id);
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
 }

@@ -1,6 +1,7 @@
 import type { Volume } from '@szafa/protocol';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
+import { inParallel } from '../parallel.ts';
 import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 
@@ -45,21 +46,16 @@ export class Arrivals {
     await (this.#gathering ?? this.#written);
     const noted = await this.#metadata.arrivals.numbers(file_id);
     if (chunk_count - noted.size > ASKED_ONE_BY_ONE) return false;
-    const missing: number[] = [];
-    for (let idx = 1; idx <= chunk_count; idx++) if (!noted.has(idx)) missing.push(idx);
-    const queue = missing.values();
-    let here = 0;
-    await Promise.all(
-      Array.from({ length: ASKED_AT_ONCE }, async () => {
-        for (const idx of queue) {
-          const volume = await this.#volumes.open(file_id, idx, false);
-          if (!volume) return;
-          here++;
-          await volume.close();
-        }
-      }),
-    );
-    return here === missing.length;
+    let all = true;
+    const unknown = function* () {
+      for (let idx = 1; idx <= chunk_count && all; idx++) if (!noted.has(idx)) yield idx;
+    };
+    await inParallel(unknown(), ASKED_AT_ONCE, async (idx) => {
+      const volume = await this.#volumes.open(file_id, idx, false);
+      if (!volume) all = false;
+      await volume?.close();
+    });
+    return all;
   }
 
   async #gather(): Promise<void> {

@@ -1,11 +1,12 @@
 import type { Metadata } from '../metadata/metadata.ts';
+import { inParallel } from '../parallel.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { manifestFor } from './manifest.ts';
 
 /** A round writes for so long at most: the rest of the sweep must not wait for a million manifests. */
 const ROUND_MS = 2_000;
 const PAGE = 100;
-const LANES = 8;
+const AT_ONCE = 8;
 
 interface Stores {
   metadata: Metadata;
@@ -57,14 +58,13 @@ class Queue {
     do {
       const ids = await this.#page(this.#after);
       this.#after = ids.at(-1) ?? '';
-      const rest = ids.values();
-      const lane = async () => {
-        for (const id of rest) {
-          await this.#write(id).catch((error: unknown) => faults.push(error));
-          if (performance.now() > until) return;
-        }
+      // Some in any case, else a slow round would never get anywhere.
+      const inTime = function* () {
+        for (const [at, id] of ids.entries()) if (at < AT_ONCE || performance.now() <= until) yield id;
       };
-      await Promise.all(Array.from({ length: LANES }, lane));
+      await inParallel(inTime(), AT_ONCE, (id) =>
+        this.#write(id).catch((error: unknown) => faults.push(error)),
+      );
     } while (this.#after !== '' && performance.now() < until);
     return faults;
   }

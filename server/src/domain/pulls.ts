@@ -1,14 +1,11 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { PullBody, PullProgress, Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ServiceError, TryLater, unknownTransfer, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { TransferRow, TransferState } from '../metadata/transfers.ts';
-import { Landing } from '../pull/landing.ts';
+import { inParallel } from '../parallel.ts';
+import { Landing, LandingFolders } from '../pull/landing.ts';
 import { checkPullAddress, PullError, runPull } from '../pull/pull.ts';
-import { type Body, StreamBody } from '../volumes/body.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
 import type { Reservation, Space } from './space.ts';
 import type { Transfers } from './transfers.ts';
@@ -16,7 +13,6 @@ import type { Transfers } from './transfers.ts';
 const LEASE_MS = 15_000;
 const REPORT_MS = 500;
 const VERIFIED_AT_ONCE = 4;
-const FILE_ID = /^[0-9a-f]{32}$/;
 /** How long a pull waits for others to end, how many wait in a process, and how often they look. */
 const WAIT_MS = 10_000;
 const MOST_WAITING = 64;
@@ -39,6 +35,7 @@ interface Dependencies {
 /** Fetches volumes from the client's temporary server and passes them through the receiver. */
 export class Pulls {
   readonly #deps: Dependencies;
+  readonly #folders: LandingFolders;
   readonly #now: () => number;
   readonly #stop = new AbortController();
   /** Those that wait for a place, the first first. */
@@ -46,6 +43,7 @@ export class Pulls {
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
+    this.#folders = new LandingFolders(deps.config.dataFolder);
     this.#now = deps.now ?? Date.now;
   }
 
@@ -71,8 +69,7 @@ export class Pulls {
     });
     let room: Reservation | undefined;
     try {
-      const landing = this.#landing(transfer.file_id);
-      await mkdir(landing, { recursive: true, mode: 0o700 });
+      const landing = await this.#folders.make(transfer.file_id);
       const specs = await metadata.files.volumes(transfer.file_id);
       // What an earlier pull left is on the disk already.
       const missing = transfer.stored_size - (await Landing.bytes(landing, specs));
@@ -91,7 +88,7 @@ export class Pulls {
       await transfers.find(transferId);
       const pulled = await this.#record(transfer, specs, landed);
       reporter.landed(new Set());
-      await removeFolder(landing);
+      await this.#folders.remove(transfer.file_id);
       return { pulled, total: transfer.chunk_count };
     } catch (error) {
       const overtaken = await this.#overtaken(transfer);
@@ -155,23 +152,16 @@ export class Pulls {
 
   /** Removes what landed for transfers that are complete or no more. */
   async reclaim(): Promise<void> {
-    const top = join(this.#deps.config.dataFolder, 'landing');
-    for (const fileId of await readdir(top).catch(() => [] /* nothing has ever landed */)) {
-      // Named by somebody else.
-      if (!FILE_ID.test(fileId)) continue;
-      if (!(await this.#deps.metadata.transfers.isOpen(fileId))) await removeFolder(join(top, fileId));
+    for (const fileId of await this.#folders.list()) {
+      if (!(await this.#deps.metadata.transfers.isOpen(fileId))) await this.#folders.remove(fileId);
     }
-  }
-
-  #landing(fileId: string): string {
-    return join(this.#deps.config.dataFolder, 'landing', fileId);
   }
 
   /** A pull takes up to an hour, and its transfer may be complete, cancelled or deleted by then; what landed goes. */
   async #overtaken({ transfer_id, file_id }: TransferRow): Promise<ServiceError | undefined> {
     const { transfers } = this.#deps.metadata;
     if (await transfers.isOpen(file_id)) return undefined;
-    await removeFolder(this.#landing(file_id));
+    await this.#folders.remove(file_id);
     const isKnown = (await transfers.state(transfer_id)) !== undefined;
     return isKnown
       ? new ServiceError(409, 'the transfer has been completed in the meantime')
@@ -179,21 +169,11 @@ export class Pulls {
   }
 
   async #record(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {
-    const queue = [...landed];
     let recorded = 0;
-    const lanes = Array.from({ length: VERIFIED_AT_ONCE }, async () => {
-      for (let idx = queue.shift(); idx !== undefined; idx = queue.shift()) {
-        try {
-          if (await this.#take(transfer, specs[idx - 1]!)) recorded++;
-        } catch (error) {
-          queue.length = 0;
-          throw error;
-        }
-      }
-    });
     // Nothing may still come in once the pull is answered.
-    await Promise.allSettled(lanes);
-    await Promise.all(lanes);
+    await inParallel(landed, VERIFIED_AT_ONCE, async (idx) => {
+      if (await this.#take(transfer, specs[idx - 1]!)) recorded++;
+    });
     return recorded;
   }
 
@@ -202,8 +182,8 @@ export class Pulls {
     const { metadata, transfers, onRejected } = this.#deps;
     // Into a group that has been removed it would come back as one that nobody knows.
     if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
-    const path = join(this.#landing(file_id), String(volume.idx));
-    const isRight = await transfers.arrivals.take(file_id, volume, fileBody(path)).then(
+    const body = this.#folders.volume(file_id, volume.idx);
+    const isRight = await transfers.arrivals.take(file_id, volume, body).then(
       () => true,
       (error: unknown) => {
         if (!(error instanceof VolumeRejected)) throw error;
@@ -211,24 +191,9 @@ export class Pulls {
         return false;
       },
     );
-    await rm(path, { force: true });
+    await this.#folders.removeVolume(file_id, volume.idx);
     return isRight;
   }
-}
-
-/** Opened when it is read: an error of a stream that nobody reads yet would end the process. */
-function fileBody(path: string): Body {
-  return {
-    async pour(sink) {
-      const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
-      await new StreamBody(bytes).pour(sink).finally(() => bytes.destroy());
-    },
-  };
-}
-
-/** Several may remove it, and the download tool may still write there for a moment. */
-function removeFolder(path: string): Promise<void> {
-  return rm(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Bytes of the volumes that are in the landing folder and in the volume store at the same time, at most. */

@@ -1,9 +1,58 @@
-import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inParallel } from '../parallel.ts';
+import { type Body, StreamBody } from '../volumes/body.ts';
 
 const WORK = '.pull-';
 const NUMBER = /^[1-9]\d*$/;
-const BATCH = 64;
+const LOOKS_AT_ONCE = 64;
+const FILE_ID = /^[0-9a-f]{32}$/;
+
+/** The folders where volumes of pulls land, one for each file that a transfer is to become. */
+export class LandingFolders {
+  readonly #top: string;
+
+  constructor(dataFolder: string) {
+    this.#top = join(dataFolder, 'landing');
+  }
+
+  of(fileId: string): string {
+    return join(this.#top, fileId);
+  }
+
+  async make(fileId: string): Promise<string> {
+    await mkdir(this.of(fileId), { recursive: true, mode: 0o700 });
+    return this.of(fileId);
+  }
+
+  /** Several may remove it, and the download tool may still write there for a moment. */
+  remove(fileId: string): Promise<void> {
+    return rm(this.of(fileId), { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** The files that something landed for. */
+  async list(): Promise<string[]> {
+    const names = await readdir(this.#top).catch(() => [] /* nothing has ever landed */);
+    // The others were named by somebody else.
+    return names.filter((name) => FILE_ID.test(name));
+  }
+
+  /** Opened when it is read: an error of a stream that nobody reads yet would end the process. */
+  volume(fileId: string, idx: number): Body {
+    const path = join(this.of(fileId), String(idx));
+    return {
+      async pour(sink) {
+        const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
+        await new StreamBody(bytes).pour(sink).finally(() => bytes.destroy());
+      },
+    };
+  }
+
+  removeVolume(fileId: string, idx: number): Promise<void> {
+    return rm(join(this.of(fileId), String(idx)), { force: true });
+  }
+}
 
 /**
  * The folder where volumes land. The tool works in a folder of its own inside it; a volume moves up, under its
@@ -41,10 +90,7 @@ export class Landing {
   }
 
   async #look(at: (name: string) => Promise<void>): Promise<void> {
-    const names = await readdir(this.#folder);
-    for (let start = 0; start < names.length; start += BATCH) {
-      await Promise.all(names.slice(start, start + BATCH).map(at));
-    }
+    await inParallel(await readdir(this.#folder), LOOKS_AT_ONCE, at);
   }
 
   /** Where the tool works. */

@@ -15,6 +15,7 @@ import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
+import { inParallel } from '../parallel.ts';
 import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
 import { receive } from './receiver.ts';
@@ -243,14 +244,10 @@ export class FolderStore implements VolumeStore {
     const target = this.#group(to);
     await mkdir(target, { mode: 0o700 });
     const names = (await readdir(source)).filter((name) => name !== MANIFEST);
-    await Promise.all(
-      Array.from({ length: COPIES_AT_ONCE }, async () => {
-        for (let name = names.pop(); name !== undefined; name = names.pop()) {
-          await copyFile(join(source, name), join(target, name), constants.COPYFILE_EXCL);
-          await syncFolder(join(target, name));
-        }
-      }),
-    );
+    await inParallel(names, COPIES_AT_ONCE, async (name) => {
+      await copyFile(join(source, name), join(target, name), constants.COPYFILE_EXCL);
+      await syncFolder(join(target, name));
+    });
     await syncFolder(target);
     await syncFolder(dirname(target));
   }

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
+import { inParallel } from '../parallel.ts';
 import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
 import type { OpenBody } from '../s3/line.ts';
 import type { Body } from './body.ts';
@@ -169,21 +170,9 @@ export class S3Store implements VolumeStore {
       const found = await this.#client.read(keys.spec(to));
       if (!found?.equals(spec)) throw new Error('the group to copy to exists');
     }
-    const volumes = await this.#volumes(from);
-    const copies = Array.from({ length: COPIES_AT_ONCE }, async () => {
-      for (let next = volumes.pop(); next !== undefined; next = volumes.pop()) {
-        const limit = this.#client.limits.silenceMs + next.size / COPY_BYTES_PER_MS;
-        try {
-          await this.#client.copy(next.key, keys.volume(to, next.idx), limit);
-        } catch (error) {
-          volumes.length = 0;
-          throw error;
-        }
-      }
-    });
-    // None may arrive after the caller has given the copy up and removed it.
-    await Promise.allSettled(copies);
-    await Promise.all(copies);
+    await inParallel(await this.#volumes(from), COPIES_AT_ONCE, ({ key, idx, size }) =>
+      this.#client.copy(key, keys.volume(to, idx), this.#client.limits.silenceMs + size / COPY_BYTES_PER_MS),
+    );
   }
 
   /** Begins with the document, so that no volume can come in unseen, and may be repeated from any point. */

@@ -1,30 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify';
 import pino from 'pino';
 import type { Config } from './config.ts';
+import { LogOutput } from './log-output.ts';
 
 export type Log = FastifyBaseLogger;
-
-/** A line waits for others so long at most: each write wakes a thread, which costs a busy service a tenth of its time. */
-const GATHER_MS = 100;
-const GATHER_BYTES = 4096;
 
 /** JSON lines, or plain lines where a person is watching. */
 export function createLog(level: Config['logLevel'], terminal = process.stdout.isTTY): Log {
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (terminal) return pino(options, { write: (line) => process.stdout.write(plain(line)) });
-  const output = pino.destination({ dest: 1, sync: false, minLength: GATHER_BYTES });
-  let willFlush = false;
-  // Pino's own periodic flush writes ten times a second when there is nothing to write, too.
-  const flush = () => {
-    willFlush = false;
-    output.flush();
-  };
-  const write = (line: string) => {
-    output.write(line);
-    if (!willFlush) setTimeout(flush, GATHER_MS).unref();
-    willFlush = true;
-  };
-  return pino(options, { write });
+  return pino(options, new LogOutput());
 }
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };

@@ -77,6 +77,57 @@ test('a reader that goes away ends the log, not the process', async () => {
   assert.equal(status, 0);
 });
 
+test('a process whose reader has gone ends all the same, with lines still to write', async () => {
+  const code = `${SLEEP} process.send('ready'); await new Promise((go) => process.once('message', go));
+    ${REQUEST} process.exit(3);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', scriptOf(code, false)], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    timeout: 20_000,
+  });
+  await once(child, 'message');
+  child.stdout!.destroy();
+  await once(child.stdout!, 'close');
+  child.send('go');
+  const [status] = await once(child, 'exit');
+  assert.equal(status, 3);
+});
+
+test('a reader that stops hears, once it goes on, how much was dropped', async () => {
+  const lines = 50_000;
+  const code = `for (let i = 0; i < ${lines}; i++) { ${REQUEST} if (i % 1000 === 0) await new Promise(setImmediate); }
+    process.send('all');
+    setInterval(() => { ${REQUEST} }, 50).unref(); await new Promise((go) => process.once('message', go));
+    process.disconnect();`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', scriptOf(code, false)], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    timeout: 60_000,
+  });
+  await once(child, 'message');
+  let text = '';
+  for await (const piece of child.stdout!.setEncoding('utf8')) {
+    text += piece;
+    if (/were dropped/.test(text) && child.connected) child.send('go');
+  }
+  const written = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const told = written.flatMap(({ msg }) => msg?.match(/^(\d+) lines of the log were dropped/)?.[1] ?? []);
+  assert.ok(told.length > 0);
+  const kept = written.filter(({ msg }) => msg === undefined).length;
+  assert.ok(kept + told.reduce((sum, count) => sum + Number(count), 0) >= lines);
+});
+
+test('a full disk drops lines, and the process goes on', () => {
+  const code = `${SLEEP} ${REQUEST} await sleep(150); ${REQUEST} await sleep(150); process.exitCode = 4;`;
+  const shell = `exec "$0" --input-type=module -e "$1" > /dev/full`;
+  const { status, stderr } = spawnSync('sh', ['-c', shell, process.execPath, scriptOf(code, false)], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  assert.equal(status, 4, stderr);
+});
+
 test('ids are cut so that they cannot be used', () => {
   assert.equal(shortened('abcdefghijklmnop'), 'abcdef…');
   assert.equal(shortened('12345678'), '12345678');

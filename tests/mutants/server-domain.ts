@@ -71,10 +71,10 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'too many logins: the shortest line loses its last',
-    file: 'server/src/domain/turns.ts',
+    file: 'server/src/domain/semaphore.ts',
     find: 'if (length > this.#lines.get(found)!.length)',
     replace: 'if (length < this.#lines.get(found)!.length)',
-    tests: ['server/test/turns.test.ts'],
+    tests: ['server/test/semaphore.test.ts'],
   },
   {
     name: 'a delete that could not move the volumes loses the record',

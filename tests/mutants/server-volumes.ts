@@ -163,17 +163,17 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'more bytes are sent than were announced',
-    file: 'server/src/volumes/outflow.ts',
+    file: 'server/src/volumes/socket-sink.ts',
     find: 'if (this.received > this.#total)',
     replace: 'if (this.received < 0)',
-    tests: ['server/test/outflow.test.ts'],
+    tests: ['server/test/socket-sink.test.ts'],
   },
   {
     name: 'memory is used again while the system still reads from it',
-    file: 'server/src/volumes/outflow.ts',
+    file: 'server/src/volumes/socket-sink.ts',
     find: 'if (this.#writable.writableLength === 0) this.#sending[at] = undefined;',
     replace: 'this.#sending[at] = undefined;',
-    tests: ['server/test/outflow.test.ts'],
+    tests: ['server/test/socket-sink.test.ts'],
   },
   {
     name: 'S3: a volume that comes in after its group was removed stays',
@@ -208,7 +208,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/volumes/s3-download.ts',
     find: 'start + outflow.received, end)',
     replace: 'start, end)',
-    tests: [REQUESTS, 'server/test/s3-line.test.ts', S3],
+    tests: [REQUESTS, 'server/test/s3-connection.test.ts', S3],
   },
   {
     name: 'S3: a key that could not be deleted counts as deleted',

@@ -1,6 +1,6 @@
 import { argon2 as argon2Callback, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { Turns } from './turns.ts';
+import { Turns } from './semaphore.ts';
 
 const argon2 = promisify(argon2Callback);
 

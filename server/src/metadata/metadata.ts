@@ -5,7 +5,7 @@ import { Documents } from './documents.ts';
 import { Files } from './files.ts';
 import { Garbage } from './garbage.ts';
 import type { Lookup } from './lookup.ts';
-import { Marks } from './marks.ts';
+import { Marks } from './times.ts';
 import { Orphans } from './orphans.ts';
 import { Pulls } from './pulls.ts';
 import type { PoolLoad, SqlStore } from './sql.ts';

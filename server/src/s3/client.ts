@@ -4,7 +4,7 @@ import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
-import { Lines, type OpenBody } from './line.ts';
+import { Lines, type OpenBody } from './connection.ts';
 import type { S3Credentials, S3Location } from './location.ts';
 import { encode, queryString, Signer, sha256Hex } from './signer.ts';
 import { elements, encodeXml, text } from './xml.ts';

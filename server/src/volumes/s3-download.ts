@@ -1,9 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import { errorOf, readAnswer, type S3Client, S3Error, type S3Request } from '../s3/client.ts';
-import { type OpenBody, OtherAnswer } from '../s3/line.ts';
+import { type OpenBody, OtherAnswer } from '../s3/connection.ts';
 import { type Sink, StreamBody } from './body.ts';
-import { Outflow } from './outflow.ts';
+import { Outflow } from './socket-sink.ts';
 import type { SegmentPool } from './segments.ts';
 
 /** Opens a range of an object, its bytes not yet read. */

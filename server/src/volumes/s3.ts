@@ -3,7 +3,7 @@ import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
-import type { OpenBody } from '../s3/line.ts';
+import type { OpenBody } from '../s3/connection.ts';
 import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
 import { openRange, sendRange } from './s3-download.ts';

@@ -1,7 +1,7 @@
 import { read as readCallback } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { Outflow } from './outflow.ts';
+import { Outflow } from './socket-sink.ts';
 import type { SegmentPool } from './segments.ts';
 
 const read = promisify(readCallback);

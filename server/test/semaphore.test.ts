@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Turns } from '../src/domain/turns.ts';
+import { Turns } from '../src/domain/semaphore.ts';
 import { TryLater } from '../src/errors.ts';
 
 /** Work that ends when the test says so, and the order in which it began. */

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { deposit } from '../src/volumes/body.ts';
-import { Outflow } from '../src/volumes/outflow.ts';
+import { Outflow } from '../src/volumes/socket-sink.ts';
 import { SegmentPool } from '../src/volumes/segments.ts';
 
 const SEGMENT_BYTES = 64 * 1024;

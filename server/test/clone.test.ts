@@ -27,7 +27,7 @@ for (const moment of ['before its volumes are copied', 'when its volumes have be
     const listed = await service.call('GET', pathOf('listFiles'));
     assert.deepEqual(listed.json, { files: [] });
     assert.deepEqual(await Array.fromAsync(volumes.groups()), []);
-    assert.equal(await service.services.metadata.marks.garbageGroups(), 0);
+    assert.equal(await service.services.metadata.garbage.count(), 0);
   });
 }
 
@@ -39,7 +39,7 @@ test('a source that lacks a volume is not cloned: 409, and nothing is left of th
   assert.deepEqual([refused.status, Object.keys(refused.json)], [409, ['error']]);
   const groups = await Array.fromAsync(service.services.volumes.groups(), ({ id }) => id);
   assert.deepEqual(groups, [fileId]);
-  assert.equal(await service.services.metadata.marks.garbageGroups(), 0);
+  assert.equal(await service.services.metadata.garbage.count(), 0);
 });
 
 test('a copy that fails while its source stands is 409', async (t) => {

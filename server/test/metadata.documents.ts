@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import type { Documents } from '../src/metadata/documents.ts';
+import type { DocumentsTable } from '../src/metadata/documents.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newId } from './metadata.fixture.ts';
 
 /** Whether the manifest of this file is named as out of date. */
-async function isStale(documents: Documents, fileId: string): Promise<boolean> {
+async function isStale(documents: DocumentsTable, fileId: string): Promise<boolean> {
   const before = (BigInt(`0x${fileId}`) - 1n).toString(16).padStart(32, '0');
   return (await documents.staleManifests(before, 1))[0] === fileId;
 }
 
-async function isStaleAccount(documents: Documents, accountId: string): Promise<boolean> {
+async function isStaleAccount(documents: DocumentsTable, accountId: string): Promise<boolean> {
   for (let after = '', page = [after]; page.length > 0; after = page.at(-1)!) {
     page = await documents.staleAccounts(after, 100);
     if (page.includes(accountId)) return true;

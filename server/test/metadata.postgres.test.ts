@@ -10,7 +10,7 @@ import { ConfigError } from '../src/config.ts';
 import { StoreUnavailable } from '../src/errors.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { PostgresStore, parsePostgresUrl } from '../src/metadata/postgres.ts';
-import { ReadLines } from '../src/metadata/postgres-reads.ts';
+import { ReadConnections } from '../src/metadata/postgres-reads.ts';
 import { migrate } from '../src/metadata/schema.ts';
 import { metadataContract } from './metadata.contract.ts';
 import { begin, finish, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
@@ -94,7 +94,7 @@ test('a server that falls silent is given up, and asked again on a new connectio
   await once(relay.listen(0, '127.0.0.1'), 'listening');
   const address = new URL(server.url);
   address.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
-  const reads = new ReadLines(parsePostgresUrl(address.href).config, 1, 300);
+  const reads = new ReadConnections(parsePostgresUrl(address.href).config, 1, 300);
   t.after(async () => {
     await reads.close();
     relay.close();

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Turns } from '../src/domain/semaphore.ts';
+import { Semaphore } from '../src/domain/semaphore.ts';
 import { TryLater } from '../src/errors.ts';
 
 /** Work that ends when the test says so, and the order in which it began. */
 class Works {
   readonly began: string[] = [];
   readonly #ends: (() => void)[] = [];
-  readonly #turns: Turns;
+  readonly #semaphore: Semaphore;
 
-  constructor(turns: Turns) {
-    this.#turns = turns;
+  constructor(semaphore: Semaphore) {
+    this.#semaphore = semaphore;
   }
 
   run(address: string, name = address): Promise<string> {
-    return this.#turns.run(address, async () => {
+    return this.#semaphore.run(address, async () => {
       this.began.push(name);
       await new Promise<void>((resolve) => this.#ends.push(resolve));
       return name;
@@ -30,8 +30,8 @@ class Works {
   }
 }
 
-test('addresses take turns: who comes once waits for no line of another', async () => {
-  const works = new Works(new Turns(1, 100));
+test('addresses take semaphore: who comes once waits for no line of another', async () => {
+  const works = new Works(new Semaphore(1, 100));
   const all = [
     ...Array.from({ length: 50 }, (_, at) => works.run('many', `many ${at}`)),
     works.run('one'),
@@ -47,11 +47,11 @@ test('addresses take turns: who comes once waits for no line of another', async 
 });
 
 test('so many run at once, and all of them do, also when some fail', async () => {
-  const turns = new Turns(3, 100);
+  const semaphore = new Semaphore(3, 100);
   let [running, most] = [0, 0];
   const results = await Promise.allSettled(
     Array.from({ length: 30 }, (_, at) =>
-      turns.run(String(at % 4), async () => {
+      semaphore.run(String(at % 4), async () => {
         most = Math.max(most, ++running);
         await new Promise((resolve) => setImmediate(resolve));
         running--;
@@ -64,7 +64,7 @@ test('so many run at once, and all of them do, also when some fail', async () =>
 });
 
 test('when all places to wait are taken the longest line loses its last, with 503 and Retry-After', async () => {
-  const works = new Works(new Turns(1, 4));
+  const works = new Works(new Semaphore(1, 4));
   const running = works.run('running');
   const many = [1, 2, 3].map((at) => works.run('many', `many ${at}`));
   const late = many.at(-1)!;

@@ -4,8 +4,8 @@ import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { deposit } from '../src/volumes/body.ts';
-import { Outflow } from '../src/volumes/socket-sink.ts';
 import { SegmentPool } from '../src/volumes/segments.ts';
+import { SocketSink } from '../src/volumes/socket-sink.ts';
 
 const SEGMENT_BYTES = 64 * 1024;
 
@@ -40,12 +40,12 @@ test('no byte is overwritten before the peer has it, however it takes them', asy
         const bytes = randomBytes(sizes.reduce((sum, size) => sum + size, 0));
         const peer = new Peer(atOnce);
         const pool = new SegmentPool(segments, SEGMENT_BYTES);
-        const outflow = new Outflow(peer, bytes.length, pool);
+        const socketSink = new SocketSink(peer, bytes.length, pool);
         for (let at = 0, i = 0; i < sizes.length; at += sizes[i++]!) {
-          await deposit(bytes.subarray(at, at + sizes[i]!), outflow);
+          await deposit(bytes.subarray(at, at + sizes[i]!), socketSink);
         }
-        await outflow.finish();
-        await outflow.close();
+        await socketSink.finish();
+        await socketSink.close();
         assert.ok(Buffer.concat(peer.taken).equals(bytes));
         assert.equal(pool.lease() !== undefined, segments === 2, 'the segments are back');
       },
@@ -58,13 +58,13 @@ test('a peer that goes away fails what waits for it, and the segments come back'
   const pool = new SegmentPool(2, SEGMENT_BYTES);
   const peer = new Peer([]);
   peer._write = () => undefined;
-  const outflow = new Outflow(peer, 10 * SEGMENT_BYTES, pool);
-  const pouring = deposit(randomBytes(4 * SEGMENT_BYTES), outflow);
+  const socketSink = new SocketSink(peer, 10 * SEGMENT_BYTES, pool);
+  const pouring = deposit(randomBytes(4 * SEGMENT_BYTES), socketSink);
   assert.ok(pouring, 'both segments are on their way');
   peer.destroy();
   await assert.rejects(pouring, { name: 'SinkClosed' });
-  assert.throws(() => deposit(randomBytes(SEGMENT_BYTES), outflow), { name: 'SinkClosed' });
-  await assert.rejects(outflow.finish(), { name: 'SinkClosed' });
-  await outflow.close();
+  assert.throws(() => deposit(randomBytes(SEGMENT_BYTES), socketSink), { name: 'SinkClosed' });
+  await assert.rejects(socketSink.finish(), { name: 'SinkClosed' });
+  await socketSink.close();
   assert.ok(pool.lease());
 });

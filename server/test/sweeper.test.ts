@@ -14,7 +14,8 @@ test('a clone whose end a failover lost has a manifest: it stays; one that is cu
     const fileId = randomBytes(16).toString('hex');
     await metadata.files.beginClone(source, { fileId, owner: 'admin', dirId, leaseUntil: 1 });
     await volumes.copy(file_id, fileId);
-    if (manifest) await volumes.file({ ...(await volumes.documents(file_id)).manifest!, file_id: fileId });
+    if (manifest)
+      await volumes.writeManifest({ ...(await volumes.documents(file_id)).manifest!, file_id: fileId });
     return fileId;
   };
   const { json } = await service.call('POST', pathOf('createDir'), { name: 'd' });
@@ -23,7 +24,7 @@ test('a clone whose end a failover lost has a manifest: it stays; one that is cu
   const groups = await Array.fromAsync(volumes.groups(), ({ id }) => id);
   assert.deepEqual(groups.sort(), [file_id, whole].sort());
   assert.ok(!groups.includes(cut));
-  assert.equal(await metadata.marks.garbageGroups(), 0);
+  assert.equal(await metadata.garbage.count(), 0);
 });
 
 test('sessions and uploads are kept as long as each of them is set to', async (t) => {
@@ -38,7 +39,7 @@ test('sessions and uploads are kept as long as each of them is set to', async (t
     await volumes
       .put(id, (await metadata.files.volumes(id))[0]!, { pour: async () => undefined })
       .catch(() => undefined);
-  await volumes.file({ ...manifest!, file_id: filedGroup! });
+  await volumes.writeManifest({ ...manifest!, file_id: filedGroup! });
   await metadata.accounts.openSession('hash', 'alice', Date.now());
   const sweepInHour = async (ttl: { sessionTtlMs: number; transferTtlMs: number }) => {
     const now = () => Date.now() + 3_600_000;
@@ -94,5 +95,5 @@ test('another database that comes to have the store while much is removed ends t
     await remove(id);
   });
   await sweeper.sweep();
-  assert.equal(await metadata.marks.garbageGroups(), 50);
+  assert.equal(await metadata.garbage.count(), 50);
 });

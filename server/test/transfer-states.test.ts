@@ -34,7 +34,7 @@ test('a transfer that could not be filed is failed: it takes volumes, and may be
   const { metadata, volumes } = service.services;
   const { transferId, put, complete, cancel } = await received(service);
   const fault = Object.assign(new Error('EIO: i/o error'), { code: 'EIO', syscall: 'open' });
-  const failing = t.mock.method(volumes, 'file', () => Promise.reject(fault));
+  const failing = t.mock.method(volumes, 'writeManifest', () => Promise.reject(fault));
   const refused = await complete();
   assert.deepEqual([refused.status, refused.json['status']], [409, 'failed']);
   failing.mock.restore();

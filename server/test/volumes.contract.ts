@@ -45,7 +45,7 @@ const noneInUse = async () => new Set<string>();
 
 const SAME = 'has other bytes than were put';
 
-/** What every volume store must do, whatever keeps the bytes. */
+/** What every volume store must do, whatever keeps the bytes. One long list: every test works on the two stores made at its top. */
 export function volumesContract(name: string, create: () => Promise<VolumeEngine>): void {
   describe(`volume store in ${name}`, () => {
     let engine: VolumeEngine;
@@ -303,9 +303,9 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
         rev: 3,
         volumes: few,
       };
-      await Promise.all([store.file(manifest), other.file(manifest)]);
+      await Promise.all([store.writeManifest(manifest), other.writeManifest(manifest)]);
       assert.deepEqual(await other.documents(id), { volumes: few, manifest });
-      await store.file({ ...manifest, dir_id: 9 });
+      await store.writeManifest({ ...manifest, dir_id: 9 });
       assert.deepEqual((await other.documents(id)).manifest, { ...manifest, dir_id: 9 });
       assert.deepEqual(await store.received(id), [1], 'documents are no volumes');
       assert.deepEqual(await engine.leftovers(), []);
@@ -316,15 +316,15 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       const id = newId();
       const manifest = { file_id: id, chunk_count: 1, volumes: [volumeOf(bytes)] } as Manifest;
       await store.putFile(manifest, volumeOf(bytes), bodyOf(bytes));
-      await Promise.all([store.unfile(id), other.unfile(id), store.unfile(newId())]);
-      await store.unfile(id);
+      await Promise.all([store.removeManifest(id), other.removeManifest(id), store.removeManifest(newId())]);
+      await store.removeManifest(id);
       assert.equal((await other.documents(id)).manifest, undefined);
       assert.ok((await readAll(other, id))?.equals(bytes), SAME);
-      await store.file(manifest);
+      await store.writeManifest(manifest);
       assert.deepEqual((await other.documents(id)).manifest, manifest);
       // A group that was removed does not come back by this.
       await store.remove(id);
-      await store.unfile(id);
+      await store.removeManifest(id);
       assert.deepEqual(await other.documents(id), { volumes: undefined, manifest: undefined });
     });
 
@@ -438,10 +438,10 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       const bytes = randomBytes(1);
       const id = await group(volumeOf(bytes));
       await store.put(id, volumeOf(bytes), bodyOf(bytes));
-      assert.equal(await store.isFiled(id), false);
-      await store.file({ file_id: id, chunk_count: 1 } as Manifest);
-      assert.equal(await other.isFiled(id), true);
-      assert.equal(await other.isFiled(newId()), false);
+      assert.equal(await store.hasManifest(id), false);
+      await store.writeManifest({ file_id: id, chunk_count: 1 } as Manifest);
+      assert.equal(await other.hasManifest(id), true);
+      assert.equal(await other.hasManifest(newId()), false);
     });
 
     test('it answers a ping', () => store.ping());

@@ -69,8 +69,8 @@ class Workshop {
     return new DocumentQueue({
       metadata,
       volumes: {
-        file: (manifest) => around(manifest, () => volumes.file(manifest)),
-        unfile: (id) => volumes.unfile(id),
+        writeManifest: (manifest) => around(manifest, () => volumes.writeManifest(manifest)),
+        removeManifest: (id) => volumes.removeManifest(id),
         writeAccount: (account) => volumes.writeAccount(account),
       },
     });

@@ -108,7 +108,7 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
     }
     const bytes = randomBytes(100);
     await store.putFile(manifest, volumeOf(bytes), bodyOf(bytes));
-    await store.file({ file_id: small } as Manifest);
+    await store.writeManifest({ file_id: small } as Manifest);
     await store.copy(whole, clone);
   });
   for (const id of [small, large, whole]) {

@@ -72,8 +72,8 @@ export const mutants: Mutant[] = [
   {
     name: 'too many logins: the shortest line loses its last',
     file: 'server/src/domain/semaphore.ts',
-    find: 'if (length > this.#lines.get(found)!.length)',
-    replace: 'if (length < this.#lines.get(found)!.length)',
+    find: 'if (length > this.#queues.get(found)!.length)',
+    replace: 'if (length < this.#queues.get(found)!.length)',
     tests: ['server/test/semaphore.test.ts'],
   },
   {
@@ -188,7 +188,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an abandoned transfer that is a file elsewhere loses its volumes',
     file: 'server/src/domain/sweeper.ts',
-    find: 'const keepVolumes = await volumes.isFiled(file_id);',
+    find: 'const keepVolumes = await volumes.hasManifest(file_id);',
     replace: 'const keepVolumes = false;',
     tests: [SWEEPER, 'server/test/orphans.test.ts', 'server/test/custody.test.ts'],
   },
@@ -244,7 +244,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an orphan with a manifest is removed',
     file: 'server/src/domain/orphans.ts',
-    find: 'first_seen > now - DAY_MS || (await volumes.isFiled(id))',
+    find: 'first_seen > now - DAY_MS || (await volumes.hasManifest(id))',
     replace: 'first_seen > now - DAY_MS',
     tests: [ORPHANS],
   },

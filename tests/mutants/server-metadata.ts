@@ -203,7 +203,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an orphan that has become a file is removed',
     file: 'server/src/metadata/orphans.ts',
-    find: 'return (await new Orphans(tx).known([id])).size === 0;',
+    find: 'return (await new OrphansTable(tx).known([id])).size === 0;',
     replace: 'return true;',
     tests: [SQLITE, 'server/test/orphans.test.ts'],
   },

@@ -45,7 +45,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
     if (options.repair) await mendUsage(pair.sql, owner);
     report.problem('accounts with wrong totals', { owner }, options.repair);
   }
-  if (report.problems === 0) await pair.metadata.marks.set('fsck', options.now ?? Date.now());
+  if (report.problems === 0) await pair.metadata.times.set('fsck', options.now ?? Date.now());
 }
 
 /** They are the service's to remove, and a person's to decide about; here they are only noted and told. */
@@ -54,7 +54,7 @@ async function noteOrphans({ metadata, volumes }: Pair, now: number, report: Rep
     const { unknown } = await sortOut(metadata, groups, now);
     await metadata.orphans.note(unknown, now);
     for (const id of unknown) {
-      if (await volumes.isFiled(id)) report.problem('files without a record', { file: id });
+      if (await volumes.hasManifest(id)) report.problem('files without a record', { file: id });
       else report.count('volume groups without a record');
     }
   }

@@ -59,7 +59,7 @@ async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Repo
     else if (there.has(spec.idx)) await copyVolume(from, to, id, spec, report);
     else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
-  if (file) await to.volumes.file(await manifestFor(from.metadata, file));
+  if (file) await to.volumes.writeManifest(await manifestFor(from.metadata, file));
   report.count(file ? 'files' : 'unfinished uploads');
 }
 

@@ -36,7 +36,7 @@ export async function decideOrphans(
 /** What there is of each group that no record names. */
 async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise<void> {
   for await (const { file_id: id, first_seen } of noted(metadata)) {
-    const isFile = await volumes.isFiled(id);
+    const isFile = await volumes.hasManifest(id);
     const manifest = isFile ? await readable(volumes, id) : undefined;
     report.line({
       orphan: id,

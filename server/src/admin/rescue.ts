@@ -18,7 +18,7 @@ const UNDER_WAY = 'rescue';
 /** Rebuilds the metadata from what lies beside the volumes, into an empty database. */
 export async function rescue(pair: Pair, passwords: string, report: Report): Promise<void> {
   const { metadata, sql, volumes } = pair;
-  const again = (await metadata.marks.get(UNDER_WAY)) > 0;
+  const again = (await metadata.times.get(UNDER_WAY)) > 0;
   if (!again && !(await isEmpty(sql))) {
     throw new UsageError(
       'the database is not empty: rescue fills an empty one; for a database in use, rescue --missing adds what it lacks',
@@ -26,7 +26,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   }
   const file = await PasswordFile.open(passwords, again);
   try {
-    await metadata.marks.set(UNDER_WAY, Date.now());
+    await metadata.times.set(UNDER_WAY, Date.now());
     await takeWhatIsThere(pair, 'all', report, file);
   } finally {
     await file.close();

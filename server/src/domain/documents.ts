@@ -10,7 +10,7 @@ const AT_ONCE = 8;
 
 interface Stores {
   metadata: Metadata;
-  volumes: Pick<VolumeStore, 'file' | 'unfile' | 'writeAccount'>;
+  volumes: Pick<VolumeStore, 'writeManifest' | 'removeManifest' | 'writeAccount'>;
 }
 
 /**
@@ -76,12 +76,12 @@ export async function refile({ metadata, volumes }: Stores, fileId: string): Pro
   if (!file) {
     // Whoever removes the group takes the manifest along; only what was written after that is left to us.
     if (await metadata.garbage.isKnown(fileId)) return;
-    await volumes.unfile(fileId);
+    await volumes.removeManifest(fileId);
     await metadata.documents.manifestRemoved(fileId);
     return;
   }
   try {
-    await volumes.file(await manifestFor(metadata, file));
+    await volumes.writeManifest(await manifestFor(metadata, file));
   } catch (error) {
     // Deleted meanwhile, so that it has no place any more; it stays named until that is certain.
     if (!(await metadata.files.get(fileId))) return;

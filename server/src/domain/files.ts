@@ -131,7 +131,7 @@ export class Files {
       if (copied.length !== source.chunk_count) throw new Error('a volume of the source is missing');
       const { fileId: file_id, owner, dirId: dir_id } = target;
       const copy = { ...source, file_id, owner, dir_id, created_at: now, rev: 0 };
-      await this.#volumes.file(await manifestFor(this.#metadata, copy, source.file_id));
+      await this.#volumes.writeManifest(await manifestFor(this.#metadata, copy, source.file_id));
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw cause;
       if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();

@@ -70,7 +70,7 @@ export class OrphanSearch {
       return;
     }
     for await (const { file_id: id, first_seen } of noted(metadata)) {
-      if (first_seen > now - DAY_MS || (await volumes.isFiled(id))) continue;
+      if (first_seen > now - DAY_MS || (await volumes.hasManifest(id))) continue;
       if (!(await metadata.orphans.doom(id, now))) continue;
       log.warn({ group: id }, 'deleting a volume group that has no record and no manifest');
       metrics.add('szafa_orphans_removed_total');

@@ -1,6 +1,6 @@
 import { argon2 as argon2Callback, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { Turns } from './semaphore.ts';
+import { Semaphore } from './semaphore.ts';
 
 const argon2 = promisify(argon2Callback);
 
@@ -16,7 +16,7 @@ export const isPasswordHash = (text: string) => FORMAT.test(text);
 
 /** Hashes passwords, a few at a time, so that a flood of logins cannot starve the service, nor the logins of others. */
 export class Passwords {
-  readonly #turns = new Turns(AT_ONCE, MOST_WAITING);
+  readonly #semaphore = new Semaphore(AT_ONCE, MOST_WAITING);
 
   /** A hash in the usual text form, which carries its own cost and salt. */
   hash(password: string, address = ''): Promise<string> {
@@ -46,7 +46,7 @@ export class Passwords {
   }
 
   inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(address, work);
+    return this.#semaphore.run(address, work);
   }
 }
 

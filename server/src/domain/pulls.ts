@@ -39,7 +39,7 @@ export class Pulls {
   readonly #now: () => number;
   readonly #stop = new AbortController();
   /** Those that wait for a place, the first first. */
-  readonly #line = new Set<() => void>();
+  readonly #waiting = new Set<() => void>();
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -113,7 +113,7 @@ export class Pulls {
       const claim = await metadata.pulls.claim(transferId, { caller, node, runner }, lease, most);
       if (claim === 'claimed') return;
       if (claim === 'running') throw new ServiceError(409, 'a pull of this transfer is already running');
-      if (now < end && this.#line.size < MOST_WAITING && !this.#stop.signal.aborted) continue;
+      if (now < end && this.#waiting.size < MOST_WAITING && !this.#stop.signal.aborted) continue;
       const whose = claim === 'account' ? 'your account has' : 'this node has';
       throw new TryLater(429, `${whose} reached its limit of running pulls; try again later`, RETRY_SECONDS);
     }
@@ -124,16 +124,16 @@ export class Pulls {
     return new Promise((resolve) => {
       const look = () => {
         clearTimeout(timer);
-        this.#line.delete(look);
+        this.#waiting.delete(look);
         resolve();
       };
       const timer = setTimeout(look, LOOK_MS);
-      this.#line.add(look);
+      this.#waiting.add(look);
     });
   }
 
   #callNext(): void {
-    const [next] = this.#line;
+    const [next] = this.#waiting;
     next?.();
   }
 

@@ -9,13 +9,13 @@ interface Waiter {
 
 /**
  * A few at a time, and one address after the other: whoever comes a thousand times waits for themselves, and nobody
- * else for them. So many wait at most; beyond that the address with the longest line loses the last in it.
+ * else for them. So many wait at most; beyond that the address with the longest queue loses the last in it.
  */
-export class Turns {
+export class Semaphore {
   readonly #atOnce: number;
   readonly #mostWaiting: number;
   /** In the order of their turns. */
-  readonly #lines = new Map<string, Waiter[]>();
+  readonly #queues = new Map<string, Waiter[]>();
   #running = 0;
   #waiting = 0;
 
@@ -36,9 +36,9 @@ export class Turns {
 
   #wait(address: string): Promise<void> {
     return new Promise((begin, refuse) => {
-      const line = this.#lines.get(address) ?? [];
-      line.push({ begin, refuse });
-      this.#lines.set(address, line);
+      const queue = this.#queues.get(address) ?? [];
+      queue.push({ begin, refuse });
+      this.#queues.set(address, queue);
       if (++this.#waiting > this.#mostWaiting) this.#leave(this.#longest(address));
     });
   }
@@ -46,30 +46,30 @@ export class Turns {
   /** Of equal ones, that of whoever came last. */
   #longest(last: string): string {
     let found = last;
-    for (const [address, { length }] of this.#lines) {
-      if (length > this.#lines.get(found)!.length) found = address;
+    for (const [address, { length }] of this.#queues) {
+      if (length > this.#queues.get(found)!.length) found = address;
     }
     return found;
   }
 
   #leave(address: string): void {
-    const line = this.#lines.get(address)!;
-    const waiter = line.pop()!;
-    if (line.length === 0) this.#lines.delete(address);
+    const queue = this.#queues.get(address)!;
+    const waiter = queue.pop()!;
+    if (queue.length === 0) this.#queues.delete(address);
     this.#waiting--;
     waiter.refuse(new TryLater(503, 'too many logins at once; try again in a few seconds', RETRY_SECONDS));
   }
 
   #next(): void {
-    const [next] = this.#lines;
+    const [next] = this.#queues;
     if (!next) {
       this.#running--;
       return;
     }
-    const [address, line] = next;
-    const waiter = line.shift()!;
-    this.#lines.delete(address);
-    if (line.length > 0) this.#lines.set(address, line);
+    const [address, queue] = next;
+    const waiter = queue.shift()!;
+    this.#queues.delete(address);
+    if (queue.length > 0) this.#queues.set(address, queue);
     this.#waiting--;
     waiter.begin();
   }

@@ -89,7 +89,7 @@ export class Sweeper {
     for (let found = await transfers.untouchedSince(before, BATCH); found.length > 0; ) {
       let gone = 0;
       for (const { transfer_id, file_id } of found) {
-        const keepVolumes = await volumes.isFiled(file_id);
+        const keepVolumes = await volumes.hasManifest(file_id);
         if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, { keepVolumes })) gone++;
       }
       found = gone === 0 ? [] : await transfers.untouchedSince(before, BATCH);
@@ -100,7 +100,7 @@ export class Sweeper {
   async #keepFiledClones(now: number): Promise<void> {
     const { metadata, volumes } = this.#deps;
     for (const id of await metadata.garbage.dueClones(now)) {
-      if (await volumes.isFiled(id)) await metadata.garbage.unclaim(id);
+      if (await volumes.hasManifest(id)) await metadata.garbage.unclaim(id);
     }
   }
 

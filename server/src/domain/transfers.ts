@@ -203,7 +203,7 @@ export class Transfers {
     const now = this.#now();
     try {
       const file = fileOf(transfer, now);
-      await this.#volumes.file(await manifestFor(this.#metadata, file));
+      await this.#volumes.writeManifest(await manifestFor(this.#metadata, file));
       if (!(await this.#metadata.transfers.finishStoring(transfer, now))) throw unknownTransfer();
     } catch (error) {
       // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.
@@ -219,7 +219,8 @@ export class Transfers {
     if (transfer.creator !== caller)
       throw new ServiceError(403, 'only the creator of a transfer may cancel it');
     // It has a manifest by another database, as before a restore: it is a file there, and its volumes stay.
-    const keepVolumes = transfer.status === 'uploading' && (await this.#volumes.isFiled(transfer.file_id));
+    const keepVolumes =
+      transfer.status === 'uploading' && (await this.#volumes.hasManifest(transfer.file_id));
     const { transfers } = this.#metadata;
     if (!(await transfers.remove(transferId, ['uploading', 'failed'], this.#now(), { keepVolumes }))) {
       throw new ServiceError(409, 'the transfer is complete; delete the file instead');

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type FileRecord, limits } from '@szafa/protocol';
-import type { Files, ListedFile } from '../metadata/files.ts';
+import type { FilesTable, ListedFile } from '../metadata/files.ts';
 
 function record(file: ListedFile): FileRecord {
   return {
@@ -24,7 +24,7 @@ export interface FilesQuery {
 }
 
 /** No page is longer than `limits.listPage`, whatever is asked for: SQLite is read while nobody else is served. */
-export async function filePage(files: Files, caller: string, query: FilesQuery & { limit: string }) {
+export async function filePage(files: FilesTable, caller: string, query: FilesQuery & { limit: string }) {
   const limit = Math.min(Number(query.limit), limits.listPage);
   const rows = await files.list(caller, { ...selection(query), limit: limit + 1 });
   const more = rows.length > limit;
@@ -37,7 +37,7 @@ export async function filePage(files: Files, caller: string, query: FilesQuery &
  * read before anything is said, so that a database that is away is told by a status; one that goes away later breaks the
  * connection off.
  */
-export async function wholeList(files: Files, caller: string, query: FilesQuery): Promise<Readable> {
+export async function wholeList(files: FilesTable, caller: string, query: FilesQuery): Promise<Readable> {
   const page = (before = selection(query).before) =>
     files.list(caller, {
       ...selection(query),

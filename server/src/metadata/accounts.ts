@@ -16,7 +16,7 @@ const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 /** Stands for all names together; it is no name. */
 const ANY_NAME = '';
 
-export class Accounts {
+export class AccountsTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

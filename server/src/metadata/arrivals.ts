@@ -7,7 +7,7 @@ const BLOCK = 32;
  * Notes of volumes that have arrived in a store that is slow to say what it has. A note may be missing; one that is
  * there is right for as long as its group exists, unless fsck withdraws the volume.
  */
-export class Arrivals {
+export class ArrivalsTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

@@ -73,7 +73,7 @@ export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
   return rows.length === 1;
 }
 
-export class Dirs {
+export class DirsTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

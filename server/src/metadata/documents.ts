@@ -19,7 +19,7 @@ export interface AccountState {
  * document for each account. Whoever changes what one of them says raises its `rev` and names it here in the same
  * transaction; the sweeper writes it later. So nothing waits for the store, and no change is forgotten.
  */
-export class Documents {
+export class DocumentsTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

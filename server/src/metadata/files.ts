@@ -106,7 +106,7 @@ function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
 /** What counts toward an enforced quota. */
 const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) => Math.max(file.size, file.stored_size);
 
-export class Files {
+export class FilesTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {

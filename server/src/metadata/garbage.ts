@@ -3,11 +3,16 @@ import type { Sql } from './sql.ts';
 import { forgetVolumes } from './volumes.ts';
 
 /** Volume groups that must go. A row's time is a lease: whoever works on the group moves it ahead. */
-export class Garbage {
+export class GarbageTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  async count(): Promise<number> {
+    const [row] = await this.#sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM garbage');
+    return row!.count;
   }
 
   /** Clones that are due: nobody works on them any more. */

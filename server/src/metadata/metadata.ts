@@ -1,46 +1,46 @@
-import { Accounts } from './accounts.ts';
-import { Arrivals } from './arrivals.ts';
-import { Dirs } from './dirs.ts';
-import { Documents } from './documents.ts';
-import { Files } from './files.ts';
-import { Garbage } from './garbage.ts';
+import { AccountsTable } from './accounts.ts';
+import { ArrivalsTable } from './arrivals.ts';
+import { DirsTable } from './dirs.ts';
+import { DocumentsTable } from './documents.ts';
+import { FilesTable } from './files.ts';
+import { GarbageTable } from './garbage.ts';
 import type { Lookup } from './lookup.ts';
-import { Marks } from './times.ts';
-import { Orphans } from './orphans.ts';
-import { Pulls } from './pulls.ts';
+import { OrphansTable } from './orphans.ts';
+import { PullsTable } from './pulls.ts';
 import type { PoolLoad, SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
-import { Transfers } from './transfers.ts';
+import { TimesTable } from './times.ts';
+import { TransfersTable } from './transfers.ts';
 import { lookUpUsage, usageOf } from './usage.ts';
 
 /** The metadata store: everything the service knows, except the bytes of volumes. */
 export class Metadata {
-  readonly accounts: Accounts;
-  readonly arrivals: Arrivals;
-  readonly dirs: Dirs;
-  readonly documents: Documents;
-  readonly files: Files;
-  readonly garbage: Garbage;
-  readonly marks: Marks;
-  readonly orphans: Orphans;
-  readonly pulls: Pulls;
+  readonly accounts: AccountsTable;
+  readonly arrivals: ArrivalsTable;
+  readonly dirs: DirsTable;
+  readonly documents: DocumentsTable;
+  readonly files: FilesTable;
+  readonly garbage: GarbageTable;
+  readonly times: TimesTable;
+  readonly orphans: OrphansTable;
+  readonly pulls: PullsTable;
   readonly store: StoreRecord;
-  readonly transfers: Transfers;
+  readonly transfers: TransfersTable;
   readonly #sql: SqlStore;
 
   constructor(sql: SqlStore) {
     this.#sql = sql;
-    this.accounts = new Accounts(sql);
-    this.arrivals = new Arrivals(sql);
-    this.dirs = new Dirs(sql);
-    this.documents = new Documents(sql);
-    this.files = new Files(sql);
-    this.garbage = new Garbage(sql);
-    this.marks = new Marks(sql);
-    this.orphans = new Orphans(sql);
-    this.pulls = new Pulls(sql);
+    this.accounts = new AccountsTable(sql);
+    this.arrivals = new ArrivalsTable(sql);
+    this.dirs = new DirsTable(sql);
+    this.documents = new DocumentsTable(sql);
+    this.files = new FilesTable(sql);
+    this.garbage = new GarbageTable(sql);
+    this.times = new TimesTable(sql);
+    this.orphans = new OrphansTable(sql);
+    this.pulls = new PullsTable(sql);
     this.store = new StoreRecord(sql);
-    this.transfers = new Transfers(sql);
+    this.transfers = new TransfersTable(sql);
   }
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {

@@ -14,11 +14,16 @@ const IN_USE = `SELECT file_id FROM files WHERE file_id IN (LISTED)
   UNION SELECT file_id FROM transfers WHERE file_id IN (LISTED) AND status <> 'done'`;
 
 /** Volume groups that no record names, and the search for them. */
-export class Orphans {
+export class OrphansTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  async count(): Promise<number> {
+    const [row] = await this.#sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM orphans');
+    return row!.count;
   }
 
   /** Those that are files. */
@@ -102,5 +107,5 @@ export async function claimOrphan(tx: Sql, id: string): Promise<boolean> {
   await note(tx, [id], 0);
   const claimed = await tx.execute('DELETE FROM orphans WHERE file_id = ? RETURNING file_id', id);
   if (claimed.length === 0) return false;
-  return (await new Orphans(tx).known([id])).size === 0;
+  return (await new OrphansTable(tx).known([id])).size === 0;
 }

@@ -9,38 +9,42 @@ const SLOW_MS = 3;
  * Connections for reads alone. Each carries many at once, one behind the other, without waiting for answers in
  * between: a small read then costs half of what it does on a connection that is taken from a pool and given back.
  */
-export class ReadLines {
-  readonly #lines: ReadLine[];
+export class ReadConnections {
+  readonly #connections: ReadConnection[];
 
   /**
-   * A server that is silent for `silenceMs` while reads wait is taken to be gone, on every line: a read that goes on to
+   * A server that is silent for `silenceMs` while reads wait is taken to be gone, on every connection: a read that goes on to
    * another one does not wait there as long again.
    */
   constructor(config: ClientConfig, count: number, silenceMs: number) {
     const onSilence = () => {
-      for (const line of this.#lines) line.drop();
+      for (const connection of this.#connections) connection.drop();
     };
-    this.#lines = Array.from({ length: count }, () => new ReadLine(config, silenceMs, onSilence));
+    this.#connections = Array.from({ length: count }, () => new ReadConnection(config, silenceMs, onSilence));
   }
 
   get load(): PoolLoad {
-    const open = this.#lines.filter((line) => line.isOpen);
-    return { total: open.length, idle: open.filter((line) => line.waiting === 0).length, waiting: 0 };
+    const open = this.#connections.filter((connection) => connection.isOpen);
+    return {
+      total: open.length,
+      idle: open.filter((connection) => connection.waiting === 0).length,
+      waiting: 0,
+    };
   }
 
   query<Row>(text: string, params: Value[]): Promise<Row[]> {
-    const line =
-      this.#lines.find((one) => !one.isSlow) ??
-      this.#lines.reduce((least, one) => (one.waiting < least.waiting ? one : least));
-    return line.query(text, params);
+    const connection =
+      this.#connections.find((one) => !one.isSlow) ??
+      this.#connections.reduce((least, one) => (one.waiting < least.waiting ? one : least));
+    return connection.query(text, params);
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#lines.map((line) => line.close()));
+    await Promise.all(this.#connections.map((connection) => connection.close()));
   }
 }
 
-class ReadLine {
+class ReadConnection {
   readonly #config: ClientConfig;
   readonly #silenceMs: number;
   readonly #onSilence: () => void;

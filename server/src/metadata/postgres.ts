@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool } from 'pg';
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../errors.ts';
-import { ReadLines } from './postgres-reads.ts';
+import { ReadConnections } from './postgres-reads.ts';
 import { begin, run, types } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';
 
@@ -100,14 +100,14 @@ export class PostgresStore implements SqlStore {
   readonly dialect = dialect;
   readonly #address: PostgresAddress;
   readonly #pool: Pool;
-  readonly #reads: ReadLines;
+  readonly #reads: ReadConnections;
 
   /** `unlimited` as in `parsePostgresUrl`. */
   constructor(url: string, { unlimited = false } = {}) {
     this.#address = parsePostgresUrl(url, unlimited);
     this.#pool = new Pool({ ...this.#address.config, max: POOL_CONNECTIONS });
     const silenceMs = unlimited ? NO_LIMIT_MS : SILENCE_MS;
-    this.#reads = new ReadLines(this.#address.config, READ_CONNECTIONS, silenceMs);
+    this.#reads = new ReadConnections(this.#address.config, READ_CONNECTIONS, silenceMs);
     // A connection that was given up may still be told why; nobody else listens to it any more.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
     this.#pool.on('error', () => {

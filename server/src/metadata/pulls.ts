@@ -20,11 +20,19 @@ class Full extends Error {
 }
 
 /** Which process runs the pull of a transfer, until when it may be believed, and what has landed. */
-export class Pulls {
+export class PullsTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  async running(now: number): Promise<number> {
+    const [row] = await this.#sql.query<{ count: number }>(
+      'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > 0 AND lease_until > ?',
+      now,
+    );
+    return row!.count;
   }
 
   /** `most`: how many an account, and a node, may have at once, this one included. */

@@ -40,7 +40,7 @@ const INITS_AT_ONCE = 64;
 /** With `t` for the transfer. */
 const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
 
-export class Transfers {
+export class TransfersTable {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {
@@ -97,6 +97,14 @@ export class Transfers {
       transferId,
     );
     return row;
+  }
+
+  /** Those that are not done: a done one is known for as long as its file, and to count them would take ever longer. */
+  async openByStatus(): Promise<Record<string, number>> {
+    const rows = await this.#sql.query<{ status: string; count: number }>(
+      `SELECT status, COUNT(*) AS count FROM transfers WHERE ${NOT_DONE} GROUP BY status`,
+    );
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
   /** For `Accounts.identify`: the transfer, whoever made it. */

@@ -12,16 +12,16 @@ export function poolSamples(load: PoolLoad | undefined): Samples {
 }
 
 /** What is the same on every node, read from the database when it is asked for. */
-export async function storeSamples({ marks, store }: Metadata, now = Date.now()): Promise<Samples> {
+export async function storeSamples(metadata: Metadata, now = Date.now()): Promise<Samples> {
   const samples: Samples = {};
-  const transfers = await marks.openTransfers();
+  const transfers = await metadata.transfers.openByStatus();
   for (const state of ['uploading', 'storing', 'failed']) {
     samples[series('szafa_transfers', { state })] = transfers[state] ?? 0;
   }
-  samples['szafa_pulls_running'] = await marks.pullsRunning(now);
-  samples['szafa_garbage_groups'] = await marks.garbageGroups();
-  samples['szafa_orphans'] = await marks.orphanGroups();
-  samples['szafa_store_contested'] = (await store.get()).contestedAt === null ? 0 : 1;
-  samples['szafa_fsck_success_timestamp_seconds'] = (await marks.get('fsck')) / 1000;
+  samples['szafa_pulls_running'] = await metadata.pulls.running(now);
+  samples['szafa_garbage_groups'] = await metadata.garbage.count();
+  samples['szafa_orphans'] = await metadata.orphans.count();
+  samples['szafa_store_contested'] = (await metadata.store.get()).contestedAt === null ? 0 : 1;
+  samples['szafa_fsck_success_timestamp_seconds'] = (await metadata.times.get('fsck')) / 1000;
   return samples;
 }

@@ -1,3 +1,8 @@
+/**
+ * Our own registry: it is these few lines, its samples can be added over processes, which a cluster needs anyway, and counting a request
+ * costs a look into a map; prom-client would be a dependency for the same text.
+ */
+
 /** Values by series: `name{label="value"}`. Every one of them can be added over the processes of a node. */
 export type Samples = Record<string, number>;
 

@@ -4,7 +4,7 @@ import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
-import { Lines, type OpenBody } from './connection.ts';
+import { type OpenBody, S3Connections } from './connection.ts';
 import type { S3Credentials, S3Location } from './location.ts';
 import { encode, queryString, Signer, sha256Hex } from './signer.ts';
 import { elements, encodeXml, text } from './xml.ts';
@@ -87,7 +87,7 @@ export class S3Client {
   readonly #signer: Signer;
   readonly #agent: http.Agent;
   readonly #transport: typeof http | typeof https;
-  readonly #lines: Lines | undefined;
+  readonly #connections: S3Connections | undefined;
 
   constructor(
     location: S3Location,
@@ -102,12 +102,12 @@ export class S3Client {
     this.#transport = location.endpoint.protocol === 'https:' ? https : http;
     const options = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
     this.#agent = new this.#transport.Agent(options);
-    this.#lines = this.#transport === http ? new Lines(location.endpoint, IDLE_MS) : undefined;
+    this.#connections = this.#transport === http ? new S3Connections(location.endpoint, IDLE_MS) : undefined;
   }
 
   close(): void {
     this.#agent.destroy();
-    this.#lines?.close();
+    this.#connections?.close();
   }
 
   /**
@@ -115,10 +115,10 @@ export class S3Client {
    * there is none, an OtherAnswer where it does not do. Nothing is tried again.
    */
   async fetch(request: S3Request, status: number): Promise<OpenBody | undefined> {
-    if (!this.#lines) return undefined;
+    if (!this.#connections) return undefined;
     const { path, headers } = this.#signed(request, EMPTY);
     const head = writeHead(`${request.method} ${path} HTTP/1.1`, headers);
-    return this.#lines.fetch(head, status, this.limits.silenceMs);
+    return this.#connections.fetch(head, status, this.limits.silenceMs);
   }
 
   /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */

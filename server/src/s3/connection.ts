@@ -25,10 +25,10 @@ export interface OpenBody extends Body {
  * socket straight to where they are sent from. They understand one kind of answer, the expected status with a
  * Content-Length, and leave every other to node:http by an OtherAnswer.
  */
-export class Lines {
+export class S3Connections {
   readonly #endpoint: URL;
   readonly #idleMs: number;
-  readonly #idle: Line[] = [];
+  readonly #idle: S3Connection[] = [];
 
   constructor(endpoint: URL, idleMs: number) {
     this.#endpoint = endpoint;
@@ -37,32 +37,32 @@ export class Lines {
 
   /** Sends a request without a body and resolves when its answer begins. */
   async fetch(head: string, status: number, silenceMs: number): Promise<OpenBody> {
-    let line = this.#idle.pop();
-    while (line?.ended) line = this.#idle.pop();
-    line ??= new Line(this.#endpoint, (free) => this.#keep(free));
+    let connection = this.#idle.pop();
+    while (connection?.ended) connection = this.#idle.pop();
+    connection ??= new S3Connection(this.#endpoint, (free) => this.#keep(free));
     try {
-      await line.ask(head, status, silenceMs);
-      return line;
+      await connection.ask(head, status, silenceMs);
+      return connection;
     } catch (error) {
-      line.end();
+      connection.end();
       throw error;
     }
   }
 
   close(): void {
-    for (const line of this.#idle.splice(0)) line.end();
+    for (const connection of this.#idle.splice(0)) connection.end();
   }
 
-  #keep(line: Line): void {
-    line.rest(this.#idleMs);
-    this.#idle.push(line);
+  #keep(connection: S3Connection): void {
+    connection.rest(this.#idleMs);
+    this.#idle.push(connection);
   }
 }
 
-class Line implements OpenBody {
+class S3Connection implements OpenBody {
   length = 0;
   readonly #intake: Intake;
-  readonly #onFree: (line: Line) => void;
+  readonly #onFree: (connection: S3Connection) => void;
   #mode: 'idle' | 'head' | 'held' = 'idle';
   #status = 0;
   #head = '';
@@ -71,7 +71,7 @@ class Line implements OpenBody {
   /** Why the connection ended. */
   #fault = broken('the store broke off');
 
-  constructor(endpoint: URL, onFree: (line: Line) => void) {
+  constructor(endpoint: URL, onFree: (connection: S3Connection) => void) {
     this.#onFree = onFree;
     const host = endpoint.hostname.replace(/^\[|\]$/g, '');
     const port = Number(endpoint.port) || 80;

@@ -1,23 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsync as fsyncCallback,
-  mkdirSync,
-  openSync,
-  renameSync,
-  writeFile as writeFileCallback,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
-import { promisify } from 'node:util';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
+import { ifMissing, syncFolder, writeDurably } from './durable.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { send } from './sender.ts';
@@ -29,9 +20,6 @@ import {
   type OpenVolume,
   type VolumeStore,
 } from './store.ts';
-
-const fsync = promisify(fsyncCallback);
-const writeAll = promisify(writeFileCallback);
 
 const ID = /^[0-9a-f]{32}$/;
 /** As `newProcessName` makes them. */
@@ -166,7 +154,7 @@ export class FolderStore implements VolumeStore {
     return numbers;
   }
 
-  async file(manifest: Manifest): Promise<void> {
+  async writeManifest(manifest: Manifest): Promise<void> {
     await this.#writeDocument(this.#group(manifest.file_id), MANIFEST, manifest);
   }
 
@@ -185,7 +173,7 @@ export class FolderStore implements VolumeStore {
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   }
 
-  async unfile(id: string): Promise<void> {
+  async removeManifest(id: string): Promise<void> {
     const folder = this.#group(id);
     await rm(join(folder, MANIFEST), { force: true });
     await syncFolder(folder).catch(ifMissing(undefined));
@@ -284,7 +272,7 @@ export class FolderStore implements VolumeStore {
     }
   }
 
-  async isFiled(id: string): Promise<boolean> {
+  async hasManifest(id: string): Promise<boolean> {
     return stat(join(this.#group(id), MANIFEST)).then(() => true, ifMissing(false));
   }
 
@@ -349,35 +337,7 @@ function numberOf(name: string): number {
   return number <= limits.volumesPerFile ? number : 0;
 }
 
-function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
-  return (error) => {
-    if (error.code === 'ENOENT') return value;
-    throw error;
-  };
-}
-
 /** Another came in, or the whole group went away. */
 function unlessReplaced(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error;
-}
-
-/** A rename is durable once its folder is. Works for files as well. */
-async function syncFolder(path: string): Promise<void> {
-  const fd = openSync(path, constants.O_RDONLY);
-  try {
-    await fsync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  // O_DSYNC: what is written is on disk, in one call.
-  const { O_WRONLY, O_CREAT, O_EXCL, O_DSYNC } = constants;
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600);
-  try {
-    await writeAll(fd, text);
-  } finally {
-    closeSync(fd);
-  }
 }

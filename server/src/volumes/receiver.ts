@@ -28,13 +28,13 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
       ? { fd: fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600), direct: false }
       : openForWriting(path, lease !== undefined);
     try {
-      const reception = new Reception(fd, volume, lease ?? ownSegments(volume.size), direct);
+      const fileSink = new FileSink(fd, volume, lease ?? ownSegments(volume.size), direct);
       try {
-        await body.pour(reception);
+        await body.pour(fileSink);
       } finally {
-        await reception.settled();
+        await fileSink.settled();
       }
-      await reception.verify();
+      await fileSink.verify();
       // An empty volume was never written.
       if (!small || volume.size === 0) await datasync(fd);
     } finally {
@@ -63,7 +63,7 @@ function openForWriting(path: string, wantDirect: boolean): { fd: number; direct
   return { fd: fs.openSync(path, O_WRONLY | O_CREAT, 0o600), direct: false };
 }
 
-class Reception implements Sink {
+class FileSink implements Sink {
   readonly #fd: number;
   readonly #volume: Volume;
   readonly #segments: Segment[];

@@ -3,8 +3,8 @@ import type { Writable } from 'node:stream';
 import { errorOf, readAnswer, type S3Client, S3Error, type S3Request } from '../s3/client.ts';
 import { type OpenBody, OtherAnswer } from '../s3/connection.ts';
 import { type Sink, StreamBody } from './body.ts';
-import { Outflow } from './socket-sink.ts';
 import type { SegmentPool } from './segments.ts';
+import { SocketSink } from './socket-sink.ts';
 
 /** Opens a range of an object, its bytes not yet read. */
 export async function openRange(
@@ -90,22 +90,22 @@ export async function sendRange(
   writable: Writable,
   { start, end, opened }: { start: number; end: number; opened?: OpenBody | undefined },
 ): Promise<void> {
-  const outflow = new Outflow(writable, end - start, pool);
+  const socketSink = new SocketSink(writable, end - start, pool);
   let body = opened;
   try {
     await client.persist(async () => {
-      body ??= await openRange(client, key, start + outflow.received, end);
+      body ??= await openRange(client, key, start + socketSink.received, end);
       try {
-        await body.pour(outflow);
+        await body.pour(socketSink);
       } finally {
         body.close();
         body = undefined;
       }
-      if (outflow.received < end - start) throw fault('the store sent too little', 'ECONNRESET');
+      if (socketSink.received < end - start) throw fault('the store sent too little', 'ECONNRESET');
     });
-    await outflow.finish();
+    await socketSink.finish();
   } finally {
-    await outflow.close();
+    await socketSink.close();
   }
 }
 

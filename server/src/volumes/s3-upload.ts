@@ -26,7 +26,7 @@ export async function upload(
   const lease = volume.size > SMALL_BYTES ? pool.lease() : undefined;
   // One byte more than a small volume, so that a body that is too long shows.
   const own = () => new Uint8Array(Math.min(SMALL_BYTES, volume.size) + 1);
-  const sending = new Upload(client, key, volume, lease ?? [own(), own()]);
+  const sending = new UploadSink(client, key, volume, lease ?? [own(), own()]);
   try {
     await body.pour(sending);
     await sending.finish();
@@ -38,7 +38,7 @@ export async function upload(
   }
 }
 
-class Upload implements Sink {
+class UploadSink implements Sink {
   readonly #client: S3Client;
   readonly #key: string;
   readonly #volume: Volume;

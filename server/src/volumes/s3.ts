@@ -91,7 +91,7 @@ export class S3Store implements VolumeStore {
     return numbers.sort((a, b) => a - b);
   }
 
-  async file(manifest: Manifest): Promise<void> {
+  async writeManifest(manifest: Manifest): Promise<void> {
     await this.#client.write(keys.manifest(manifest.file_id), document(manifest));
   }
 
@@ -99,10 +99,10 @@ export class S3Store implements VolumeStore {
     const id = manifest.file_id;
     await this.create(id, [volume]);
     await upload(this.#client, keys.volume(id, volume.idx), volume, body, this.#receiving);
-    await this.file(manifest);
+    await this.writeManifest(manifest);
   }
 
-  async unfile(id: string): Promise<void> {
+  async removeManifest(id: string): Promise<void> {
     await this.#client.delete([keys.manifest(id)]);
   }
 
@@ -201,7 +201,7 @@ export class S3Store implements VolumeStore {
     }
   }
 
-  async isFiled(id: string): Promise<boolean> {
+  async hasManifest(id: string): Promise<boolean> {
     return (await this.#client.size(keys.manifest(id))) !== undefined;
   }
 

@@ -1,8 +1,8 @@
 import { read as readCallback } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { Outflow } from './socket-sink.ts';
 import type { SegmentPool } from './segments.ts';
+import { SocketSink } from './socket-sink.ts';
 
 const read = promisify(readCallback);
 
@@ -19,18 +19,18 @@ export async function send(
   end: number,
   pool: SegmentPool,
 ): Promise<void> {
-  const outflow = new Outflow(sink, end - start, pool);
+  const socketSink = new SocketSink(sink, end - start, pool);
   try {
     for (let position = start; position < end; ) {
-      const target = outflow.target();
+      const target = socketSink.target();
       const wanted = Math.min(target.length, end - position);
       const { bytesRead } = await read(fd, target, 0, wanted, position);
       if (bytesRead === 0) throw new ShortVolume(`volume ends at ${position} instead of ${end}`);
       position += bytesRead;
-      await outflow.advance(bytesRead);
+      await socketSink.advance(bytesRead);
     }
-    await outflow.finish();
+    await socketSink.finish();
   } finally {
-    await outflow.close();
+    await socketSink.close();
   }
 }

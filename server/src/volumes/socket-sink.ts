@@ -10,7 +10,7 @@ export class SinkClosed extends Error {
 }
 
 /** So many bytes on their way to a writable: one segment is filled while the other is sent. `close` it in the end. */
-export class Outflow implements Sink {
+export class SocketSink implements Sink {
   /** How many bytes have come in. */
   received = 0;
   readonly #writable: Writable;

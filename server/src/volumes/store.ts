@@ -65,14 +65,14 @@ export interface VolumeStore {
   /** Numbers of the volumes that are here, ascending. */
   received(id: string): Promise<number[]>;
   /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */
-  file(manifest: Manifest): Promise<void>;
+  writeManifest(manifest: Manifest): Promise<void>;
   /**
    * A new group of one volume with its manifest, durably. One that nobody knows of yet: when it fails, `remove` takes
    * away what there is of it.
    */
   putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void>;
   /** Takes the manifest away, and nothing else. May be repeated. */
-  unfile(id: string): Promise<void>;
+  removeManifest(id: string): Promise<void>;
   /** Keeps the document of an account, durably, in place of an earlier one. */
   writeAccount(account: AccountDocument): Promise<void>;
   /** The ids of all accounts that have a document, in no order. */
@@ -95,7 +95,7 @@ export interface VolumeStore {
   /** Ids of all groups after that one, in order. */
   groups(after?: string): AsyncIterable<{ id: string; changedAt: number }>;
   /** Whether the group has a manifest. */
-  isFiled(id: string): Promise<boolean>;
+  hasManifest(id: string): Promise<boolean>;
   /** Undefined when there is none; a store that cannot be read throws. */
   readNote(name: NoteName): Promise<string | undefined>;
   /** Durably, in the place of an earlier one. */

@@ -6,12 +6,13 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type SocketMessage, volumeSocket, writeHead } from '@szafa/protocol';
-import { type Body, BrokenOff, type Sink } from '../../volumes/body.ts';
+import { BrokenOff } from '../../volumes/body.ts';
 import { Intake, type OnBytes } from '../../volumes/intake.ts';
 import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from '../connection.ts';
 import { newRequestId, REQUEST_ID, type RequestIds } from '../request-id.ts';
 import { HEAD_BYTES, parseVolumeHead } from './head.ts';
 import type { VolumeHandler } from './put.ts';
+import { SocketPut } from './socket-put.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;
@@ -108,51 +109,6 @@ function listening(socket: Socket, onBytes?: OnBytes): Socket {
   return socket;
 }
 
-/** A PUT that is not answered yet. */
-class Put implements Body {
-  remaining: number;
-  taken = 0;
-  told = 0;
-  toldAt = performance.now();
-  sink: Sink | undefined;
-  /** Settled when somebody wants the body, or nobody ever will. */
-  readonly wanted = Promise.withResolvers<void>();
-  readonly #poured = Promise.withResolvers<void>();
-  /** Nothing of the body is wanted any more. */
-  isOver = false;
-
-  constructor(length: number) {
-    this.remaining = length;
-    this.#poured.promise.catch(() => undefined /* told to whoever pours */);
-  }
-
-  async pour(sink: Sink): Promise<void> {
-    if (this.remaining === 0) this.end();
-    if (!this.isOver) {
-      this.sink = sink;
-      this.wanted.resolve();
-    }
-    await this.#poured.promise;
-  }
-
-  /** The body is whole, or need not be. */
-  end(room?: Promise<void>): void {
-    this.#close();
-    this.#poured.resolve(room);
-  }
-
-  fail(error: unknown): void {
-    this.#close();
-    this.#poured.reject(error);
-  }
-
-  #close(): void {
-    this.isOver = true;
-    this.sink = undefined;
-    this.wanted.resolve();
-  }
-}
-
 class VolumeSocket {
   readonly socket: Socket;
   readonly #handle: VolumeHandler;
@@ -170,7 +126,7 @@ class VolumeSocket {
   #text: Buffer[] = [];
   #textBytes = 0;
   #control: Buffer[] = [];
-  #put: Put | undefined;
+  #put: SocketPut | undefined;
   #sinkIsFull = false;
   #unwanted = 0;
   #ending = false;
@@ -314,7 +270,7 @@ class VolumeSocket {
     if (this.#unwanted > DRAIN_BYTES) this.socket.destroy();
   }
 
-  #tell(put: Put, bytes: number): void {
+  #tell(put: SocketPut, bytes: number): void {
     put.taken += bytes;
     const now = performance.now();
     if (put.taken - put.told < volumeSocket.tellBytes && now - put.toldAt < volumeSocket.tellMs) return;
@@ -343,7 +299,7 @@ class VolumeSocket {
   #serve(text: string): void {
     const head = parseVolumeHead(text);
     if (!head || this.#put) throw new BadFrame(head ? 'a PUT before the last one was answered' : 'not a PUT');
-    const put = new Put(head.length);
+    const put = new SocketPut(head.length);
     this.#put = put;
     this.#unwanted = 0;
     const begin = () => undefined;

@@ -33,7 +33,8 @@ const NEEDS = [
 /** The interface is tested on every pair of stores, each of which is a run of its own. */
 export const ON_ALL_PAIRS = /^tests\/blackbox\//;
 /** Those of them that are about requests, and reach a store only as others do. */
-export const HARDLY_STORES = /^tests\/blackbox\/(hostile|hostile-json|openapi|pull-rules|request-ids)\.test/;
+export const HARDLY_STORES =
+  /^tests\/blackbox\/(admin|dir-id|hostile|hostile-json|openapi|pull-rules|request-ids|settings|volume-socket)\.test/;
 /** Packages for the pairs beside SQLite and a folder. */
 export const PAIR_PACKAGES = CEPH;
 

@@ -115,8 +115,6 @@ function jobs(files: string[], runs: Run[]): Job[] {
     .map(({ group, pair: { name, environment } }) => ({
       args: [
         ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
-        // Of thousands of broken connections some linger; their test has ended, and so does its process.
-        ...(isLong ? ['--test-force-exit'] : []),
         ...['--test-reporter', 'spec', ...group],
       ],
       name: `${nameOf(group)}${onAllPairs(group[0]!) ? `: ${name}` : ''}`,

@@ -8,10 +8,11 @@ import { pipeline } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Ceph } from '../../tests/engines/ceph.ts';
+import { usually } from '../../tests/harness/long.ts';
 import { errorOf, readAnswer, S3Client } from '../src/s3/client.ts';
 import { keys, S3Store } from '../src/volumes/s3.ts';
 import { volumesContract } from './volumes.contract.ts';
-import { newId, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
+import { bodyOf, newId, readAll, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
 
 let ceph: Ceph;
 before(async () => {
@@ -39,7 +40,7 @@ const stores = async (client: S3Client, close: () => void): Promise<VolumeEngine
 
 volumesContract('an S3 store', () => stores(ceph.client('contract'), () => undefined));
 
-volumesContract('an S3 store behind TLS', async () => {
+async function behindTls(): Promise<VolumeEngine> {
   const pem = readFileSync(
     new URL('../../tests/cross/certificates/self-signed.pem', import.meta.url),
     'utf8',
@@ -59,6 +60,19 @@ volumesContract('an S3 store behind TLS', async () => {
     proxy.close();
     setDefaultCACertificates(trusted);
   });
+}
+
+if (usually(false, true)) volumesContract('an S3 store behind TLS', behindTls);
+
+test('a volume goes to a store behind TLS, and comes back', async () => {
+  const engine = await behindTls();
+  const store = await engine.open('one');
+  const [id, bytes] = [newId(), randomBytes(300_000)];
+  await store.create(id, [volumeOf(bytes)]);
+  await store.put(id, volumeOf(bytes), bodyOf(bytes));
+  assert.ok((await readAll(store, id))?.equals(bytes));
+  await store.remove(id);
+  await engine.destroy();
 });
 
 test('the store itself refuses a body with another digest than was signed, and keeps what was there', async () => {

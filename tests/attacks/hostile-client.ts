@@ -1,6 +1,7 @@
 /** A client that keeps to no rule, one of thousands, each from an address of its own. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { reset } from './reset.ts';
 
 export const pick = <T>(...choices: T[]): T => choices[randomInt(choices.length)]!;
 export const NOISE = randomBytes(256 * 1024);
@@ -70,7 +71,7 @@ export class HostileClient {
   leave(): void {
     if (randomInt(4) === 0) this.socket.destroy();
     // Leaves no port behind that waits.
-    else this.socket.resetAndDestroy();
+    else reset(this.socket);
   }
 
   #tell(): void {

@@ -28,10 +28,8 @@ function onList(between: Between, change: (files: Listed[]) => Listed[]): void {
 /** A device whose service is honest until told otherwise, with files put one after another. */
 async function setUp(stack: AsyncDisposableStack, files: [name: string, content: string][]) {
   const between = stack.use(await Between.start(service.url));
-  const device = await registered(service);
+  const device = await registered(between);
   stack.defer(() => device.remove());
-  device.env['SZ_SERVER'] = between.url;
-  await device.ok(['login'], { env: { SZ_PASSWORD: PASSWORD } });
   const ids: string[] = [];
   for (const [name, content] of files) {
     const put = await device.ok(['put', '-', '--name', name, '--json'], { input: content });

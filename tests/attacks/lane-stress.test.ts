@@ -13,6 +13,7 @@ import { receive } from '../../server/src/volumes/receiver.ts';
 import { Disk } from '../faults/mounts.ts';
 import { collect, GuardedPool } from './canaries.ts';
 import { Attacker, OK, soon, withLane } from './lane-fixture.ts';
+import { reset } from './reset.ts';
 
 const CONNECTIONS = Number(process.env['SZ_TEST_ATTACKS'] ?? 1500);
 const AT_ONCE = 24;
@@ -91,7 +92,7 @@ async function send(attacker: Attacker, bytes: Buffer, first = 0): Promise<boole
 
 const LEAVE: ((attacker: Attacker) => void)[] = [
   ({ socket }) => socket.destroy(),
-  ({ socket }) => socket.resetAndDestroy(),
+  ({ socket }) => reset(socket),
   ({ socket }) => socket.end(),
   ({ socket }) => socket.pause(),
 ];

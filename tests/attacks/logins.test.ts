@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
+import { fillDatabase } from '../../bench/src/cells/fill.ts';
 import {
   type Answer,
   assertError,
@@ -76,12 +77,8 @@ test('nor for many wrong logins of other names from another address', async () =
 
 test('a thousand files meet no limit; a page of their list is bounded, the whole list is whole', async () => {
   const user = await register(service);
-  const queue = Array.from({ length: 1001 }, () => makeFile([1])).values();
-  await Promise.all(
-    Array.from({ length: 8 }, async () => {
-      for (const file of queue) assertOk(await putFile(user, newTransferId(), file));
-    }),
-  );
+  await fillDatabase(service.data, user.username, 1000);
+  assertOk(await putFile(user, newTransferId(), makeFile([1])));
   const page = await user.get(`${pathOf('listFiles')}?limit=999999`);
   assertOk(page);
   assert.equal((page.json['files'] as unknown[]).length, 1000);

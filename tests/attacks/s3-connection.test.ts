@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { S3Client } from '../../server/src/s3/client.ts';
 import { sendRange } from '../../server/src/volumes/s3-download.ts';
 import { collect, GuardedPool } from './canaries.ts';
+import { reset } from './reset.ts';
 
 const DOWNLOADS = Number(process.env['SZ_TEST_ATTACKS'] ?? 300);
 const AT_ONCE = 6;
@@ -26,7 +27,7 @@ function answer(socket: Socket, head: string): void {
   socket.write(`HTTP/1.1 206 Partial Content\r\nContent-Length: ${bytes.length}\r\n\r\n`);
   const sent = whole ? bytes.length : randomInt(bytes.length);
   for (let at = 0; at < sent; at += 50_000) socket.write(bytes.subarray(at, Math.min(sent, at + 50_000)));
-  if (!whole) setImmediate(() => (randomInt(2) === 0 ? socket.destroy() : socket.resetAndDestroy()));
+  if (!whole) setImmediate(() => (randomInt(2) === 0 ? socket.destroy() : reset(socket)));
   else if (randomInt(10) === 0) socket.write(Buffer.alloc(30_000, 0x41));
 }
 

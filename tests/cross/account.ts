@@ -5,8 +5,11 @@ import { Device } from './device.ts';
 export const PASSWORD = 'correct horse battery';
 
 /** A device with a fresh account, registered. */
-export async function registered(service: Service, env: Record<string, string> = {}): Promise<Device> {
-  const device = await Device.make(service.url, { SZ_USER: freshName(), ...env });
+export async function registered(
+  { url }: { url: string },
+  env: Record<string, string> = {},
+): Promise<Device> {
+  const device = await Device.make(url, { SZ_USER: freshName(), ...env });
   await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
   return device;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packedCommand } from './packed.ts';
 
@@ -128,6 +128,8 @@ export class Device {
       LANG: 'C.UTF-8',
       SZ_SERVER: server,
       SZ_CONFIG: join(home, 'config'),
+      // Hundreds of starts read the same program.
+      NODE_COMPILE_CACHE: join(dirname(packedCommand()), 'compiled'),
       ...env,
     });
   }

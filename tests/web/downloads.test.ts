@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { stat, truncate } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileSource, Szafa } from '@szafa/client/node';
 import type { Download } from 'playwright-core';
-import { Visitor } from '../../bench/src/visitor.ts';
-import { freshName, sha256, useService } from '../harness/index.ts';
+import { sha256, useService } from '../harness/index.ts';
 import {
   choose,
   download,
   letPick,
-  PASSWORD,
   pick,
   picked,
   register,
@@ -156,28 +150,3 @@ for (const how of ['ignores', 'shows', 'breaks off'] as const) {
     assert.equal(pings, 0, 'nothing keeps the service worker awake');
   });
 }
-
-test('a large download takes little memory, whichever way it goes to disk', async (t) => {
-  const size = 384 * MIB;
-  const username = freshName();
-  const path = await browser.file('large.bin', '');
-  await truncate(path, size);
-  const szafa = await Szafa.register({ server: service.url }, { username, password: PASSWORD });
-  await szafa.upload(await fileSource(path), { name: 'large.bin' });
-  const folder = join(browser.folder, 'saved');
-  for (const way of ['browser', 'picker'] as const) {
-    // One that no test watches: what a browser shows to those who watch, it keeps in memory for them.
-    const visitor = await Visitor.enter(service.url, username, PASSWORD, way);
-    try {
-      const [before, ...during] = await visitor.download(folder);
-      const more = Math.max(...during) - before!;
-      t.diagnostic(`${way}: ${Math.round(before! / MIB)} MiB before, ${Math.round(more / MIB)} more`);
-      // A collector's mood explains half of it, however large the file is.
-      assert.ok(more < (size * 2) / 3, `${more} bytes more for a file of ${size}`);
-      if (way === 'browser') await until(() => existsSync(join(folder, 'large.bin')));
-    } finally {
-      await visitor.stop();
-    }
-  }
-  assert.equal((await stat(join(folder, 'large.bin'))).size, size);
-});

@@ -6,7 +6,7 @@ import { Szafa } from '@szafa/client';
 import { sealFileName } from '@szafa/client/format';
 import type { FileChooser, Page } from 'playwright-core';
 import { fillDatabase } from '../../bench/src/cells/fill.ts';
-import { useService } from '../harness/index.ts';
+import { useService, usually } from '../harness/index.ts';
 import {
   choose,
   drop,
@@ -40,15 +40,18 @@ async function fillSealed(username: string, files: number): Promise<void> {
   });
 }
 
-test('ten thousand files with sealed names: sorted, filtered, scrolled and chosen without lag', async (t) => {
+const FILES = usually(2_000, 10_000);
+const ALL = `${FILES.toLocaleString('en')} files`;
+
+test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without lag`, async (t) => {
   const { page } = await browser.visit(service.url, { timezoneId: 'Europe/Warsaw' });
   const username = await register(page);
   await upload(page, await browser.file('Report today.pdf', 'today'));
-  await fillSealed(username, 9_999);
+  await fillSealed(username, FILES - 1);
   const began = Date.now();
   await page.reload();
-  await page.getByText('10,000 files', { exact: true }).waitFor();
-  t.diagnostic(`reload with 10,000 names: ${Date.now() - began} ms`);
+  await page.getByText(ALL, { exact: true }).waitFor();
+  t.diagnostic(`reload with ${ALL}: ${Date.now() - began} ms`);
   assert.ok(Date.now() - began < 30_000, `opened after ${Date.now() - began} ms`);
   assert.equal(await page.getByText('Plain name').count(), 0, 'every name was sealed, and opened');
   assert.equal(await page.getByText('Does not fit').count(), 0);
@@ -73,16 +76,16 @@ test('ten thousand files with sealed names: sorted, filtered, scrolled and chose
   await sortBy('Name', 'ascending');
   assert.deepEqual((await shown(page)).slice(0, 3), ['Report 0.pdf', 'Report 1.pdf', 'Report 2.pdf']);
   await sortBy('Name', 'descending');
-  assert.deepEqual((await shown(page)).slice(0, 2), ['Report today.pdf', 'Report 9998.pdf']);
+  assert.deepEqual((await shown(page)).slice(0, 2), ['Report today.pdf', `Report ${FILES - 2}.pdf`]);
   await sortBy('Size', 'descending');
-  assert.equal((await cells())[1], '9.8 KB');
+  assert.match((await cells())[1]!, usually(/^2(\.0)? KB$/, /^9\.8 KB$/));
   await sortBy('Size', 'ascending');
   assert.deepEqual((await cells()).slice(0, 2), ['Report 0.pdf', '0 B']);
   await page.getByLabel('Filter by name').fill('REPORT 99');
-  await page.getByText('110 of 10,000 files').waitFor();
+  await page.getByText(`${usually(11, 110)} of ${ALL}`).waitFor();
   assert.ok((await shown(page)).every((name) => name.startsWith('Report 99')));
   await page.getByRole('button', { name: 'Clear the filter' }).click();
-  await page.getByText('10,000 files', { exact: true }).waitFor();
+  await page.getByText(ALL, { exact: true }).waitFor();
 
   const times = await page.evaluate(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -122,9 +125,12 @@ test('ten thousand files with sealed names: sorted, filtered, scrolled and chose
   assert.ok(worst! < 400, `the slowest took ${worst} ms: ${JSON.stringify(times)}`);
   await page.getByRole('row').nth(1).focus();
   await page.keyboard.press('End');
-  await page.waitForFunction(() => document.activeElement?.getAttribute('data-index') === '9999');
+  await page.waitForFunction(
+    (last) => document.activeElement?.getAttribute('data-index') === last,
+    String(FILES - 1),
+  );
   await page.keyboard.press('Control+a');
-  await page.getByText('10,000 selected').waitFor();
+  await page.getByText(ALL.replace('files', 'selected')).waitFor();
   await shoot(page, 'ten-thousand');
 });
 

@@ -85,6 +85,8 @@ suite('batch', () => {
     assert.equal(await run([failure, failure]), 1);
     assert.equal(await run([failure]), 1);
     assert.equal(await run([new sdk.WrongPasswordError()]), 12);
+    // One name among many that breaks a rule is no wrong usage of the command.
+    assert.equal(await run([new RuleError('x')]), 1);
   });
 
   test('after a fatal error the rest is not tried', async () => {

@@ -13,7 +13,7 @@ import {
 } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 
-const retry = { forMs: 2_000, baseMs: 1, capMs: 2 };
+const retry = { forMs: 60_000, baseMs: 1, capMs: 2 };
 type Outcome = Error | number | object;
 
 /** A service of which only the answers are of interest, the last of them for ever: an error, a status, a status with JSON. */
@@ -59,11 +59,13 @@ for (const [what, outcomes, always, once] of cases) {
   });
 }
 
-test('trouble that lasts is told after the time for it, and a wait ends when it is aborted', async () => {
+test('trouble that lasts is told after the time for it', async () => {
   const lasting = answering([lost], { retry: { forMs: 50, baseMs: 1, capMs: 2 } });
   await assert.rejects(lasting.api.me(), { code: 'network' });
-  assert.ok(lasting.requests.length > 5);
+  assert.ok(lasting.requests.length > 1);
+});
 
+test('a wait ends when it is aborted', { timeout: 10_000 }, async () => {
   const stop = new AbortController();
   const patient = answering([lost], {
     retry: { forMs: 600_000, baseMs: 60_000, capMs: 60_000 },
@@ -156,6 +158,18 @@ async function serve(listener: RequestListener): Promise<{ url: string } & Dispo
   return { url: `http://127.0.0.1:${port}`, [Symbol.dispose]: stop };
 }
 
+test('node: a service that is not there has not heard of it, one that hangs up may have', async () => {
+  let url: string;
+  {
+    using service = await serve((request) => request.socket.destroy());
+    url = service.url;
+    const api = new Api({ server: url, transport: node, retry: { forMs: 0 } });
+    await assert.rejects(api.createDir('x'), { code: 'network', sent: true });
+  }
+  const api = new Api({ server: url, transport: node, retry: { forMs: 0 } });
+  await assert.rejects(api.createDir('x'), { code: 'network', sent: false });
+});
+
 for (const [name, transport] of [
   ['fetch', fetchTransport],
   ['node', node],
@@ -172,6 +186,18 @@ for (const [name, transport] of [
     const api = new Api({ server: service.url, token: 'secret', transport, retry: { forMs: 0 } });
     await assert.rejects(api.me());
     assert.equal(strangers, 0);
+  });
+
+  test(`${name}: a volume in shared memory leaves as it is`, async () => {
+    const bytes = new Uint8Array(new SharedArrayBuffer(300));
+    bytes.set(bytes.map((_, at) => at));
+    let received = Buffer.alloc(0);
+    using service = await serve(async (request, response) => {
+      received = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>));
+      response.setHeader('content-length', 11).end('{"ok":true}');
+    });
+    await new Api({ server: service.url, transport }).writeVolume('t', 1, bytes);
+    assert.deepEqual(new Uint8Array(received), bytes.slice());
   });
 
   test(`${name}: an answer longer than it may be is cut off, whether it says its length or not`, async () => {

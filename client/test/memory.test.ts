@@ -50,6 +50,14 @@ test('what the KDF gave is gone once the keys are derived from it', async () => 
 test('the key of an upload that cannot go on is gone: while it is prepared, and when its file has changed', async () => {
   const bytes = content(3 * SIZE);
   let reads = 0;
+  let sealed = 0;
+  const counted: Engine = {
+    ...engine,
+    sealVolume: (...args) => {
+      sealed++;
+      return engine.sealVolume(...args);
+    },
+  };
   const source = (failsAt: number, how: 'throws' | 'changes'): Source => ({
     ...bytesSource(bytes),
     async read(offset, length) {
@@ -72,13 +80,15 @@ test('the key of an upload that cannot go on is gone: while it is prepared, and 
   reads = 0;
   const secrets = newSecrets(engine);
   const supply = await VolumeSupply.prepare(
-    { engine, source: source(4, 'changes'), layout, secrets },
+    { engine: counted, source: source(4, 'changes'), layout, secrets },
     new Budget(0),
   );
   assert.ok(!isZero(secrets.fileKey));
   await assert.rejects(supply.take(1), { code: 'file-changed' });
   assert.ok(isZero(secrets.fileKey));
+  assert.equal(sealed, 4);
   await assert.rejects(supply.take(2), { code: 'file-changed' });
+  assert.equal(sealed, 4, 'nothing is sealed under zeros');
 });
 
 test('of a volume that was changed no plaintext stays, in small memory and in shared', async () => {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, link, lstat, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, link, lstat, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { localState } from '../src/node/local-state.ts';
 import { PartFile } from '../src/node/part-file.ts';
 
 const MIB = 1024 * 1024;
@@ -77,6 +78,25 @@ test('what an earlier download left is gone on with only where it can be nobody 
       assert.throws(() => new PartFile(part, 1, resume), { code: 'not-own' });
     }
     assert.ok((await lstat(part)).isFile(), 'nothing of somebody else is removed');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a file counts as there already by its size and its time to the millisecond; a folder never does', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-part-'));
+  const path = join(folder, 'file');
+  try {
+    const metadata = { name: 'file', size: 4, mtime: 1_700_000_000_123 };
+    assert.equal(localState(path, metadata), 'absent');
+    await writeFile(path, 'four');
+    await utimes(path, 1_700_000_000.123, 1_700_000_000.123);
+    assert.equal(localState(path, metadata), 'same');
+    assert.equal(localState(path, { ...metadata, size: 5 }), 'other');
+    assert.equal(localState(path, { ...metadata, mtime: 1_700_000_000_124 }), 'other');
+    assert.equal(localState(path, { name: 'file', size: 4 }), 'other');
+    const { size, mtimeMs } = await lstat(folder);
+    assert.equal(localState(folder, { name: 'file', size, mtime: Math.round(mtimeMs) }), 'other');
   } finally {
     await rm(folder, { recursive: true });
   }

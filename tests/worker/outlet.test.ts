@@ -117,7 +117,9 @@ async function served(remote: RemoteFile, request: LocalRequest, most = 100) {
   return { last, bytes: Buffer.concat(chunks), serving };
 }
 
-test('a file is handed over part by part, to its end or to where the browser stops', async () => {
+test('a file is handed over part by part, to its end or to where the browser stops', {
+  timeout: 60_000,
+}, async () => {
   const good = vectors.find(({ expect, volumes }) => 'plain' in expect && volumes.length > 2)!;
   const outcome = await runFile(engine, good, async (remote) => {
     const plain = fromBase64Url((good.expect as { plain: string }).plain);

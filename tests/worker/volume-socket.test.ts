@@ -15,8 +15,9 @@ const MIB = 1024 * 1024;
 
 interface Served {
   url: string;
-  /** Connections so far. */
+  /** Connections so far, and those that have ended. */
   opened: () => number;
+  ended: () => number;
   /** Ends those that there are. */
   cut: () => void;
 }
@@ -27,10 +28,11 @@ async function serving(handle: VolumeHandler | undefined, work: (served: Served)
     ? createServer({ shouldUpgradeCallback: isVolumeSocket })
     : createServer((_request, response) => response.writeHead(400).end());
   const sockets = handle && new Service(server, handle, 5000, false);
-  let opened = 0;
+  let [opened, ended] = [0, 0];
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
     opened++;
+    socket.once('close', () => ended++);
     open.add(socket);
   });
   server.listen(0, '127.0.0.1');
@@ -41,7 +43,7 @@ async function serving(handle: VolumeHandler | undefined, work: (served: Served)
   };
   try {
     const { port } = server.address() as AddressInfo;
-    await work({ url: `http://127.0.0.1:${port}`, opened: () => opened, cut });
+    await work({ url: `http://127.0.0.1:${port}`, opened: () => opened, ended: () => ended, cut });
   } finally {
     sockets?.close();
     cut();
@@ -114,7 +116,7 @@ test('what was refused is not told as sent; what was broken off, or had no answe
     if (silent) await new Promise(() => {});
     return { status: 409, reason: 'Conflict', body: { error: 'no' } };
   };
-  await serving(handle, async ({ url, opened }) => {
+  await serving(handle, async ({ url, opened, ended }) => {
     const sockets = new VolumeSockets();
     const refused = put(sockets, url, new Uint8Array(1000));
     assert.equal((await refused.sent)?.status, 409);
@@ -129,6 +131,10 @@ test('what was refused is not told as sent; what was broken off, or had no answe
     silent = false;
     assert.equal((await put(sockets, url, new Uint8Array(10)).sent)?.status, 409);
     assert.equal(opened(), 3, 'neither of the two was used again');
+    for (let tries = 0; ended() < 2; tries++) {
+      assert.ok(tries < 500, 'both end');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   });
 });
 
@@ -148,6 +154,23 @@ test('a socket that the service ends is no answer, and is not used again', async
     cutNow = undefined;
     assert.equal((await send())?.status, 200);
     assert.equal(opened(), 2);
+  });
+});
+
+test('a socket that ends while it is idle is not waited for', { timeout: 60_000 }, async () => {
+  const handle: VolumeHandler = async (_head, body) => {
+    await take(body);
+    return { status: 200, reason: 'OK', body: { ok: true } };
+  };
+  await serving(handle, async ({ url, cut }) => {
+    const sockets = new VolumeSockets();
+    const send = () => put(sockets, url, new Uint8Array(10), { timeoutMs: 600_000 }).sent;
+    await send();
+    cut();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    // Where its end is not known yet, it is known right after the volume has left.
+    const answer = await send().catch(send);
+    assert.equal(answer?.status, 200);
   });
 });
 

@@ -69,7 +69,9 @@ async function readBody(response: Response, request: TransportRequest): Promise<
 export const fetchTransport: Transport = async (request) => {
   const timeout = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
-  const { body } = request;
+  const isShared = request.body instanceof Uint8Array && !(request.body.buffer instanceof ArrayBuffer);
+  // Shared memory, as Node's engine has it, would be sent as a text of its numbers.
+  const body = isShared ? (request.body as Uint8Array).slice() : request.body;
   const isVolume = typeof body === 'object';
   try {
     const response = await fetch(request.url, {

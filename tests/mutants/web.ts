@@ -1,0 +1,178 @@
+import type { Mutant } from '../../scripts/mutants.ts';
+
+const CABINET = 'tests/worker/cabinet.test.ts';
+const KEYS = 'tests/worker/keys.test.ts';
+const OUTLET = 'tests/worker/outlet.test.ts';
+const SOCKET = 'tests/worker/volume-socket.test.ts';
+
+export const mutants: Mutant[] = [
+  {
+    name: 'a preview has the powers of the page',
+    file: 'web/src/worker/outlet.ts',
+    find: "...(shown === 'application/pdf' ? {} : { 'content-security-policy': HARMLESS }),",
+    replace: '',
+    tests: [OUTLET],
+  },
+  {
+    name: 'a preview is not kept in a sandbox',
+    file: 'web/src/worker/outlet.ts',
+    find: 'img-src data:; sandbox"',
+    replace: 'img-src data:"',
+    tests: [OUTLET],
+  },
+  {
+    name: 'a download is a document of its type',
+    file: 'web/src/worker/outlet.ts',
+    find: "      'content-type': 'application/octet-stream',\n",
+    replace: "      'content-type': type ?? 'application/octet-stream',\n",
+    tests: [OUTLET],
+  },
+  {
+    name: 'a page is shown as a page',
+    file: 'web/src/worker/types.ts',
+    find: "if (type.startsWith('text/')",
+    replace: "if (type === 'text/html') return type;\n  if (type.startsWith('text/')",
+    tests: [OUTLET],
+  },
+  {
+    name: 'a film fetches a volume too many',
+    file: 'web/src/worker/outlet.ts',
+    find: '(Math.floor(from / volumeSize) + 1) * volumeSize',
+    replace: '(Math.floor(from / volumeSize) + 2) * volumeSize',
+    tests: [OUTLET],
+  },
+  {
+    name: 'a broken file ends as if it were whole',
+    file: 'web/src/worker/outlet.ts',
+    find: '      say({ error: (error as Error).message });\n      ended.reject(error);',
+    replace: '      void error;\n      say({ end: true });\n      ended.resolve();',
+    tests: [OUTLET],
+  },
+  {
+    name: 'a download that the browser broke off goes on',
+    file: 'web/src/worker/outlet.ts',
+    find: 'else cancelled.abort(',
+    replace: 'else void (',
+    tests: [OUTLET],
+  },
+  {
+    name: 'the bytes of a held key stay',
+    file: 'web/src/worker/engine.ts',
+    find: '    bytes.fill(0);\n    return bytes;',
+    replace: '    return bytes;',
+    tests: [KEYS],
+  },
+  {
+    name: 'the keys of opened files are not held',
+    file: 'web/src/worker/engine.ts',
+    find: '= [labels.master, labels.fileKey];',
+    replace: '= [labels.master];',
+    tests: [KEYS],
+  },
+  {
+    name: 'a new master key is not held',
+    file: 'web/src/worker/engine.ts',
+    find: '      if (KEYS_ARE_SEALED.includes(label)) await hold(data);\n',
+    replace: '',
+    tests: [KEYS],
+  },
+  {
+    name: 'a held key can be exported',
+    file: 'web/src/worker/engine.ts',
+    find: "held.set(bytes, await subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']));",
+    replace:
+      "held.set(bytes, await subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, true, ['sign']));",
+    tests: [KEYS],
+  },
+  {
+    name: 'a socket with an unanswered volume stays open',
+    file: 'web/src/worker/volume-socket.ts',
+    find: '      this.#socket.close();\n      throw error;',
+    replace: '      throw error;',
+    tests: [SOCKET],
+  },
+  {
+    name: 'a socket is used once',
+    file: 'web/src/worker/volume-socket.ts',
+    find: '    this.#idle.push(socket);\n',
+    replace: '',
+    tests: [SOCKET],
+  },
+  {
+    name: 'a refused volume counts as sent',
+    file: 'web/src/worker/volume-socket.ts',
+    find: 'if (status < 300) tell(pieces.size);',
+    replace: 'tell(pieces.size);',
+    tests: [SOCKET],
+  },
+  {
+    name: 'nothing more is sent after the first bytes were taken',
+    file: 'web/src/worker/volume-socket.ts',
+    find: '            tell(message.taken);\n            pump();',
+    replace: '            tell(message.taken);',
+    tests: [SOCKET],
+  },
+  {
+    name: 'bytes that were taken are counted again',
+    file: 'web/src/worker/volume-socket.ts',
+    find: 'onBytes?.(now - taken);',
+    replace: 'onBytes?.(now);',
+    tests: [SOCKET],
+  },
+  {
+    name: 'a socket that has ended stays among the idle ones',
+    file: 'web/src/worker/volume-socket.ts',
+    find: '      if (at >= 0) this.#idle.splice(at, 1);\n',
+    replace: '      void at;\n',
+    tests: [SOCKET],
+  },
+  {
+    name: 'a proxy that lets no sockets through is asked with every volume',
+    file: 'web/src/worker/volume-socket.ts',
+    find: '    if (!opened) this.#refusedUntil = performance.now() + REFUSED_MS;\n',
+    replace: '',
+    tests: [SOCKET],
+  },
+  {
+    name: 'a file that is not in the list is opened, as the service likes',
+    file: 'web/src/worker/cabinet.ts',
+    find: 'this.#entries.get(fileId)?.record;',
+    replace: 'this.#entries.get(fileId)?.record ?? ({ file_name: fileId } as never);',
+    tests: [CABINET],
+  },
+  {
+    name: 'a file that could not be opened once never can',
+    file: 'web/src/worker/cabinet.ts',
+    find: '    opening.catch(() => this.#open.delete(key));\n',
+    replace: '',
+    tests: [CABINET],
+  },
+  {
+    name: 'a file stays open under the name it had',
+    file: 'web/src/worker/cabinet.ts',
+    find: 'const key = `${fileId}/${record.file_name}`;',
+    replace: 'const key = fileId;',
+    tests: [CABINET],
+  },
+  {
+    name: 'a file that was not verified gets its name',
+    file: 'web/src/worker/transfers.ts',
+    find: '        await target.abort(error);\n',
+    replace: '        await target.close();\n',
+    tests: [CABINET],
+  },
+  {
+    name: 'a transfer that a person stops fails as a broken one',
+    file: 'web/src/worker/transfers.ts',
+    find: 'throw stop.signal.aborted ? stop.signal.reason : error;',
+    replace: 'throw error;',
+    tests: [CABINET],
+  },
+  {
+    name: 'the end of a transfer may go untold',
+    file: 'web/src/worker/transfers.ts',
+    find: 'now - last < TELL_EVERY_MS && done < total && phase === lastPhase',
+    replace: 'now - last < TELL_EVERY_MS && phase === lastPhase',
+    tests: [CABINET],
+  },
+];

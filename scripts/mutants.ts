@@ -13,6 +13,8 @@ export interface Mutant {
   replace: string;
   /** Test files, the cheapest first: the first that fails ends the run. */
   tests: string[];
+  /** Only the tests whose names fit this pattern, where all of them would take long. */
+  only?: string;
   /** The pair of stores for the files in `tests/blackbox/`; without it SQLite and a folder. */
   pair?: 'PostgreSQL and S3' | 'PostgreSQL and a folder' | 'SQLite and S3';
 }

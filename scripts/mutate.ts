@@ -40,6 +40,7 @@ const GREEN_LIMIT_MS = 540_000;
 const LAST_MS = 5000;
 
 type Result = { how: 'green' | 'red' | 'late'; output: string; ms: number };
+type Run = { test: string; only: string; environment: Record<string, string> };
 type Verdict = { caught: boolean; by: string };
 
 const stop = new AbortController();
@@ -76,7 +77,8 @@ class Copy {
   }
 
   /** One test file; ended at its first failure, for nothing more is to be learnt. */
-  async run(test: string, environment: Record<string, string>, most: number): Promise<Result> {
+  async run({ test, only, environment }: Run, most: number): Promise<Result> {
+    stop.signal.throwIfAborted();
     const since = Date.now();
     if (needsOf([test]).page) {
       const fault = buildPage(this.root, process.execPath, () => {});
@@ -84,7 +86,11 @@ class Copy {
     }
     const child = spawn(
       process.execPath,
-      ['--test', '--test-isolation=none', '--test-force-exit', '--test-reporter', 'tap', test],
+      [
+        ...['--test', '--test-isolation=none', '--test-force-exit', '--test-reporter', 'tap'],
+        ...(only === '' ? [] : ['--test-name-pattern', only]),
+        test,
+      ],
       {
         cwd: this.root,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -162,13 +168,14 @@ class Greens {
     return first.how === 'green' ? first : run();
   }
 
-  async of(copy: Copy, test: string, environment: Record<string, string>, pair: string): Promise<number> {
-    const key = `${test} ${pair}`;
-    const known = this.#tried.get(key) ?? this.#try(() => copy.run(test, environment, GREEN_LIMIT_MS));
+  async of(copy: Copy, run: Run): Promise<number> {
+    const key = JSON.stringify(run);
+    const known = this.#tried.get(key) ?? this.#try(() => copy.run(run, GREEN_LIMIT_MS));
     this.#tried.set(key, known);
     const { how, output, ms } = await known;
     const failed = output.split('\n').filter((line) => FAILED.test(line));
-    if (how !== 'green') throw new Error(`${test} is not green without the bug: ${failed.join(', ').trim()}`);
+    if (how !== 'green')
+      throw new Error(`${run.test} is not green without the bug: ${failed.join(', ').trim()}`);
     return ms;
   }
 }
@@ -179,25 +186,21 @@ async function attempt(
   greens: Greens,
   pairs: Pairs | undefined,
 ): Promise<Verdict> {
-  const { file, tests, pair = '' } = mutant;
+  const { file, tests, only = '', pair = '' } = mutant;
   const environment = pairs?.list.find(({ name }) => name === pair)?.environment ?? {};
-  const limits: number[] = [];
-  for (const test of tests) limits.push(limitMs(await greens.of(copy, test, environment, pair)));
   const text = copy.read(file);
   const wrong = mutated(mutant, text);
   // What does not even parse is caught by anything, and proves nothing.
   if (file.endsWith('.ts')) stripTypeScriptTypes(wrong);
-  copy.write(file, wrong);
-  try {
-    for (const [at, test] of tests.entries()) {
-      const { how } = await copy.run(test, environment, limits[at]!);
-      if (how === 'red') return { caught: true, by: test };
-      if (how === 'late') return { caught: true, by: `${test}, by its time limit` };
-    }
-    return { caught: false, by: tests.join(', ') };
-  } finally {
-    copy.write(file, text);
+  for (const test of tests) {
+    const run = { test, only, environment };
+    const most = limitMs(await greens.of(copy, run));
+    copy.write(file, wrong);
+    const { how } = await copy.run(run, most).finally(() => copy.write(file, text));
+    if (how === 'red') return { caught: true, by: test };
+    if (how === 'late') return { caught: true, by: `${test}, by its time limit` };
   }
+  return { caught: false, by: tests.join(', ') };
 }
 
 async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: Pairs | undefined) {

@@ -62,6 +62,7 @@ export function documentsContract(stores: Stores): void {
     assert.ok(await dirs.remove(ann, dirId));
     for (const [at, id] of inside.entries()) {
       assert.equal(await revOf(id), at === 0 ? 2 : 1);
+      assert.ok(await isStale(documents, id), 'named by the end of the directory itself');
       await documents.manifestWritten(id, 0);
       assert.ok(await isStale(documents, id));
       await documents.manifestWritten(id, await revOf(id));

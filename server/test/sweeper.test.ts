@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { Sweeper } from '../src/domain/sweeper.ts';
@@ -96,4 +98,15 @@ test('another database that comes to have the store while much is removed ends t
   });
   await sweeper.sweep();
   assert.equal(await metadata.garbage.count(), 50);
+});
+
+test('of what landed for pulls that are no more, only what is ours goes', async (t) => {
+  const service = await InProcess.start(t);
+  const landing = join(service.folder, 'landing');
+  const open = (await service.services.metadata.transfers.get(await service.begin([randomBytes(9)])))!
+    .file_id;
+  for (const name of [open, '1'.repeat(32), 'of-somebody-else'])
+    await mkdir(join(landing, name), { recursive: true });
+  await service.services.pulls.reclaim();
+  assert.deepEqual((await readdir(landing)).sort(), [open, 'of-somebody-else'].sort());
 });

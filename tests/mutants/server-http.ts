@@ -228,6 +228,7 @@ export const mutants: Mutant[] = [
     find: 'fatal: true',
     replace: 'fatal: false',
     tests: ['tests/blackbox/hostile-json.test.ts'],
+    only: 'invalid UTF-8',
   },
   {
     name: 'a refusal for now does not say when to come back',
@@ -235,6 +236,7 @@ export const mutants: Mutant[] = [
     find: "if (error instanceof TryLater) reply.header('retry-after', error.retryAfterSeconds);",
     replace: '',
     tests: ['tests/blackbox/accounts.test.ts'],
+    only: 'after 10 failed',
   },
   {
     name: 'a check of the token says {error} instead of {detail}',
@@ -242,6 +244,7 @@ export const mutants: Mutant[] = [
     find: 'body: { detail: error.message }',
     replace: 'body: { error: error.message }',
     tests: ['tests/blackbox/accounts.test.ts'],
+    only: 'is 401',
   },
   {
     name: 'a verdict about the stores is kept for ten seconds',
@@ -270,6 +273,7 @@ export const mutants: Mutant[] = [
     find: 'if (user(request) !== ADMIN)',
     replace: "if (user(request) === '')",
     tests: ['tests/blackbox/metrics.test.ts'],
+    only: 'need the system token',
   },
   {
     name: 'one who writes a second X-Forwarded-For entry counts as near',

@@ -126,13 +126,6 @@ export const mutants: Mutant[] = [
     tests: ['server/test/pull/tool.test.ts', HOSTILE],
   },
   {
-    name: 'the download tool reads the passwords of its user',
-    file: 'server/src/pull/tool.ts',
-    find: "    '--no-netrc',\n",
-    replace: '',
-    tests: ['server/test/pull/tool.test.ts', HOSTILE],
-  },
-  {
     name: 'a setting that is misspelt is ignored',
     file: 'server/src/config.ts',
     find: "if (name.startsWith('SZ_') && !isKnown(name)) {",
@@ -166,6 +159,7 @@ export const mutants: Mutant[] = [
     find: 'const OTHERS = 0o077;',
     replace: 'const OTHERS = 0o007;',
     tests: ['tests/attacks/local-users.test.ts'],
+    only: 'restored backup',
   },
   {
     name: 'what a dead worker had borrowed is lost',
@@ -173,6 +167,7 @@ export const mutants: Mutant[] = [
     find: "  cluster.on('exit', (worker) => {\n    lender.forget(nameOf(worker));\n",
     replace: "  cluster.on('exit', (worker) => {\n",
     tests: ['tests/attacks/space.test.ts'],
+    only: 'a worker that dies',
   },
   {
     name: 'fsck takes any bytes of the right length',

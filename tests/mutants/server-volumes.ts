@@ -4,7 +4,6 @@ const FOLDER = 'server/test/volumes.folder.test.ts';
 const S3 = 'server/test/volumes.s3.test.ts';
 const REQUESTS = 'server/test/s3-requests.test.ts';
 const SYNCS = 'tests/faults/syncs.test.ts';
-const POWER = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
   {
@@ -40,35 +39,35 @@ export const mutants: Mutant[] = [
     file: 'server/src/volumes/durable.ts',
     find: 'O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600);\n  try {\n    await writeAll',
     replace: 'O_WRONLY | O_CREAT | O_EXCL, 0o600);\n  try {\n    await writeAll',
-    tests: [SYNCS, POWER],
+    tests: [SYNCS],
   },
   {
     name: 'a document is acknowledged before its name is on disk',
     file: 'server/src/volumes/folder.ts',
     find: '    await syncFolder(folder);\n  }\n}',
     replace: '  }\n}',
-    tests: [SYNCS, POWER],
+    tests: [SYNCS],
   },
   {
     name: 'a clone is acknowledged before its bytes are on disk',
     file: 'server/src/volumes/folder.ts',
     find: '      await syncFolder(join(target, name));\n',
     replace: '',
-    tests: [SYNCS, POWER],
+    tests: [SYNCS],
   },
   {
     name: 'volumes of a file that came back are removed with the trash',
     file: 'server/src/volumes/folder.ts',
     find: 'if (!kept.has(idOfRemoved(name))) await rm',
     replace: 'await rm',
-    tests: [FOLDER],
+    tests: ['server/test/orphans.test.ts'],
   },
   {
     name: 'what somebody else put into the trash folder is removed',
     file: 'server/src/volumes/folder.ts',
     find: '(await readdir(trash)).filter((name) => REMOVED.test(name))',
     replace: 'await readdir(trash)',
-    tests: [FOLDER, 'tests/attacks/store.test.ts'],
+    tests: ['server/test/orphans.test.ts', FOLDER],
   },
   {
     name: 'what somebody else put into the tmp folder is removed',
@@ -131,14 +130,14 @@ export const mutants: Mutant[] = [
     file: 'server/src/volumes/receiver.ts',
     find: 'if (!small || volume.size === 0) await datasync(fd);',
     replace: '',
-    tests: [SYNCS, POWER],
+    tests: [SYNCS],
   },
   {
     name: 'a small volume is acknowledged before its bytes are on disk',
     file: 'server/src/volumes/receiver.ts',
     find: 'O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600)',
     replace: 'O_WRONLY | O_CREAT | O_EXCL, 0o600)',
-    tests: [SYNCS, POWER],
+    tests: [SYNCS],
   },
   {
     name: 'a volume keeps the padding of its last page',
@@ -152,7 +151,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/volumes/receiver.ts',
     find: '    if (lease) pool.release(lease);',
     replace: '    if (!lease) pool.release([]);',
-    tests: [FOLDER],
+    tests: ['server/test/receiver.test.ts'],
   },
   {
     name: 'a volume that was cut behind our back is sent for ever',

@@ -153,6 +153,25 @@ test('a change whose answer was lost is not made again', async (t) => {
   assert.deepEqual(rows, [{ n: 0 }, { n: 1 }, { n: 2 }, { n: 3 }]);
 });
 
+test('of two transactions that wait for each other, the one that is given up is done again', async () => {
+  const store = await open(newSchema());
+  await store.execute('CREATE TABLE t (n BIGINT PRIMARY KEY, v BIGINT)');
+  await store.execute('INSERT INTO t (n, v) VALUES (1, 0), (2, 0)');
+  const met = Promise.withResolvers<void>();
+  let begun = 0;
+  const raise = (...order: number[]) =>
+    store.transaction(async (tx) => {
+      for (const n of order) {
+        await tx.execute('UPDATE t SET v = v + 1 WHERE n = ?', n);
+        if (++begun === 2) met.resolve();
+        await met.promise;
+      }
+    });
+  await Promise.all([raise(1, 2), raise(2, 1)]);
+  assert.deepEqual(await store.query('SELECT v FROM t'), [{ v: 2 }, { v: 2 }]);
+  await store.close();
+});
+
 test('many nodes may start at once on an empty database', async () => {
   const url = newSchema();
   const stores = await Promise.all(Array.from({ length: 6 }, () => open(url)));

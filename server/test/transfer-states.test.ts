@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
+import { Lender } from '../src/domain/lender.ts';
+import { Space } from '../src/domain/space.ts';
 import { Sweeper } from '../src/domain/sweeper.ts';
+import { Transfers } from '../src/domain/transfers.ts';
+import { StreamBody } from '../src/volumes/body.ts';
 import { InProcess } from './in-process.ts';
 
 /** A transfer whose only volume has come in. */
@@ -44,4 +49,23 @@ test('a transfer that could not be filed is failed: it takes volumes, and may be
   assert.equal((await complete()).status, 404);
   await new Sweeper({ ...service.services, shared: false }).sweep();
   assert.deepEqual(await Array.fromAsync(volumes.groups()), []);
+});
+
+test('the space of a volume is free again once it is there, or refused', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes, config } = service.services;
+  // A disk with room for one of them at a time.
+  const free = () => 1000;
+  const lender = new Lender(free, 0);
+  const borrow = (least: number, ended: number) => lender.lend('this', least, ended);
+  const space = new Space({ free, minFreeBytes: 0, holdsVolumes: true, borrow });
+  const transfers = new Transfers(metadata, volumes, space, config);
+  const right = [randomBytes(600), randomBytes(600)];
+  const transferId = await service.begin(right);
+  const receive = async (idx: number, bytes: Buffer) => {
+    const body = new StreamBody(Readable.from([bytes]));
+    await transfers.receive(transferId, await transfers.find(transferId), idx, body, 600, () => undefined);
+  };
+  await assert.rejects(receive(1, randomBytes(600)), { status: 409 });
+  for (const [at, bytes] of right.entries()) await receive(at + 1, bytes);
 });

@@ -102,6 +102,17 @@ test('unfinished bodies are discarded for one process or for all', async () => {
   await FolderStore.prepare(root);
 });
 
+test('a search for groups that goes on leaves none out, also where two lie side by side', async () => {
+  const place = join(root, 'search');
+  await FolderStore.prepare(place);
+  const store = new FolderStore(place, 'search');
+  const ids = ['aa1', 'aa2', 'ab1'].map((start) => start.padEnd(32, '0'));
+  for (const id of ids) await store.put(id, volumeOf(Buffer.alloc(1)), bodyOf(Buffer.alloc(1)));
+  for (const [at, after] of ['', ...ids].entries()) {
+    assert.deepEqual(await Array.fromAsync(store.groups(after), ({ id }) => id), ids.slice(at));
+  }
+});
+
 test('a folder for unfinished bodies that could not be made is made the next time', async () => {
   const store = new FolderStore(root, 'late');
   const bytes = randomBytes(10);

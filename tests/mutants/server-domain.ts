@@ -2,7 +2,7 @@ import type { Mutant } from '../../scripts/mutants.ts';
 
 const ACCOUNTS = 'tests/blackbox/accounts.test.ts';
 const SWEEPER = 'server/test/sweeper.test.ts';
-const STORING = 'server/test/transfer-states.test.ts';
+const STATES = 'server/test/transfer-states.test.ts';
 const ORPHANS = 'server/test/orphans.test.ts';
 
 export const mutants: Mutant[] = [
@@ -131,8 +131,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/transfers.ts',
     find: '      clearInterval(alive);\n      room.end();\n',
     replace: '      clearInterval(alive);\n',
-    tests: ['tests/attacks/space.test.ts'],
-    only: 'eight uploads',
+    tests: [STATES],
   },
   {
     name: 'an init does not look whether the disk has room',
@@ -147,7 +146,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/transfers.ts',
     find: "if (transfer.status === 'storing' || transfer.status === 'done') {\n      throw new VolumeRejected",
     replace: "if (transfer.status === 'done') {\n      throw new VolumeRejected",
-    tests: [STORING],
+    tests: [STATES],
   },
   {
     name: 'a file in one request is given to whoever repeats its id',
@@ -170,7 +169,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/transfers.ts',
     find: '        await this.#metadata.transfers.failStoring(transfer.transfer_id).catch(unlessOsError);',
     replace: '        await undefined;',
-    tests: [STORING, 'tests/blackbox/failed.test.ts'],
+    tests: [STATES, 'tests/blackbox/failed.test.ts'],
   },
   {
     name: 'anybody may cancel a transfer',
@@ -185,7 +184,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/transfers.ts',
     find: "transfers.remove(transferId, ['uploading', 'failed'], this.#now(), { keepVolumes })",
     replace: "transfers.remove(transferId, ['uploading', 'failed', 'storing'], this.#now(), { keepVolumes })",
-    tests: [STORING],
+    tests: [STATES],
   },
   {
     name: 'abandoned transfers are kept as long as sessions',

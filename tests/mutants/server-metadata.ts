@@ -143,13 +143,15 @@ export const mutants: Mutant[] = [
     find: '  await hold(tx, `account ${creator}`);\n',
     replace: '',
     tests: [POSTGRES],
+    only: 'so many transfers',
   },
   {
     name: 'whoever completes for another passes the quota',
     file: 'server/src/metadata/transfers.ts',
     find: "if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new Refused('over quota');",
     replace: '',
-    tests: [SQLITE, 'tests/blackbox/quota.test.ts'],
+    tests: [SQLITE],
+    only: 'an enforced quota is that of who completes',
   },
   {
     name: 'a file passes the quota by one byte',
@@ -164,6 +166,7 @@ export const mutants: Mutant[] = [
     find: 'WHERE file_id = ? AND not_before = ? RETURNING file_id',
     replace: 'WHERE file_id = ? AND not_before <= ? + 1000000000000 RETURNING file_id',
     tests: [SQLITE, POSTGRES],
+    only: 'each group of garbage',
   },
   {
     name: 'an account has one pull at once fewer than it may',
@@ -212,7 +215,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/metadata/store-record.ts',
     find: "      await tx.execute('DELETE FROM arrivals');\n",
     replace: '',
-    tests: [SQLITE, 'server/test/custody.test.ts', 'tests/engines/contested.test.ts'],
+    tests: [SQLITE, 'server/test/custody.test.ts', 'tests/attacks/store.test.ts'],
   },
   {
     name: 'failed logins of an address are never counted anew',
@@ -241,7 +244,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/metadata/sqlite.ts',
     find: '        this.#logIsDoubtful = true;\n',
     replace: '',
-    tests: [SQLITE, 'tests/faults/os-errors.test.ts'],
+    tests: [SQLITE],
   },
   {
     name: 'PostgreSQL: a transaction whose COMMIT got no answer is done again',
@@ -249,6 +252,7 @@ export const mutants: Mutant[] = [
     find: 'persist(() => this.#withClient(attempt), didNothing)',
     replace: 'persist(() => this.#withClient(attempt), isTransient)',
     tests: [POSTGRES],
+    only: 'answer was lost',
   },
   {
     name: 'PostgreSQL: a change that got no answer is made again',
@@ -256,6 +260,7 @@ export const mutants: Mutant[] = [
     find: 'run<Row>(client, text, params)), didNothing)',
     replace: 'run<Row>(client, text, params)), isTransient)',
     tests: [POSTGRES],
+    only: 'answer was lost',
   },
   {
     name: 'PostgreSQL: whoever loses a deadlock is not tried again',
@@ -263,19 +268,22 @@ export const mutants: Mutant[] = [
     find: "new Set(['40001', '40P01', '55P03'])",
     replace: "new Set(['40001', '55P03'])",
     tests: [POSTGRES],
+    only: 'wait for each other',
   },
   {
     name: 'PostgreSQL: a server that forgets what it acknowledged is used',
     file: 'server/src/metadata/postgres.ts',
     find: "['fsync', 'full_page_writes', 'synchronous_commit']",
     replace: "['full_page_writes', 'synchronous_commit']",
-    tests: [POSTGRES, 'tests/engines/refusals.test.ts'],
+    tests: [POSTGRES],
+    only: 'does not keep what it acknowledges',
   },
   {
     name: 'PostgreSQL: a broken connection goes back into the pool',
     file: 'server/src/metadata/postgres.ts',
     find: 'client.release(broken !== undefined);',
     replace: 'client.release();',
-    tests: [POSTGRES, 'tests/engines/database-away.test.ts'],
+    tests: [POSTGRES],
+    only: 'killed under load',
   },
 ];

@@ -15,10 +15,10 @@ import { growsWhenLong, HARDLY_STORES, LONG, ON_ALL_PAIRS, testFiles } from './s
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
   /^tests\/nodes\//,
-  /^tests\/faults\/kills/,
   /^tests\/(web|cross)\//,
   /^tests\/blackbox\//,
-  /^tests\/(faults|engines)\//,
+  /^tests\/engines\//,
+  /^tests\/faults\//,
 ];
 /** Files that share a service, and a browser, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
@@ -28,7 +28,7 @@ const TOGETHER: [RegExp, number][] = [
 ];
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
-const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
+const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism() + 1));
 /** For a single test, and for a process of them. */
 const isLong = process.argv.includes('--long');
 const TEST_MS = isLong ? 900_000 : 300_000;

@@ -339,7 +339,7 @@ test('no node starts on a database that may forget what it has acknowledged', as
     const reset = await set(setting, 'off');
     const node = new Service({ env: cluster.environment });
     assert.equal(await node.startAndFail(), 2, node.log);
-    assert.match(node.log, new RegExp(`^szafa: SZ_DATABASE: ${setting} is off there`, 'm'));
+    assert.match(node.log, new RegExp(`^szafa: SZ_DATABASE: ${setting} is off;`, 'm'));
     await node.discard();
     await reset();
   }

@@ -50,10 +50,10 @@ if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
   if (node) runWith(node);
   else {
     process.stderr.write(
-      `szafa: this is Node ${process.versions.node}, and szafa needs Node ${LEAST_MAJOR} or later\n`,
+      `szafa: this is Node ${process.versions.node}, but szafa needs Node ${LEAST_MAJOR} or later\n`,
     );
     process.stderr.write(
-      `hint: run "npm ci" in the checkout, which brings Node ${LEAST_MAJOR} along, or install it\n`,
+      `hint: run "npm ci" in the checkout, which installs Node ${LEAST_MAJOR}, or install it yourself\n`,
     );
     process.exitCode = 1;
   }

@@ -40,8 +40,8 @@ export class AccountMode {
     const { server, username } = this.#about;
     throw new CliError(
       'raw-refused',
-      `the password of ${username} at ${oneLine(server)} has never left this machine, and is not sent now`,
-      `leave --raw-password out. If this really is another account by now, remove ${this.path}`,
+      `the password of ${username} at ${oneLine(server)} has never left this machine, and will not be sent now`,
+      `omit --raw-password. If this is really a different account now, delete ${this.path}`,
       exits.usage,
     );
   }

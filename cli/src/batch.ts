@@ -72,8 +72,8 @@ export class Batch {
     const rest = this.left > 0 ? `, ${this.left} not tried` : '';
     const message = `${this.failed} of ${plural(all, 'item')} failed${rest}`;
     const hint = this.#passing
-      ? 'the same command again takes care of what is missing'
-      : 'see what was said of each; the same command again leaves what is done as it is';
+      ? 'run the same command again for the rest'
+      : 'see the errors above; running the same command again skips what is done';
     this.#out.error({ code: 'some-failed', message, hint, exit });
     throw new Reported(exit);
   }

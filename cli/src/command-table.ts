@@ -21,35 +21,35 @@ export interface CommandEntry {
 
 const MANY = Number.POSITIVE_INFINITY;
 const NAMES =
-  'NAME is a file of any directory, DIRECTORY/NAME one of that directory, ID what ls shows beside it.';
+  'NAME is a file in any directory, DIRECTORY/NAME one in that directory, ID what ls shows beside it.';
 
 /** All commands; only the one that is asked for is loaded. */
 export const commands: Record<string, CommandEntry> = {
   register: {
     usage: '[USERNAME]',
-    summary: 'make an account and log in',
+    summary: 'create an account and log in',
     details: [
-      `The password is asked for twice, or taken from SZ_PASSWORD or SZ_PASSWORD_FILE. It must have at least ${SECRET_CHARS.min} characters and be hard to guess: a few unrelated words are good. It never leaves this machine: the service gets a secret derived from it. Nobody can bring a lost password back, nor the files under it.`,
+      `The password is asked for twice, or taken from SZ_PASSWORD or SZ_PASSWORD_FILE. It must have at least ${SECRET_CHARS.min} characters and be hard to guess: a few unrelated words are good. It never leaves this machine: the server gets a secret derived from it. Nobody can recover a lost password, nor the files under it.`,
     ],
     options: ['passphrase', 'raw-password'],
     args: [0, 1],
     examples: [
-      ['szafa register ewa --server https://szafa.example', 'make the account ewa'],
+      ['szafa register ewa --server https://szafa.example', 'create the account ewa'],
       ['SZ_PASSWORD_FILE=pw szafa register ewa', 'without questions'],
     ],
     load: () => import('./commands/enter.ts').then(({ register }) => ({ command: register })),
   },
   login: {
     usage: '[USERNAME]',
-    summary: 'log in, and keep token and keys for the commands to come',
+    summary: 'log in, and keep token and keys for later commands',
     details: [
-      'Another device needs only server, username and password. The session lies in the configuration folder, readable by you alone; logout removes it.',
+      'Another device needs only server, username and password. The session is in the configuration folder, where only you can read it; logout deletes it.',
     ],
     options: ['passphrase', 'raw-password'],
     args: [0, 1],
     examples: [
       ['szafa login ewa --server https://szafa.example', ''],
-      ['szafa login --passphrase', 'files are under a passphrase of their own'],
+      ['szafa login --passphrase', 'files are under a separate passphrase'],
       ['szafa login --raw-password', 'an account made by another client'],
     ],
     load: () => import('./commands/enter.ts').then(({ login }) => ({ command: login })),
@@ -64,7 +64,7 @@ export const commands: Record<string, CommandEntry> = {
   },
   whoami: {
     usage: '',
-    summary: 'show the account and the service',
+    summary: 'show the account and the server',
     options: [],
     args: [0, 0],
     examples: [['szafa whoami', '']],
@@ -80,7 +80,7 @@ export const commands: Record<string, CommandEntry> = {
   },
   quota: {
     usage: '',
-    summary: 'show the space that is used and left',
+    summary: 'show space used and space left',
     options: [],
     args: [0, 0],
     examples: [['szafa quota', '']],
@@ -88,8 +88,8 @@ export const commands: Record<string, CommandEntry> = {
   },
   ls: {
     usage: '[DIRECTORY]',
-    summary: 'list directories and the files of the root, or the files of a directory',
-    details: ['Names that were not sealed by this account are marked: the service could have chosen them.'],
+    summary: 'list directories and the files in the root, or the files in a directory',
+    details: ['Names that this account did not seal are marked: the server could have made them up.'],
     options: [],
     args: [0, 1],
     examples: [
@@ -101,7 +101,7 @@ export const commands: Record<string, CommandEntry> = {
   },
   mkdir: {
     usage: 'NAME',
-    summary: 'make a directory',
+    summary: 'create a directory',
     options: ['plain-names'],
     args: [1, 1],
     examples: [['szafa mkdir photos', '']],
@@ -120,9 +120,9 @@ export const commands: Record<string, CommandEntry> = {
     usage: 'PATH…',
     summary: 'upload files, folders, or standard input (-)',
     details: [
-      'A folder becomes one directory of its name, with the path below it in the sealed names of the files. With --dir everything goes into that directory, which is made when it is not there; the names then begin with the name of the folder.',
-      'After Ctrl-C, a crash, or a lost connection, the same command goes on with the volumes that are missing. A file that is there already is left as it is: one of the same name and directory, whose size, time and source (its path, which is sealed with it) are the same, or that came from elsewhere with the same size and time and has the same content. One that has changed is uploaded anew, beside the earlier one.',
-      'Modes are kept. When a folder of the same name from another place goes into the same directory, that is said.',
+      'A folder becomes a directory of the same name, with the path below it in the sealed names of the files. With --dir everything goes into that directory, which is created if it does not exist; the names then begin with the name of the folder.',
+      'After Ctrl-C, a crash, or a lost connection, run the same command again: it sends the volumes that are missing. A file that is already there is skipped: one of the same name and directory, whose size, time and source (its path, which is sealed with it) are the same, or that came from elsewhere with the same size and time and has the same content. A file that has changed is uploaded beside the earlier one.',
+      'Modes are kept. If a folder of the same name from another place goes into the same directory, a note says so.',
     ],
     options: [
       'dir',
@@ -141,9 +141,9 @@ export const commands: Record<string, CommandEntry> = {
       ['szafa put film.mkv', ''],
       ['szafa put photos', 'the folder, as the directory photos'],
       ['szafa put *.pdf --dir papers', ''],
-      ['szafa put photos --checksum', 'what has the same content is there already, whatever its time'],
+      ['szafa put photos --checksum', 'skip what has the same content, whatever its time'],
       ['tar c src | szafa put - --name src.tar', 'standard input'],
-      ['szafa put film.mkv --pull-address http://192.0.2.7:9000', 'the service fetches it'],
+      ['szafa put film.mkv --pull-address http://192.0.2.7:9000', 'the server fetches it'],
     ],
     completes: 'file',
     load: () => import('./commands/put.ts'),
@@ -153,7 +153,7 @@ export const commands: Record<string, CommandEntry> = {
     summary: 'download files, or a whole directory with --dir',
     details: [
       NAMES,
-      'Files appear below the current folder, or below --output, under their sanitised names, and only when every byte is verified. Of several files with one name the newest is taken. A file that is there already with the same size and time (with --checksum: the same content) is left as it is; any other is overwritten only with --yes. Modes are restored as they were; a file that carries none gets what the umask says. After an interruption the same command goes on.',
+      'Files are written below the current folder, or below --output, under cleaned names, and get their names only when every byte is verified. Of several files with one name the newest is taken. A file that already exists with the same size and time (with --checksum: the same content) is skipped; any other is overwritten only with --yes. Modes are restored; a file without one gets what the umask says. To resume after an interruption, run the same command again.',
     ],
     options: ['dir', 'output', 'checksum', 'transfers', 'bwlimit'],
     args: [0, MANY],
@@ -162,7 +162,7 @@ export const commands: Record<string, CommandEntry> = {
       ['szafa get film.mkv --output copy.mkv', ''],
       ['szafa get src.tar --output - | tar x', 'standard output'],
       ['szafa get --dir photos', 'the directory, as the folder photos'],
-      ['szafa get a.jpg b.jpg --dir photos --output /tmp', 'two files of a directory'],
+      ['szafa get a.jpg b.jpg --dir photos --output /tmp', 'two files from a directory'],
     ],
     load: () => import('./commands/get.ts'),
   },
@@ -180,8 +180,8 @@ export const commands: Record<string, CommandEntry> = {
   },
   cp: {
     usage: 'NAME|ID [--dir NAME]',
-    summary: 'copy a file on the service',
-    details: [NAMES, 'Without --dir the copy lands in the root.'],
+    summary: 'copy a file on the server',
+    details: [NAMES, 'Without --dir the copy goes to the root.'],
     options: ['dir'],
     args: [1, 1],
     examples: [['szafa cp film.mkv --dir archive', '']],
@@ -189,10 +189,10 @@ export const commands: Record<string, CommandEntry> = {
   },
   rm: {
     usage: 'NAME|ID…',
-    summary: 'remove files for good',
+    summary: 'delete files for good',
     details: [
       NAMES,
-      'Asks first on a terminal; elsewhere --yes is needed. Of several files with one name none is removed: name the ID.',
+      'Asks first on a terminal; elsewhere --yes is needed. If several files have the name, none is deleted: use the ID.',
     ],
     options: ['dir'],
     args: [1, MANY],
@@ -204,7 +204,7 @@ export const commands: Record<string, CommandEntry> = {
   },
   check: {
     usage: '[NAME|ID…]',
-    summary: 'download and verify files, write nothing; all files without a name',
+    summary: 'download and verify files, but write nothing; without a name, all files',
     details: [NAMES],
     options: ['dir', 'transfers', 'bwlimit'],
     args: [0, MANY],

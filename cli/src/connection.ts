@@ -98,7 +98,7 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
   const kept = await new SessionStore(settings.config, out).load();
   const server = settings.server ?? kept?.server;
   if (server === undefined) {
-    throw new UsageError('no service is known', 'log in first: szafa login --server URL');
+    throw new UsageError('no server is known', 'log in first: szafa login --server URL');
   }
   const address = sameServer(server);
   const here = kept && sameServer(kept.server) === address ? kept : undefined;
@@ -136,7 +136,7 @@ async function openToken(
   const { username } = await bare.api.me({ signal });
   if (settings.user !== undefined && settings.user !== username) {
     const message = `SZ_TOKEN belongs to ${oneLine(username)}, not to ${oneLine(settings.user)}`;
-    throw new UsageError(message, 'set SZ_USER to the same account, or leave it out');
+    throw new UsageError(message, 'set SZ_USER to the same account, or unset it');
   }
   if (here?.username === username && here.kek !== undefined) {
     return Szafa.open(options, keptSession({ ...here, token }));
@@ -156,7 +156,7 @@ function noSession(user: string | undefined, server: string, kept: KeptSession |
   if (!kept) return 'not logged in';
   const wanted = user === undefined ? '' : ` for ${oneLine(user)}`;
   const other = `${oneLine(kept.username)} at ${oneLine(kept.server)}`;
-  return `no session${wanted} at ${oneLine(server)} (the kept one is ${other})`;
+  return `no session${wanted} at ${oneLine(server)} (the stored session is for ${other})`;
 }
 
 /** A login for one command, ended with it: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is kept. */
@@ -199,9 +199,10 @@ export async function explainLogin(error: unknown, mode: AccountMode): Promise<n
   const { code, message, hint, exit } = explain(error);
   if ((error as Partial<SzafaError>).code !== 'api') throw error;
   if (code !== 'unauthorized') {
-    throw new CliError(code, `the service says: ${message}`, hint, exit, { cause: error });
+    throw new CliError(code, `the server says: ${message}`, hint, exit, { cause: error });
   }
-  const raw = (await mode.known()) === 'raw' ? '; from here it was entered with --raw-password so far' : '';
+  const raw =
+    (await mode.known()) === 'raw' ? '; on this machine it was used with --raw-password so far' : '';
   const advice = `check username and password${raw}`;
   throw new CliError('wrong-password', 'the login was refused', advice, exits.wrongPassword, {
     cause: error,

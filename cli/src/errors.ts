@@ -44,7 +44,7 @@ export class Interrupted extends CliError {
   override name = 'Interrupted';
 
   constructor() {
-    super('interrupted', 'interrupted', 'the same command again goes on where it stopped', exits.interrupted);
+    super('interrupted', 'interrupted', 'run the same command again to resume', exits.interrupted);
   }
 }
 

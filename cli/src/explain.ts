@@ -13,8 +13,8 @@ const LOGIN = 'log in again: szafa login';
 /** Errors of the system, in words. */
 const system: Record<string, [message: string, hint: string]> = {
   ENOENT: ['no such file or folder', 'check the path'],
-  EACCES: ['no permission', 'check who may read and write it'],
-  EPERM: ['not permitted', 'check who may read and write it'],
+  EACCES: ['no permission', 'check its permissions'],
+  EPERM: ['not permitted', 'check its permissions'],
   ENOSPC: ['no space left on the disk', 'free some space, then run the same command again'],
   EDQUOT: ['your quota on this disk is used up', 'free some space, then run the same command again'],
   EROFS: ['the disk is read-only', 'choose another place with --output'],
@@ -44,26 +44,26 @@ function explainApi(error: ApiError): [hint: string, exit?: Exit] {
       return [LOGIN];
     case 'forbidden':
       return [
-        'it belongs to another account, or the service does not allow this; szafa whoami says who you are',
+        'it belongs to another account, or the server does not allow this; szafa whoami shows who you are',
       ];
     case 'not-found':
-      return ['it may have been removed meanwhile; szafa ls shows what is there'];
+      return ['it may have been deleted in the meantime; szafa ls shows what is there'];
     case 'conflict':
-      return ['see szafa ls, and try again'];
+      return ['check with szafa ls, then try again'];
     case 'too-large':
-      return ['larger volumes make fewer of them: --volume-size 64M'];
+      return ['use fewer, larger volumes: --volume-size 64M'];
     case 'rate-limited':
       return [`wait ${Math.ceil(error.retryAfter ?? 60)} s and try again`];
     case 'no-space':
       return [
-        'free some space with szafa rm, or ask whoever runs the service; szafa quota shows what is left',
+        'free some space with szafa rm, or ask the operator of the server; szafa quota shows what is left',
       ];
     case 'server':
-      return ['the service has a problem; its log says more. The same command again goes on'];
+      return ['the server has a problem; its log says more. Run the same command again to resume'];
     case 'bad-request':
-      return ['a name may be too long or of a kind that the service does not take: choose another one'];
+      return ['a name may be too long, or not allowed by the server: choose another one'];
     default:
-      return ['is the address right, and is it this service?'];
+      return ['is the address right, and is it a szafa server?'];
   }
 }
 
@@ -71,42 +71,42 @@ function explainNetwork(error: NetworkError): string {
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code ?? '';
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
     const now = new Date().toISOString().slice(0, 16).replace('T', ' ');
-    return `this machine's clock says ${now} UTC; if that is right, the certificate has to be renewed`;
+    return `this machine's clock says ${now} UTC; if that is right, the certificate must be renewed`;
   }
   if (error.certificate) {
-    return 'check the address; for a certificate of your own set NODE_EXTRA_CA_CERTS to its authority';
+    return 'check the address; for a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate';
   }
   if (code === 'ECONNRESET' || code === 'EPIPE') {
-    return 'it ended the connection: a service with TLS wants https:// in place of http://. Else check the network, then run the same command again';
+    return 'the other side closed the connection: does it need https:// instead of http://? Otherwise check the network, then run the same command again';
   }
   if (code === 'ENOTFOUND') return 'check the address (--server, SZ_SERVER)';
-  return 'check the network and the address, then run the same command again: it goes on where it stopped';
+  return 'check the network and the address, then run the same command again to resume';
 }
 
 /** Something answered, and not this service: perhaps only in the wrong tongue. */
 function explainOther({ cause }: SzafaError): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
-    return 'it does not speak TLS there: is it http:// in place of https://, or another port?';
+    return 'there is no TLS there: should it be http:// instead of https://, or another port?';
   }
-  if (code.startsWith('HPE_')) return 'is it https:// in place of http://, or another port?';
-  return 'check the address (--server, SZ_SERVER): a proxy or a login page may stand in between';
+  if (code.startsWith('HPE_')) return 'should it be https:// instead of http://, or another port?';
+  return 'check the address (--server, SZ_SERVER): there may be a proxy or a login page in between';
 }
 
 const hints: Record<string, string> = {
   locked: 'log in with the password that opens the files, or with --passphrase: szafa login',
   address: 'give an address like https://szafa.example',
-  tampered: 'do not use this file: the service, or someone on the way, changed it',
+  tampered: 'do not use this file: the server, or someone in between, changed it',
   unsupported: 'another client made it; open it there, or look for a newer szafa',
-  'file-changed': 'wait until nobody writes to it, then run the same command again',
+  'file-changed': 'wait until nothing writes to it, then run the same command again',
   name: 'choose another name, or --dir',
   'same-secret': 'choose another passphrase',
-  journal: 'check who may write there, or choose another folder with --config or SZ_CONFIG',
+  journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
   exists: 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
-  'not-own': 'see who made it, then remove it, or choose another place with --output',
-  'pull-address': 'give an address of this machine with --pull-address, or leave --pull out',
-  incomplete: 'the service has a problem; run the same command again later',
+  'not-own': 'find out who made it, then delete it, or choose another place with --output',
+  'pull-address': 'give an address of this machine with --pull-address, or omit --pull',
+  incomplete: 'the server has a problem; run the same command again later',
 };
 
 /** Any error as one line, what to do next, and the exit code. */
@@ -114,7 +114,7 @@ export function explain(error: unknown): Explained {
   if (error instanceof CliError) return error;
   if (!(error instanceof Error)) return unknown(String(error));
   if (isSystemError(error)) {
-    const [message, hint] = system[error.code] ?? [error.message, 'see what the system says'];
+    const [message, hint] = system[error.code] ?? [error.message, 'look up what the system says'];
     return { code: error.code, message, hint, exit: exits.failed };
   }
   if (error.name === 'RuleError') {
@@ -126,7 +126,7 @@ export function explain(error: unknown): Explained {
   if (!isSzafaError(error)) return unknown(error.message);
   const { code, message } = error;
   if (code === 'wrong-password') {
-    const hint = 'check the password; files may be under a passphrase of their own: szafa login --passphrase';
+    const hint = 'check the password; the files may be under a separate passphrase: szafa login --passphrase';
     return { code, message, hint, exit: exits.wrongPassword };
   }
   if (code === 'api') {
@@ -141,7 +141,7 @@ export function explain(error: unknown): Explained {
 }
 
 function unknown(message: string): Explained {
-  const hint = 'this should not happen; please report it with the command you gave';
+  const hint = 'this should not happen; please report it together with the command you ran';
   return { code: 'internal', message, hint, exit: exits.failed };
 }
 

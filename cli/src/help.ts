@@ -31,7 +31,7 @@ function optionRow(name: string, { value, short, help }: Option): [string, strin
 
 export function generalHelp(): string {
   return [
-    'szafa keeps your files on a service that cannot read them.',
+    'szafa keeps your files on a server that cannot read them.',
     '',
     'usage: szafa COMMAND [ARGUMENT…] [OPTION…]',
     '',
@@ -47,8 +47,8 @@ export function generalHelp(): string {
     '  szafa put photos',
     '  szafa get --dir photos --output /tmp/photos',
     '',
-    'szafa COMMAND --help says more about a command.',
-    'exit codes: 0 done, 1 failed, 2 wrong usage, 3 some of several failed, 12 wrong password,',
+    'szafa COMMAND --help shows more about a command.',
+    'exit codes: 0 done, 1 failed, 2 wrong usage, 3 some files failed, 12 wrong password,',
     '130 interrupted',
     '',
   ].join('\n');

@@ -22,7 +22,7 @@ export function verifiedFirst(entries: Entry[], out: Output): Entry[] {
   if (verified.length === 0) return entries;
   for (const { name, fileId, verified: sure } of entries) {
     if (sure) continue;
-    const message = `a file that is called ${show(name)} without proof is left out (${oneLine(fileId)})`;
+    const message = `ignoring a file that claims the name ${show(name)} without proof (${oneLine(fileId)})`;
     out.note('not-verified', message, { name, file_id: fileId });
   }
   return verified;
@@ -63,7 +63,7 @@ export class Lookup {
   async dir(name: string): Promise<DirEntry> {
     const found = await this.findDir(name);
     if (found) return found;
-    const hint = 'szafa ls shows the directories, szafa mkdir makes one';
+    const hint = 'szafa ls shows the directories, szafa mkdir creates one';
     throw new CliError('no-directory', `there is no directory ${show(name)}`, hint);
   }
 

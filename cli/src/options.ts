@@ -9,41 +9,44 @@ export interface Option {
 
 /** Understood by every command. */
 export const commonOptions = {
-  server: { value: 'URL', help: 'address of the service (SZ_SERVER)' },
+  server: { value: 'URL', help: 'address of the server (SZ_SERVER)' },
   user: { value: 'NAME', short: 'u', help: 'account (SZ_USER)' },
   'password-file': {
     value: 'PATH',
     help: 'file with the password (SZ_PASSWORD_FILE; SZ_PASSWORD holds the password itself)',
     completes: 'file',
   },
-  config: { value: 'FOLDER', help: 'folder of session and journals (SZ_CONFIG)', completes: 'folder' },
-  retry: { value: 'TIME', help: 'how long to wait for a service that is away (2m for transfers, else 10s)' },
+  config: { value: 'FOLDER', help: 'folder for the session and journals (SZ_CONFIG)', completes: 'folder' },
+  retry: {
+    value: 'TIME',
+    help: 'how long to wait for a server that does not answer (2m for transfers, else 10s)',
+  },
   json: { help: 'print JSON lines, each with a "type"; errors too' },
-  quiet: { short: 'q', help: 'print nothing but errors and what was asked for' },
+  quiet: { short: 'q', help: 'print only errors and results' },
   yes: { short: 'y', help: 'do not ask; overwrite files that are in the way' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies Record<string, Option>;
 
 export const ownOptions = {
   passphrase: {
-    help: 'files are under a passphrase of their own: asked for, or SZ_PASSPHRASE, SZ_PASSPHRASE_FILE',
+    help: 'files are under a separate passphrase: asked for, or SZ_PASSPHRASE, SZ_PASSPHRASE_FILE',
   },
   'raw-password': { help: 'send the password as it is, for accounts made by other clients' },
-  dir: { value: 'NAME', short: 'd', help: 'directory on the service; / is the root' },
-  name: { value: 'NAME', help: 'name of the file on the service; needed for standard input' },
+  dir: { value: 'NAME', short: 'd', help: 'directory on the server; / is the root' },
+  name: { value: 'NAME', help: 'name of the file on the server; needed for standard input' },
   checksum: {
-    help: 'decide by content, not by time and source, what is there already; every byte is read here',
+    help: 'decide by content, not by time and source, what is already there; reads every byte here',
   },
-  force: { help: 'upload also what is there already' },
-  pull: { help: 'let the service fetch the volumes from a temporary server on this machine' },
+  force: { help: 'also upload what is already there' },
+  pull: { help: 'let the server fetch the volumes from a temporary HTTP server on this machine' },
   'pull-address': {
     value: 'URL',
-    help: 'address at which the service reaches this machine, as http://HOST:PORT; implies --pull',
+    help: 'address at which the server reaches this machine, as http://HOST:PORT; implies --pull',
   },
-  transfers: { value: 'N', short: 't', help: 'files at once (4 to 64, by their size)' },
+  transfers: { value: 'N', short: 't', help: 'files at once (4 to 64, depending on their size)' },
   'volume-size': { value: 'SIZE', help: 'bytes of a volume (8M)' },
-  bwlimit: { value: 'RATE', help: 'bytes a second, over all transfers, like 2M' },
-  'plain-names': { help: 'show the names to the service: they are not sealed, and not verified' },
+  bwlimit: { value: 'RATE', help: 'bytes per second, for all transfers together, like 2M' },
+  'plain-names': { help: 'show the names to the server: they are neither sealed nor verified' },
   output: {
     value: 'PATH',
     short: 'o',

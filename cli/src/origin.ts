@@ -61,7 +61,7 @@ export class Origins {
   /** A file of this name came from `from`, and now one comes from `here`. */
   tell(name: string, tree: Tree | undefined, from: string, here: string): void {
     if (tree) this.#tell(name, rootOf(from, tree, name), tree);
-    else this.#note(`${oneLine(name)} is there from ${shown(from)}`, name, from, here);
+    else this.#note(`${oneLine(name)} is already there from ${shown(from)}`, name, from, here);
   }
 
   #tell(name: string, root: string, { path }: Tree): void {
@@ -72,7 +72,7 @@ export class Origins {
     const pair = `${there}\0${here}`;
     if (there === here || this.#told.has(pair)) return;
     this.#told.add(pair);
-    const message = `${what}; what comes from ${shown(here)} goes beside it, unless it is equal`;
+    const message = `${what}; what comes from ${shown(here)} is stored beside it, unless it is the same`;
     this.#out.note('other-source', message, { name, source: here, other_source: there });
   }
 }

@@ -5,7 +5,7 @@ if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
   import('./main.ts').then(({ start }) => start());
 } else {
   process.stderr.write(
-    `szafa: this is Node ${process.versions.node}, and szafa needs Node ${LEAST_MAJOR} or later\n`,
+    `szafa: this is Node ${process.versions.node}, but szafa needs Node ${LEAST_MAJOR} or later\n`,
   );
   process.stderr.write(`hint: install Node ${LEAST_MAJOR}, from https://nodejs.org or your distribution\n`);
   process.exitCode = 1;

@@ -28,14 +28,14 @@ export async function collect({ args, flags, out, signal }: Invocation, batch: B
   const handlers = {
     fail: (error: unknown, path: string) => batch.fail(error, path),
     skip: (path: string, what: string) =>
-      out.note('skipped', `${oneLine(path)} is left out: it is ${what}`, { path }),
+      out.note('skipped', `skipping ${oneLine(path)}: it is ${what}`, { path }),
   };
   for (const arg of new Set(args)) {
     try {
       for await (const file of walk(arg, handlers)) {
         signal.throwIfAborted();
         if (flags.name !== undefined && file.folder !== undefined) {
-          throw new UsageError('--name is for one file, not a folder', 'leave --name out');
+          throw new UsageError('--name is for one file, not a folder', 'omit --name');
         }
         const planned = placeOf(file, flags.dir, flags.name);
         const key = keyOf(planned);

@@ -38,7 +38,9 @@ export function ask(question: string, signal: AbortSignal, secret = false): Prom
     lines.once('close', () => {
       if (answered || signal.aborted) return;
       end();
-      reject(new CliError('no-answer', 'no answer', 'run the command again and answer the question'));
+      reject(
+        new CliError('no-answer', 'no answer was given', 'run the command again and answer the question'),
+      );
     });
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });

@@ -10,7 +10,7 @@ export async function checkNew(secret: string, what: string, username: string): 
   const { min, max } = SECRET_CHARS;
   const rule = `the ${what} must have ${min} to ${max} characters`;
   const message = weakness === 'guessable' ? `this ${what} is too easy to guess` : rule;
-  const hint = 'take a few unrelated words, or a dozen random characters; nobody can bring it back for you';
+  const hint = 'use a few unrelated words, or a dozen random characters; nobody can recover it for you';
   throw new CliError('weak-secret', message, hint, exits.usage);
 }
 

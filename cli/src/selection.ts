@@ -39,7 +39,7 @@ export async function newestOnly(szafa: Szafa, entries: Entry[], invocation: Inv
         batch.fail(problem, name);
         continue;
       }
-      const message = `an older ${oneLine(name)} is left out (${entry.fileId})`;
+      const message = `skipping an older ${oneLine(name)} (${entry.fileId})`;
       out.note('older-version', message, { name, file_id: entry.fileId });
     }
   }
@@ -56,7 +56,7 @@ export async function openChosen(
   const remote = await szafa.openFile(fileId, { record, signal });
   const { metadata } = remote;
   if (isAhead(metadata)) {
-    const message = `${oneLine(metadata.name)} was added more than a day after now: is a clock wrong?`;
+    const message = `${oneLine(metadata.name)} has a time more than a day in the future: is a clock wrong?`;
     out.note('ahead', message, { name: metadata.name, file_id: fileId, added: metadata.added });
   }
   return remote;

@@ -40,12 +40,12 @@ export class SessionStore {
     }
     const session = parseSession(text);
     if (session) return session;
-    throw new CliError('session', `${this.path} is damaged`, 'remove it and log in again: szafa login');
+    throw new CliError('session', `${this.path} is damaged`, 'delete it and log in again: szafa login');
   }
 
   async #close(): Promise<void> {
     await chmod(this.path, 0o600);
-    const message = `others could read ${this.path}, which opens your files; only you can now. szafa logout ends its token`;
+    const message = `others could read ${this.path}, which opens your files; now only you can. szafa logout ends its token`;
     this.#out.note('session-open', message, { path: this.path });
   }
 

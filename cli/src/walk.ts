@@ -61,7 +61,7 @@ export async function* walk(path: string, handlers: WalkHandlers): AsyncGenerato
       handlers.fail(error, at.path);
       continue;
     }
-    if (names.length === 0) handlers.skip(at.path, 'an empty folder, and only files are kept');
+    if (names.length === 0) handlers.skip(at.path, 'an empty folder, and only files are stored');
     const folders: typeof pending = [];
     for (const name of names) {
       const below = at.below + name;

@@ -12,7 +12,7 @@ const system = (code: string) => Object.assign(new Error(`${code}: x`), { code, 
 suite('errors', () => {
   const cases: [unknown, code: string, exit: number, hint: RegExp][] = [
     [new UsageError('x', 'y'), 'usage', 2, /y/],
-    [new Interrupted(), 'interrupted', 130, /goes on/],
+    [new Interrupted(), 'interrupted', 130, /resume/],
     [new RuleError('username must be'), 'rule', 2, /./],
     [new sdk.WrongPasswordError(), 'wrong-password', 12, /--passphrase/],
     [new sdk.LockedError(), 'locked', 1, /szafa login/],
@@ -27,7 +27,7 @@ suite('errors', () => {
     [new sdk.ApiError(507, { error: 'full' }), 'no-space', 1, /szafa quota/],
     [new sdk.ApiError(429, {}, 7), 'rate-limited', 1, /wait 7 s/],
     [system('ENOSPC'), 'ENOSPC', 1, /free some space/],
-    [system('EACCES'), 'EACCES', 1, /who may/],
+    [system('EACCES'), 'EACCES', 1, /permissions/],
     [system('EODD'), 'EODD', 1, /system/],
     [new TypeError('a mistake of ours'), 'internal', 1, /report/],
     ['not even an error', 'internal', 1, /report/],

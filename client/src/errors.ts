@@ -61,7 +61,7 @@ export class WrongPasswordError extends SzafaError {
 export class LockedError extends SzafaError {
   override name = 'LockedError';
 
-  constructor(message = 'this session holds no keys: a password or a passphrase is needed') {
+  constructor(message = 'this session has no keys: a password or a passphrase is needed') {
     super('locked', message);
   }
 }
@@ -73,7 +73,7 @@ export class SameSecretError extends SzafaError {
   constructor() {
     super(
       'same-secret',
-      'the passphrase is the password that the service gets: it would open the files, too',
+      'the passphrase is the same as the password, which the server knows: it could open the files',
     );
   }
 }
@@ -130,7 +130,7 @@ export class ApiError extends SzafaError {
 
   constructor(status: number, body: Record<string, unknown>, retryAfter?: number) {
     const said = body['error'] ?? body['detail'];
-    super('api', typeof said === 'string' && said !== '' ? said : `the service answered ${status}`);
+    super('api', typeof said === 'string' && said !== '' ? said : `the server answered ${status}`);
     this.status = status;
     this.kind = kinds[status] ?? (status >= 500 ? 'server' : 'unexpected');
     this.body = body;
@@ -146,7 +146,7 @@ export class NotTheServiceError extends SzafaError {
   constructor(url: string, status: number, what: string, options?: ErrorOptions) {
     super(
       'not-the-service',
-      `${url} answered ${status} with ${what}: is this the address of the service?`,
+      `${url} answered ${status} with ${what}: is this the address of a szafa server?`,
       options,
     );
     this.status = status;
@@ -158,7 +158,7 @@ export class TooLongError extends SzafaError {
   override name = 'TooLongError';
 
   constructor() {
-    super('too-long', 'the answer is longer than it may be');
+    super('too-long', 'the answer is longer than allowed');
   }
 }
 

@@ -121,7 +121,7 @@ async function visit(driver: Driver, folder: string): Promise<void> {
   assert.equal(middle, 50);
   await pressed(driver, 'Close');
 
-  await pressed(driver, 'More for thing.bin');
+  await pressed(driver, 'More actions for thing.bin');
   await pressed(driver, 'Download');
   const saved = join(driver.downloads, 'thing.bin');
   await until(async () => existsSync(saved) && files['thing.bin'].equals(await readFile(saved)));

@@ -82,7 +82,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     assert.equal((await d.ok(['put', 'y/two'])).stderr, '');
     assert.match(
       (await d.ok(['put', 'y/one'])).stderr,
-      /one is there from .*\/x\/one; what comes from .*\/y\/one/,
+      /one is already there from .*\/x\/one; what comes from .*\/y\/one/,
     );
   });
 

@@ -21,9 +21,9 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     const again = await device.run(['register'], {
       env: { SZ_PASSWORD: PASSWORD, SZ_CONFIG: device.path('second') },
     });
-    assertError(again, 1, /is taken/, new RegExp(`choose another one, or .*szafa login ${name}`));
+    assertError(again, 1, /is taken/, new RegExp(`choose another, or .*szafa login ${name}`));
     const bob = await device.run(['ls'], { env: { SZ_USER: 'bob' } });
-    assertError(bob, 1, new RegExp(`no session for bob at .* \\(the kept one is ${name} at `), /szafa login/);
+    assertError(bob, 1, new RegExp(`no session for bob at .* \\(the stored session is for ${name} at `), /szafa login/);
     const none = await device.run(['ls'], { env: { SZ_CONFIG: device.path('third') } });
     assertError(none, 1, /not logged in/);
   });
@@ -35,7 +35,7 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     const plain = await device.run(['quota', '--retry', '0'], {
       env: { ...env, SZ_SERVER: service.url.replace('http:', 'https:') },
     });
-    assertError(plain, 1, /./, /does not speak TLS there/);
+    assertError(plain, 1, /./, /there is no TLS there/);
     const pem = await readFile(fileURLToPath(new URL('./certificates/self-signed.pem', import.meta.url)));
     const server = createHttps({ key: pem, cert: pem });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -69,7 +69,7 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     const { device } = shared;
     await writeFile(device.path('there'), 'x');
     const put = await device.run(['put', 'there', 'not-there', 'nor-this']);
-    assertError(put, 3, /2 of 3 items failed/, /see what was said of each/);
+    assertError(put, 3, /2 of 3 items failed/, /see the errors above/);
     const env = { SZ_SERVER: 'http://127.0.0.1:1', SZ_TOKEN: 'x', SZ_PASSWORD: PASSWORD };
     const away = await device.run(['put', 'there', '--retry', '0'], { env });
     assertError(away, 1, /cannot be reached/, /same command again/);
@@ -82,7 +82,7 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     const script = `mount -t tmpfs -o size=1m none "${disk}" && TMPDIR="${disk}" exec "$@"`;
     const command = ['unshare', '-rm', 'sh', '-c', script, 'sh', process.execPath, packedCommand()];
     const put = await device.run(['put', '-', '--name', 'big'], { command, input: Buffer.alloc(70_000_000) });
-    assertError(put, 1, new RegExp(`no space left on the disk, in the folder .*${disk}`), /TMPDIR/);
+    assertError(put, 1, new RegExp(`no space left on the disk, in the temporary folder .*${disk}`), /TMPDIR/);
   });
 
   test('names with a replacement character go up, and a name that cannot be kept is told', async () => {

@@ -63,7 +63,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     await put.until(/0 of 3 files +\[#+-+\] +[56]\d %/);
     put.type('\u0003');
     assert.equal(await put.ended, 130);
-    assert.match(put.screen, /szafa: interrupted\r\nhint: the same command again goes on/);
+    assert.match(put.screen, /szafa: interrupted\r\nhint: run the same command again to resume/);
     // The terminal itself shows the key as ^C, in front of whatever line comes next.
     const shown = put.screen.replace('^C', '');
     const lines = shown.split('\n').map((line) => stripVTControlCharacters(line).replaceAll('\r', ''));
@@ -78,7 +78,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
 
     const again = new Terminal(device, ['put', ...names, '--volume-size', '512K'], options);
     assert.equal(await again.ended, 0);
-    assert.match(again.screen, /of 12 volumes were there/);
+    assert.match(again.screen, /of 12 volumes were already there/);
     assert.match(again.screen, /put 3 files, 17\.2 MiB/);
   });
 
@@ -94,9 +94,9 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     const { device } = shared;
     await device.ok(['put', '-', '--name', 'precious', '--dir', 'box'], { input: 'x' });
     const no = new Terminal(device, ['rm', 'precious']);
-    await no.answer(/remove 1 file for good: precious\? \[y\/N\] /, '');
+    await no.answer(/delete 1 file for good: precious\? \[y\/N\] /, '');
     assert.equal(await no.ended, 1);
-    assert.match(no.screen, /nothing was removed/);
+    assert.match(no.screen, /nothing was deleted/);
     const box = new Terminal(device, ['rmdir', 'box']);
     await box.answer(/remove box\/\? its 1 file will move to the root\. \[y\/N\] /, 'n');
     assert.equal(await box.ended, 1);

@@ -222,8 +222,8 @@ export async function register(page: Page, username = freshName()): Promise<stri
   await page.getByRole('button', { name: 'New here? Create an account' }).click();
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-  await page.getByLabel('Password, once more').fill(PASSWORD);
-  await page.getByLabel('I have a safe place for my password').check();
+  await page.getByLabel('Repeat password').fill(PASSWORD);
+  await page.getByLabel('I have saved my password somewhere safe').check();
   await page.getByRole('button', { name: 'Create an account', exact: true }).click();
   await page.getByRole('heading', { name: 'All files' }).waitFor();
   return username;
@@ -311,7 +311,7 @@ export function row(page: Page, name: string) {
 /** Opens the menu of a row and takes an entry of it. */
 export async function choose(page: Page, name: string, entry: string): Promise<void> {
   await row(page, name)
-    .getByRole('button', { name: `More for ${name}` })
+    .getByRole('button', { name: `More actions for ${name}` })
     .click();
   await page.getByRole('menuitem', { name: entry }).click();
 }

@@ -15,19 +15,19 @@ test('directories, moving, copying, deleting, sorting and filtering', async () =
   const files = await Promise.all(names.map((name, i) => browser.file(name, 'x'.repeat(1 + i * 100))));
   await upload(page, ...files);
 
-  await page.getByRole('button', { name: 'New directory' }).click();
-  await page.getByLabel('Name of the directory').fill('Żółte / taxes');
+  await page.getByRole('button', { name: 'New folder' }).click();
+  await page.getByLabel('Name of the folder').fill('Żółte / taxes');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('must not contain /').waitFor();
-  await page.getByLabel('Name of the directory').fill('Żółte taxes');
+  await page.getByLabel('Name of the folder').fill('Żółte taxes');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { name: 'Żółte taxes' }).waitFor();
-  await page.getByText('This directory is empty').waitFor();
+  await page.getByText('This folder is empty').waitFor();
   await shoot(page, 'empty-directory');
-  await page.getByRole('button', { name: 'New directory' }).click();
-  await page.getByLabel('Name of the directory').fill('Żółte taxes');
+  await page.getByRole('button', { name: 'New folder' }).click();
+  await page.getByLabel('Name of the folder').fill('Żółte taxes');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
-  await page.getByText('That is taken already').waitFor();
+  await page.getByText('A folder with this name already exists').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
 
   await open(page, 'All files');
@@ -36,7 +36,7 @@ test('directories, moving, copying, deleting, sorting and filtering', async () =
   await shoot(page, 'move');
   await page.getByRole('button', { name: 'Move', exact: true }).click();
   await page.getByText('Moved').waitFor();
-  await open(page, 'Not in a directory');
+  await open(page, 'Unfiled');
   await page.getByText('2 files', { exact: true }).waitFor();
 
   await choose(page, 'b2.txt', 'Make a copy');
@@ -82,9 +82,9 @@ test('directories, moving, copying, deleting, sorting and filtering', async () =
   await page.getByText('2 files deleted').waitFor();
   await page.getByText('2 files', { exact: true }).waitFor();
 
-  await page.getByRole('button', { name: 'Delete the directory Żółte taxes' }).click();
-  await page.getByRole('button', { name: 'Delete the directory', exact: true }).click();
-  await page.getByRole('button', { name: 'Delete the directory Żółte taxes' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Delete the folder Żółte taxes' }).click();
+  await page.getByRole('button', { name: 'Delete the folder', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete the folder Żółte taxes' }).waitFor({ state: 'detached' });
   await page.getByText('2 files', { exact: true }).waitFor();
   assert.deepEqual(
     errors.filter((error) => !error.includes('409')),
@@ -120,7 +120,7 @@ test('many files at once: a few at a time, with progress, and those that fail st
   await page.getByText('Deleting: 2 of 12 files', { exact: true }).waitFor();
   await shoot(page, 'deleting');
   seen.resolve();
-  await page.getByText('2 of 12 files could not be deleted. The service does not allow this.').waitFor();
+  await page.getByText('2 of 12 files could not be deleted. The server does not allow this.').waitFor();
   assert.equal(await page.getByText(/^Deleting/).count(), 0);
   await page.getByText('2 files', { exact: true }).waitFor();
   await page.getByText('2 selected').waitFor();
@@ -147,7 +147,7 @@ test('a dropped folder becomes a directory, with the folders inside it in the na
   await open(page, 'Holiday');
   await page.getByRole('button', { name: 'top.txt', exact: true }).waitFor();
   await page.getByRole('button', { name: 'day 1/deep/photo.txt', exact: true }).waitFor();
-  await open(page, 'Not in a directory');
+  await open(page, 'Unfiled');
   await page.getByRole('button', { name: 'alone.txt', exact: true }).waitFor();
 
   await page.locator('input[data-test=folder]').setInputFiles(folder);

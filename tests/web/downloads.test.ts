@@ -143,7 +143,7 @@ for (const how of ['ignores', 'shows', 'breaks off'] as const) {
       await page.clock.runFor(31_000);
       await until(() => pings === 3);
     }
-    await page.getByText('The browser refused this download or broke it off.').waitFor();
+    await page.getByText('The browser refused or cancelled this download.').waitFor();
     await page.getByRole('button', { name: 'Try refused.bin again' }).waitFor();
     pings = 0;
     await page.clock.runFor(25_000);

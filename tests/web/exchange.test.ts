@@ -89,8 +89,8 @@ test('neither password nor key, name or content goes to the service', async (t) 
   const { page } = await browser.visit(line.url);
   const username = await register(page);
   const { authSecret, kek } = await deriveAccountKeys(webEngine(), username, PASSWORD);
-  await page.getByRole('button', { name: 'New directory' }).click();
-  await page.getByLabel('Name of the directory').fill('Thoughts on gardens');
+  await page.getByRole('button', { name: 'New folder' }).click();
+  await page.getByLabel('Name of the folder').fill('Thoughts on gardens');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { name: 'Thoughts on gardens' }).waitFor();
   const content = 'nobody else reads this '.repeat(400_000);
@@ -232,7 +232,7 @@ test('hostile names are shown as text', async () => {
   await page.getByRole('button', { name: 'Clear finished' }).click();
   const soon = page.waitForEvent('download');
   const dots = row(page, '..');
-  await dots.getByRole('button', { name: 'More for ..' }).click();
+  await dots.getByRole('button', { name: 'More actions for ..' }).click();
   await page.getByRole('menuitem', { name: 'Download' }).click();
   assert.doesNotMatch((await soon).suggestedFilename(), /^\.+$/);
   assert.deepEqual(errors, []);

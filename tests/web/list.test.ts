@@ -54,7 +54,7 @@ test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without la
   t.diagnostic(`reload with ${ALL}: ${Date.now() - began} ms`);
   assert.ok(Date.now() - began < 30_000, `opened after ${Date.now() - began} ms`);
   assert.equal(await page.getByText('Plain name').count(), 0, 'every name was sealed, and opened');
-  assert.equal(await page.getByText('Does not fit').count(), 0);
+  assert.equal(await page.getByText('Failed verification').count(), 0);
   const rows = await page.getByRole('row').count();
   assert.ok(rows < 60, `${rows} rows in the page`);
 
@@ -176,7 +176,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await focusIs(page, 'row 1');
 
   // A menu: in at its first entry, round by the arrows, out by Escape or Tab.
-  const more = page.getByRole('button', { name: 'More for b.txt' });
+  const more = page.getByRole('button', { name: 'More actions for b.txt' });
   for (const way of ['Escape', 'Tab']) {
     await more.focus();
     await keyboard.press('Enter');
@@ -191,7 +191,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
     await focusIs(page, 'Delete');
     await keyboard.press(way);
     await page.getByRole('menu').waitFor({ state: 'detached' });
-    await focusIs(page, 'More for b.txt');
+    await focusIs(page, 'More actions for b.txt');
   }
   await keyboard.press('Enter');
   await focusIs(page, 'Preview');
@@ -200,7 +200,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Move to' }).waitFor();
   await keyboard.press('Escape');
-  await focusIs(page, 'More for b.txt');
+  await focusIs(page, 'More actions for b.txt');
 
   // Why there is no renaming is said behind the account's menu.
   await page.getByRole('button', { name: /^Account: / }).focus();
@@ -209,15 +209,15 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await keyboard.press('Enter');
   await page
     .getByRole('dialog')
-    .getByText('Files cannot be renamed: a name is sealed together with the contents')
+    .getByText('Files cannot be renamed: a name is encrypted together with the contents')
     .waitFor();
   await keyboard.press('Escape');
   await page.waitForFunction(() => document.activeElement?.classList.contains('avatar'));
-  await page.getByRole('button', { name: 'New directory' }).focus();
+  await page.getByRole('button', { name: 'New folder' }).focus();
   await keyboard.press('Enter');
   await page.waitForFunction(() => (document.activeElement as HTMLInputElement).name === 'dir-name');
   await keyboard.press('Escape');
-  await focusIs(page, 'New directory');
+  await focusIs(page, 'New folder');
 
   // A letter is a shortcut outside of fields, and a letter inside.
   await keyboard.press('u');
@@ -238,7 +238,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await focusIs(page, 'row 1');
   await keyboard.press('Delete');
   await page.getByRole('heading', { name: 'Delete this file?' }).waitFor();
-  await page.getByText('There is no bin').waitFor();
+  await page.getByText('This can’t be undone').waitFor();
   await keyboard.press('Escape');
   await focusIs(page, 'row 1');
   await keyboard.press('Delete');
@@ -256,8 +256,8 @@ test('hostile names of directories are shown as text, in every tab', async () =>
   const other = await openTab(page, service.url);
   await other.getByText('Nothing here yet').waitFor();
   const make = async (name: string) => {
-    await page.getByRole('button', { name: 'New directory' }).click();
-    await page.getByLabel('Name of the directory').fill(name);
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByLabel('Name of the folder').fill(name);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
   };
   const sealed = ['<i onclick=document.title=1>', 'evil\u202efdp.exe', 'العربية', 'W'.repeat(32)];
@@ -266,7 +266,7 @@ test('hostile names of directories are shown as text, in every tab', async () =>
     await page.getByRole('heading', { name: name.replace('\u202e', '\ufffd'), level: 1 }).waitFor();
   }
   await make('W'.repeat(33));
-  await page.getByText('A sealed directory name has at most 32 bytes, not 33.').waitFor();
+  await page.getByText('An encrypted folder name has at most 32 bytes, not 33.').waitFor();
   await shoot(page, 'directory-too-long');
   await page.getByRole('button', { name: 'Cancel' }).click();
   // Another client may use all 64 characters, and show them to the service.
@@ -278,7 +278,7 @@ test('hostile names of directories are shown as text, in every tab', async () =>
   const listed = [...sealed.map((name) => name.replace('\u202e', '\ufffd')), plain].sort();
   for (const tab of [other, page]) {
     await tab.bringToFront();
-    await tab.getByRole('button', { name: `Delete the directory ${plain}` }).waitFor();
+    await tab.getByRole('button', { name: `Delete the folder ${plain}` }).waitFor();
     assert.deepEqual((await tab.locator('.place-row bdi').allTextContents()).sort(), listed);
     assert.equal(await tab.title(), 'szafa');
     assert.equal(await tab.locator('nav img, nav i').count(), 0);
@@ -295,10 +295,10 @@ test('hostile names of directories are shown as text, in every tab', async () =>
   await page.getByRole('radio', { name: plain }).check();
   await page.getByRole('button', { name: 'Move', exact: true }).click();
   await row(other, 'note.txt').getByText(plain).waitFor();
-  await page.getByRole('button', { name: `Delete the directory ${plain}` }).click();
-  await page.getByText('1 file in it will stay, outside of any directory.').waitFor();
-  await page.getByRole('button', { name: 'Delete the directory', exact: true }).click();
-  await other.getByRole('button', { name: `Delete the directory ${plain}` }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: `Delete the folder ${plain}` }).click();
+  await page.getByText('1 file in it will be kept, as unfiled.').waitFor();
+  await page.getByRole('button', { name: 'Delete the folder', exact: true }).click();
+  await other.getByRole('button', { name: `Delete the folder ${plain}` }).waitFor({ state: 'detached' });
   await row(other, 'note.txt').waitFor();
   await choose(page, 'note.txt', 'Delete');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
@@ -326,10 +326,10 @@ test('what is dropped in a directory stays there; a browser without handles find
   await page.getByLabel('Filter by name').fill('still');
   await page.getByRole('button', { name: 'deep/er/still.txt', exact: true }).waitFor();
 
-  await page.getByRole('button', { name: 'New directory' }).click();
-  await page.getByLabel('Name of the directory').fill('Taxes');
+  await page.getByRole('button', { name: 'New folder' }).click();
+  await page.getByLabel('Name of the folder').fill('Taxes');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
-  await page.getByText('This directory is empty').waitFor();
+  await page.getByText('This folder is empty').waitFor();
   await page.getByRole('button', { name: 'Clear the filter' }).click();
   const small = join(browser.folder, 'Small');
   await mkdir(small);

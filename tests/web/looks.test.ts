@@ -37,8 +37,8 @@ test('every state is accessible and has its picture, light and dark', async () =
   await page.getByText('Nothing here yet').waitFor();
   await shootBoth(page, 'empty');
   for (const dir of ['Holiday 2026', 'Taxes']) {
-    await page.getByRole('button', { name: 'New directory' }).click();
-    await page.getByLabel('Name of the directory').fill(dir);
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByLabel('Name of the folder').fill(dir);
     if (dir === 'Taxes') await shootBoth(page, 'new-directory');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('heading', { name: dir, level: 1 }).waitFor();
@@ -67,7 +67,7 @@ test('every state is accessible and has its picture, light and dark', async () =
   await shootBoth(page, 'list');
   await checkLines(page);
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'More for Route.md' }).click();
+  await page.getByRole('button', { name: 'More actions for Route.md' }).click();
   await shootBoth(page, 'menu');
   await page.keyboard.press('Escape');
   await choose(page, 'Route.md', 'Delete');
@@ -90,7 +90,7 @@ test('every state is accessible and has its picture, light and dark', async () =
   await page.setViewportSize(PHONE);
   await shootBoth(page, 'phone');
   await checkLines(page);
-  await page.getByRole('button', { name: 'Directories' }).click();
+  await page.getByRole('button', { name: 'Folders' }).click();
   await shootBoth(page, 'phone-places');
   await page
     .getByRole('navigation')
@@ -115,8 +115,8 @@ test('loading and failing lists', async () => {
   await context.unroute('**/api/quota');
   await context.route('**/api/quota', (route) => route.fulfill({ status: 500, json: { error: 'no' } }));
   await page.reload();
-  await page.getByText('The list could not be read').waitFor();
-  await page.getByText('The service had an error. Try again.').waitFor();
+  await page.getByText('The list could not be loaded').waitFor();
+  await page.getByText('The server had an error. Try again.').waitFor();
   await shoot(page, 'list-failed');
   await context.unroute('**/api/quota');
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -140,7 +140,7 @@ test('a start that fails says why and offers to try again; one without an answer
     route.fulfill({ contentType: 'text/html', body: '<h1>Welcome to our hotel</h1>' }),
   );
   await page.reload();
-  await page.getByRole('heading', { name: 'Something else than szafa answered at this address.' }).waitFor();
+  await page.getByRole('heading', { name: 'This address isn’t answering as szafa.' }).waitFor();
   await shoot(page, 'start-failed');
   await context.unroute('**/api/auth/me');
   await tryAgain();
@@ -148,12 +148,12 @@ test('a start that fails says why and offers to try again; one without an answer
 
   await context.route('**/api/**', (route) => route.abort());
   await page.reload();
-  await page.getByText('The service does not answer.').waitFor();
+  await page.getByText('The server does not answer.').waitFor();
   await page.getByText('Opening szafa…').waitFor();
   await shoot(page, 'start-unreachable');
   await context.unroute('**/api/**');
   await within();
-  await page.getByText('The service is back.').waitFor();
+  await page.getByText('The server is back.').waitFor();
 
   // The script of the page's worker, as when the service got another version in between.
   await context.route('**/assets/main-*', (route) => route.fulfill({ status: 404, json: { error: 'no' } }));

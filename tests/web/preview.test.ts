@@ -138,7 +138,7 @@ test('of a long text the beginning is shown, and it is said', async () => {
     await browser.file('fits.txt', `${'y'.repeat(127)}\n`.repeat(4096)),
   );
   await page.getByRole('button', { name: 'Clear finished' }).click();
-  const said = page.getByText('Only the beginning is shown. Download the file to see all of it.');
+  const said = page.getByText('This shows only the beginning. Download the file to see all of it.');
   await show(page, 'long.txt');
   await said.waitFor();
   const content = () => page.locator('dialog pre').evaluate((element) => element.textContent);

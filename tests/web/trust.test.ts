@@ -18,14 +18,14 @@ test('a weak password does not register; what judges it is loaded only then', as
     if (/\.js$/.test(request.url()) && !request.url().endsWith('/sw.js')) scripts.push(request.url());
   });
   await page.getByLabel('Username').fill(username);
-  await page.getByLabel('I have a safe place for my password').check();
+  await page.getByLabel('I have saved my password somewhere safe').check();
   const tryWith = async (password: string, repeated: string, said: RegExp) => {
     await page.getByLabel('Password', { exact: true }).fill(password);
-    await page.getByLabel('Password, once more').fill(repeated);
+    await page.getByLabel('Repeat password').fill(repeated);
     await page.getByRole('button', { name: 'Create an account', exact: true }).click();
     await page.getByRole('alert').getByText(said).waitFor();
   };
-  await tryWith('password1', 'password2', /differ/);
+  await tryWith('password1', 'password2', /do not match/);
   await tryWith('1234567', '1234567', /at least 8 characters/);
   assert.equal(scripts.length, 0, scripts.join());
   await tryWith('password1', 'password1', /too easy to guess/);

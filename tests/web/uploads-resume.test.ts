@@ -62,9 +62,9 @@ for (const way of ['chosen again', 'found by its handle', 'one that may not be r
     const again = page.locator('input[data-test=rejoin]');
     if (way === 'chosen again') {
       await again.setInputFiles([await browser.file('other.bin', 'x')]);
-      await page.getByText('That is another file').waitFor();
+      await page.getByText('This is a different file').waitFor();
     } else {
-      await page.getByRole('button', { name: 'Go on with long.bin' }).click();
+      await page.getByRole('button', { name: 'Resume long.bin' }).click();
     }
     if (way !== 'found by its handle') await again.setInputFiles([path]);
     await page.getByText(/^Uploaded/).waitFor();
@@ -96,7 +96,7 @@ test('another tab leaves an upload alone; signing out asks first, and says that 
 
   await askToLeave(page);
   await page.getByRole('dialog').getByText('unfinished.bin').waitFor();
-  await page.getByText('an unfinished upload begins from its start').waitFor();
+  await page.getByText('an unfinished upload starts again from the beginning').waitFor();
   await shoot(page, 'sign-out');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.getByText(/^Sending · /).waitFor();
@@ -132,7 +132,7 @@ for (const next of ['the same account', 'another account'] as const) {
     });
     assert.equal(goodbye.status, 200);
     await page.evaluate(() => dispatchEvent(new Event('online')));
-    for (const tab of [page, other]) await tab.getByText('the session has ended').waitFor();
+    for (const tab of [page, other]) await tab.getByText('Your session ended').waitFor();
     await until(async () => (await spooled(page)).length === 0);
     const already = sent();
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
@@ -172,7 +172,7 @@ test('an upload goes on after the browser was offline', async (t) => {
   await context.setOffline(true);
   line.cut(); // sockets that are open outlive Chromium's own being offline
   await page.getByText('You are offline').waitFor();
-  await page.getByText(/^Waiting for the service · /).waitFor();
+  await page.getByText(/^Waiting for the server · /).waitFor();
   const already = sent();
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   line.mend();
@@ -195,12 +195,12 @@ test('a service that restarts during an upload', async (t) => {
   await pick(page, await browser.file('sturdy.bin', content));
   await until(() => volumesTaken(own) >= 1);
   await own.kill9();
-  await page.getByText('The service does not answer').waitFor();
-  await page.getByText(/^Waiting for the service · /).waitFor();
+  await page.getByText('The server does not answer').waitFor();
+  await page.getByText(/^Waiting for the server · /).waitFor();
   await shoot(page, 'unreachable');
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   await own.start();
   await row(page, 'sturdy.bin').waitFor();
-  await page.getByText('The service does not answer').waitFor({ state: 'detached' });
+  await page.getByText('The server does not answer').waitFor({ state: 'detached' });
   assert.ok(content.equals(await download(page, 'sturdy.bin')), 'the same bytes');
 });

@@ -70,7 +70,7 @@ test('several uploads at once: progress, rate and time left; a pause stops the b
   assert.ok((await transfers(page)).every(({ status }) => status.startsWith('Paused')));
 
   line.bytesPerSecond = MIB / 8;
-  await page.getByRole('button', { name: 'Go on with all' }).click();
+  await page.getByRole('button', { name: 'Resume all' }).click();
   await until(moving);
   await page.getByRole('button', { name: 'Pause first.bin' }).click();
   await page.getByText(/^Paused/).waitFor();
@@ -79,7 +79,7 @@ test('several uploads at once: progress, rate and time left; a pause stops the b
   assert.equal((await shares())['first.bin'], apart['first.bin']);
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   await row(page, 'second.bin').waitFor();
-  await page.getByRole('button', { name: 'Go on with first.bin' }).click();
+  await page.getByRole('button', { name: 'Resume first.bin' }).click();
   await row(page, 'first.bin').waitFor();
   assert.ok(content.equals(await download(page, 'first.bin')), 'the same bytes');
   assert.deepEqual(errors, []);
@@ -124,7 +124,7 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
     (await send(service.url, { path: pathOf('quota'), token })).json as unknown as Quota;
   const meter = page.getByRole('meter', { name: 'Space used' });
   const shown = () => meter.evaluate((one: HTMLMeterElement) => one.value);
-  const full = page.getByText('The quota is used up');
+  const full = page.getByText('Your space is used up');
   await page.getByText('0 B of 32 MB').first().waitFor();
   assert.equal(await shown(), 0);
 
@@ -134,7 +134,7 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
   assert.ok(percent > 60 && percent < 70, `${percent} %`);
   assert.equal(await shown(), percent);
   await pick(page, await browser.file('fat.bin', randomBytes(20 * MIB)));
-  await page.getByText('There is no space left for this.').waitFor();
+  await page.getByText('There is not enough space left.').waitFor();
   await shoot(page, 'failed');
   assert.equal(await row(page, 'fat.bin').count(), 0);
   assert.equal(await full.count(), 0);

@@ -16,42 +16,42 @@ export const text = {
     register: 'Create an account',
     username: 'Username',
     password: 'Password',
-    repeat: 'Password, once more',
+    repeat: 'Repeat password',
     usernameRule: '3 to 32 letters, digits or underscores',
     passwordRule: `At least ${SECRET_CHARS.min} characters, and hard to guess. A few unrelated words are good.`,
     show: 'Show the password',
     hide: 'Hide the password',
     noReset:
-      'The password never leaves this page, and the service cannot reset it. Without it nobody can open your files, not even you.',
-    understood: 'I have a safe place for my password',
+      'The password never leaves this page, and the server cannot reset it. Without it nobody can open your files, not even you.',
+    understood: 'I have saved my password somewhere safe',
     toRegister: 'New here? Create an account',
     toSignIn: 'Have an account? Sign in',
-    working: 'Deriving your keys…',
+    working: 'Unlocking…',
     wrong: 'Wrong username or password.',
-    taken: 'That username is taken already.',
-    different: 'The two passwords differ.',
+    taken: 'This username is already taken.',
+    different: 'The passwords do not match.',
     weak: {
       short: `Use at least ${SECRET_CHARS.min} characters.`,
       long: `Use at most ${SECRET_CHARS.max} characters.`,
       guessable:
-        'This password is too easy to guess. Take a few unrelated words, or a dozen random characters.',
+        'This password is too easy to guess. Use a few unrelated words, or a dozen random characters.',
     },
-    points: ['Encrypted in this page', 'Names are sealed, too', 'Nobody else has the key'],
+    points: ['Encrypted in this page', 'File names are encrypted too', 'Nobody else has the key'],
   },
 
   insecure: {
     title: 'This address is not secure',
-    why: 'Your browser offers encryption only to pages that reach you over HTTPS or from this very machine. This page came over plain HTTP, so it cannot encrypt, and will not ask for your password.',
+    why: 'Your browser allows encryption only on pages that come over HTTPS or from this machine. This page came over plain HTTP, so it cannot encrypt, and does not ask for your password.',
     what: 'What to do',
     steps: [
-      'Open the same service with https:// in front, if it has a certificate.',
-      'Whoever runs it: set SZ_TLS_CERT and SZ_TLS_KEY, or put it behind a proxy with TLS.',
+      'Open the same address with https://, if the server has a certificate.',
+      'If you run the server: set SZ_TLS_CERT and SZ_TLS_KEY, or put it behind a TLS proxy.',
       'On the machine itself, http://localhost works.',
     ],
   },
   unsupported: {
     title: 'This browser is too old',
-    why: 'szafa needs a browser of this year or the last: a current Chrome, Edge, Firefox or Safari.',
+    why: 'szafa needs a browser from this year or last year: a current Chrome, Edge, Firefox or Safari.',
     what: 'Update this browser, or open this address in another one.',
     lacks: (names: string[]) => `It lacks: ${names.join(', ')}.`,
   },
@@ -61,32 +61,30 @@ export const text = {
     clearFilter: 'Clear the filter',
     account: 'Account',
     signOut: 'Sign out',
-    menu: 'Directories',
+    menu: 'Folders',
     about: 'About szafa',
   },
 
   places: {
-    title: 'Directories',
+    title: 'Folders',
     all: 'All files',
-    root: 'Not in a directory',
-    make: 'New directory',
-    makeName: 'Name of the directory',
+    root: 'Unfiled',
+    make: 'New folder',
+    makeName: 'Name of the folder',
     makeDo: 'Create',
-    taken: 'That is taken already.',
-    unverifiedHint: 'Made by another program: its name is not sealed and could have been changed.',
-    remove: (name: string) => `Delete the directory ${name}`,
-    removeTitle: 'Delete the directory?',
+    taken: 'A folder with this name already exists.',
+    unverifiedHint: 'Made by another program: its name is not encrypted and could have been changed.',
+    remove: (name: string) => `Delete the folder ${name}`,
+    removeTitle: 'Delete the folder?',
     removeBody: (count: number) =>
-      count === 0
-        ? 'It is empty.'
-        : `${plural(count, 'file', 'files')} in it will stay, outside of any directory.`,
-    removeDo: 'Delete the directory',
+      count === 0 ? 'It is empty.' : `${plural(count, 'file', 'files')} in it will be kept, as unfiled.`,
+    removeDo: 'Delete the folder',
   },
 
   quota: {
     label: 'Space used',
     of: (used: string, all: string) => `${used} of ${all}`,
-    over: 'The quota is used up',
+    over: 'Your space is used up',
   },
 
   list: {
@@ -100,17 +98,17 @@ export const text = {
     select: (name: string) => `Select ${name}`,
     selectAll: 'Select all',
     unverified: 'Plain name',
-    unverifiedHint: 'Uploaded by another program: its name is not sealed and could have been changed.',
-    problem: 'Does not fit',
-    problemHint: 'This record was changed or mixed up by the service. Do not trust it.',
-    more: (name: string) => `More for ${name}`,
+    unverifiedHint: 'Uploaded by another program: its name is not encrypted and could have been changed.',
+    problem: 'Failed verification',
+    problemHint: 'The server changed or mixed up this record. Do not trust it.',
+    more: (name: string) => `More actions for ${name}`,
     loading: 'Opening your files…',
     emptyTitle: 'Nothing here yet',
     emptyBody: 'Drop files or folders anywhere on this page. They are encrypted before they are sent.',
-    emptyDir: 'This directory is empty',
+    emptyDir: 'This folder is empty',
     noMatch: (filter: string) => `No name contains “${filter}”`,
-    noMatchBody: 'The filter looks at names in this place only.',
-    failedTitle: 'The list could not be read',
+    noMatchBody: 'The filter searches only the names in this view.',
+    failedTitle: 'The list could not be loaded',
     retry: 'Try again',
   },
 
@@ -132,7 +130,7 @@ export const text = {
   remove: {
     title: (count: number) =>
       count === 1 ? 'Delete this file?' : `Delete ${plural(count, 'file', 'files')}?`,
-    body: 'There is no bin: the encrypted volumes are removed from the service and cannot be brought back.',
+    body: 'This can’t be undone: the encrypted data is deleted from the server.',
     doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
     done: (count: number) => (count === 1 ? 'Deleted' : `${plural(count, 'file', 'files')} deleted`),
     failed: (count: number, all: number, why: string) => `${share(count, all)} could not be deleted. ${why}`,
@@ -159,58 +157,58 @@ export const text = {
         uploads > 0 && plural(uploads, 'upload', 'uploads'),
         downloads > 0 && plural(downloads, 'download', 'downloads'),
       ];
-      const stopped = `${counts.filter(Boolean).join(' and ')} will be broken off.`;
+      const stopped = `${counts.filter(Boolean).join(' and ')} will be cancelled.`;
       if (uploads === 0) return stopped;
-      return `${stopped} Signing out removes all that this browser keeps, so after the next sign-in an unfinished upload begins from its start.`;
+      return `${stopped} Signing out deletes everything that this browser has stored, so an unfinished upload starts again from the beginning after the next sign-in.`;
     },
   },
 
   preview: {
     none: 'There is no preview for this kind of file.',
-    cut: 'Only the beginning is shown. Download the file to see all of it.',
+    cut: 'This shows only the beginning. Download the file to see all of it.',
     opening: 'Opening…',
     failed: 'The preview could not be shown.',
-    ahead: 'added at a time that has not come yet: is a clock wrong?',
+    ahead: 'added in the future: is a clock wrong?',
     previous: 'Previous file',
     next: 'Next file',
   },
 
   transfers: {
     title: 'Transfers',
-    hide: 'Fold the list of transfers',
-    show: 'Unfold the list of transfers',
+    hide: 'Hide transfers',
+    show: 'Show transfers',
     clear: 'Clear finished',
     pauseAll: 'Pause all',
-    resumeAll: 'Go on with all',
+    resumeAll: 'Resume all',
     pause: (name: string) => `Pause ${name}`,
-    resume: (name: string) => `Go on with ${name}`,
+    resume: (name: string) => `Resume ${name}`,
     retry: (name: string) => `Try ${name} again`,
     cancel: (name: string) => `Cancel ${name}`,
-    dismiss: (name: string) => `Take ${name} off the list`,
+    dismiss: (name: string) => `Remove ${name} from the list`,
     choose: (name: string) => `Choose ${name} again`,
     waiting: 'Waiting',
-    stalled: 'Waiting for the service',
+    stalled: 'Waiting for the server',
     prepare: 'Encrypting',
     send: 'Sending',
     receive: 'Receiving',
     paused: 'Paused',
     doneUpload: 'Uploaded',
     doneDownload: 'Downloaded',
-    interrupted: 'Interrupted: choose the file again to go on',
+    interrupted: 'Interrupted: choose the file again to resume',
     interruptedHandle: 'Interrupted',
     rate: (rate: string) => `${rate}/s`,
     left: (time: string) => `${time} left`,
-    otherFile: 'That is another file: its name, size or time differs.',
+    otherFile: 'This is a different file: its name, size or time does not match.',
     noWorker: 'This browser cannot stream downloads to disk here. A private window may be the reason.',
   },
 
   drop: { title: 'Drop to upload', into: (place: string) => `into ${place}` },
 
   state: {
-    offline: 'You are offline. Uploads go on when the connection is back.',
-    unreachable: 'The service does not answer.',
-    back: 'The service is back.',
-    expired: 'You were signed out: the session has ended.',
+    offline: 'You are offline. Uploads resume when the connection is back.',
+    unreachable: 'The server does not answer.',
+    back: 'The server is back.',
+    expired: 'Your session ended. Please sign in again.',
     elsewhere: 'You signed out in another tab.',
     starting: 'Opening szafa…',
     leaving: 'Signing out…',
@@ -219,11 +217,11 @@ export const text = {
   about: {
     title: 'About szafa',
     lines: [
-      'Files are encrypted here, in this page, and cut into volumes. The service stores the volumes and has no key.',
-      'Names of files and directories are sealed, too. What the service can see: sizes, times, how many files there are, and which lie together.',
-      'Files cannot be renamed: a name is sealed together with the contents, so that nobody can swap two names. To rename a file, upload it again under the new name.',
-      'Directories are flat. A folder that you drop becomes a directory; the folders inside it become part of the names.',
-      'Keys stay in this browser until you sign out, in a form whose bytes it gives to nobody. A page that this service changed could still use them.',
+      'Files are encrypted here, in this page, and split into volumes. The server stores the volumes and has no key.',
+      'Names of files and folders are encrypted too. The server can see sizes, times, how many files there are, and which are in the same folder.',
+      'Files cannot be renamed: a name is encrypted together with the contents, so that nobody can swap two names. To rename a file, upload it again under the new name.',
+      'Folders here have one level. The folders inside a folder that you drop become part of the file names.',
+      'Keys stay in this browser until you sign out, in a form that cannot be exported. If the server changed this page, the page could still use them.',
     ],
     command: 'Command line',
     commandHow: 'On a machine with Node 26:',
@@ -239,42 +237,44 @@ export const text = {
       ['U', 'Upload'],
       ['Esc', 'Clear the selection, close'],
     ],
-    docs: 'The interface for programs',
+    docs: 'API reference',
   },
 } as const;
 
 const STATUS: Record<number, string> = {
-  400: 'The service did not accept this.',
+  400: 'The server did not accept this.',
   401: text.state.expired,
-  403: 'The service does not allow this.',
-  404: 'This is not there any more.',
+  403: 'The server does not allow this.',
+  404: 'This no longer exists.',
   413: 'The file has too many volumes.',
   429: 'Too many attempts. Wait a minute and try again.',
-  500: 'The service had an error. Try again.',
-  503: 'The service is busy. Try again.',
-  507: 'There is no space left for this.',
+  500: 'The server had an error. Try again.',
+  503: 'The server is busy. Try again.',
+  507: 'There is not enough space left.',
 };
 
 const CODES: Record<string, string> = {
-  network: 'The service cannot be reached.',
-  'not-the-service': 'Something else than szafa answered at this address.',
+  network: 'The server cannot be reached.',
+  'not-the-service': 'This address isn’t answering as szafa.',
   'wrong-password': 'The password does not open the files of this account.',
   locked: 'You are signed out.',
-  gone: 'This is not there any more.',
-  tampered: 'This was changed since it was uploaded, and is refused.',
-  unsupported: 'This was made by another program or a newer version, and can only be opened there.',
+  gone: 'This no longer exists.',
+  tampered: 'This was changed since it was uploaded, so it was not opened.',
+  unsupported: 'This was made by another program or a newer version. Open it there.',
   'file-changed': 'The file changed while it was being uploaded.',
-  'too-long': 'The service answered more than it should.',
+  'too-long': 'The server sent more than it should.',
   stopped: 'Stopped.',
-  refused: 'The browser refused this download or broke it off.',
+  refused: 'The browser refused or cancelled this download.',
   'part-missing': 'A part of this page could not be loaded. Reload the page.',
 };
 
 /** What a person reads about a failure; `here` is what a status means where it came up. */
 export function explain(fault: Fault, here: Record<number, string> = {}): string {
   const { status = 0 } = fault;
-  if (fault.code === 'api') return here[status] ?? STATUS[status] ?? `The service refused: ${fault.message}`;
-  if (fault.code === 'rule' || fault.code === 'name') return sentence(fault.message);
+  if (fault.code === 'api') return here[status] ?? STATUS[status] ?? `The server refused: ${fault.message}`;
+  // Rules of the API say directory; on the page that is a folder.
+  if (fault.code === 'rule' || fault.code === 'name')
+    return sentence(fault.message.replace('directory', 'folder'));
   return CODES[fault.code] ?? sentence(fault.message);
 }
 

@@ -21,7 +21,7 @@ async function userOf({ args, settings, signal }: Invocation, kept: string | und
 function explainTaken(error: unknown, username: string): void {
   // In words of our own: the service's could ask for anything.
   if (explain(error).code !== 'conflict') return;
-  const hint = `choose another one, or log in if it is yours: szafa login ${oneLine(username)}`;
+  const hint = `choose another, or log in if it is yours: szafa login ${oneLine(username)}`;
   throw new CliError('username-taken', `the username ${oneLine(username)} is taken`, hint, exits.failed, {
     cause: error,
   });
@@ -32,7 +32,7 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   const store = new SessionStore(settings.config, out);
   const kept = await store.load();
   const given = settings.server ?? kept?.server;
-  if (given === undefined) throw new UsageError('no service is known', 'give its address: --server URL');
+  if (given === undefined) throw new UsageError('no server is known', 'give its address: --server URL');
   const server = sameServer(given);
   const username = cleanUsername(await userOf(invocation, how === 'login' ? kept?.username : undefined));
   const raw = flags['raw-password'] ?? false;
@@ -73,7 +73,7 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   if (raw && passphrase === undefined) {
     out.note(
       'locked',
-      'the service knows a raw password, so no file can be sealed with it: log in with --passphrase',
+      'the server knows a raw password, so files cannot be encrypted with it: log in with --passphrase',
     );
   }
 }

@@ -82,7 +82,7 @@ function claimPath({ invocation, place, taken }: Get, remote: RemoteFile): strin
   }
   taken.set(path, name);
   if ('folder' in place && join(...safeSegments(name)) !== name) {
-    const message = `"${oneLine(name)}" is written as ${oneLine(path)}: its own name cannot be one of a file here`;
+    const message = `"${oneLine(name)}" is written as ${oneLine(path)}: its own name is not possible here`;
     invocation.out.note('renamed', message, { name, path });
   }
   return path;
@@ -129,7 +129,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
         signal,
         onProgress: ({ done, total }) => track.update('receive', done, total),
         onWait: () =>
-          out.note('waiting', `${oneLine(path)} is being written by another szafa, which is waited for`, {
+          out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, {
             path,
           }),
       });
@@ -146,7 +146,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
     }
     get.tally.files++;
     get.tally.bytes += size;
-    const again = resumed > 0 ? `, ${resumed} of ${remote.layout.count} volumes were there` : '';
+    const again = resumed > 0 ? `, ${resumed} of ${remote.layout.count} volumes were already there` : '';
     out.done(
       'downloaded',
       { file_id: fileId, name, path, size, volumes: remote.layout.count, resumed },
@@ -168,7 +168,7 @@ function outputError(cause: NodeJS.ErrnoException): Error {
   return new CliError(
     'output-closed',
     'standard output was closed',
-    'the program behind the pipe ended early',
+    'the program at the other end of the pipe ended early',
     1,
     { cause },
   );

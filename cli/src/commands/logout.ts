@@ -25,8 +25,8 @@ export const command: Command = async (invocation) => {
     const { code, message } = explain(failure);
     // A token that is not known any more is what a logout brings about.
     if (code !== 'unauthorized') {
-      const hint = 'the keys are removed from this machine; the token ends by itself after some weeks';
-      throw new CliError(code, `the service could not be told: ${message}`, hint, 1, { cause: failure });
+      const hint = 'the keys are deleted from this machine; the token expires by itself after some weeks';
+      throw new CliError(code, `the server could not be told: ${message}`, hint, 1, { cause: failure });
     }
   }
   out.done('logout', { server: kept?.server, username: kept?.username }, 'logged out');

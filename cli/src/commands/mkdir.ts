@@ -12,8 +12,8 @@ export const command: Command = async (invocation) => {
   await using connection = await connect(invocation, { keys: plain ? 'useful' : 'needed' });
   const { szafa } = connection;
   if (await new Lookup(szafa, signal).findDir(name)) {
-    throw new CliError('exists', `the directory "${name}" is already there`, 'szafa ls shows it');
+    throw new CliError('exists', `the directory "${name}" already exists`, 'szafa ls shows it');
   }
   const dirId = await szafa.makeDir(name, { plain, signal });
-  out.done('directory', { dir_id: dirId, name }, `made ${oneLine(name)}/`);
+  out.done('directory', { dir_id: dirId, name }, `created ${oneLine(name)}/`);
 };

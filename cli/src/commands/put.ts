@@ -53,17 +53,17 @@ function checkUsage({ args, flags }: Invocation): void {
   const several = args.length > 1;
   if (args.includes(STDIN)) {
     if (several)
-      throw new UsageError('standard input (-) stands alone', 'upload the files with a second command');
+      throw new UsageError(
+        'standard input (-) cannot be combined with files',
+        'upload the files with a second command',
+      );
     if (flags.name === undefined) throw new UsageError('standard input needs a name', 'give it with --name');
   }
   if (flags.name !== undefined && several) {
-    throw new UsageError('--name is for one file', 'upload the files one by one, or leave --name out');
+    throw new UsageError('--name is for one file', 'upload the files one by one, or omit --name');
   }
   if (flags.checksum && flags.force) {
-    throw new UsageError(
-      '--force uploads everything, so there is nothing to compare',
-      'leave --checksum out',
-    );
+    throw new UsageError('--force uploads everything, so there is nothing to compare', 'omit --checksum');
   }
   if (flags.name === '') throw new UsageError('--name is empty', 'give a name');
   // Refuses what no file could be cut into.
@@ -118,7 +118,7 @@ async function send(
     put.tally.files++;
     put.tally.bytes += source.size;
     const { fileId, storedSize, volumes, resumed } = result;
-    const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were there` : '';
+    const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '';
     out.done(
       'uploaded',
       {
@@ -144,7 +144,7 @@ async function send(
 function explainPull(error: unknown): unknown {
   const { code, message } = explain(error);
   if (code !== 'conflict' && code !== 'server') return error;
-  const hint = 'without --pull the same command sends what is missing from here';
+  const hint = 'run the same command without --pull to send what is missing from here';
   return new CliError('pull', message, hint, 1, { cause: error });
 }
 
@@ -206,7 +206,7 @@ function skip(put: Put, source: FileSource, file: Planned, same: NonNullable<Exi
   const { mode } = same.metadata;
   if (mode === undefined || source.mode === undefined || mode === source.mode) return;
   const octal = (bits: number) => bits.toString(8).padStart(4, '0');
-  const message = `${oneLine(name)} is there with the mode ${octal(mode)}, here it is ${octal(source.mode)}; --force uploads it anew`;
+  const message = `${oneLine(name)} has mode ${octal(mode)} on the server and ${octal(source.mode)} here; --force uploads it again`;
   out.note('mode', message, { path, name, mode: source.mode, kept_mode: mode });
 }
 
@@ -235,7 +235,7 @@ async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: numbe
     pending = pending.filter(({ claim }) => !taken.has(claim));
     if (pending.length > 0 && !told) {
       told = true;
-      const message = `another szafa is uploading ${plural(pending.length, 'file')} of these, which is waited for`;
+      const message = `waiting for another szafa that is uploading ${plural(pending.length, 'file')} of these`;
       out.note('waiting', message, { files: pending.length });
     }
     if (now.length === 0) {
@@ -262,8 +262,9 @@ async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: numbe
 function explainSpool(cause: unknown): never {
   const { code, message } = explain(cause);
   if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
-  const hint = 'set TMPDIR to a folder on another disk: what does not fit into memory is kept there, sealed';
-  throw new CliError(code, `${message}, in the folder for temporary files ${tmpdir()}`, hint, 1, { cause });
+  const hint =
+    'set TMPDIR to a folder on another disk: what does not fit into memory is stored there, encrypted';
+  throw new CliError(code, `${message}, in the temporary folder ${tmpdir()}`, hint, 1, { cause });
 }
 
 async function sendStdin(put: Put): Promise<void> {

@@ -15,8 +15,8 @@ export const command: Command = async (invocation) => {
   if (!flags.yes && !canAsk()) {
     throw new CliError(
       'not-confirmed',
-      'nothing was removed: there is no terminal to ask on',
-      'say --yes to remove without a question',
+      'nothing was deleted: there is no terminal to ask on',
+      'use --yes to delete without a question',
     );
   }
   await using connection = await connect(invocation, { keys: 'useful' });
@@ -36,14 +36,14 @@ export const command: Command = async (invocation) => {
   if (found.size > 0 && !flags.yes) {
     const names = [...found.values()].map(({ name }) => shorten(oneLine(name), 60));
     const shown = names.length > 5 ? `${names.slice(0, 5).join(', ')}, …` : names.join(', ');
-    if (!(await confirm(`remove ${plural(found.size, 'file')} for good: ${shown}?`, signal))) {
-      throw new CliError('kept', 'nothing was removed', 'answer y, or say --yes');
+    if (!(await confirm(`delete ${plural(found.size, 'file')} for good: ${shown}?`, signal))) {
+      throw new CliError('kept', 'nothing was deleted', 'answer y, or use --yes');
     }
   }
   const options = { out, signal, parallel: PARALLEL, about: ({ name }: Entry) => name };
   await batch.run(found.values(), options, async ({ fileId, name }) => {
     await szafa.remove(fileId, { signal });
-    out.done('removed', { file_id: fileId, name }, `removed ${oneLine(name)}`);
+    out.done('removed', { file_id: fileId, name }, `deleted ${oneLine(name)}`);
   });
   batch.finish();
 };

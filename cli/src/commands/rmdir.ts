@@ -16,7 +16,11 @@ export const command: Command = async (invocation) => {
   if (fileCount > 0 && !flags.yes) {
     const shown = oneLine(name);
     if (!canAsk())
-      throw new CliError('not-empty', `${shown}/ is not empty: ${moved}`, 'say --yes if that is right');
+      throw new CliError(
+        'not-empty',
+        `${shown}/ is not empty: ${moved}`,
+        'use --yes if that is what you want',
+      );
     if (!(await confirm(`remove ${shown}/? ${moved}.`, signal))) {
       throw new CliError('kept', `${shown}/ was kept`, 'nothing was changed');
     }

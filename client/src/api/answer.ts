@@ -33,7 +33,7 @@ export function parseJson(response: TransportResponse, server: string): Record<s
       : `something that is not JSON (${type || 'no content type'})`;
     throw new NotTheServiceError(server, response.status, what, { cause });
   }
-  throw new NotTheServiceError(server, response.status, 'JSON of another kind');
+  throw new NotTheServiceError(server, response.status, 'unexpected JSON');
 }
 
 /** What an answer other than 2xx means. */

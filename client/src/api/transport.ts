@@ -96,7 +96,7 @@ export const fetchTransport: Transport = async (request) => {
   } catch (cause) {
     request.signal?.throwIfAborted();
     if (cause instanceof SzafaError) throw cause;
-    if (timeout.aborted) throw new NetworkError('the service did not answer in time', { cause });
-    throw new NetworkError('the service cannot be reached', { cause });
+    if (timeout.aborted) throw new NetworkError('the server did not answer in time', { cause });
+    throw new NetworkError('the server cannot be reached', { cause });
   }
 };

@@ -102,7 +102,7 @@ function checkCount(answer: VolumeAnswer, layout: Layout): void {
   if (answer.chunkCount !== layout.count) {
     throw new TamperedError(
       'record',
-      `the file has ${layout.count} volumes, the service says ${answer.chunkCount}`,
+      `the file has ${layout.count} volumes, but the server says ${answer.chunkCount}`,
     );
   }
 }
@@ -110,7 +110,7 @@ function checkCount(answer: VolumeAnswer, layout: Layout): void {
 function checkRecord(record: FileRecord, { layout, totalSha256: total }: OpenedHeader): void {
   const same =
     record.sha256 === total && record.chunk_count === layout.count && record.size === storedSize(layout);
-  if (!same) throw new TamperedError('record', 'the header belongs to another file than the record');
+  if (!same) throw new TamperedError('record', 'the header and the record belong to different files');
 }
 
 /** What the record's name is to the file: its name as sealed, its name as the service keeps a plain one, or another's. */
@@ -285,11 +285,11 @@ export class RemoteFile {
   async checkDigests(digests: Bytes[], whole?: Uint8Array): Promise<void> {
     const { engine } = this.#context;
     if ((await totalSha256(engine, digests)).toHex() !== this.header.totalSha256) {
-      throw new TamperedError('digest', 'the volumes are not those that were declared');
+      throw new TamperedError('digest', 'the volumes are not the declared ones');
     }
     const declared = this.metadata.sha256;
     if (declared && whole && (await engine.sha256(whole)).toHex() !== declared) {
-      throw new TamperedError('digest', 'the plaintext has another digest than the metadata says');
+      throw new TamperedError('digest', 'the digest of the plaintext is not the one in the metadata');
     }
   }
 

@@ -112,10 +112,12 @@ export function isSzafa(params: Record<string, unknown>): boolean {
 }
 
 export function parseHeader(params: Record<string, unknown>): ParsedHeader {
-  if (!isSzafa(params))
-    throw new UnsupportedError('params', 'the file was not made by a client of this format');
+  if (!isSzafa(params)) throw new UnsupportedError('params', 'the file was made by another kind of client');
   if (params['szafa'] !== VERSION) {
-    throw new UnsupportedError('version', `format version ${String(params['szafa'])} is not known here`);
+    throw new UnsupportedError(
+      'version',
+      `format version ${String(params['szafa'])} is unknown to this client`,
+    );
   }
   const text = bytesOf(params['header'], 'params', 'the header');
   const mac = bytesOf(params['mac'], 'params', 'the MAC', 32);
@@ -161,13 +163,13 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   }
   const fileKey = opened.plain;
   if (!equal(await macOf(engine, fileKey, parsed.text), parsed.mac)) {
-    throw new TamperedError('mac', 'the MAC of the header does not fit');
+    throw new TamperedError('mac', 'the MAC of the header is wrong');
   }
   const sealed = await unseal(engine, fileKey, labels.metadata, parsed.sealedMetadata);
   if (!('plain' in sealed)) throw new TamperedError('metadata', 'the metadata does not open');
   const metadata = checkMetadata(sealed.plain);
   if (volumesOf(metadata.size, volumeSize) !== count) {
-    throw new TamperedError('metadata', 'size, volume size and number of volumes do not agree');
+    throw new TamperedError('metadata', 'size, volume size and number of volumes do not match');
   }
   return { fileId, fileKey, layout: { size: metadata.size, volumeSize, count }, totalSha256, ring, metadata };
 }

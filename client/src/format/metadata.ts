@@ -54,7 +54,7 @@ export function checkMetadata(text: Uint8Array): Metadata {
   }
   const found = Object.entries(optional).filter(([key]) => json[key] !== undefined);
   const wrong = found.find(([key, fits]) => !fits(json[key]));
-  if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata is not of its kind`);
+  if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata has a wrong type`);
   const fields = Object.fromEntries(found.map(([key]) => [key, json[key]]));
   return { name: (name as string).toWellFormed(), size: size as number, ...fields };
 }

@@ -125,7 +125,9 @@ export async function sealDirName(engine: Engine, kek: Bytes, name: string): Pro
   const plain = utf8(name);
   if (plain.length === 0) throw new NameError('the directory name is empty');
   if (plain.length > DIR_NAME_BYTES) {
-    throw new NameError(`a sealed directory name has at most ${DIR_NAME_BYTES} bytes, not ${plain.length}`);
+    throw new NameError(
+      `an encrypted directory name has at most ${DIR_NAME_BYTES} bytes, not ${plain.length}`,
+    );
   }
   return sealSiv(engine, await nameKeys(engine, kek, labels.dirName), EMPTY, plain);
 }

@@ -31,7 +31,7 @@ export function ringToJson({ kdf, salt, sealedMaster }: Ring): RingJson {
 export function ringFromJson(value: unknown): Ring {
   const json = value as Partial<RingJson> | null;
   if (typeof json !== 'object' || json === null || json.kdf !== 'argon2id') {
-    throw new TamperedError('header', 'the ring is not one of this format');
+    throw new TamperedError('header', 'the ring does not have this format');
   }
   const { m, t, p } = json;
   if (typeof m !== 'number' || typeof t !== 'number' || typeof p !== 'number') {

@@ -188,7 +188,7 @@ async function moveInPlace(
 ): Promise<boolean> {
   const [named, written] = [lstatSync(part), fstatSync(fd)];
   if (named.ino !== written.ino || named.dev !== written.dev) {
-    throw new SzafaError('not-own', `${part} was exchanged while it was written`);
+    throw new SzafaError('not-own', `${part} was replaced while it was being written`);
   }
   try {
     if (overwrite) renameSync(part, target);

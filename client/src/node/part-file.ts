@@ -116,7 +116,7 @@ function openLeft(path: string, flags: number): number | undefined {
 }
 
 function notOwn(path: string): SzafaError {
-  return new SzafaError('not-own', `${path} is in the way, and was not made by you`);
+  return new SzafaError('not-own', `${path} is in the way and is not yours`);
 }
 
 /** The same file once more; null where the filesystem has no such way, or the path leads to another one by now. */

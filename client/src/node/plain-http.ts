@@ -44,7 +44,7 @@ class Line {
     const onread = { buffer: () => this.next, callback };
     const host = url.hostname.replace(/^\[|\]$/g, '');
     this.socket = connect({ host, port: Number(url.port) || 80, noDelay: true, onread });
-    const late = () => new NetworkError('the service did not answer in time');
+    const late = () => new NetworkError('the server did not answer in time');
     this.socket.on('timeout', () => this.socket.destroy(this.onEnd ? late() : undefined));
     this.socket.on('error', (error) => this.onEnd?.(error));
     this.socket.on('close', () => this.onEnd?.(endedEarly()));

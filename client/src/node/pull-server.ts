@@ -70,7 +70,7 @@ function localAddress(server: string): Promise<string> {
     });
     socket.on('timeout', () => socket.destroy(new Error('timed out')));
     socket.on('error', (cause) => {
-      reject(new SzafaError('pull-address', `the service cannot be reached: ${cause.message}`, { cause }));
+      reject(new SzafaError('pull-address', `the server cannot be reached: ${cause.message}`, { cause }));
     });
   });
 }

@@ -101,7 +101,7 @@ async function exchange(
     };
     const outgoing = start(url, { method, headers, agent, ...(signal && { signal }) });
     outgoing.setTimeout(quietMs, () =>
-      outgoing.destroy(new NetworkError('the service did not answer in time')),
+      outgoing.destroy(new NetworkError('the server did not answer in time')),
     );
     outgoing.on('error', reject);
     outgoing.on('response', (response) => {

@@ -271,7 +271,7 @@ class Upload {
           };
         }
         if (round === ROUNDS)
-          throw new SzafaError('incomplete', 'the service keeps losing volumes it had taken');
+          throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
         here = answer.received;
       }
     } catch (error) {

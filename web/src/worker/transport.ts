@@ -41,9 +41,9 @@ function watched(request: TransportRequest): Promise<TransportResponse> {
     exchange.timeout = request.timeoutMs;
     for (const [name, value] of Object.entries(request.headers)) exchange.setRequestHeader(name, value);
     exchange.upload.onprogress = (event) => tell(event.loaded);
-    exchange.onerror = fail('the service cannot be reached');
+    exchange.onerror = fail('the server cannot be reached');
     exchange.onabort = exchange.onerror;
-    exchange.ontimeout = fail('the service did not answer in time');
+    exchange.ontimeout = fail('the server did not answer in time');
     exchange.onload = () => {
       signal?.removeEventListener('abort', abort);
       if (exchange.status >= 200 && exchange.status < 300) tell(size);

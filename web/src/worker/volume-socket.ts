@@ -76,10 +76,10 @@ class VolumeSocket {
     const stopped = Promise.withResolvers<never>();
     const abort = () => stopped.reject(signal!.reason);
     const late = setTimeout(
-      () => stopped.reject(new NetworkError('the service did not answer in time')),
+      () => stopped.reject(new NetworkError('the server did not answer in time')),
       timeoutMs,
     );
-    this.#onClosed = () => stopped.reject(new NetworkError('the service cannot be reached'));
+    this.#onClosed = () => stopped.reject(new NetworkError('the server cannot be reached'));
     signal?.addEventListener('abort', abort, { once: true });
     try {
       return await Promise.race([this.#exchange(request, pieces, onBytes), stopped.promise]);

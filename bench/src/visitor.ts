@@ -95,7 +95,7 @@ export class Visitor {
     await this.#browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
     await this.#browser.until('a file', "document.querySelector('.rows .row')", LIMIT_MS);
     const taken = [tabBytes(this.pid)];
-    await this.#browser.evaluate(`document.querySelector('.rows [aria-label^="More for"]').click()`);
+    await this.#browser.evaluate(`document.querySelector('.rows [aria-label^="More actions for"]').click()`);
     await this.#browser.evaluate(
       "[...document.querySelectorAll('[role=menuitem]')].find((one) => /Download/.test(one.innerText)).click()",
     );

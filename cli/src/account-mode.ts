@@ -8,8 +8,8 @@ import { oneLine } from './text.ts';
 export type Mode = 'derived' | 'raw';
 
 /**
- * How an account was entered from here. A service that never saw the password could refuse the derived secret in the hope
- * that it is then sent as it is; so what was derived once stays derived. There is no secret in it, and logout leaves it.
+ * How this machine has logged in to an account. A server that never saw the password could refuse the derived secret, hoping
+ * that the password itself is sent next; so what was derived once stays derived. It holds no secret, and logout leaves it.
  */
 export class AccountMode {
   readonly path: string;
@@ -31,7 +31,7 @@ export class AccountMode {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw error;
     }
-    // A damaged one does not talk anybody into sending a password either.
+    // A damaged file does not make anybody send a password either.
     return /"password":"raw"/.test(text) ? 'raw' : 'derived';
   }
 

@@ -12,7 +12,7 @@ export interface BatchOptions<T> {
   about: (item: T) => string;
 }
 
-/** Failures of several items: each is told at once, the whole gets its exit code at the end. */
+/** Failures of several items: each is reported at once, and the command gets its exit code at the end. */
 export class Batch {
   readonly #out: Output;
   done = 0;
@@ -20,7 +20,7 @@ export class Batch {
   left = 0;
   #exit: Exit = exits.failed;
   #passing = false;
-  /** Something has met all of them. */
+  /** Something has hit all of them. */
   stopped = false;
 
   constructor(out: Output) {

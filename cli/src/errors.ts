@@ -48,7 +48,7 @@ export class Interrupted extends CliError {
   }
 }
 
-/** Failures that were told one by one already. */
+/** Failures that have already been reported one by one. */
 export class Reported extends CliError {
   override name = 'Reported';
 

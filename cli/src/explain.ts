@@ -83,7 +83,7 @@ function explainNetwork(error: NetworkError): string {
   return 'check the network and the address, then run the same command again to resume';
 }
 
-/** Something answered, and not this service: perhaps only in the wrong tongue. */
+/** Something answered, but not this service: perhaps only over the wrong protocol. */
 function explainOther({ cause }: SzafaError): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? '';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {

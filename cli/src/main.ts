@@ -6,7 +6,7 @@ import { Output } from './output.ts';
 export const VERSION = '0.1.0';
 /** The launcher passes on a Ctrl-C that the terminal has sent here as well. */
 const SAME_SIGNAL_MS = 400;
-/** After that a stuck command is left as it is. */
+/** After this time a stuck command is abandoned. */
 const GRACE_MS = 5000;
 
 /** Parses, runs, and turns whatever happens into one line and an exit code. */

@@ -79,7 +79,7 @@ export class Output {
   }
 }
 
-/** At once and whole, so that nothing is lost when the process ends; a full pipe is waited for. */
+/** Synchronous, so that nothing is lost when the process ends; waits for a full pipe. */
 function writeAll(fd: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) {

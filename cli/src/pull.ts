@@ -24,7 +24,7 @@ export function pullPlan(flags: Flags): PullPlan | undefined {
   return { address, oneAtATime: address.port !== '' };
 }
 
-/** With an address of its own the server listens everywhere: the service may come in through any of them. */
+/** With --pull-address the temporary server listens on all addresses: szafa's server may use any of them. */
 export function hostFor({ address }: PullPlan, server: string): PullHost {
   if (!address) return pullHost({ server });
   const host = pullHost({ server, host: '::', port: Number(address.port) });

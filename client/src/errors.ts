@@ -153,7 +153,7 @@ export class NotTheServiceError extends SzafaError {
   }
 }
 
-/** An answer longer than what was asked for can be: cut off, and not asked for again. */
+/** An answer longer than it can legally be: cut off, and not requested again. */
 export class TooLongError extends SzafaError {
   override name = 'TooLongError';
 

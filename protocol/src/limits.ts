@@ -1,4 +1,4 @@
-/** Every number of the interface, written once. */
+/** Every number of the API, written once. */
 export const limits = {
   /** Of init, and of every other JSON body: what is too long in it is told as such, at any length that fits. */
   jsonBodyBytes: 1_048_576,

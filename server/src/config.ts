@@ -12,7 +12,7 @@ export class ConfigError extends Error {
 }
 
 interface Setting<T> {
-  /** What stands in the documentation's table. */
+  /** Shown in the documentation's table. */
   about: string;
   /** The default as a person reads it. */
   shown: string;
@@ -270,7 +270,7 @@ function tlsOf(cert: Buffer | undefined, key: Buffer | undefined): Config['tls']
   return { cert, key };
 }
 
-/** Settings of the client, and of the set-up, that may stand in the same shell are none of the service's business. */
+/** Settings of the client and of the set-up may be in the same shell; they are no mistake. */
 const CLIENT_SETTINGS: ReadonlySet<string> = new Set([...clientSettings, 'SZ_NO_APT']);
 
 function isKnown(name: string): boolean {

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 
-/** An error with a place in the interface: one handler turns it into the response. */
+/** An error that is part of the API: one handler turns it into the response. */
 export class ServiceError extends Error {
   override name = 'ServiceError';
   readonly status: number;
@@ -23,7 +23,7 @@ export class DetailError extends ServiceError {
   override name = 'DetailError';
 }
 
-/** Refused for now, not for what it is: 429 or 503 with Retry-After. */
+/** Refused only for now: 429 or 503 with Retry-After. */
 export class TryLater extends ServiceError {
   override name = 'TryLater';
   readonly retryAfterSeconds: number;
@@ -34,7 +34,7 @@ export class TryLater extends ServiceError {
   }
 }
 
-/** The receiver does not take the volume: 409. */
+/** The receiver rejects the volume: 409. */
 export class VolumeRejected extends ServiceError {
   override name = 'VolumeRejected';
   readonly reason: 'state' | 'number' | 'size' | 'digest';

@@ -4,7 +4,7 @@ import { UsageError } from './admin/report.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { isOsError, StoreUnavailable } from './errors.ts';
 
-/** What a person can mend is told in a line; the rest needs its stack. */
+/** What a person can fix gets one line; everything else needs its stack. */
 function told(error: unknown): unknown {
   if (error instanceof StoreUnavailable) {
     const { cause } = error;
@@ -14,7 +14,7 @@ function told(error: unknown): unknown {
   return plain ? `szafa: ${error.message}` : error;
 }
 
-// What any of our processes makes, or has made by another program, is nobody else's to read.
+// Nobody else may read what our processes make, or have other programs make.
 process.umask(0o077);
 
 try {
@@ -23,12 +23,12 @@ try {
     process.exit(await (await import('./admin/main.ts')).runCommand(command, args, process.env));
   }
   const config = readConfig(process.env);
-  // Each process loads only its own half, compiled before: a start is felt by whoever waits for it.
+  // Each process loads only its own half, compiled before: somebody waits for every start.
   enableCompileCache();
   if (cluster.isPrimary) await (await import('./cluster/primary.ts')).runPrimary(config);
   else await (await import('./cluster/worker.ts')).runWorker(config);
 } catch (error) {
   console.error(told(error));
-  // 1 is left to commands that ran and found problems.
+  // 1 is for commands that ran and found problems.
   process.exit(2);
 }

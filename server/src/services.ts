@@ -147,7 +147,7 @@ export function lockDataFolder(config: Config): () => void {
   return () => lock.close();
 }
 
-/** What a process of this node that is no more left on its way in; without a name: all of them. */
+/** Deletes the unfinished bodies of a process of this node that has ended; without a name, of all of them. */
 export async function discardUnfinished(config: Config, processName?: string): Promise<void> {
   if (config.s3 === undefined) await FolderStore.discardUnfinished(config.dataFolder, processName);
 }

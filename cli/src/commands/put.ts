@@ -211,8 +211,8 @@ function skip(put: Put, source: FileSource, file: Planned, same: NonNullable<Exi
 }
 
 /**
- * All files. What another szafa is uploading to the same place at this moment is left until that one has ended; then it
- * is there already, or gone on with. What is there is listed after the claims, so nothing comes in between.
+ * All files. What another szafa is uploading to the same place at this moment waits until that one has ended; then it
+ * is already there, or is resumed. What is there is listed after the claims, so nothing comes in between.
  */
 async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: number): Promise<void> {
   const { invocation, szafa, journal } = put;

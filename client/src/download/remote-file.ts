@@ -281,7 +281,7 @@ export class RemoteFile {
     }
   }
 
-  /** That these digests of all volumes, and the whole plaintext where it is at hand, are those of the header. */
+  /** Checks that the digests of all volumes, and of the whole plaintext if it is there, are those of the header. */
   async checkDigests(digests: Bytes[], whole?: Uint8Array): Promise<void> {
     const { engine } = this.#context;
     if ((await totalSha256(engine, digests)).toHex() !== this.header.totalSha256) {

@@ -12,7 +12,7 @@ export interface KdfParams {
 
 type Soon<T> = T | Promise<T>;
 
-/** Ciphertext that may stand in borrowed memory: call `release` when it is no longer needed. */
+/** Ciphertext that may be in borrowed memory: call `release` when it is no longer needed. */
 export interface SealedVolume {
   bytes: Uint8Array;
   /** SHA-256 of `bytes`. */
@@ -22,7 +22,7 @@ export interface SealedVolume {
   release(): void;
 }
 
-/** Plaintext that may stand in borrowed memory, with the SHA-256 of the ciphertext it came from. */
+/** Plaintext that may be in borrowed memory, with the SHA-256 of the ciphertext it came from. */
 export interface OpenedVolume {
   bytes: Uint8Array;
   digest: Bytes;

@@ -98,7 +98,7 @@ function hashed(bytes: Uint8Array, h: Element): Element {
 }
 
 /**
- * Seals, under a nonce of twelve zero bytes, what stands in `memory` before the room for the tag. `discard` gets the memory of
+ * Seals, under a nonce of twelve zero bytes, what is in `memory` before the space for the tag. `discard` gets the memory of
  * each piece that is done with.
  */
 export async function sealInPlace(

@@ -11,7 +11,7 @@ export interface Ring {
   sealedMaster: Bytes;
 }
 
-/** The ring as it stands in the header. */
+/** The ring as it is in the header. */
 export interface RingJson {
   kdf: 'argon2id';
   m: number;

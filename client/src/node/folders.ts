@@ -18,7 +18,7 @@ export function makeFolder(path: string, mode = 0o777): void {
   }
 }
 
-/** A file in the place of a folder is an error of its own, and the root is always there. */
+/** A file where a folder should be is a separate error, and the root always exists. */
 function isFolder(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats && !stats.isDirectory()) {

@@ -38,7 +38,7 @@ export class PartFile {
   /** Null where there is no way past the page cache. */
   #direct: number | null | undefined;
 
-  /** `resume`: what an earlier download left here is gone on with, where it is sound; else it is begun anew. */
+  /** `resume`: continue what an earlier download left here, if it is sound; otherwise start again. */
   constructor(path: string, size: number, resume = false) {
     this.path = path;
     this.syncs = O_DSYNC !== undefined && size > 0 && size <= MOST_AT_ONCE;

@@ -195,7 +195,7 @@ function translate(error: NodeJS.ErrnoException, url: URL): Error {
   return new NetworkError(`the connection to ${where} was lost (${code || error.message})`, { cause: error });
 }
 
-/** So many bytes a second over all connections. */
+/** A limit of bytes per second for all connections. */
 export function rateLimit(bytesPerSecond: number): (bytes: number) => Promise<void> {
   let free = Date.now();
   return async (bytes) => {

@@ -61,7 +61,7 @@ export async function sealState(engine: Engine, master: Bytes, state: UploadStat
   return seal(engine, master, labels.journal, utf8(JSON.stringify(json)));
 }
 
-/** Undefined for an entry of another key, or a damaged one: the upload then begins anew. */
+/** Undefined for an entry of another key, or a damaged one: the upload then starts again. */
 export async function openState(
   engine: Engine,
   master: Bytes,

@@ -17,7 +17,7 @@ type Check = [promise: string, run: () => Promise<void>];
 const newId = () => randomBytes(16).toString('hex');
 const BYTES = 3 * 1024 * 1024;
 
-/** Tries a volume store for what the service relies on, with objects of its own that it takes away again. */
+/** Checks that a volume store does what the service relies on, with objects of its own that it deletes again. */
 export async function checkStore(config: Config, report: Report): Promise<void> {
   if (!config.s3) await FolderStore.prepare(config.dataFolder);
   const store = openVolumes(config, newProcessName());

@@ -25,7 +25,7 @@ export interface FsckOptions {
 type Fault = 'missing volumes' | 'volumes with wrong bytes' | 'volumes that cannot be read';
 
 /**
- * Holds the stores against each other while the service runs: every stored volume against its digest, records
+ * Compares the stores while the service runs: every stored volume against its digest, records
  * without volumes and volumes without a record, kept sums against sums. Repairs what can be: sums and manifests are
  * written anew, a broken volume of an upload counts as not received. Bytes of files that are lost are
  * told, not mended.
@@ -48,7 +48,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   if (report.problems === 0) await pair.metadata.times.set('fsck', options.now ?? Date.now());
 }
 
-/** They are the service's to remove, and a person's to decide about; here they are only noted and told. */
+/** The server deletes them, or a person decides about them; here they are only noted and reported. */
 async function noteOrphans({ metadata, volumes }: Pair, now: number, report: Report): Promise<void> {
   for await (const groups of pages(volumes.groups())) {
     const { unknown } = await sortOut(metadata, groups, now);

@@ -77,7 +77,7 @@ export async function openStores(config: Config): Promise<Pair> {
   return { config, sql, metadata: new Metadata(sql), volumes, close: () => sql.close() };
 }
 
-/** SQLite would make a database where there is none, and an empty one is nobody's wish here. */
+/** SQLite would create a missing database, and nobody wants an empty one here. */
 export function requireDatabase(config: Config): void {
   if (config.database === undefined && !existsSync(places.database(config))) {
     throw new ConfigError(`there is no database at ${places.database(config)}; is this the right folder?`);

@@ -107,7 +107,7 @@ export class FileRescue {
   }
 
   /**
-   * A number by the time of making: groups come in no order, and lists shall show them as before. New files get higher
+   * A number by the time of making: groups come in no order, and lists must show them as before. New files get higher
    * ones. Holds it until the file is there.
    */
   async #numberFor(createdAt: number): Promise<number> {

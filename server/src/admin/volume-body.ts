@@ -36,7 +36,7 @@ export class VolumeBody implements Body {
   }
 }
 
-/** Keeps a command from taking the disk and the network from the service: so many bytes a second, over all. */
+/** Keeps a command from taking the disk and the network from the server: a limit of bytes per second for all reads. */
 export class Throttle {
   readonly #bytesPerMs: number;
   #free = Date.now();

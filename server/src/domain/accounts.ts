@@ -25,7 +25,7 @@ type Settings = Pick<
 export interface Origin {
   /** As `networkOf` spells it. */
   network: string;
-  /** It is that of a proxy, and stands for everybody behind it. */
+  /** It is a proxy's, and shared by everyone behind it. */
   shared: boolean;
 }
 

@@ -5,9 +5,9 @@ import { inParallel } from '../parallel.ts';
 import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 
-/** Notes are written together, so many milliseconds after the first of them. */
+/** Notes are written together, this many milliseconds after the first. */
 const GATHER_MS = 20;
-/** When no more notes than this are missing, the store is asked for each of these volumes. */
+/** If no more notes than this are missing, the store is asked for each of those volumes. */
 const ASKED_ONE_BY_ONE = 64;
 const ASKED_AT_ONCE = 8;
 

@@ -5,11 +5,11 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { isForeign, newMark, StoreRefused, settleStore } from './store-identity.ts';
 
-/** Files that are made raise the mark, but no more often than this. */
+/** New files renew the mark, but no more often than this. */
 const RENEW_MS = 10_000;
 /**
- * For so many rounds after a start nothing is removed from a store that others reach too, a minute by default: whoever
- * else has it in use finds our mark meanwhile and answers with its own.
+ * For this many rounds after a start, a minute by default, nothing is deleted from a store that others can reach: another
+ * server that uses it finds our mark meanwhile and answers with its own.
  */
 const QUIET_ROUNDS = 12;
 const TELL_MS = 3_600_000;
@@ -111,7 +111,7 @@ export class Custody {
   }
 }
 
-/** What frees space must go on where there is none. */
+/** What frees space must work on a full disk. */
 function unlessFull(error: unknown): void {
   if (!isNoSpace(error)) throw error;
 }

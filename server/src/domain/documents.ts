@@ -3,7 +3,7 @@ import { inParallel } from '../parallel.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { manifestFor } from './manifest.ts';
 
-/** A round writes for so long at most: the rest of the sweep must not wait for a million manifests. */
+/** The longest that a round may write: the rest of the sweep must not wait for a million manifests. */
 const ROUND_MS = 2_000;
 const PAGE = 100;
 const AT_ONCE = 8;
@@ -14,8 +14,8 @@ interface Stores {
 }
 
 /**
- * Has the documents in the store follow the records: manifests of files and documents of accounts that are named as out
- * of date. Each round goes on behind where the last one ended, so that one that cannot be written keeps no other waiting.
+ * Keeps the documents in the store up to date with the records: manifests of files and documents of accounts that are marked as
+ * out of date. Each round starts where the last one ended, so that a document that cannot be written does not hold up the others.
  */
 export class DocumentQueue {
   readonly #queues: Queue[];
@@ -70,7 +70,7 @@ class Queue {
   }
 }
 
-/** The manifest of a file that is named as out of date; of one that is no more, none. */
+/** The manifest of a file that is named as out of date; none for one that is gone. */
 export async function refile({ metadata, volumes }: Stores, fileId: string): Promise<void> {
   const file = await metadata.files.get(fileId);
   if (!file) {

@@ -1,6 +1,6 @@
 /**
- * When something was used last is written down at most every sixteenth of its lifetime, so that a request does not
- * cost a commit; what is written may be that much too old, and expiry allows for it.
+ * The last use of a thing is recorded at most every sixteenth of its lifetime, so that a request does not
+ * cost a commit. The recorded time may be that much too old, and expiry allows for it.
  */
 const STEPS = 16;
 

@@ -18,7 +18,7 @@ export class Lender {
     this.#recall = recall;
   }
 
-  /** At least so many bytes, and more if there is plenty; 0 when there are not so many. */
+  /** At least this many bytes, and more if there is plenty; 0 if there are fewer. */
   async lend(process: string, least: number, ended: number): Promise<number> {
     this.settle(process, ended);
     if (least > 0 && this.#spare() < least) await this.#recall();

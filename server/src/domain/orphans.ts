@@ -7,10 +7,10 @@ import type { VolumeStore } from '../volumes/store.ts';
 const DAY_MS = 86_400_000;
 /** A group that nobody knows may belong to an init under way; after this time it does not. */
 const YOUNG_MS = 3_600_000;
-/** A round of sweeping searches for so long at most: garbage must not wait for ten million groups. */
+/** The longest that a round may search: garbage must not wait for ten million groups. */
 const SLICE_MS = 1_000;
 const PAGE = 1_000;
-/** So many are no leftovers of crashes. */
+/** More than this cannot be leftovers of crashes. */
 const MOST = 1_000;
 const FEW = 20;
 const MOST_PART = 0.05;
@@ -26,8 +26,8 @@ interface Dependencies {
 
 /**
  * Looks for groups that no record names, once a day, a slice at a time. They stay where they are and are noted. One with
- * a manifest was a file, and only a person decides about it. One without was left by a crash, and goes a day after it
- * was first seen; but where a whole round has found so many that something else must be wrong, none goes.
+ * a manifest was a file, and only a person decides about it. One without was left by a crash, and is deleted a day after
+ * it was first seen, unless a whole round has found so many that something else must be wrong.
  */
 export class OrphanSearch {
   readonly #deps: Dependencies;

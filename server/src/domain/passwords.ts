@@ -14,7 +14,7 @@ const FORMAT = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)
 
 export const isPasswordHash = (text: string) => FORMAT.test(text);
 
-/** Hashes passwords, a few at a time, so that a flood of logins cannot starve the service, nor the logins of others. */
+/** Hashes passwords, a few at a time, so that a flood of logins starves neither the service nor the logins of others. */
 export class Passwords {
   readonly #semaphore = new Semaphore(AT_ONCE, MOST_WAITING);
 

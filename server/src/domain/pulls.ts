@@ -27,7 +27,7 @@ interface Dependencies {
   /** Names this process among those that share the stores, and its node. */
   runner: string;
   node: string;
-  /** Told of every volume that was pulled and failed its verification. */
+  /** Called for every pulled volume that failed verification. */
   onRejected: (error: VolumeRejected) => void;
   now?: () => number;
 }
@@ -38,7 +38,7 @@ export class Pulls {
   readonly #folders: LandingFolders;
   readonly #now: () => number;
   readonly #stop = new AbortController();
-  /** Those that wait for a place, the first first. */
+  /** Pulls waiting for their turn, in order. */
   readonly #waiting = new Set<() => void>();
 
   constructor(deps: Dependencies) {
@@ -170,7 +170,7 @@ export class Pulls {
 
   async #record(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {
     let recorded = 0;
-    // Nothing may still come in once the pull is answered.
+    // Nothing may arrive after the pull has been answered.
     await inParallel(landed, VERIFIED_AT_ONCE, async (idx) => {
       if (await this.#take(transfer, specs[idx - 1]!)) recorded++;
     });
@@ -180,7 +180,7 @@ export class Pulls {
   /** "A volume that fails verification is skipped without an error." */
   async #take({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
     const { metadata, transfers, onRejected } = this.#deps;
-    // Into a group that has been removed it would come back as one that nobody knows.
+    // In a deleted group it would come back as an orphan.
     if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
     const body = this.#folders.volume(file_id, volume.idx);
     const isRight = await transfers.arrivals.take(file_id, volume, body).then(
@@ -206,7 +206,7 @@ interface Reported {
   transferId: string;
   runner: string;
   now: () => number;
-  /** The transfer is no more. */
+  /** The transfer is gone. */
   onGone: () => void;
 }
 

@@ -8,8 +8,8 @@ interface Waiter {
 }
 
 /**
- * A few at a time, and one address after the other: whoever comes a thousand times waits for themselves, and nobody
- * else for them. So many wait at most; beyond that the address with the longest queue loses the last in it.
+ * A few at a time, and one address after the other: a client that comes a thousand times waits for itself, and nobody
+ * else waits for it. When too many wait, the address with the longest queue loses the last one in it.
  */
 export class Semaphore {
   readonly #atOnce: number;
@@ -43,7 +43,7 @@ export class Semaphore {
     });
   }
 
-  /** Of equal ones, that of whoever came last. */
+  /** Among equals, the one that came last. */
   #longest(last: string): string {
     let found = last;
     for (const [address, { length }] of this.#queues) {

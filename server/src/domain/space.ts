@@ -1,15 +1,15 @@
 import { ServiceError } from '../errors.ts';
 
-/** Room for bytes on their way in; `end` when they are there, or are not coming. */
+/** Space for arriving bytes; call `end` when they have arrived, or will not. */
 export interface Reservation {
   end(): void;
 }
 
 const NONE: Reservation = { end: () => undefined };
 
-/** Below this a process asks for more, before it is in need. */
+/** Below this a process asks for more, before it needs it. */
 const LOW_BYTES = 64 * 1024 * 1024;
-/** Not more often than this: on a nearly full disk every answer is less than wished for. */
+/** No more often than this: on a nearly full disk every answer is less than was asked for. */
 const REFILL_MS = 100;
 
 interface Dependencies {
@@ -59,7 +59,7 @@ export class Space {
   }
 
   async #reserve(bytes: number): Promise<Reservation> {
-    // Whoever else writes to the disk is seen by this alone.
+    // Only this shows what other programs write to the disk.
     this.#requireFree(bytes);
     if (this.#lent >= bytes) this.#lent -= bytes;
     else {

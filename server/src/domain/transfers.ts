@@ -30,12 +30,12 @@ type Settings = Pick<
   'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
 >;
 
-/** When to ask again whether uploads under way have become fewer. */
+/** When to ask again whether there are fewer unfinished uploads. */
 const CROWDED_SECONDS = 30;
 
-/** Longest time between two signs of life of an upload that is under way. */
+/** Longest time between two signs of life of a running upload. */
 const TOUCH_MS = 3_600_000;
-/** The sweeper takes a group that no record names for one that was left behind, but not so soon. */
+/** The sweeper treats a group that no record names as left behind, but not this soon. */
 const UNNAMED_MS = 1_800_000;
 
 export class Transfers {
@@ -67,7 +67,7 @@ export class Transfers {
     ]);
     const created = record.status === 'fulfilled' && record.value === 'created';
     if (created && group.status === 'fulfilled') return ids.transferId;
-    // Should this fail as well, the sweeper finds a group that nobody knows, or a transfer that nobody uses.
+    // If this fails as well, the sweeper finds a group that nobody knows, or a transfer that nobody uses.
     await this.#volumes.remove(ids.fileId).catch(() => undefined);
     if (created)
       await this.#metadata.transfers.remove(ids.transferId, ['uploading'], ids.now).catch(() => false);
@@ -87,7 +87,7 @@ export class Transfers {
     if (transfer.status === 'done') return transfer;
     const now = this.#now();
     if (lastUse(transfer.touched_at, now, this.#settings.transferTtlMs) !== 'fresh') {
-      // A full disk must not refuse what needs no room: an upload that is not touched only ends earlier.
+      // A full disk must not refuse what needs no space: an upload that is not touched only expires earlier.
       await this.#metadata.transfers.touch(transferId, now).catch(unlessOsError);
     }
     return transfer;
@@ -121,7 +121,7 @@ export class Transfers {
     // A volume that is still coming in keeps its transfer alive, however long it takes.
     const alive = setInterval(
       () => {
-        // A lost touch is made good by the next one.
+        // If one touch is lost, the next one makes up for it.
         this.#metadata.transfers.touch(transferId, this.#now()).catch(() => undefined);
       },
       Math.min(this.#settings.transferTtlMs / 4, TOUCH_MS),
@@ -213,7 +213,7 @@ export class Transfers {
     }
   }
 
-  /** Beyond the specification: the creator gives the upload up. */
+  /** Beyond the specification: the creator cancels the upload. */
   async cancel(transferId: string, caller: string): Promise<void> {
     const transfer = await this.find(transferId);
     if (transfer.creator !== caller)

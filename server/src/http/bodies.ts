@@ -23,7 +23,7 @@ export async function parseJson(request: FastifyRequest, body: Buffer): Promise<
     request.bodyText = utf8.decode(body);
     return JSON.parse(request.bodyText);
   } catch (cause) {
-    // The cause would quote what was sent, so only its kind is told.
+    // The cause would quote what was sent, so the message only has its kind.
     throw new ServiceError(400, `the body is not valid JSON in UTF-8 (${(cause as Error).name})`);
   }
 }

@@ -32,7 +32,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   return true;
 }
 
-/** What the client cannot mend is told to whoever runs the service. */
+/** What the client cannot fix goes to the log. */
 export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
   if (error instanceof TryLater) return;
   if (status >= 500 || (error instanceof ServiceError && error.cause))

@@ -119,7 +119,7 @@ export class AccountsTable {
     return { ofName: of(username), ofAddress: of(ANY_NAME) };
   }
 
-  /** Those of the address as a whole are counted anew after `windowMs`. */
+  /** The count for the whole address starts again after `windowMs`. */
   async countFailure(username: string, address: string, now: number, windowMs: number): Promise<void> {
     const old = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at <= ?`;
     const recent = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at > ?`;

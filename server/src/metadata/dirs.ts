@@ -18,7 +18,7 @@ export interface DirRow {
 const LISTED = `d.dir_id, d.name, d.created_at, u.files,
   CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low`;
 const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
-/** Also files without an owner stand in directories of the administrator. */
+/** Files without an owner can also be in the administrator's directories. */
 const JOIN_ADMIN_SUMS = "LEFT JOIN usage u ON u.owner IN (d.owner, '') AND u.dir_id = d.dir_id";
 interface ListedDir {
   dir_id: number;

@@ -185,7 +185,7 @@ export class FilesTable {
     );
   }
 
-  /** `file` as it was found; it may stand elsewhere by now. */
+  /** `file` as it was found; it may be elsewhere by now. */
   move(file: FileRow, owner: string, dirId: number): Promise<'moved' | 'no file' | 'no directory'> {
     return this.#sql.transaction(async (tx) => {
       if (!(await holdDir(tx, owner, dirId))) return 'no directory';
@@ -224,7 +224,7 @@ export class FilesTable {
         notBefore,
       );
       if (held.length === 0) return;
-      // Whosever it is: files without an owner, and those completed by somebody else, stand in others' directories.
+      // Whoever owns it: files without an owner, and those completed by somebody else, are in others' directories.
       const dirId = (await holdAnyDir(tx, file.dir_id)) ? file.dir_id : 0;
       // The directory may be another one now, and whoever saw that the record was gone may have taken the manifest away.
       await insertFile(tx, { ...file, dir_id: dirId, rev: file.rev + 1 });

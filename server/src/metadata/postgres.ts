@@ -157,7 +157,7 @@ export class PostgresStore implements SqlStore {
     return persist(() => this.#reads.query<Row>(text, params), isTransient);
   }
 
-  /** Tried again only where it certainly did nothing: a lost answer may stand for a change that was made. */
+  /** Retried only if it certainly did nothing: a lost answer may mean that the change was made. */
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
     return persist(() => this.#withClient((client) => run<Row>(client, text, params)), didNothing);
   }

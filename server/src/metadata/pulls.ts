@@ -87,7 +87,7 @@ export class PullsTable {
     );
   }
 
-  /** The pull has ended. Nothing is kept for a transfer that is no more. */
+  /** The pull has ended. Nothing is kept for a transfer that is gone. */
   end(transferId: string, runner: string, landed: string): Promise<void> {
     return this.#sql.transaction(async (tx) => {
       const [row] = await tx.query(
@@ -107,7 +107,7 @@ export class PullsTable {
     });
   }
 
-  /** Those that never ended, of transfers that are no more. */
+  /** Those that never ended, of transfers that are gone. */
   async expire(now: number): Promise<void> {
     await this.#sql.execute(
       `DELETE FROM pulls WHERE lease_until > 0 AND lease_until < ?

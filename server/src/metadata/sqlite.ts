@@ -23,7 +23,7 @@ const BUSY_MS = 20_000;
 export const BUSY = 5;
 const QUICK_TURNS = 20;
 
-/** Results of SQLite behind which the disk stands: read-only, I/O error, full, cannot open. */
+/** Results of SQLite that the disk causes: read-only, I/O error, full, cannot open. */
 const FAULTS: Record<number, string> = { 8: 'EROFS', 10: 'EIO', 13: 'ENOSPC', 14: 'EIO' };
 
 function translate(error: unknown): unknown {

@@ -72,7 +72,7 @@ export function holdUsage(tx: Sql, owner: string): Promise<void> {
   return addUsage(tx, owner, 0, { files: 0, bytes: 0, counted: 0 });
 }
 
-/** The sums of a directory that is no more go to the root. */
+/** The totals of a deleted directory go to the root. */
 export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
   await tx.execute(
     `INSERT INTO usage (${COLUMNS})
@@ -167,7 +167,7 @@ export async function* wrongUsage(sql: Sql): AsyncGenerator<string> {
   }
 }
 
-/** Counts an owner's sums anew. Whoever changes files meanwhile waits at the rows, or comes before. */
+/** Recomputes an owner's totals. A change to files meanwhile waits for the rows, or comes before. */
 export function mendUsage(sql: Sql, owner: string): Promise<void> {
   return sql.transaction(async (tx) => {
     await tx.execute('DELETE FROM usage WHERE owner = ?', owner);

@@ -2,7 +2,7 @@ import type { Volume } from '@szafa/protocol';
 import type { Sql, Value } from './sql.ts';
 
 /**
- * The specification of a group, size and digest of each volume, stands in rows of sixteen: an init of ten thousand
+ * The specification of a group, size and digest of each volume, is stored in rows of sixteen: an init of ten thousand
  * volumes writes hundreds of rows, and a PUT still reads one. Every entry has the same length, so that one is
  * found by its place.
  */

@@ -65,7 +65,7 @@ export function judge(answer: IncomingMessage, asked: ByteRange | undefined, siz
   };
 }
 
-/** Passes exactly so many bytes on, or fails: with the first byte too many, or at an end that comes too early. */
+/** Passes on exactly the given number of bytes, or fails: at the first byte too many, or at an early end. */
 export function measured(length: number): Transform {
   let left = length;
   return new Transform({

@@ -26,7 +26,7 @@ export class LandingFolders {
     return this.of(fileId);
   }
 
-  /** Several may remove it, and the download tool may still write there for a moment. */
+  /** Several processes may delete it, and the download tool may still write there for a moment. */
   remove(fileId: string): Promise<void> {
     return rm(this.of(fileId), { recursive: true, force: true, maxRetries: 5 });
   }

@@ -21,7 +21,7 @@ export interface PullJob {
   allow: (address: string) => boolean;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Numbers of the volume files that are wholly here, those of an earlier attempt included. */
+  /** Numbers of the volume files that have arrived whole, including those of an earlier attempt. */
   onLanded?: (landed: ReadonlySet<number>) => void;
 }
 

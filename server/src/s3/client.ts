@@ -215,7 +215,7 @@ export class S3Client {
     const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
     await this.persist(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
-      // A copy that fails late is told inside a 200.
+      // A copy that fails late says so inside a 200.
       if (answer.body.includes('<Error>')) throw errorOf(request, answer);
     }, silenceMs);
   }

@@ -128,7 +128,7 @@ class S3Connection implements OpenBody {
     else this.end();
   }
 
-  /** What was not read to its end cannot be used again. */
+  /** A connection whose answer was not read to the end cannot be reused. */
   close(): void {
     if (this.#mode !== 'idle') this.end();
   }

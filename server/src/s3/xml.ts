@@ -14,7 +14,7 @@ export function encodeXml(text: string): string {
   return text.replace(/[<>&"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** The content of each element of that name, as it stands. */
+/** The content of each element of that name, as it is. */
 export function elements(xml: string, name: string): string[] {
   return Array.from(xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g')), (match) => match[1]!);
 }

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 export interface Sink {
   /** Where the next bytes are to be put; never empty. */
   target(): Uint8Array;
-  /** So many bytes stand in the target now. A promise means: wait for it before asking for the next target. */
+  /** `count` bytes have been put into the target. A promise means: wait for it before asking for the next target. */
   advance(count: number): Promise<void> | undefined;
 }
 

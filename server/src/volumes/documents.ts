@@ -14,7 +14,7 @@ export function parseDocument<T extends object>(name: string, text: string): T {
   return document as T;
 }
 
-/** Random ones, and the words that stand for those who are no registered users. */
+/** Random ids, and the words for those who are not registered users. */
 const ACCOUNT_ID = /^[0-9a-z]{1,32}$/;
 
 export const isAccountId = (text: unknown) => typeof text === 'string' && ACCOUNT_ID.test(text);

@@ -43,7 +43,7 @@ const MANIFEST = 'manifest.json';
  *     volumes/ab/<id>/volumes.json    sizes and digests, written at init, of a group that is not small
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
  *     accounts/<id>.json              what an account is rebuilt from
- *     volumes/store-id, store-mark    which store this is, and which database had it last
+ *     volumes/store-id, store-mark    which store this is, and which database used it last
  *     tmp/<process>/                  bodies on their way in
  *     trash/                          groups on their way out
  *
@@ -81,7 +81,7 @@ export class FolderStore implements VolumeStore {
     for (const folder of [join(root, 'volumes'), root, dirname(root)]) await syncFolder(folder);
   }
 
-  /** Unfinished bodies of a process that is no more; without a name: of all. What no process made stays. */
+  /** Deletes unfinished bodies of a process that has ended; without a name, of all processes. Keeps what no process made. */
   static async discardUnfinished(root: string, process?: string): Promise<void> {
     const tmp = join(root, 'tmp');
     const names =
@@ -116,7 +116,7 @@ export class FolderStore implements VolumeStore {
     }
   }
 
-  /** Looked at once it is out of the way: whatever comes in meanwhile is another one. */
+  /** It is looked at once it has been moved aside: what arrives meanwhile is another one. */
   async withdraw(
     id: string,
     idx: number,

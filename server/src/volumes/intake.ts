@@ -1,7 +1,7 @@
 /**
  * Memory belongs to one owner. The system reads a connection into memory whose address it keeps, whatever becomes of that
  * memory: bytes of one client in the upload of another, or in freed memory, are what a mistake costs. So this is the only file that touches
- * a handle or reads by `onread`, and it holds to one rule:
+ * a handle or reads by `onread`, and it keeps one rule:
  *
  * - The own memory of an intake is what the system knows, from the first read until the handle is closed. The intake
  *   keeps it, the socket keeps the intake, and the open handle keeps the socket.

@@ -40,7 +40,7 @@ function checked(id: string): string {
  *     volumes/<id>/<n>     the volumes, from arrival to deletion under the same key
  *     files/<id>.json      the file's record, written at complete
  *     accounts/<id>.json   what an account is rebuilt from
- *     store-id, store-mark which store this is, and which database had it last
+ *     store-id, store-mark which store this is, and which database used it last
  *
  * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
  */

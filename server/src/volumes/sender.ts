@@ -6,7 +6,7 @@ import { SocketSink } from './socket-sink.ts';
 
 const read = promisify(readCallback);
 
-/** The file ended before its announced size: something cut it behind the service's back. */
+/** The file ended before its announced size: something else has truncated it. */
 export class ShortVolume extends Error {
   override name = 'ShortVolume';
 }

@@ -9,7 +9,7 @@ export class SinkClosed extends Error {
   override name = 'SinkClosed';
 }
 
-/** So many bytes on their way to a writable: one segment is filled while the other is sent. `close` it in the end. */
+/** Sends a given number of bytes to a writable: one segment is filled while the other is sent. `close` it at the end. */
 export class SocketSink implements Sink {
   /** How many bytes have come in. */
   received = 0;
@@ -25,7 +25,7 @@ export class SocketSink implements Sink {
     this.#fail(new SinkClosed('the peer is gone'));
   };
   #fault: SinkClosed | undefined;
-  /** Whoever waits for a segment; woken whenever one is sent. */
+  /** Those waiting for a segment; woken whenever one is sent. */
   #waiter: PromiseWithResolvers<void> | undefined;
   #current = 0;
   #filled = 0;
@@ -63,7 +63,7 @@ export class SocketSink implements Sink {
     if (this.#fault) throw this.#fault;
   }
 
-  /** The segments are free once the system reads from them no more. */
+  /** The segments are free once the system no longer reads from them. */
   async close(): Promise<void> {
     await this.#idle();
     this.#writable.off('close', this.#onClose);

@@ -2,13 +2,13 @@ import type { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
 import type { Body } from './body.ts';
 
-/** The file's record as it lies beside its volumes, so that the metadata can be rebuilt from them. */
+/** The file's record as it is stored beside its volumes, so that the metadata can be rebuilt from them. */
 export interface Manifest {
   file_id: string;
   file_name: string;
   size: number;
   sha256: string;
-  /** Whose it is; an owner's name may be that of another account one day, the id never is. */
+  /** Whose it is: an owner's name may belong to another account one day, the id never does. */
   account_id: string;
   owner: string;
   dir_id: number;
@@ -22,7 +22,7 @@ export interface Manifest {
   volumes?: Volume[] | undefined;
 }
 
-/** An account as it lies in the store, for the same end: its user can log in with the password that is theirs. */
+/** An account as it is in the store, for the same purpose: its user can log in with their own password. */
 export interface AccountDocument {
   account_id: string;
   username: string;
@@ -33,13 +33,13 @@ export interface AccountDocument {
   rev: number;
 }
 
-/** A group of at most so many volumes has its specification in its manifest. */
+/** A group of at most this many volumes has its specification in its manifest. */
 export const LISTED_IN_MANIFEST = 64;
 
-/** What a store says of itself: which one it is, and which database had it last. */
+/** What a store says of itself: which one it is, and which database used it last. */
 export type NoteName = 'store-id' | 'store-mark';
 
-/** One volume, open for reading. `close` it whatever happens. */
+/** One volume, open for reading. Always `close` it. */
 export interface OpenVolume {
   readonly size: number;
   /** Sends the bytes from `start` up to, not including, `end`; resolves when the sink has taken them. */
@@ -49,22 +49,22 @@ export interface OpenVolume {
 
 /**
  * Keeps volumes in groups, one group for each file, from init to deletion under the same id. A volume is
- * received when its verified bytes stand under their final name: the store is the truth, there is no list
+ * received when its verified bytes are under their final name: the store is the truth, there is no list
  * beside it. Ids come from the service, never from a request.
  */
 export interface VolumeStore {
-  /** Makes room for a group; keeps its specification beside it unless the manifest will have it. May be repeated. */
+  /** Creates a group, with its specification beside it unless the manifest will have it. May be repeated. */
   create(id: string, volumes: Volume[]): Promise<void>;
   /** Takes one volume. Once it resolves, the verified bytes are durable; a VolumeRejected leaves no trace. */
   put(id: string, volume: Volume, body: Body): Promise<void>;
   /**
-   * Takes a volume of an upload back that is not right, so that it has not been received; one that came in again
-   * meanwhile stays. True when the volume is not here any more.
+   * Withdraws a wrong volume of an upload, so that it counts as not received; one that has arrived again
+   * meanwhile stays. True when the volume is gone.
    */
   withdraw(id: string, idx: number, isRight: (volume: OpenVolume) => Promise<boolean>): Promise<boolean>;
   /** Numbers of the volumes that are here, ascending. */
   received(id: string): Promise<number[]>;
-  /** Makes the group permanent: the manifest lies beside the volumes, durably. May be repeated. */
+  /** Makes the group permanent: stores the manifest durably beside the volumes. May be repeated. */
   writeManifest(manifest: Manifest): Promise<void>;
   /**
    * A new group of one volume with its manifest, durably. One that nobody knows of yet: when it fails, `remove` takes
@@ -73,7 +73,7 @@ export interface VolumeStore {
   putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void>;
   /** Takes the manifest away, and nothing else. May be repeated. */
   removeManifest(id: string): Promise<void>;
-  /** Keeps the document of an account, durably, in place of an earlier one. */
+  /** Stores the document of an account durably, replacing an earlier one. */
   writeAccount(account: AccountDocument): Promise<void>;
   /** The ids of all accounts that have a document, in no order. */
   accounts(): AsyncIterable<string>;
@@ -90,7 +90,7 @@ export interface VolumeStore {
   readonly removesAtOnce: boolean;
   /** After this nothing of the group can be read. May be repeated. */
   remove(id: string): Promise<void>;
-  /** Frees the space of removed groups, but for those that are files: their removal was of another time. */
+  /** Frees the space of removed groups, except those that are files: they were removed by an earlier state of the database. */
   reclaim(areFiles: (ids: string[]) => Promise<Set<string>>): Promise<void>;
   /** Ids of all groups after that one, in order. */
   groups(after?: string): AsyncIterable<{ id: string; changedAt: number }>;
@@ -98,7 +98,7 @@ export interface VolumeStore {
   hasManifest(id: string): Promise<boolean>;
   /** Undefined when there is none; a store that cannot be read throws. */
   readNote(name: NoteName): Promise<string | undefined>;
-  /** Durably, in the place of an earlier one. */
+  /** Durably, replacing an earlier one. */
   writeNote(name: NoteName, text: string): Promise<void>;
   ping(): Promise<void>;
 }

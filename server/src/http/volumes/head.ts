@@ -12,7 +12,7 @@ export interface VolumeHead extends VolumePut {
   close: boolean;
 }
 
-/** The paths of the interface; only what is surely an id or a volume number stands in their places. */
+/** The paths of the API, with only what is certainly an id or a volume number in the places of parameters. */
 const pathOf = (path: string) =>
   path.replace('{transfer_id}', '([\\w-]{1,64})').replace('{idx}', '([1-9][0-9]{0,5})');
 const VOLUME = new RegExp(`^PUT ${pathOf(routes.writeVolume.path)} HTTP/1\\.1$`);

@@ -154,7 +154,7 @@ class Lane {
     const split = splitHead(bytes);
     const head = split && parseVolumeHead(split.text);
     if (!head || split.rest.length > head.length) {
-      // Not before this read has wholly ended: its end would stop the new reader.
+      // Only after this read has ended completely: its end would stop the new reader.
       setImmediate(() => this.#surrender(bytes));
       return false;
     }

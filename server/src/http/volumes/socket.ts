@@ -48,7 +48,7 @@ export class VolumeSockets {
     server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
       // Node listens no more.
       socket.on('error', () => socket.destroy());
-      // Not before the read that brought this has wholly ended: its end would stop the new reader.
+      // Only after the read that brought this has ended completely: its end would stop the new reader.
       setImmediate(() => {
         // An earlier request that is not answered would never be, nor know that nobody waits for it.
         if (this.#closing || socket.destroyed || socket._httpMessage) {

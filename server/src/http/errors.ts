@@ -52,7 +52,7 @@ export function describe(error: unknown): { status: number; body: Record<string,
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return { status: statusCode, body: { error: message } };
   }
-  return { status: 500, body: { error: 'the service failed; its log says why' } };
+  return { status: 500, body: { error: 'the server failed; its log says why' } };
 }
 
 const CLIENT_ERRORS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };

@@ -23,7 +23,12 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     });
     assertError(again, 1, /is taken/, new RegExp(`choose another, or .*szafa login ${name}`));
     const bob = await device.run(['ls'], { env: { SZ_USER: 'bob' } });
-    assertError(bob, 1, new RegExp(`no session for bob at .* \\(the stored session is for ${name} at `), /szafa login/);
+    assertError(
+      bob,
+      1,
+      new RegExp(`no session for bob at .* \\(the stored session is for ${name} at `),
+      /szafa login/,
+    );
     const none = await device.run(['ls'], { env: { SZ_CONFIG: device.path('third') } });
     assertError(none, 1, /not logged in/);
   });

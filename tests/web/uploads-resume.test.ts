@@ -89,7 +89,7 @@ test('another tab leaves an upload alone; signing out asks first, and says that 
   const other = await page.context().newPage();
   await other.goto(line.url);
   await askToLeave(other);
-  await other.getByText('1 upload will be broken off').waitFor();
+  await other.getByText('1 upload will be cancelled').waitFor();
   assert.equal(await other.getByText(/^Interrupted/).count(), 0, 'it goes on in its own tab');
   assert.equal((await spooled(other)).length, 1, 'and its volumes are still there');
   await other.close();

@@ -156,13 +156,6 @@ export const mutants: Mutant[] = [
     tests: [API],
   },
   {
-    name: 'node: memory is given back while a refused body still leaves',
-    file: 'client/src/node/plain-http.ts',
-    find: 'if (unsent || response',
-    replace: 'if (response',
-    tests: [PLAIN_HTTP],
-  },
-  {
     name: 'plain HTTP: an end of line in a header begins another one',
     file: 'client/src/node/plain-http.ts',
     find: '/[^\\x20-\\x7e]/.test(line)',
@@ -630,13 +623,6 @@ export const mutants: Mutant[] = [
     file: 'client/src/node/part-file.ts',
     find: 'stats.isFile() && stats.nlink === 1 && isOwn(stats)',
     replace: 'stats.isFile() && isOwn(stats)',
-    tests: [PART_FILE],
-  },
-  {
-    name: 'the end of a large volume is written to its beginning',
-    file: 'client/src/node/part-file.ts',
-    find: 'bytes.subarray(past), position + past, this.syncs',
-    replace: 'bytes.subarray(past), position, this.syncs',
     tests: [PART_FILE],
   },
   {

@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
 import { type Bytes, webEngine } from '@szafa/client';
-import { labels, makeRing, openRing, seal, unseal } from '@szafa/client/format';
+import {
+  labels,
+  layoutOf,
+  makeRing,
+  openHeader,
+  openRing,
+  parseHeader,
+  seal,
+  sealHeader,
+  unseal,
+} from '@szafa/client/format';
 
 // The addresses of workers, which the bundler puts in; none is started here.
 registerHooks({
@@ -42,19 +52,35 @@ test('master keys, made or opened, and keys of opened files are held; what is no
   assert.ok(isZero(made.master));
   const opened = await openRing(engine, kek, made.ring);
   assert.ok(isZero(opened));
+  assert.equal(await engine.hold(opened), opened, 'held once more, a handle stays what it is');
   const master = await openRing(web, kekOf(), made.ring);
-  const fileKey = new Uint8Array(32).fill(9);
-  const sealedKey = await seal(web, master, labels.fileKey, fileKey);
+  assert.ok(!isZero(master));
+
+  const secrets = { fileId: new Uint8Array(16), fileKey: new Uint8Array(32).fill(9) };
+  const metadata = { name: 'a', size: 3 };
+  const layout = layoutOf(metadata.size);
+  const parts = { ...secrets, layout, totalSha256: '0'.repeat(64), ring: made.ring, metadata };
+  const parsed = parseHeader({ ...(await sealHeader(web, { ...parts, master })) });
   for (const handle of [made.master, opened]) {
-    const held = await unseal(engine, handle, labels.fileKey, sealedKey);
-    assert.ok('plain' in held && isZero(held.plain));
-    const text = await seal(web, fileKey, labels.metadata, new Uint8Array(32).fill(4));
-    assert.deepEqual(await unseal(engine, held.plain, labels.metadata, text), {
-      plain: new Uint8Array(32).fill(4),
-    });
+    const { fileKey, metadata: read } = await openHeader(engine, parsed, handle);
+    assert.ok(isZero(fileKey));
+    assert.deepEqual(read, metadata);
+    assert.equal(engine.keyOf(fileKey).extractable, false);
+    // Plaintext of the length of a key.
+    const plain = new Uint8Array(32).fill(4);
+    const text = await seal(web, secrets.fileKey, labels.metadata, plain.slice());
+    assert.deepEqual(await unseal(engine, fileKey, labels.metadata, text), { plain });
   }
   // A new one is still needed, for the journal.
-  const fresh = new Uint8Array(32).fill(8);
-  await seal(engine, made.master, labels.fileKey, fresh);
-  assert.ok(!isZero(fresh));
+  const fresh = { ...secrets, fileKey: new Uint8Array(32).fill(8) };
+  const again = parseHeader({ ...(await sealHeader(engine, { ...parts, ...fresh, master: made.master })) });
+  assert.ok(!isZero(fresh.fileKey));
+  assert.deepEqual((await openHeader(web, again, master)).fileKey, fresh.fileKey);
+});
+
+test('the copy of a handle opens and seals nothing', async () => {
+  const engine = holdingEngine();
+  const kek = await engine.hold(kekOf());
+  await assert.rejects(seal(engine, kek.slice(), labels.master, new Uint8Array(32)), TypeError);
+  await assert.rejects(async () => engine.hold(kek.slice()), TypeError);
 });

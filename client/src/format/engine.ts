@@ -50,6 +50,11 @@ export interface Engine {
   gcmOpen(key: Bytes, aad: Bytes, data: Bytes): Soon<Bytes | undefined>;
   /** AES-256-CTR with a counter of 128 bits. */
   ctr(key: Bytes, counter: Bytes, data: Bytes): Soon<Bytes>;
+  /**
+   * Told of every key that lives as long as a session or an opened file, as soon as it is there and needed in the clear no
+   * more. An engine may keep the key itself and empty these bytes; the array then stands for the key, in `hkdf` only.
+   */
+  hold(key: Bytes): Soon<Bytes>;
   argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
   /** Reads a part of the source and seals it; `plainDigest` also hashes what was read. */
   sealVolume(

@@ -161,7 +161,7 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   if (!('plain' in opened) || opened.plain.length !== 32) {
     throw new TamperedError('file-key', 'the file key does not open');
   }
-  const fileKey = opened.plain;
+  const fileKey = await engine.hold(opened.plain);
   if (!equal(await macOf(engine, fileKey, parsed.text), parsed.mac)) {
     throw new TamperedError('mac', 'the MAC of the header is wrong');
   }

@@ -57,13 +57,13 @@ export async function makeRing(
 ): Promise<{ ring: Ring; master: Bytes }> {
   const master = engine.random(32);
   const sealedMaster = await seal(engine, kek, labels.master, master);
-  return { ring: { kdf: KDF, salt, sealedMaster }, master };
+  return { ring: { kdf: KDF, salt, sealedMaster }, master: await engine.hold(master) };
 }
 
 /** The master key; a WrongPasswordError when the KEK is not the one that sealed it. */
 export async function openRing(engine: Engine, kek: Bytes, ring: Ring): Promise<Bytes> {
   const opened = await unseal(engine, kek, labels.master, ring.sealedMaster);
-  if ('plain' in opened && opened.plain.length === 32) return opened.plain;
+  if ('plain' in opened && opened.plain.length === 32) return engine.hold(opened.plain);
   if ('fault' in opened && opened.fault === 'commitment') throw new WrongPasswordError();
   throw new TamperedError('ring', 'the key ring was changed');
 }

@@ -83,6 +83,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     memoryBudget: budget,
     close: () => workers.close(),
     random,
+    hold: (key) => key,
     sha256: (data) => plain(createHash('sha256').update(data).digest()),
     hmac: (key, data) => plain(createHmac('sha256', key).update(data).digest()),
     hkdf,

@@ -51,6 +51,7 @@ export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = 
     gcmSeal,
     gcmOpen,
     argon2id: options.argon2id ?? wasmArgon2id,
+    hold: (key) => key,
 
     random(length) {
       return globalThis.crypto.getRandomValues(new Uint8Array(length));

@@ -1,5 +1,5 @@
 import { BlobSource, type Bytes, type Engine, webEngine } from '@szafa/client';
-import { labels, PIECE_BYTES } from '@szafa/client/format';
+import { PIECE_BYTES } from '@szafa/client/format';
 import { Sealers } from './sealers.ts';
 
 /**
@@ -8,18 +8,11 @@ import { Sealers } from './sealers.ts';
  * handle, thirty-two zero bytes, that only stands for the key here.
  */
 export interface HoldingEngine extends Engine {
-  /** Takes the key out of these bytes, which become its handle. */
-  hold(bytes: Bytes): Promise<Bytes>;
   /** The key behind a handle, to be kept by the browser. */
   keyOf(handle: Bytes): CryptoKey;
   /** A handle for a key that the browser kept. */
   handleOf(key: CryptoKey): Bytes;
 }
-
-/** Labels of sealed things that are themselves keys. */
-const KEYS_ARE_OPENED: readonly string[] = [labels.master, labels.fileKey];
-/** A new master key is held as soon as it is sealed; a new file key is still needed for the journal. */
-const KEYS_ARE_SEALED: readonly string[] = [labels.master];
 
 export function holdingEngine(): HoldingEngine {
   const { subtle } = globalThis.crypto;
@@ -27,20 +20,19 @@ export function holdingEngine(): HoldingEngine {
   // One volume is read or written while the others are sealed.
   const web = webEngine({ parallel: sealers.count + 1 });
   const held = new WeakMap<Bytes, CryptoKey>();
-  /** The label for which a one-time key was derived; seal and unseal use it at once. */
-  const labelOf = new Map<string, string>();
 
-  async function hold(bytes: Bytes): Promise<Bytes> {
-    held.set(bytes, await subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']));
-    bytes.fill(0);
-    return bytes;
+  async function asBase(bytes: Bytes): Promise<CryptoKey> {
+    // The copy of a handle, say: nothing is ever sealed under a key that everybody knows.
+    if (bytes.every((byte) => byte === 0)) throw new TypeError('zeros are no key');
+    return subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']);
   }
 
-  function takeLabel(key: Bytes): string {
-    const id = key.toHex();
-    const label = labelOf.get(id) ?? '';
-    labelOf.delete(id);
-    return label;
+  async function hold(bytes: Bytes): Promise<Bytes> {
+    // Held twice, a handle would stand for the key of zeros.
+    if (held.has(bytes)) return bytes;
+    held.set(bytes, await asBase(bytes));
+    bytes.fill(0);
+    return bytes;
   }
 
   return {
@@ -60,32 +52,15 @@ export function holdingEngine(): HoldingEngine {
     },
 
     async hkdf(key, salt, info, length) {
-      const known = held.get(key);
-      const base = known ?? (await subtle.importKey('raw', key, 'HKDF', false, ['deriveBits']));
+      const base = held.get(key) ?? (await asBase(key));
       const params = { name: 'HKDF', hash: 'SHA-256', salt, info };
-      const derived = new Uint8Array(await subtle.deriveBits(params, base, length * 8));
-      const label = new TextDecoder().decode(info);
-      if (known && KEYS_ARE_OPENED.includes(label)) labelOf.set(derived.subarray(0, 32).toHex(), label);
-      return derived;
+      return new Uint8Array(await subtle.deriveBits(params, base, length * 8));
     },
 
     sealVolume(keys, source, part, plainDigest) {
       // What is small is done before another thread would have heard of it.
       const apart = source instanceof BlobSource && part.length > PIECE_BYTES && !plainDigest;
       return apart ? sealers.seal(keys, source, part) : web.sealVolume(keys, source, part, plainDigest);
-    },
-
-    async gcmSeal(key, aad, data) {
-      const label = takeLabel(key);
-      const sealed = await web.gcmSeal(key, aad, data);
-      if (KEYS_ARE_SEALED.includes(label)) await hold(data);
-      return sealed;
-    },
-
-    async gcmOpen(key, aad, data) {
-      const label = takeLabel(key);
-      const plain = await web.gcmOpen(key, aad, data);
-      return plain?.length === 32 && KEYS_ARE_OPENED.includes(label) ? hold(plain) : plain;
     },
   };
 }

@@ -1,30 +1,12 @@
 import { SECRET_CHARS } from '@szafa/client/strength';
-import type { Command } from './command.ts';
-import type { OwnName } from './options.ts';
-
-export interface CommandEntry {
-  /** What follows the command's name. */
-  usage: string;
-  summary: string;
-  /** Paragraphs below the summary. */
-  details?: string[];
-  options: OwnName[];
-  /** Positional arguments: at least, at most. */
-  args: [least: number, most: number];
-  examples: [line: string, what: string][];
-  /** What a shell completes arguments with; names on the service are not asked for. */
-  completes?: 'file' | string[];
-  /** False where the configuration folder is not needed. */
-  keeps?: false;
-  load: () => Promise<{ command: Command }>;
-}
+import type { CommandTable } from './command.ts';
 
 const MANY = Number.POSITIVE_INFINITY;
 const NAMES =
   'NAME is a file in any directory, DIRECTORY/NAME one in that directory, ID what ls shows beside it.';
 
 /** All commands; only the one that is asked for is loaded. */
-export const commands: Record<string, CommandEntry> = {
+export const commands: CommandTable = {
   register: {
     usage: '[USERNAME]',
     summary: 'create an account and log in',
@@ -227,6 +209,7 @@ export const commands: Record<string, CommandEntry> = {
     ],
     completes: ['bash', 'zsh', 'fish'],
     keeps: false,
-    load: () => import('./commands/completion.ts'),
+    load: () =>
+      import('./commands/completion.ts').then(({ completionOf }) => ({ command: completionOf(commands) })),
   },
 };

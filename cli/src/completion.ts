@@ -1,4 +1,4 @@
-import { type CommandEntry, commands } from './command-table.ts';
+import type { CommandEntry, CommandTable } from './command.ts';
 import { commonOptions, type Option, type OptionName, options } from './options.ts';
 
 function optionsOf({ options: own }: CommandEntry): [OptionName, Option][] {
@@ -8,7 +8,7 @@ function optionsOf({ options: own }: CommandEntry): [OptionName, Option][] {
 
 const single = (text: string) => text.replaceAll("'", "'\\''");
 
-function bash(): string {
+function bash(commands: CommandTable): string {
   const cases = Object.entries(commands).map(([name, entry]) => {
     const words = optionsOf(entry).map(([option]) => `--${option}`);
     const args = Array.isArray(entry.completes) ? entry.completes : [];
@@ -43,7 +43,7 @@ complete -F _szafa szafa
 `;
 }
 
-function zsh(): string {
+function zsh(commands: CommandTable): string {
   const spec = ([name, { value, short, help, completes }]: [string, Option]) => {
     const about = single(help.replaceAll('[', '(').replaceAll(']', ')').replaceAll(':', ','));
     const action = completes === 'folder' ? '_files -/' : completes ? '_files' : ' ';
@@ -76,7 +76,7 @@ if [ "$funcstack[1]" = _szafa ]; then _szafa "$@"; else compdef _szafa szafa; fi
 `;
 }
 
-function fish(): string {
+function fish(commands: CommandTable): string {
   const lines = ['# fish completion for szafa', 'complete -c szafa -f'];
   for (const [name, entry] of Object.entries(commands)) {
     lines.push(`complete -c szafa -n __fish_use_subcommand -a ${name} -d '${single(entry.summary)}'`);
@@ -94,9 +94,9 @@ function fish(): string {
   return `${lines.join('\n')}\n`;
 }
 
-const shells: Record<string, () => string> = { bash, zsh, fish };
+const shells: Record<string, (commands: CommandTable) => string> = { bash, zsh, fish };
 
 /** Generated from the table of commands, so it cannot fall behind it. */
-export function completionScript(shell: string): string | undefined {
-  return Object.hasOwn(shells, shell) ? shells[shell]!() : undefined;
+export function completionScript(shell: string, commands: CommandTable): string | undefined {
+  return Object.hasOwn(shells, shell) ? shells[shell]!(commands) : undefined;
 }

@@ -1,4 +1,5 @@
-import { type CommandEntry, commands } from './command-table.ts';
+import type { CommandEntry } from './command.ts';
+import { commands } from './command-table.ts';
 import { commonOptions, type Option, options } from './options.ts';
 
 const COLUMNS = 80;

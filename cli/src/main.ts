@@ -1,5 +1,5 @@
 import { parseArguments } from './arguments.ts';
-import type { CommandEntry } from './command-table.ts';
+import type { CommandEntry } from './command.ts';
 import { Interrupted, Reported } from './errors.ts';
 import { Output } from './output.ts';
 

@@ -6,7 +6,7 @@ import { completionScript } from '../src/completion.ts';
 
 /** What bash offers for these words, the last of which is being typed. */
 function offers(...words: string[]): string[] {
-  const script = `${completionScript('bash')}
+  const script = `${completionScript('bash', commands)}
 compopt() { :; }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _szafa; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const run = spawnSync('bash', ['-c', script, 'bash', 'szafa', ...words], { encoding: 'utf8', cwd: '/' });
@@ -32,7 +32,7 @@ suite('completion', () => {
 
   test('every shell knows every command and every option of it', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
-      const script = completionScript(shell) ?? '';
+      const script = completionScript(shell, commands) ?? '';
       for (const [name, { options }] of Object.entries(commands)) {
         const own = script
           .split('\n')
@@ -41,7 +41,7 @@ suite('completion', () => {
         for (const option of options) assert.ok(own.includes(option), `${shell}: ${name} --${option}`);
       }
     }
-    assert.equal(completionScript('tcsh'), undefined);
-    assert.equal(completionScript('constructor'), undefined);
+    assert.equal(completionScript('tcsh', commands), undefined);
+    assert.equal(completionScript('constructor', commands), undefined);
   });
 });

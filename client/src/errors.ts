@@ -1,4 +1,4 @@
-/** Everything this package throws on purpose; `code` is stable, the message is for people. */
+/** Everything this package throws on purpose; `code` is stable, the message is for people. @public */
 export class SzafaError extends Error {
   override name = 'SzafaError';
   readonly code: string;
@@ -9,7 +9,7 @@ export class SzafaError extends Error {
   }
 }
 
-/** Where the opening of a file stopped; the vectors name the same stages. */
+/** Where the opening of a file stopped; the vectors name the same stages. @public */
 export type Stage =
   | 'params'
   | 'version'
@@ -25,7 +25,7 @@ export type Stage =
   | 'name'
   | 'journal';
 
-/** What the service returned is not what the owner of the keys put there. */
+/** What the service returned is not what the owner of the keys put there. @public */
 export class TamperedError extends SzafaError {
   override name = 'TamperedError';
   readonly stage: Stage;
@@ -36,7 +36,7 @@ export class TamperedError extends SzafaError {
   }
 }
 
-/** The file is of a format, or a version of it, that this client does not read. */
+/** The file is of a format, or a version of it, that this client does not read. @public */
 export class UnsupportedError extends SzafaError {
   override name = 'UnsupportedError';
   readonly stage: Stage;
@@ -47,7 +47,7 @@ export class UnsupportedError extends SzafaError {
   }
 }
 
-/** The key ring does not open: another password, or a ring that was exchanged. */
+/** The key ring does not open: another password, or a ring that was exchanged. @public */
 export class WrongPasswordError extends SzafaError {
   override name = 'WrongPasswordError';
   readonly stage: Stage = 'ring';
@@ -57,7 +57,7 @@ export class WrongPasswordError extends SzafaError {
   }
 }
 
-/** The call needs keys, and the session was opened without a password or passphrase. */
+/** The call needs keys, and the session was opened without a password or passphrase. @public */
 export class LockedError extends SzafaError {
   override name = 'LockedError';
 
@@ -66,7 +66,7 @@ export class LockedError extends SzafaError {
   }
 }
 
-/** A password that the service gets as it is, and that should open the files as well. */
+/** A password that the service gets as it is, and that should open the files as well. @public */
 export class SameSecretError extends SzafaError {
   override name = 'SameSecretError';
 
@@ -78,7 +78,7 @@ export class SameSecretError extends SzafaError {
   }
 }
 
-/** The source is not what it was when its volumes were declared; the key of that upload is never used again. */
+/** The source is not what it was when its volumes were declared; the key of that upload is never used again. @public */
 export class FileChangedError extends SzafaError {
   override name = 'FileChangedError';
 
@@ -87,7 +87,7 @@ export class FileChangedError extends SzafaError {
   }
 }
 
-/** A name that does not fit the format. */
+/** A name that does not fit the format. @public */
 export class NameError extends SzafaError {
   override name = 'NameError';
 
@@ -119,7 +119,7 @@ const kinds: Record<number, ApiErrorKind> = {
   507: 'no-space',
 };
 
-/** The service answered, and the answer is no. */
+/** The service answered, and the answer is no. @public */
 export class ApiError extends SzafaError {
   override name = 'ApiError';
   readonly status: number;
@@ -138,7 +138,7 @@ export class ApiError extends SzafaError {
   }
 }
 
-/** Something answered, but not this service: a proxy's page, a login portal, another program. */
+/** Something answered, but not this service: a proxy's page, a login portal, another program. @public */
 export class NotTheServiceError extends SzafaError {
   override name = 'NotTheServiceError';
   readonly status: number;
@@ -153,7 +153,7 @@ export class NotTheServiceError extends SzafaError {
   }
 }
 
-/** An answer longer than it can legally be: cut off, and not requested again. */
+/** An answer longer than it can legally be: cut off, and not requested again. @public */
 export class TooLongError extends SzafaError {
   override name = 'TooLongError';
 
@@ -162,7 +162,7 @@ export class TooLongError extends SzafaError {
   }
 }
 
-/** No answer. `sent` is false only where it is certain that the service saw nothing of the request. */
+/** No answer. `sent` is false only where it is certain that the service saw nothing of the request. @public */
 export class NetworkError extends SzafaError {
   override name = 'NetworkError';
   readonly sent: boolean;

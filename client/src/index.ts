@@ -25,12 +25,12 @@ export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts'
 export { displayName, plainNameOf, safeSegments } from './text.ts';
 export { DEFAULT_BUDGET } from './upload/budget.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';
-export { type Journal, memoryJournal } from './upload/journal.ts';
+export type { Journal } from './upload/journal.ts';
+export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload/options.ts';
 export { sameContent } from './upload/same-content.ts';
 export type { Body, KeptVolume, Shelf } from './upload/shelf.ts';
 export { BlobSource, blobSource, bytesSource, type Source } from './upload/source.ts';
 export { VolumeSupply } from './upload/supply.ts';
 export type { UnfinishedUpload } from './upload/unfinished.ts';
-export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload/upload.ts';
 export { BlobReader } from './web/blob-reader.ts';
 export { type Argon2id, wasmArgon2id, webEngine } from './web/engine.ts';

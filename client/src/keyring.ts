@@ -13,7 +13,7 @@ export interface KnownRing {
   since: string;
 }
 
-/** Where the rings of an account are kept between sessions. They are sealed: no secret is in them. */
+/** Where the rings of an account are kept between sessions. They are sealed: no secret is in them. @public */
 export interface RingCache {
   load(): Promise<KnownRing[]>;
   save(rings: KnownRing[]): Promise<void>;
@@ -50,7 +50,7 @@ const MOST_PROBES = 16;
 
 /**
  * The master keys of one account. There is normally one; two devices that make their first upload at the same
- * time make one each. Every file carries its own ring, so all stay readable; new files take the oldest.
+ * time make one each. Every file carries its own ring, so all stay readable; new files take the oldest. @public
  */
 export class Keyring {
   readonly #options: KeyringOptions;

@@ -5,7 +5,7 @@ import { looksSealed, openDirName, openFileName } from './format/names.ts';
 import { TAG_BYTES } from './format/volume.ts';
 import { forEach } from './pool.ts';
 
-/** A file as its owner sees it. */
+/** A file as its owner sees it. @public */
 export interface Entry {
   fileId: string;
   /** As it was given at the upload: clean it with `displayName` or `safeSegments` before use. */
@@ -21,6 +21,7 @@ export interface Entry {
   record: FileRecord;
 }
 
+/** A directory, its name opened. @public */
 export interface DirEntry {
   dirId: number;
   name: string;

@@ -3,12 +3,13 @@
  * the estimate brings lists of common passwords along, half a megabyte that only a registration needs.
  */
 
-/** In characters, for a secret of this client. What the service gets is derived from it, and obeys the service's rule. */
+/** In characters, for a secret of this client. What the service gets is derived from it, and obeys the service's rule. @public */
 export const SECRET_CHARS = { min: 8, max: 1024 };
 
 /** Guesses that must be needed, as a power of ten: months for a machine that tries a thousand of these Argon2id a second. */
 const LEAST_GUESSES_LOG10 = 10;
 
+/** Why a new secret is refused. @public */
 export type Weakness = 'short' | 'long' | 'guessable';
 
 type Check = (secret: string, about: string[]) => { guessesLog10: number };
@@ -23,7 +24,7 @@ async function makeEstimator(): Promise<Check> {
   return (secret, about) => zxcvbn.check(secret, about);
 }
 
-/** Why a new secret is refused; undefined when it is not. `about` is what a guesser would try first, as the username. */
+/** Why a new secret is refused; undefined when it is not. `about` is what a guesser would try first, as the username. @public */
 export async function weaknessOf(secret: string, about: string[]): Promise<Weakness | undefined> {
   const text = secret.normalize('NFC');
   const length = Array.from(text).length;

@@ -11,11 +11,13 @@ import { type CheckOptions, Keyring, type RingCache } from './keyring.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
 import { Budget } from './upload/budget.ts';
 import type { Journal } from './upload/journal.ts';
+import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
 import type { Source } from './upload/source.ts';
 import { abandon, type UnfinishedUpload } from './upload/unfinished.ts';
-import { type UploadContext, type UploadOptions, type UploadResult, upload } from './upload/upload.ts';
+import { Upload } from './upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
+/** Where the service is, and what a session works with. @public */
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */
   engine?: Engine | undefined;
@@ -24,6 +26,7 @@ export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   signal?: AbortSignal | undefined;
 }
 
+/** What a person enters. @public */
 export interface Secrets {
   username: string;
   password: string;
@@ -36,7 +39,7 @@ export interface Secrets {
   raw?: boolean | undefined;
 }
 
-/** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. */
+/** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. @public */
 export interface Kept {
   username: string;
   token: string;
@@ -45,7 +48,7 @@ export interface Kept {
   secret?: string | undefined;
 }
 
-/** One account on one service: keys, names, uploads and downloads. */
+/** One account on one service: keys, names, uploads and downloads. @public */
 export class Szafa {
   readonly api: Api;
   readonly engine: Engine;
@@ -166,8 +169,8 @@ export class Szafa {
     }
   }
 
-  upload(source: Source, options: UploadOptions): Promise<UploadResult> {
-    return upload(this.#context, source, options);
+  async upload(source: Source, options: UploadOptions): Promise<UploadResult> {
+    return new Upload(this.#context, source, options).run();
   }
 
   /** Forgets an upload that a journal remembers, and cancels it on the service. */

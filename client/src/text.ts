@@ -4,12 +4,12 @@ import { cleanFileName } from '@szafa/protocol';
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 const SEGMENT_BYTES = 255;
 
-/** A name as it may be shown. In a page it still has to be set as text, not as HTML. */
+/** A name as it may be shown. In a page it still has to be set as text, not as HTML. @public */
 export function displayName(name: string): string {
   return name.toWellFormed().replace(UNSHOWABLE, '\ufffd');
 }
 
-/** A name as the service keeps it where it is not sealed; undefined where nothing of it would be left. */
+/** A name as the service keeps it where it is not sealed; undefined where nothing of it would be left. @public */
 export function plainNameOf(name: string): string | undefined {
   try {
     return cleanFileName(name);
@@ -20,7 +20,7 @@ export function plainNameOf(name: string): string | undefined {
 
 /**
  * A name as a relative path below some folder: never empty, never outside, no segment that a file system or a
- * terminal would take as something else.
+ * terminal would take as something else. @public
  */
 export function safeSegments(name: string): string[] {
   const segments = name

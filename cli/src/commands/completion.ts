@@ -1,11 +1,13 @@
-import type { Command } from '../command.ts';
+import type { Command, CommandTable } from '../command.ts';
 import { completionScript } from '../completion.ts';
 import { UsageError } from '../errors.ts';
 
-export const command: Command = async ({ args, out }) => {
-  const [shell = ''] = args;
-  const script = completionScript(shell);
-  if (script === undefined)
-    throw new UsageError(`no completion for "${shell}"`, 'there is one for bash, zsh and fish');
-  out.answer('completion', { shell, script }, script.trimEnd());
-};
+export function completionOf(commands: CommandTable): Command {
+  return async ({ args, out }) => {
+    const [shell = ''] = args;
+    const script = completionScript(shell, commands);
+    if (script === undefined)
+      throw new UsageError(`no completion for "${shell}"`, 'there is one for bash, zsh and fish');
+    out.answer('completion', { shell, script }, script.trimEnd());
+  };
+}

@@ -37,6 +37,7 @@ export interface ApiOptions {
   onRetry?: ((error: Error, waitMs: number) => void) | undefined;
 }
 
+/** For every call of the interface. @public */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
@@ -46,7 +47,7 @@ export interface VolumeOptions extends CallOptions {
   into?: ((length: number) => Uint8Array) | undefined;
 }
 
-/** A volume as it came, or only what its headers say. */
+/** A volume as it came, or only what its headers say. @public */
 export interface VolumeAnswer {
   encParams: Record<string, unknown>;
   chunkCount: number;
@@ -90,7 +91,7 @@ function patience(bytes: number): number {
   return Math.ceil(QUIET_MS + bytes / SLOW_BYTES_PER_MS);
 }
 
-/** One method for each endpoint, with the service's own names in what they take and give. */
+/** One method for each endpoint, with the service's own names in what they take and give. @public */
 export class Api {
   readonly server: string;
   token: string | undefined;

@@ -1,7 +1,7 @@
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
 import type { Body } from '../upload/shelf.ts';
 
-/** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. */
+/** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
 export interface TransportRequest {
   method: string;
   url: string;
@@ -28,7 +28,7 @@ export interface TransportResponse {
   body: Uint8Array;
 }
 
-/** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. */
+/** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. @public */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 export function sizeOf(body: Body): number {
@@ -65,7 +65,7 @@ async function readBody(response: Response, request: TransportRequest): Promise<
   return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
 
-/** The transport of browsers. */
+/** The transport of browsers. @public */
 export const fetchTransport: Transport = async (request) => {
   const timeout = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;

@@ -26,6 +26,7 @@ export interface ReadOptions {
   onBytes?: ((bytes: number) => void) | undefined;
 }
 
+/** How far a download is. @public */
 export interface DownloadProgress {
   done: number;
   total: number;
@@ -130,7 +131,7 @@ export function otherName(): TamperedError {
   return new TamperedError('name', 'the name in the list is not the name of this file');
 }
 
-/** A file whose header was opened and verified; its volumes are verified as they are read. */
+/** A file whose header was opened and verified; its volumes are verified as they are read. @public */
 export class RemoteFile {
   readonly fileId: string;
   readonly header: OpenedHeader;

@@ -4,7 +4,7 @@ import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { type OpenContext, openFile } from './remote-file.ts';
 
-/** One of several files of a name, opened as far as its header. */
+/** One of several files of a name, opened as far as its header. @public */
 export interface Version {
   entry: Entry;
   /** Absent for a file of another client, and where there is a problem. */
@@ -16,7 +16,7 @@ export interface Version {
 const PARALLEL = 8;
 const DAY_MS = 86_400_000;
 
-/** Uploaded at a time that has not come yet: a clock is wrong, here or where it was uploaded. */
+/** Uploaded at a time that has not come yet: a clock is wrong, here or where it was uploaded. @public */
 export function isAhead({ added }: Metadata, now = Date.now()): boolean {
   return added !== undefined && added > now + DAY_MS;
 }

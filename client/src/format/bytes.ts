@@ -46,7 +46,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
-/** One text for one value: padding, blanks, foreign letters and stray bits at the end are refused. */
+/** One text for one value: padding, blanks, foreign letters and stray bits at the end are refused. @public */
 export function fromBase64Url(text: string): Bytes {
   const bytes = Uint8Array.fromBase64(text, { alphabet: 'base64url' });
   if (toBase64Url(bytes) !== text) throw new SyntaxError('not canonical base64url');

@@ -12,7 +12,7 @@ export interface KdfParams {
 
 type Soon<T> = T | Promise<T>;
 
-/** Ciphertext that may be in borrowed memory: call `release` when it is no longer needed. */
+/** Ciphertext that may be in borrowed memory: call `release` when it is no longer needed. @public */
 export interface SealedVolume {
   bytes: Uint8Array;
   /** SHA-256 of `bytes`. */
@@ -22,14 +22,14 @@ export interface SealedVolume {
   release(): void;
 }
 
-/** Plaintext that may be in borrowed memory, with the SHA-256 of the ciphertext it came from. */
+/** Plaintext that may be in borrowed memory, with the SHA-256 of the ciphertext it came from. @public */
 export interface OpenedVolume {
   bytes: Uint8Array;
   digest: Bytes;
   release(): void;
 }
 
-/** The key and the additional data of one volume. */
+/** The key and the additional data of one volume. @public */
 export interface VolumeKey {
   key: Bytes;
   aad: Bytes;
@@ -37,7 +37,7 @@ export interface VolumeKey {
 
 /**
  * The primitives under the format. There are two sets: Web Crypto, which runs everywhere, and Node's own,
- * which gives the same bytes faster. The format itself is written once, above this interface.
+ * which gives the same bytes faster. The format itself is written once, above this interface. @public
  */
 export interface Engine {
   random(length: number): Bytes;
@@ -73,7 +73,7 @@ export interface Engine {
   readonly parallel: number;
 }
 
-/** Every label of the format: what a derived key is for. */
+/** Every label of the format: what a derived key is for. @public */
 export const labels = {
   salt: 'szafa/v1/salt',
   auth: 'szafa/v1/auth',

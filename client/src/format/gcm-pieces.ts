@@ -99,7 +99,7 @@ function hashed(bytes: Uint8Array, h: Element): Element {
 
 /**
  * Seals, under a nonce of twelve zero bytes, what is in `memory` before the space for the tag. `discard` gets the memory of
- * each piece that is done with.
+ * each piece that is done with. @public
  */
 export async function sealInPlace(
   { key, aad }: VolumeKey,

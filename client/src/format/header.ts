@@ -7,7 +7,7 @@ import { type Ring, type RingJson, ringFromJson, ringToJson } from './ring.ts';
 import { seal, unseal } from './seal.ts';
 import { type Layout, MAX_VOLUME_SIZE, VERSION, volumesOf } from './volume.ts';
 
-/** What travels as enc_params, and comes back in X-Enc-Params. */
+/** What travels as enc_params, and comes back in X-Enc-Params. @public */
 export interface EncParams {
   szafa: number;
   /** base64url of the header's JSON text. */
@@ -27,7 +27,7 @@ interface HeaderJson {
   metadata: string;
 }
 
-/** The secrets of one file, opened or new. */
+/** The secrets of one file, opened or new. @public */
 export interface FileSecrets {
   fileId: Bytes;
   fileKey: Bytes;
@@ -41,7 +41,7 @@ export interface OpenedHeader extends FileSecrets {
   metadata: Metadata;
 }
 
-/** A header that parsed and whose numbers are sane, before any key was tried. */
+/** A header that parsed and whose numbers are sane, before any key was tried. @public */
 export interface ParsedHeader {
   text: Bytes;
   mac: Bytes;
@@ -106,13 +106,9 @@ function bytesOf(value: unknown, stage: Stage, what: string, length?: number): B
   return bytes;
 }
 
-/** Whether a file was made by a client of this format at all. */
-export function isSzafa(params: Record<string, unknown>): boolean {
-  return 'szafa' in params;
-}
-
 export function parseHeader(params: Record<string, unknown>): ParsedHeader {
-  if (!isSzafa(params)) throw new UnsupportedError('params', 'the file was made by another kind of client');
+  if (!('szafa' in params))
+    throw new UnsupportedError('params', 'the file was made by another kind of client');
   if (params['szafa'] !== VERSION) {
     throw new UnsupportedError(
       'version',
@@ -154,7 +150,7 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
   };
 }
 
-/** Everything after the ring: file key, MAC, metadata, and that they agree with each other. */
+/** Everything after the ring: file key, MAC, metadata, and that they agree with each other. @public */
 export async function openHeader(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<OpenedHeader> {
   const { fileId, volumeSize, count, totalSha256, ring } = parsed;
   const opened = await unseal(engine, master, labels.fileKey, parsed.sealedFileKey);

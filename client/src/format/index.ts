@@ -15,7 +15,6 @@ export { PIECE_BYTES, sealInPlace } from './gcm-pieces.ts';
 export {
   type EncParams,
   type FileSecrets,
-  isSzafa,
   newSecrets,
   type OpenedHeader,
   openHeader,

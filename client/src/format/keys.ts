@@ -3,14 +3,14 @@ import { UnsupportedError } from '../errors.ts';
 import { type Bytes, concat, equal, toBase64Url, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, type KdfParams, labels } from './engine.ts';
 
-/** What new accounts and new rings use. */
+/** What new accounts and new rings use. @public */
 export const KDF: KdfParams = { m: 64 * 1024, t: 3, p: 1 };
 
 const FLOOR = { m: 46 * 1024, t: 1 };
 /** `work` is m times t: what a run costs, about a second for a gigabyte. */
 const CEILING = { m: 256 * 1024, t: 16, work: 1024 * 1024 };
 
-/** Held before the KDF runs: a hostile ring can neither weaken the key nor exhaust the device. */
+/** Held before the KDF runs: a hostile ring can neither weaken the key nor exhaust the device. @public */
 export function checkKdf({ m, t, p }: KdfParams): void {
   const whole = Number.isInteger(m) && Number.isInteger(t);
   const enough = m >= FLOOR.m && t >= FLOOR.t;
@@ -24,7 +24,7 @@ export function checkKdf({ m, t, p }: KdfParams): void {
   }
 }
 
-/** The same on every device, so that a second one needs nothing but the username. */
+/** The same on every device, so that a second one needs nothing but the username. @public */
 export async function accountSalt(engine: Engine, username: string): Promise<Bytes> {
   const name = utf8(cleanUsername(username));
   return (await engine.sha256(concat(utf8(labels.salt), new Uint8Array(1), name))).slice(0, 16);
@@ -43,7 +43,7 @@ export interface AccountKeys {
   kek: Bytes;
 }
 
-/** One run of Argon2id gives both: what logs in says nothing about what opens files. */
+/** One run of Argon2id gives both: what logs in says nothing about what opens files. @public */
 export async function deriveAccountKeys(
   engine: Engine,
   username: string,
@@ -58,7 +58,7 @@ export async function deriveAccountKeys(
   return { authSecret: toBase64Url(auth), kek };
 }
 
-/** The KEK for a ring made with other parameters or another salt. */
+/** The KEK for a ring made with other parameters or another salt. @public */
 export async function deriveKek(
   engine: Engine,
   secret: string,

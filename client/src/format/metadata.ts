@@ -1,7 +1,7 @@
 import { TamperedError } from '../errors.ts';
 import { fromUtf8 } from './bytes.ts';
 
-/** What only the owner may read about a file. */
+/** What only the owner may read about a file. @public */
 export interface Metadata {
   /** The whole name; `/` parts a path. Clean it before it is used as a path, on a terminal or in a page. */
   name: string;

@@ -2,7 +2,7 @@ import { NameError } from '../errors.ts';
 import { type Bytes, concat, equal, fromBase64Url, fromUtf8, toBase64Url, u32, u64, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 
-/** What a sealed file name is bound to: the public fields of its record, which a clone keeps. */
+/** What a sealed file name is bound to: the public fields of its record, which a clone keeps. @public */
 export interface NameBinding {
   totalSha256: string;
   storedSize: number;
@@ -16,9 +16,9 @@ export interface OpenedName {
 }
 
 const SIV = 16;
-/** 255 characters of base64url are 191 bytes, less the synthetic IV and the flag. */
+/** 255 characters of base64url are 191 bytes, less the synthetic IV and the flag. @public */
 export const FILE_NAME_BYTES = 174;
-/** 64 characters are 48 bytes, less the synthetic IV. */
+/** 64 characters are 48 bytes, less the synthetic IV. @public */
 export const DIR_NAME_BYTES = 32;
 
 interface NameKeys {
@@ -75,7 +75,7 @@ function sealedBytes(text: string, least: number): Bytes | undefined {
   }
 }
 
-/** Whether a name of a record may be a sealed one; it may still be a plain name of that shape. */
+/** Whether a name of a record may be a sealed one; it may still be a plain name of that shape. @public */
 export function looksSealed(text: string): boolean {
   return sealedBytes(text, SIV + 1) !== undefined;
 }
@@ -105,7 +105,7 @@ export async function sealFileName(
   return sealSiv(engine, await nameKeys(engine, master, labels.fileName), boundTo(binding), plain);
 }
 
-/** Undefined when this master key did not seal this name for this record. */
+/** Undefined when this master key did not seal this name for this record. @public */
 export async function openFileName(
   engine: Engine,
   master: Bytes,
@@ -120,7 +120,7 @@ export async function openFileName(
   return name === undefined ? undefined : { name, whole: plain![0] === 0 };
 }
 
-/** Under the KEK, and bound to nothing: the same name is the same text on every device. */
+/** Under the KEK, and bound to nothing: the same name is the same text on every device. @public */
 export async function sealDirName(engine: Engine, kek: Bytes, name: string): Promise<string> {
   const plain = utf8(name);
   if (plain.length === 0) throw new NameError('the directory name is empty');

@@ -4,14 +4,14 @@ import { type Engine, type KdfParams, labels } from './engine.ts';
 import { checkKdf, KDF } from './keys.ts';
 import { seal, unseal } from './seal.ts';
 
-/** The sealed master key, with what is needed to derive the KEK that opens it. Every file carries it. */
+/** The sealed master key, with what is needed to derive the KEK that opens it. Every file carries it. @public */
 export interface Ring {
   kdf: KdfParams;
   salt: Bytes;
   sealedMaster: Bytes;
 }
 
-/** The ring as it is in the header. */
+/** The ring as it is in the header. @public */
 export interface RingJson {
   kdf: 'argon2id';
   m: number;
@@ -27,7 +27,7 @@ export function ringToJson({ kdf, salt, sealedMaster }: Ring): RingJson {
   return { kdf: 'argon2id', ...kdf, salt: toBase64Url(salt), key: toBase64Url(sealedMaster) };
 }
 
-/** Also holds the KDF parameters against their limits. */
+/** Also holds the KDF parameters against their limits. @public */
 export function ringFromJson(value: unknown): Ring {
   const json = value as Partial<RingJson> | null;
   if (typeof json !== 'object' || json === null || json.kdf !== 'argon2id') {
@@ -60,7 +60,7 @@ export async function makeRing(
   return { ring: { kdf: KDF, salt, sealedMaster }, master: await engine.hold(master) };
 }
 
-/** The master key; a WrongPasswordError when the KEK is not the one that sealed it. */
+/** The master key; a WrongPasswordError when the KEK is not the one that sealed it. @public */
 export async function openRing(engine: Engine, kek: Bytes, ring: Ring): Promise<Bytes> {
   const opened = await unseal(engine, kek, labels.master, ring.sealedMaster);
   if ('plain' in opened && opened.plain.length === 32) return engine.hold(opened.plain);

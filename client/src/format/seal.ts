@@ -13,7 +13,7 @@ async function derive(engine: Engine, key: Bytes, random: Bytes, label: string) 
   return { key: derived.slice(0, 32), commitment: derived.slice(32) };
 }
 
-/** r ‖ commitment ‖ AES-256-GCM(plaintext); r makes the key fresh, the commitment makes it the only one. */
+/** r ‖ commitment ‖ AES-256-GCM(plaintext); r makes the key fresh, the commitment makes it the only one. @public */
 export async function seal(engine: Engine, key: Bytes, label: string, plain: Bytes): Promise<Bytes> {
   const random = engine.random(RANDOM);
   const once = await derive(engine, key, random, label);
@@ -22,7 +22,7 @@ export async function seal(engine: Engine, key: Bytes, label: string, plain: Byt
 
 export type Unsealed = { plain: Bytes } | { fault: 'length' | 'commitment' | 'tag' };
 
-/** The commitment is checked first: `commitment` says "another key", `tag` says "changed bytes". */
+/** The commitment is checked first: `commitment` says "another key", `tag` says "changed bytes". @public */
 export async function unseal(engine: Engine, key: Bytes, label: string, sealed: Bytes): Promise<Unsealed> {
   if (sealed.length < SEAL_OVERHEAD) return { fault: 'length' };
   const once = await derive(engine, key, sealed.slice(0, RANDOM), label);

@@ -49,7 +49,7 @@ export interface DownloadResult {
   there: boolean;
 }
 
-/** Already there, and not to be replaced. */
+/** Already there, and not to be replaced. @public */
 export class ExistsError extends SzafaError {
   override name = 'ExistsError';
 
@@ -62,7 +62,7 @@ const PARALLEL = 4;
 
 /**
  * Writes a file under its final name only when every volume is verified. Until then it grows under a hidden
- * name beside it, which stays after a lost connection (with a journal) and goes after anything else.
+ * name beside it, which stays after a lost connection (with a journal) and goes after anything else. @public
  */
 export async function downloadToFile(
   remote: RemoteFile,

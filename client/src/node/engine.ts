@@ -19,6 +19,7 @@ export interface NodeEngineOptions {
   budget?: number | undefined;
 }
 
+/** An engine with threads, which `close` ends. @public */
 export interface NodeEngine extends Engine {
   /** Ends the worker threads. */
   close(): Promise<void>;
@@ -70,7 +71,7 @@ function hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes {
   return output;
 }
 
-/** The format's primitives on Node's own crypto, with volumes in worker threads over shared memory. */
+/** The format's primitives on Node's own crypto, with volumes in worker threads over shared memory. @public */
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
   const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);

@@ -35,7 +35,7 @@ async function readIfThere(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** One file for each unfinished transfer, in a folder of its own, and the claims of all processes that use it. */
+/** One file for each unfinished transfer, in a folder of its own, and the claims of all processes that use it. @public */
 export function fileJournal(folder: string): Journal & { claims: Claims } {
   const pathOf = (key: string) => join(folder, `${key}.journal`);
   return {
@@ -46,7 +46,7 @@ export function fileJournal(folder: string): Journal & { claims: Claims } {
   };
 }
 
-/** The rings of the accounts of one service, for `ConnectOptions.rings`. */
+/** The rings of the accounts of one service, for `ConnectOptions.rings`. @public */
 export function fileRings(folder: string, server: string): (username: string) => RingCache {
   return (username) => {
     const id = createHash('sha256')

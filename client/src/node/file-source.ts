@@ -11,14 +11,14 @@ function identityOf(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(':');
 }
 
-/** A time of the system in the resolution that is kept. */
+/** A time of the system in the resolution that is kept. @public */
 export function keptTime(milliseconds: number): number {
   return Math.round(milliseconds);
 }
 
 /**
  * A file on disk. A plain descriptor: worker threads read from it as well. Only reading is left to a thread: the
- * other calls take microseconds, and thousands of small files are made of little else.
+ * other calls take microseconds, and thousands of small files are made of little else. @public
  */
 export class FileSource implements Source {
   readonly place: string;
@@ -80,6 +80,7 @@ export class FileSource implements Source {
   }
 }
 
+/** An open file; close it when the upload has ended. @public */
 export function fileSource(path: string): Promise<FileSource> {
   return FileSource.open(path);
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 /**
  * Makes a folder and those above it. Node's own `recursive` tries for ever where a parent is there and yet nothing can
- * be made in it, as in /proc.
+ * be made in it, as in /proc. @public
  */
 export function makeFolder(path: string, mode = 0o777): void {
   const missing: string[] = [];

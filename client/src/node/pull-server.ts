@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect } from 'node:net';
 import { parseRange } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
+import type { PullHost, PullOffer } from '../upload/options.ts';
 import type { VolumeSupply } from '../upload/supply.ts';
-import type { PullHost, PullOffer } from '../upload/upload.ts';
 import { VolumeShelf } from './volume-shelf.ts';
 
 export interface PullHostOptions {
@@ -16,7 +16,7 @@ export interface PullHostOptions {
   address?: string | undefined;
 }
 
-/** Serves the volumes of one transfer to whoever has its token, for as long as the pull runs. */
+/** Serves the volumes of one transfer to whoever has its token, for as long as the pull runs. @public */
 export function pullHost(options: PullHostOptions): PullHost {
   return { serve: (transferId, supply) => serve(options, transferId, supply) };
 }

@@ -26,7 +26,7 @@ export interface SpoolOptions {
 /**
  * A stream of unknown length as a source. The number of volumes is part of every volume's seal, so nothing can
  * be sealed before the end is known: what does not fit into memory waits on disk, encrypted under a key that only
- * this process has, in a file without a name.
+ * this process has, in a file without a name. @public
  */
 export async function spool(stream: AsyncIterable<Uint8Array>, options: SpoolOptions = {}): Promise<Source> {
   const spooled = new Spool(options.memoryBudget ?? 64 * BLOCK, options.folder ?? tmpdir());

@@ -16,6 +16,7 @@ export interface NodeTransportOptions {
   throttle?: ((bytes: number) => Promise<void>) | undefined;
 }
 
+/** Close it at the end, with its connections. @public */
 export interface NodeTransport extends Transport {
   /** Ends the kept connections. */
   close(): void;
@@ -34,7 +35,7 @@ const CONNECT = new Set([
 const CERTIFICATE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
 
-/** Keep-alive, over node:http where `PlainHttp` does not do. */
+/** Keep-alive, over node:http where `PlainHttp` does not do. @public */
 export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
   const kept = { 'http:': new HttpAgent(settings), 'https:': new HttpsAgent(settings) };
@@ -195,7 +196,7 @@ function translate(error: NodeJS.ErrnoException, url: URL): Error {
   return new NetworkError(`the connection to ${where} was lost (${code || error.message})`, { cause: error });
 }
 
-/** A limit of bytes per second for all connections. */
+/** A limit of bytes per second for all connections. @public */
 export function rateLimit(bytesPerSecond: number): (bytes: number) => Promise<void> {
   let free = Date.now();
   return async (bytes) => {

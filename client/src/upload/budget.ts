@@ -1,7 +1,7 @@
 import type { SealedVolume } from '../format/engine.ts';
 import type { KeptVolume, Shelf } from './shelf.ts';
 
-/** What an engine allows that knows nothing about the machine's memory. */
+/** What an engine allows that knows nothing about the machine's memory. @public */
 export const DEFAULT_BUDGET = 256 * 1024 * 1024;
 
 /** Memory for sealed volumes that wait to be sent, shared by all uploads of a session. */

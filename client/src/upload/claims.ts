@@ -2,7 +2,7 @@ import { sleep } from '../api/retry.ts';
 
 /**
  * Who is at work on what, among all that share a journal: two of them must neither write one file nor upload one file
- * at the same time. A claim ends with the process that has it, however that ends.
+ * at the same time. A claim ends with the process that has it, however that ends. @public
  */
 export interface Claims {
   /** Names the journal: what lies unfinished outside its folder carries it, and is known again by it. */
@@ -20,7 +20,7 @@ export interface ClaimOptions {
 
 const ASK_EVERY_MS = 200;
 
-/** Waits until the key is free; true when there was somebody to wait for. */
+/** Waits until the key is free; true when there was somebody to wait for. @public */
 export async function waitFor(
   claims: Claims,
   key: string,

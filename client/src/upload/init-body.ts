@@ -5,8 +5,8 @@ import type { Metadata } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
 import { extentOf, storedSize, TAG_BYTES, totalSha256 } from '../format/volume.ts';
 import type { OpenRing } from '../keyring.ts';
+import type { UploadOptions } from './options.ts';
 import type { VolumeSupply } from './supply.ts';
-import type { UploadOptions } from './upload.ts';
 
 /** What the service is told of a file whose volumes have their digests: all it ever learns, mostly sealed. */
 export async function initBody(

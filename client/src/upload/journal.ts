@@ -5,7 +5,7 @@ import { seal, unseal } from '../format/seal.ts';
 import { type Layout, layoutOf, volumesOf } from '../format/volume.ts';
 import type { Claims } from './claims.ts';
 
-/** Where unfinished transfers are remembered. What is stored is sealed; it may lie anywhere. */
+/** Where unfinished transfers are remembered. What is stored is sealed; it may lie anywhere. @public */
 export interface Journal {
   load(key: string): Promise<Uint8Array | undefined>;
   store(key: string, entry: Uint8Array): Promise<void>;
@@ -83,19 +83,5 @@ export async function openState(
     added: json.added,
     layout,
     digests,
-  };
-}
-
-/** For as long as the page or the process lives. */
-export function memoryJournal(): Journal {
-  const entries = new Map<string, Uint8Array>();
-  return {
-    load: async (key) => entries.get(key),
-    store: async (key, entry) => {
-      entries.set(key, entry);
-    },
-    remove: async (key) => {
-      entries.delete(key);
-    },
   };
 }

@@ -6,7 +6,7 @@ import type { Source } from './source.ts';
 
 /**
  * Whether a source has the content of a file on the service. Nothing is fetched: sealed again under the file's key, the
- * volumes must have the digests that its header declares. What is sealed for this leaves no trace.
+ * volumes must have the digests that its header declares. What is sealed for this leaves no trace. @public
  */
 export async function sameContent(
   remote: RemoteFile,

@@ -1,7 +1,7 @@
 import { FileChangedError } from '../errors.ts';
 import { BlobReader } from '../web/blob-reader.ts';
 
-/** Bytes of known length that can be read at any place, as often as needed, and always the same. */
+/** Bytes of known length that can be read at any place, as often as needed, and always the same. @public */
 export interface Source {
   readonly size: number;
   /**
@@ -18,6 +18,7 @@ export interface Source {
   close?(): Promise<void>;
 }
 
+/** Bytes in memory, which must not change. @public */
 export function bytesSource(bytes: Uint8Array): Source {
   return {
     size: bytes.length,
@@ -26,7 +27,7 @@ export function bytesSource(bytes: Uint8Array): Source {
   };
 }
 
-/** A Blob, or a File of a browser: its name, size and time tell whether an upload may go on. */
+/** A Blob, or a File of a browser: its name, size and time tell whether an upload may go on. @public */
 export class BlobSource implements Source {
   readonly blob: Blob;
   readonly identity: string | undefined;
@@ -75,6 +76,7 @@ export class BlobSource implements Source {
   }
 }
 
+/** What a browser gives when a file is chosen or dropped. @public */
 export function blobSource(blob: Blob): BlobSource {
   return new BlobSource(blob);
 }

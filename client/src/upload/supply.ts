@@ -18,7 +18,7 @@ export interface SupplyOptions {
 /**
  * The volumes of one upload. Pass 1 seals all of them to learn their digests and keeps as many as the shelf
  * takes; the others are sealed a second time when they are needed. The one rule of the format is held
- * here and nowhere else: what `take` gives has the digest that pass 1 declared, or it is not given.
+ * here and nowhere else: what `take` gives has the digest that pass 1 declared, or it is not given. @public
  */
 export class VolumeSupply {
   readonly layout: Layout;

@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.ts';
 import { type Journal, journalKey, openState } from './journal.ts';
-import type { UploadContext } from './upload.ts';
+import type { UploadContext } from './options.ts';
 
-/** What finds an unfinished upload in the journal. */
+/** What finds an unfinished upload in the journal. @public */
 export interface UnfinishedUpload {
   /** Source.place */
   place?: string | undefined;

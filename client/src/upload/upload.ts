@@ -1,91 +1,17 @@
 import { encodeInit, type InitBody } from '@szafa/protocol';
-import type { Api } from '../api/api.ts';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
-import type { Engine } from '../format/engine.ts';
 import { newSecrets } from '../format/header.ts';
 import { extentOf, type Layout, layoutOf, storedSize, totalSha256 } from '../format/volume.ts';
-import type { Keyring, OpenRing } from '../keyring.ts';
+import type { OpenRing } from '../keyring.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import { Budget } from './budget.ts';
 import { initBody } from './init-body.ts';
 import { type Journal, openState, sealState } from './journal.ts';
-import type { Shelf } from './shelf.ts';
+import type { PullHost, UploadContext, UploadOptions, UploadResult } from './options.ts';
+import { Semaphore } from './semaphore.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
-import { Turns } from './turns.ts';
 import { keyOf } from './unfinished.ts';
-
-export interface UploadProgress {
-  /** `prepare`: volumes are being sealed and hashed; `send`: they are on their way. */
-  phase: 'prepare' | 'send';
-  /** Bytes of the file, of `total`, that this phase has behind it. */
-  done: number;
-  total: number;
-}
-
-/** Offers volumes to the service, which fetches them itself; `client/node` has one. */
-export interface PullHost {
-  serve(transferId: string, supply: VolumeSupply): Promise<PullOffer>;
-}
-
-export interface PullOffer {
-  baseUrl: string;
-  token: string;
-  /** Why a volume could not be given, if one could not. */
-  failure(): Error | undefined;
-  close(): Promise<void>;
-}
-
-export interface UploadOptions {
-  /** The whole name; may be a relative path with `/`. */
-  name: string;
-  dirId?: number | null | undefined;
-  /** Milliseconds since 1970. */
-  mtime?: number | undefined;
-  /** Media type. */
-  type?: string | undefined;
-  /** When it is uploaded, in milliseconds since 1970; now unless told. */
-  added?: number | undefined;
-  /** `added` of the newest file of this name: this one becomes newer, even where a clock was ahead. */
-  after?: number | undefined;
-  /** Permission bits of the source; only 0o777 of them are kept. */
-  mode?: number | undefined;
-  /** Path of the source, to tell it from others of the same name. */
-  source?: string | undefined;
-  volumeSize?: number | undefined;
-  /** Show this name to the service, unsealed and unverified. */
-  plainName?: boolean | undefined;
-  /** Bytes of sealed volumes kept in memory between the two passes; the session's shared budget unless told. */
-  memoryBudget?: number | undefined;
-  /** Keeps them elsewhere. */
-  shelf?: Shelf | undefined;
-  /** Volumes on their way at once. */
-  parallel?: number | undefined;
-  /** Resumes what an earlier call with the same journal, name and directory left unfinished. */
-  journal?: Journal | undefined;
-  /** Have the service fetch the volumes. */
-  pull?: PullHost | undefined;
-  signal?: AbortSignal | undefined;
-  onProgress?: ((progress: UploadProgress) => void) | undefined;
-}
-
-export interface UploadResult {
-  fileId: string;
-  /** Lower-case hex, as in the record. */
-  totalSha256: string;
-  storedSize: number;
-  volumes: number;
-  /** Volumes that the service had from an earlier attempt. */
-  resumed: number;
-}
-
-export interface UploadContext {
-  api: Api;
-  engine: Engine;
-  keyring: Keyring;
-  username: string;
-  budget: Budget;
-}
 
 const PARALLEL = 4;
 /** How often a service may say that volumes it had taken are missing. */
@@ -107,15 +33,7 @@ interface Begun {
 }
 
 /** Seals and uploads a source of known length. */
-export async function upload(
-  context: UploadContext,
-  source: Source,
-  options: UploadOptions,
-): Promise<UploadResult> {
-  return new Upload(context, source, options).run();
-}
-
-class Upload {
+export class Upload {
   readonly #context: UploadContext;
   readonly #source: Source;
   readonly #options: UploadOptions;
@@ -297,12 +215,12 @@ class Upload {
     }
     // Some lanes seal while others send.
     const lanes = lanesFor(layout.volumeSize, parallel + engine.parallel);
-    const turns = new Turns(parallel);
+    const sending = new Semaphore(parallel);
     await forEach(missing, lanes, async (idx) => {
       signal?.throwIfAborted();
       const { body, release } = await supply.takeBody(idx);
       try {
-        await turns.run(() =>
+        await sending.run(() =>
           api.writeVolume(transferId, idx, body, {
             signal,
             onBytes: (bytes) => this.#count(layout, bytes),

@@ -21,7 +21,7 @@ interface Opened {
 
 /**
  * Reads parts of a blob into memory that is used again, in one stream for as long as each begins where the one before ended: new
- * memory for every volume, and a pipe to the browser's process for every stream, cost as much as sealing does.
+ * memory for every volume, and a pipe to the browser's process for every stream, cost as much as sealing does. @public
  */
 export class BlobReader {
   readonly #blob: Blob;

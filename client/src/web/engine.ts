@@ -6,7 +6,7 @@ const NONCE = new Uint8Array(12);
 
 export type Argon2id = (secret: Bytes, salt: Bytes, params: KdfParams) => Promise<Bytes>;
 
-/** Argon2id in WebAssembly, loaded when it is first needed. */
+/** Argon2id in WebAssembly, loaded when it is first needed. @public */
 export async function wasmArgon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes> {
   const { argon2id } = await import('hash-wasm');
   const hash = await argon2id({
@@ -21,7 +21,7 @@ export async function wasmArgon2id(secret: Bytes, salt: Bytes, params: KdfParams
   return hash as Bytes;
 }
 
-/** The format's primitives on Web Crypto: browsers, and everything else that has it. */
+/** The format's primitives on Web Crypto: browsers, and everything else that has it. @public */
 export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = {}): Engine {
   const { subtle } = globalThis.crypto;
   const aes = (key: Bytes, name: 'AES-GCM' | 'AES-CTR') =>

@@ -1,5 +1,5 @@
 /** At most `count` at a time, in the order of asking. */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -77,10 +77,3 @@ test('master keys, made or opened, and keys of opened files are held; what is no
   assert.ok(!isZero(fresh.fileKey));
   assert.deepEqual((await openHeader(web, again, master)).fileKey, fresh.fileKey);
 });
-
-test('the copy of a handle opens and seals nothing', async () => {
-  const engine = holdingEngine();
-  const kek = await engine.hold(kekOf());
-  await assert.rejects(seal(engine, kek.slice(), labels.master, new Uint8Array(32)), TypeError);
-  await assert.rejects(async () => engine.hold(kek.slice()), TypeError);
-});

@@ -68,3 +68,11 @@ test('a peer that goes away fails what waits for it, and the segments come back'
   await socketSink.close();
   assert.ok(pool.lease());
 });
+
+test('more bytes than were announced are refused before they are sent', async () => {
+  const peer = new Peer([true]);
+  const sink = new SocketSink(peer, 10, new SegmentPool(2, SEGMENT_BYTES));
+  assert.throws(() => sink.advance(11), /more bytes/);
+  await sink.close();
+  assert.deepEqual(peer.taken, []);
+});

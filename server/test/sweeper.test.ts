@@ -110,3 +110,30 @@ test('of what landed for pulls that are no more, only what is ours goes', async 
   await service.services.pulls.reclaim();
   assert.deepEqual((await readdir(landing)).sort(), [open, 'of-somebody-else'].sort());
 });
+
+test('a mark is known to the database before the store shows it', async (t) => {
+  const { metadata, volumes, custody } = (await InProcess.start(t)).services;
+  const known: boolean[] = [];
+  const write = volumes.writeNote.bind(volumes);
+  t.mock.method(volumes, 'writeNote', async (name: 'store-mark', text: string) => {
+    known.push((await metadata.store.get()).marks.includes(text));
+    await write(name, text);
+  });
+  assert.ok(await custody.keep());
+  assert.deepEqual(known, [true]);
+});
+
+test('documents of a contested store stay as they are', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes } = service.services;
+  const fileId = await service.upload([randomBytes(9)]);
+  const revIn = async () => (await volumes.documents(fileId)).manifest!.rev;
+  const sweep = () => new Sweeper({ ...service.services, shared: false }).sweep();
+  await metadata.documents.outdate(fileId);
+  await sweep();
+  assert.equal(await revIn(), 1);
+  await metadata.store.contest(Date.now());
+  await metadata.documents.outdate(fileId);
+  await sweep();
+  assert.equal(await revIn(), 1);
+});

@@ -4,6 +4,7 @@ import { pathOf } from '@szafa/protocol';
 import {
   assertError,
   makeFile,
+  RawConnection,
   readVolume,
   register,
   sha256,
@@ -101,6 +102,19 @@ for (const idx of [
     assertError(await user.get(`/api/files/${fileId}/chunk/${idx}`), 404);
   });
 }
+
+test('nothing follows the headers of a HEAD, to the last byte of the connection', async () => {
+  const { user, fileId } = await prepared();
+  const path = pathOf('readVolume', { file_id: fileId, idx: 1 });
+  const connection = await RawConnection.open(service.url);
+  connection.write(
+    `HEAD ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\nConnection: close\r\n\r\n`,
+  );
+  const { text } = await connection.until(({ closed }) => closed);
+  connection.destroy();
+  assert.match(text, /^HTTP\/1\.1 200 OK\r\n[^\0]*\r\n\r\n$/);
+  assert.equal(text.split('\r\n\r\n').length, 2);
+});
 
 test('HEAD answers the headers of GET without a body', async () => {
   const { user, fileId, etag } = await prepared();

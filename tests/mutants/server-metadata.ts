@@ -278,12 +278,4 @@ export const mutants: Mutant[] = [
     tests: [POSTGRES],
     only: 'does not keep what it acknowledges',
   },
-  {
-    name: 'PostgreSQL: a broken connection goes back into the pool',
-    file: 'server/src/metadata/postgres.ts',
-    find: 'client.release(broken !== undefined);',
-    replace: 'client.release();',
-    tests: [POSTGRES],
-    only: 'killed under load',
-  },
 ];

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
+import { dirname, join } from 'node:path';
 import { lockFaults } from './lock.ts';
 import { allMutants, mutantFaults } from './mutants.ts';
 
@@ -43,8 +44,31 @@ function importFaults(): string[] {
   return faults;
 }
 
+/** Files that import each other, types included: neither can be read without the other. An `import()` waits until it is asked for. */
+function circles(): string[] {
+  const imports = new Map<string, string[]>();
+  for (const file of globSync('{protocol,server,client,cli,web}/src/**/*.{ts,tsx}')) {
+    const found = readFileSync(file, 'utf8').matchAll(/(?:from|^import)\s+'(\.[^']+)'/gm);
+    imports.set(
+      file,
+      [...found].map(([, from = '']) => join(dirname(file), from)),
+    );
+  }
+  const faults: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]) => {
+    if (path.includes(file))
+      faults.push(`a circle: ${[...path.slice(path.indexOf(file)), file].join(' -> ')}`);
+    else if (!done.has(file)) for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return faults;
+}
+
 const faults = [
   ...importFaults(),
+  ...circles(),
   ...lockFaults(readFileSync('package-lock.json', 'utf8')),
   ...mutantFaults(await allMutants()),
 ];

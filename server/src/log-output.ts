@@ -1,16 +1,16 @@
-import { write, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 
 const STDOUT = 1;
-/** A line waits this long for others at most: each write wakes a thread, which costs a busy server a tenth of its time. */
+/** A line waits this long for others at most: a system call for each would cost a busy server a tenth of its time. */
 const GATHER_MS = 100;
-const GATHER_BYTES = 4096;
+/** A pipe takes this many bytes as a whole or not at all, so that lines of several processes stay whole. */
+const PIECE_BYTES = 4096;
 /** Lines beyond this are dropped and counted: memory must not grow because the log's reader has stopped. */
 const WAITING_BYTES = 4 * 1024 * 1024;
 /** A reader that is behind when the process exits gets this long. */
 const LAST_MS = 1000;
 const PAUSE_MS = 20;
 
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException | null)?.code;
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 
 /**
@@ -18,12 +18,13 @@ const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
  * retries such a write for ever when the process exits, and throws when a disk is full.
  */
 export class LogOutput {
+  /** Whole lines, but for the first where only a part of it was taken. */
   #waiting: Buffer[] = [];
   #bytes = 0;
   #dropped = 0;
-  /** A write is under way, or is tried again in a moment. */
-  #isWriting = false;
   #hasReader = true;
+  /** The last write was not taken, and is tried again in a moment. */
+  #isBehind = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor() {
@@ -32,73 +33,84 @@ export class LogOutput {
 
   write(line: string): void {
     if (!this.#hasReader) return;
-    if (this.#bytes > WAITING_BYTES) this.#dropped++;
-    else this.#keep(Buffer.from(line));
-    this.#flushSoon();
+    if (this.#bytes > WAITING_BYTES) {
+      this.#dropped++;
+      return;
+    }
+    this.#tellDropped();
+    this.#keep(line);
+    if (this.#bytes >= PIECE_BYTES && !this.#isBehind) this.#flush();
+    else this.#flushIn(GATHER_MS);
   }
 
-  #keep(bytes: Buffer): void {
+  #keep(line: string): void {
+    const bytes = Buffer.from(line);
     this.#waiting.push(bytes);
     this.#bytes += bytes.length;
   }
 
-  #take(): Buffer {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#dropped > 0) {
-      const msg = `${this.#dropped} lines of the log were dropped: they could not be written in time`;
-      this.#keep(Buffer.from(`${JSON.stringify({ level: 40, time: new Date().toISOString(), msg })}\n`));
-      this.#dropped = 0;
-    }
-    const bytes = Buffer.concat(this.#waiting);
-    this.#waiting = [];
-    this.#bytes = 0;
-    return bytes;
+  #tellDropped(): void {
+    if (this.#dropped === 0) return;
+    const msg = `${this.#dropped} lines of the log were dropped: they could not be written in time`;
+    this.#dropped = 0;
+    this.#keep(`${JSON.stringify({ level: 40, time: new Date().toISOString(), msg })}\n`);
   }
 
-  /** Now if there is enough, otherwise with what comes until then. */
-  #flushSoon(): void {
-    if (this.#isWriting || this.#bytes === 0) return;
-    if (this.#bytes >= GATHER_BYTES) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref();
+  #flushIn(ms: number): void {
+    this.#timer ??= setTimeout(() => this.#flush(), ms).unref();
   }
 
   #flush(): void {
-    const bytes = this.#take();
-    this.#isWriting = true;
-    write(STDOUT, bytes, (error, count) => {
-      const code = codeOf(error);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isBehind = this.#writeAll() !== undefined;
+    if (this.#isBehind) this.#flushIn(PAUSE_MS);
+  }
+
+  /** All that is taken at once; undefined, or why not all was. */
+  #writeAll(): string | undefined {
+    try {
+      for (; this.#bytes > 0; this.#tellDropped()) this.#forget(writeNow(this.#piece()));
+      return undefined;
+    } catch (error) {
+      const { code = 'unknown' } = error as NodeJS.ErrnoException;
       this.#hasReader = code !== 'EPIPE';
-      if (!this.#hasReader) return;
-      if (code === undefined) this.#keepFirst(bytes.subarray(count));
-      else if (code === 'EAGAIN') this.#keepFirst(bytes);
-      else this.#dropped += bytes.filter((byte) => byte === 0x0a).length;
-      if (code === undefined) this.#goOn();
-      else setTimeout(() => this.#goOn(), GATHER_MS).unref();
-    });
+      if (!this.#hasReader) this.#forget(this.#bytes);
+      return this.#hasReader ? code : undefined;
+    }
   }
 
-  #keepFirst(bytes: Buffer): void {
-    if (bytes.length === 0) return;
-    this.#waiting.unshift(bytes);
-    this.#bytes += bytes.length;
+  /** As many lines as fit, or a long one. */
+  #piece(): Buffer {
+    let [count, bytes] = [0, 0];
+    do bytes += this.#waiting[count++]!.length;
+    while (count < this.#waiting.length && bytes + this.#waiting[count]!.length <= PIECE_BYTES);
+    return Buffer.concat(this.#waiting.slice(0, count));
   }
 
-  #goOn(): void {
-    this.#isWriting = false;
-    this.#flushSoon();
+  /** These bytes have been written. */
+  #forget(bytes: number): void {
+    this.#bytes -= bytes;
+    let count = 0;
+    for (; count < this.#waiting.length && bytes >= this.#waiting[count]!.length; count++)
+      bytes -= this.#waiting[count]!.length;
+    this.#waiting.splice(0, count);
+    if (bytes > 0) this.#waiting[0] = this.#waiting[0]!.subarray(bytes);
   }
 
   #finish(): void {
+    this.#tellDropped();
     const until = performance.now() + LAST_MS;
-    let bytes = this.#hasReader ? this.#take() : Buffer.alloc(0);
-    while (bytes.length > 0 && performance.now() < until) {
-      try {
-        bytes = bytes.subarray(writeSync(STDOUT, bytes));
-      } catch (error) {
-        if (codeOf(error) !== 'EAGAIN') return;
-        pause();
-      }
-    }
+    while (this.#writeAll() === 'EAGAIN' && performance.now() < until) pause();
   }
+}
+
+/**
+ * Never waits for the reader of a pipe. All processes share the flag that says so, and each of ours takes it away as it starts and as
+ * it exits: one that waits for a reader that has stopped would never exit.
+ */
+function writeNow(bytes: Buffer): number {
+  const { _handle } = process.stdout as { _handle?: { setBlocking?(on: boolean): void } | null };
+  _handle?.setBlocking?.(false);
+  return writeSync(STDOUT, bytes);
 }

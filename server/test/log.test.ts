@@ -118,6 +118,56 @@ test('a reader that stops hears, once it goes on, how much was dropped', async (
   assert.ok(kept + told.reduce((sum, count) => sum + Number(count), 0) >= lines);
 });
 
+test('a process whose reader has stopped ends all the same, also after another one that shares the pipe', async () => {
+  // As a worker that exits, it leaves the pipe in a state in which a write waits for the reader.
+  const code = `import { spawnSync } from 'node:child_process';
+    for (let i = 0; i < 4000; i++) { ${REQUEST} if (i % 100 === 0) await new Promise(setImmediate); }
+    spawnSync(process.execPath, ['-e', 'process.stdout.isTTY'], { stdio: 'inherit' });
+    ${REQUEST} process.exit(3);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', scriptOf(code, false)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
+  const [status] = await once(child, 'exit');
+  child.stdout.destroy();
+  assert.equal(status, 3);
+});
+
+test('lines of processes that share a pipe stay whole, in their order, when its reader is slow', () => {
+  const lines = 2000;
+  const code = `import { spawn } from 'node:child_process'; import { once } from 'node:events';
+    const writing = async (by) => {
+      // As the server does: from here on nobody waits for the reader.
+      void process.stdout.isTTY;
+      for (let i = 0; i < ${lines}; i++) { log.info({ by, i, x: 'x'.repeat(i % 300) }); if (i % 20 === 0) await new Promise(setImmediate); }
+    };
+    if (process.argv[1] === 'b') await writing('b');
+    else {
+      const other = spawn(process.execPath, [...process.execArgv, 'b'], { stdio: 'inherit' });
+      await Promise.all([writing('a'), once(other, 'exit')]);
+      process.exit();
+    }`;
+  const slow = `const fs = require('node:fs'), bytes = Buffer.alloc(10_000), cell = new Int32Array(new SharedArrayBuffer(4));
+    for (let n; (n = fs.readSync(0, bytes)) > 0; Atomics.wait(cell, 0, 0, 5)) fs.writeSync(1, bytes, 0, n);`;
+  const shell = `"$0" --input-type=module -e "$1" | "$0" -e "$2"`;
+  const { stdout } = spawnSync('sh', ['-c', shell, process.execPath, scriptOf(code, false), slow], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const written = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  for (const name of ['a', 'b']) {
+    const numbers = written.filter(({ by }) => by === name).map(({ i }) => i);
+    // Its last ones may be lost: a process that exits does not wait for ever.
+    assert.ok(numbers.length > lines / 2, name);
+    assert.deepEqual(numbers, [...numbers.keys()], name);
+  }
+});
+
 test('a full disk drops lines, and the process goes on', () => {
   const code = `${SLEEP} ${REQUEST} await sleep(150); ${REQUEST} await sleep(150); process.exitCode = 4;`;
   const shell = `exec "$0" --input-type=module -e "$1" > /dev/full`;

@@ -41,7 +41,8 @@ const LAST_MS = 5000;
 
 type Result = { how: 'green' | 'red' | 'late'; output: string; ms: number };
 type Run = { test: string; only: string; environment: Record<string, string> };
-type Verdict = { caught: boolean; by: string };
+/** `late`: by a time limit alone, which a busy machine can reach, too. */
+type Verdict = { how: 'caught' | 'late' | 'missed'; by: string };
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
@@ -123,16 +124,39 @@ class Copy {
       }, most),
     );
     stop.signal.addEventListener('abort', end, { once: true });
-    const [code] = await once(child, 'close');
-    stop.signal.removeEventListener('abort', end);
-    for (const timer of timers) clearTimeout(timer);
-    this.#tidy();
-    const failed = code !== 0 || FAILED.test(output);
-    const how = !failed ? 'green' : late && !FAILED.test(output) ? 'late' : 'red';
-    return { how, output, ms: Date.now() - since };
+    let code: number | null;
+    try {
+      const closed = once(child, 'close');
+      await Promise.race([once(child, 'exit'), closed]);
+      // What it had started may hold the same pipes, and go on.
+      this.#endAll();
+      timers.push(setTimeout(() => [child.stdout, child.stderr].map((pipe) => pipe.destroy()), LAST_MS));
+      [code] = await closed;
+    } finally {
+      stop.signal.removeEventListener('abort', end);
+      for (const timer of timers) clearTimeout(timer);
+      this.#tidy();
+    }
+    const failed = FAILED.test(output);
+    const ms = Date.now() - since;
+    if (!failed && code === 0) return { how: 'green', output, ms };
+    const byLimit = failed ? TIMED_OUT.test(output) : late;
+    return { how: byLimit ? 'late' : 'red', output, ms };
   }
 
-  /** Services and engines end with the test that started them; what they had mounted does not. */
+  /** Services, engines and commands of a test that was ended: their environment names its folder. */
+  #endAll(): void {
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+        if (environment.includes(`=${this.#temporary}`)) process.kill(Number(pid), 'SIGKILL');
+      } catch {
+        // Gone meanwhile, or of somebody else.
+      }
+    }
+  }
+
+  /** What was mounted stays mounted when those who did it have ended. */
   #tidy(): void {
     const mounts = readFileSync('/proc/self/mounts', 'utf8').match(/(?<=^\S+ )\S+/gm) ?? [];
     for (const path of mounts.reverse()) {
@@ -145,6 +169,8 @@ class Copy {
 
 /** A line of the report by which a test, or a group of them, is not well. */
 const FAILED = /^ *not ok \d+ (?!.* # (?:TODO|SKIP))/m;
+/** By the limit that the test has of its own. */
+const TIMED_OUT = /^ *failureType: 'testTimeoutFailure'/m;
 
 /** Ours among the packages are relative links, which lead to the copy when they are made again. */
 function linkPackages(from: string, to: string): void {
@@ -197,16 +223,16 @@ async function attempt(
     const most = limitMs(await greens.of(copy, run));
     copy.write(file, wrong);
     const { how } = await copy.run(run, most).finally(() => copy.write(file, text));
-    if (how === 'red') return { caught: true, by: test };
-    if (how === 'late') return { caught: true, by: `${test}, by its time limit` };
+    if (how === 'red') return { how: 'caught', by: test };
+    if (how === 'late') return { how, by: `${test}, by its time limit` };
   }
-  return { caught: false, by: tests.join(', ') };
+  return { how: 'missed', by: tests.join(', ') };
 }
 
 async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: Pairs | undefined) {
   const waiting = chosen.values();
   const greens = new Greens();
-  const missed: string[] = [];
+  const told = { caught: [] as string[], late: [] as string[], missed: [] as string[] };
   let done = 0;
   const lane = async (at: number) => {
     const copy = new Copy(join(folder, String(at)));
@@ -216,19 +242,19 @@ async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: P
       try {
         verdict = await attempt(mutant, copy, greens, pairs);
       } catch (error) {
-        verdict = { caught: false, by: (error as Error).message };
+        verdict = { how: 'missed', by: (error as Error).message };
       }
       if (stop.signal.aborted) return;
       const line = `${mutant.file}: ${mutant.name}`;
       const took = ((Date.now() - since) / 1000).toFixed(1);
       console.log(
-        `${verdict.caught ? '✔' : '✖'} ${++done}/${chosen.length} ${line} (${took} s; ${verdict.by})`,
+        `${verdict.how === 'missed' ? '✖' : '✔'} ${++done}/${chosen.length} ${line} (${took} s; ${verdict.by})`,
       );
-      if (!verdict.caught) missed.push(line);
+      told[verdict.how].push(line);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, (_, at) => lane(at)));
-  return missed;
+  return told;
 }
 
 const args = process.argv.slice(2);
@@ -246,10 +272,14 @@ const folder = mkdtempSync(join(tmpdir(), 'sz-mut-'));
 chmodSync(folder, 0o711);
 const pairs = chosen.some(({ pair }) => pair !== undefined) ? await Pairs.start() : undefined;
 try {
-  const missed = await runAll(chosen, folder, atOnce, pairs);
+  const { caught, late, missed } = await runAll(chosen, folder, atOnce, pairs);
   for (const line of missed) console.error(`✖ not caught: ${line}`);
-  const percent = (100 * (chosen.length - missed.length)) / chosen.length;
-  console.log(`${chosen.length - missed.length} of ${chosen.length} caught, ${percent.toFixed(1)} %`);
+  for (const line of late) console.log(`  caught by a time limit alone: ${line}`);
+  const right = caught.length + late.length;
+  const untried = chosen.length - right - missed.length;
+  const percent = (100 * right) / chosen.length;
+  const rest = untried > 0 ? `; ${untried} not tried` : '';
+  console.log(`${right} of ${chosen.length} caught, ${percent.toFixed(1)} %${rest}`);
   process.exitCode = percent >= ENOUGH_PERCENT && !stop.signal.aborted ? 0 : 1;
 } finally {
   await pairs?.stop();

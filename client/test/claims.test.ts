@@ -21,9 +21,10 @@ async function holder(...keys: string[]): Promise<ChildProcess> {
     const taken = await new FileClaims(${JSON.stringify(folder)}).take(${JSON.stringify(keys)});
     gc();
     console.log([...taken].join(','));
-    setInterval(() => {}, 1000);`;
+    process.stdin.resume();`;
   const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    // It ends with this process, whichever way that ends.
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [said] = (await Array.fromAsync(child.stdout.take(1))) as Buffer[];
   assert.equal(String(said).trim(), keys.join(','));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   deriveAccountKeys,
   deriveKek,
@@ -114,8 +115,9 @@ test('memory that is given back twice is given out once', () => {
 });
 
 /** An engine that counts what was taken and not given back. */
-function counting(): { engine: Engine; out: () => number } {
+function counting(): { engine: Engine; out: () => number; opened: () => number } {
   const out = new Set<object>();
+  let opened = 0;
   const counted = <T extends { release(): void }>(taken: T): T => {
     const { release } = taken;
     const one = {};
@@ -132,13 +134,19 @@ function counting(): { engine: Engine; out: () => number } {
       ...engine,
       sealVolume: async (...args) => counted(await engine.sealVolume(...args)),
       borrow: (length) => counted(engine.borrow(length)),
+      openVolume: async (...args) => {
+        const volume = await engine.openVolume(...args);
+        opened++;
+        return volume;
+      },
     },
     out: () => out.size,
+    opened: () => opened,
   };
 }
 
 test('all memory comes back: after uploads and downloads, whole, broken off or refused', async () => {
-  const { engine: counted, out } = counting();
+  const { engine: counted, out, opened } = counting();
   const user = await sameUser(szafa, service.url, { engine: counted });
   const options = { name: 'x', volumeSize: SIZE };
   for (const memoryBudget of [0, 2 * SIZE + 100, 10 * SIZE]) {
@@ -156,8 +164,12 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   const remote = await user.openFile(entry!.fileId);
   await downloadToFile(remote, join(service.folder, 'x'));
   assert.equal(out(), 0, 'a download');
-  const reader = remote.stream().getReader();
+  const before = opened();
+  const reader = remote.stream({ parallel: 4 }).getReader();
   await reader.read();
+  // The three ahead of it are here, and not only under way.
+  for (const end = Date.now() + 10_000; opened() < before + 4 && Date.now() < end; ) await sleep(5);
+  assert.equal(opened(), before + 4);
   await reader.cancel();
   assert.equal(out(), 0, 'a stream that nobody reads on');
   assert.deepEqual(await remote.readRange(500, 2000), content(5 * SIZE).slice(500, 2500));

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { Api } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
+import { PlainHttp } from '../src/node/plain-http.ts';
 
 /** Connections and requests that a server sees, with a client of its own. */
 async function serving(listener: RequestListener, work: (api: Api, seen: string[]) => Promise<void>) {
@@ -98,4 +99,39 @@ test('a header never becomes two', async () => {
     assert.equal(headers.length, 1, 'the first was never sent');
     assert.ok(!headers[0]!.includes('x-more'));
   });
+});
+
+test('once there is an answer nothing of the body leaves any more: its memory is used for something else', async () => {
+  const MIB = 1024 * 1024;
+  const closed = Promise.withResolvers<void>();
+  let length = 0;
+  let changed = false;
+  let line: Socket | undefined;
+  const server = createTcpServer((socket) => {
+    line = socket.on('error', () => {}).on('close', () => closed.resolve());
+    socket.on('data', (bytes: Buffer) => {
+      if (length === 0) socket.pause().write('HTTP/1.1 409 Conflict\r\ncontent-length: 2\r\n\r\n{}');
+      length += bytes.length;
+      changed ||= bytes.includes(2);
+    });
+  }).listen(0, '127.0.0.1');
+  const plain = new PlainHttp();
+  try {
+    await once(server, 'listening');
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    // More than the system takes for a connection that nobody reads from.
+    const body = new Uint8Array(32 * MIB).fill(1);
+    const limits = { maxBytes: MIB, timeoutMs: 10_000, quietMs: 10_000 };
+    const answer = await plain.exchange(url, { method: 'PUT', url: url.href, headers: {}, body, ...limits });
+    assert.equal(answer.status, 409);
+    body.fill(2);
+    line!.resume();
+    await closed.promise;
+    assert.equal(changed, false);
+    assert.ok(length < body.length, `${length} bytes`);
+  } finally {
+    plain.close();
+    line?.destroy();
+    server.close();
+  }
 });

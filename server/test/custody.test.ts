@@ -12,6 +12,7 @@ import { migrate } from '../src/metadata/schema.ts';
 import { SqliteStore } from '../src/metadata/sqlite.ts';
 import { FolderStore } from '../src/volumes/folder.ts';
 import { filed, NOW } from './metadata.fixture.ts';
+import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
 
 let root: string;
 let volumes: FolderStore;
@@ -212,4 +213,22 @@ test('a start on S3 removes nothing for a minute; on a folder, which is locked, 
   assert.equal(await custody.mayRemove(), false);
   clock.now += 1;
   assert.equal(await custody.mayRemove(), true);
+});
+
+test('a new database is refused by volumes that have lost their id, and told what to do; nothing is written', async () => {
+  const one = await makeHouse();
+  const bytes = Buffer.from('of another database');
+  await volumes.put(newId(), volumeOf(bytes), bodyOf(bytes));
+  for (let times = 0; times < 2; times++) {
+    await assert.rejects(settleStore(one.metadata.store, volumes), (error) => {
+      assert.ok(error instanceof StoreRefused, String(error));
+      assert.match(
+        error.message,
+        /^the database is new, but the volume store has volumes\..* "szafa-server rescue"/,
+      );
+      return true;
+    });
+    assert.equal(await volumes.readNote('store-id'), undefined);
+    assert.equal((await one.metadata.store.get()).confirmed, false);
+  }
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { renameSync, symlinkSync } from 'node:fs';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate } from '../src/metadata/schema.ts';
@@ -25,6 +27,35 @@ test('the log is written ahead, by the reader as by the writer', async () => {
     for (const run of [store.query.bind(store), store.execute.bind(store)]) {
       assert.deepEqual({ ...(await run<object>('PRAGMA journal_mode'))[0] }, { journal_mode: 'wal' });
     }
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('after a sync of the log that failed, no commit counts on what the log may have lost', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-metadata-'));
+  const path = join(folder, 'szafa.db');
+  const store = new SqliteStore(path);
+  try {
+    // SQLite has the log open, and goes on writing; nobody can open it to sync it.
+    const commit = store.transaction(async (sql) => {
+      await sql.execute('CREATE TABLE doubtful (x)');
+      renameSync(`${path}-wal`, `${path}-aside`);
+      symlinkSync(`${path}-wal`, `${path}-wal`);
+    });
+    await assert.rejects(commit, { name: 'StorageFault', code: 'ELOOP' });
+    renameSync(`${path}-aside`, `${path}-wal`);
+    await store.execute('INSERT INTO doubtful VALUES (1)');
+    // What came before the commit that was told no longer needs the log, of which a power cut may take that part.
+    await copyFile(path, join(folder, 'without-log.db'));
+    const database = new DatabaseSync(join(folder, 'without-log.db'));
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    database.close();
+    assert.deepEqual(
+      tables.map(({ name }) => name),
+      ['doubtful'],
+    );
   } finally {
     await store.close();
     await rm(folder, { recursive: true, force: true });

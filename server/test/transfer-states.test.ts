@@ -9,6 +9,7 @@ import { Sweeper } from '../src/domain/sweeper.ts';
 import { Transfers } from '../src/domain/transfers.ts';
 import { StreamBody } from '../src/volumes/body.ts';
 import { InProcess } from './in-process.ts';
+import { honest, serve, TOKEN } from './pull/fixture.ts';
 
 /** A transfer whose only volume has come in. */
 async function received(service: InProcess) {
@@ -68,4 +69,25 @@ test('the space of a volume is free again once it is there, or refused', async (
   };
   await assert.rejects(receive(1, randomBytes(600)), { status: 409 });
   for (const [at, bytes] of right.entries()) await receive(at + 1, bytes);
+});
+
+test('of a pull whose transfer is cancelled while it records, no further volume is stored', async (t) => {
+  const service = await InProcess.start(t);
+  const { pulls, volumes } = service.services;
+  const bytes = Array.from({ length: 9 }, () => randomBytes(100));
+  const transferId = await service.begin(bytes);
+  const source = await serve(t, honest(new Map(bytes.map((volume, at) => [at + 1, volume]))));
+  const stored: number[] = [];
+  let cancelled: ReturnType<InProcess['call']> | undefined;
+  const put = volumes.put.bind(volumes);
+  t.mock.method(volumes, 'put', async (...args: Parameters<typeof put>) => {
+    stored.push(args[1].idx);
+    // Those that are recorded at once have begun; the next must find that there is nothing to record for.
+    cancelled ??= service.call('DELETE', pathOf('cancel', { transfer_id: transferId }));
+    assert.equal((await cancelled).status, 200);
+    return put(...args);
+  });
+  const body = { base_url: source.url, token: TOKEN };
+  await assert.rejects(pulls.pull(transferId, body, { caller: 'admin', own: '127.0.0.1' }), { status: 404 });
+  assert.ok(stored.length > 0 && stored.length <= 4, String(stored));
 });

@@ -124,11 +124,17 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         const body = new StreamBody(Readable.from(systems.file.volumes));
         await store.putFile({ ...manifest, ...over, file_id }, manifest.volumes![0]!, body);
       }
+      // Nor is a file taken that could not be read, since a volume of it is gone.
+      const whole = await manifestOf(store, moved!);
+      assert.equal(whole.volumes?.length, 2);
+      const only = new StreamBody(Readable.from([made[0]!.file.volumes[0]!]));
+      await store.putFile({ ...whole, file_id: randomBytes(16).toString('hex') }, whole.volumes[0]!, only);
       const result = await house.run(...rescue);
       assert.equal(result.code, 1, result.errors);
       assert.deepEqual(result.lines.flatMap((line) => line['problem'] ?? []).sort(), [
         ...Array(4).fill('documents that cannot be read'),
         'files of an unknown account',
+        'files that lack volumes',
       ]);
       assert.deepEqual(await house.query("SELECT username FROM users WHERE username = 'admin'"), []);
       const { files, accounts } = result.lines.at(-1)!;

@@ -169,6 +169,13 @@ export const mutants: Mutant[] = [
     replace: '',
     tests: [PLAIN_HTTP],
   },
+  {
+    name: 'plain HTTP: a connection is kept whose request has not left yet',
+    file: 'client/src/node/plain-http.ts',
+    find: 'const unsent = line.socket.writableLength > 0;',
+    replace: 'const unsent = line.socket.writableLength < 0;',
+    tests: [PLAIN_HTTP],
+  },
 
   // The format.
   {

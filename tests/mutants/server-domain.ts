@@ -276,15 +276,15 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/store-identity.ts',
     find: 'id === undefined && !facts.confirmed && empty',
     replace: 'id === undefined && !facts.confirmed',
-    tests: ['tests/engines/store-identity.test.ts'],
+    tests: ['server/test/custody.test.ts'],
   },
   {
     name: 'a pull goes on for a transfer that was cancelled meanwhile',
     file: 'server/src/domain/pulls.ts',
     find: 'if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();',
     replace: '',
-    tests: ['tests/blackbox/pull-overtaken.test.ts'],
-    only: 'meanwhile|at any moment',
+    tests: ['server/test/transfer-states.test.ts'],
+    only: 'pull whose transfer',
   },
   {
     name: 'a complete transfer can be pulled',

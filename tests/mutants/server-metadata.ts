@@ -245,6 +245,7 @@ export const mutants: Mutant[] = [
     find: '        this.#logIsDoubtful = true;\n',
     replace: '',
     tests: [SQLITE],
+    only: 'sync of the log that failed',
   },
   {
     name: 'PostgreSQL: a transaction whose COMMIT got no answer is done again',

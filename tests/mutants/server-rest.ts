@@ -189,12 +189,20 @@ export const mutants: Mutant[] = [
     find: 'if (!specs || missing || specs.length !== manifest.chunk_count) {',
     replace: 'if (!specs || specs.length !== manifest.chunk_count) {',
     tests: ['tests/engines/rescue.test.ts'],
+    only: 'documents follow',
   },
   {
     name: 'adopt takes a store whose id nobody named',
     file: 'server/src/admin/adopt.ts',
     find: 'if (found !== own && storeId !== id) {',
     replace: 'if (found !== own && storeId !== undefined && storeId !== id) {',
-    tests: ['tests/engines/store-identity.test.ts', 'tests/engines/contested.test.ts'],
+    tests: ['server/test/adopt.test.ts'],
+  },
+  {
+    name: 'a new database adopts a store, and knows none of its files',
+    file: 'server/src/admin/adopt.ts',
+    find: 'if (!confirmed && found !== own) {',
+    replace: 'if (!confirmed && found === undefined) {',
+    tests: ['server/test/adopt.test.ts'],
   },
 ];

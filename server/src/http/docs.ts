@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { SwaggerOptions } from '@fastify/swagger';
+import type { SchemaObject as Schema } from 'ajv';
 import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
 
 export const openapiInfo: SwaggerOptions = {
@@ -21,27 +22,14 @@ export const openapiInfo: SwaggerOptions = {
   refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
 };
 
-interface Schema {
-  type?: string;
-  description?: string;
-  enum?: unknown[];
-  anyOf?: Schema[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  pattern?: string;
-  minimum?: number;
-  maximum?: number;
-  minItems?: number;
-  maxItems?: number;
-}
-
 interface Content {
   description?: string;
   content?: Record<string, { schema?: Schema }>;
 }
 
 interface Operation {
+  method: string;
+  path: string;
   operationId: string;
   summary: string;
   tags: string[];
@@ -51,9 +39,10 @@ interface Operation {
   responses: Record<string, Content>;
 }
 
+/** As @fastify/swagger makes it of our routes. */
 interface Document {
-  info: { title: string; description: string };
-  paths: Record<string, Record<string, Operation>>;
+  info: { description: string };
+  paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>;
   components: { schemas: Record<string, Schema> };
 }
 
@@ -75,29 +64,25 @@ const SAMPLES: Record<string, unknown> = {
 };
 
 /** The OpenAPI document as one page that needs no script. */
-export function docsPage(openapi: object): { html: string; headers: Record<string, string> } {
-  const { components } = openapi as Document;
-  const document = resolved(openapi, components.schemas) as Document;
-  const groups = new Map<string, { id: string; html: string }[]>();
-  for (const [path, operations] of Object.entries(document.paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
-      const tag = operation.tags[0]!;
-      const part = { id: operation.operationId, html: describe(method, path, operation) };
-      groups.set(tag, [...(groups.get(tag) ?? []), part]);
-    }
-  }
-  const links = [...groups].map(
-    ([tag, parts]) =>
-      `<h2>${tag}</h2><ul>${parts.map(({ id }) => `<li><a href="#${id}">${id}</a>`).join('')}</ul>`,
+export function docsPage(openapi: object) {
+  const { info, paths, components } = openapi as Document;
+  // With what every reference leads to in its place.
+  const resolved = <T>(value: T): T =>
+    JSON.parse(JSON.stringify(value), (_key, part) =>
+      part?.$ref ? resolved(components.schemas[part.$ref.replace('#/components/schemas/', '')]) : part,
+    );
+  const operations = Object.entries(resolved(paths)).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, about]) => ({ ...about, method: method.toUpperCase(), path })),
   );
-  const sections = [...groups].map(
-    ([tag, parts]) => `<h2>${tag}</h2>${parts.map(({ html }) => html).join('\n')}`,
-  );
+  const groups = [...Map.groupBy(operations, ({ tags }) => tags[0])];
+  const link = ({ operationId: id }: Operation) => `<li><a href="#${id}">${id}</a>`;
+  const links = groups.map(([tag, parts]) => `<h2>${tag}</h2><ul>${parts.map(link).join('')}</ul>`);
+  const sections = groups.map(([tag, parts]) => `<h2>${tag}</h2>${parts.map(describe).join('\n')}`);
   const style = readFileSync(new URL('docs.css', import.meta.url), 'utf8');
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>szafa API</title><style>${style}</style></head><body>
 <nav aria-label="Endpoints">${links.join('')}</nav>
-<main><h1>szafa API</h1><p>${escapeHtml(document.info.description)}</p>
+<main><h1>szafa API</h1><p>${escapeHtml(info.description)}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>. The examples take the address of the server from <code>$url</code> and
 a token from <code>$token</code>; register and login give one. Fields are required unless they are marked as optional.</p>
 ${sections.join('\n')}</main></body></html>`;
@@ -106,29 +91,21 @@ ${sections.join('\n')}</main></body></html>`;
   return { html, headers: { 'content-security-policy': policy, ...PAGE_HEADERS } };
 }
 
-/** The same with what every reference leads to in its place. */
-function resolved(value: unknown, schemas: Record<string, Schema>): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const { $ref } = value as { $ref?: string };
-  if ($ref !== undefined) return resolved(schemas[$ref.replace('#/components/schemas/', '')], schemas);
-  if (Array.isArray(value)) return value.map((part) => resolved(part, schemas));
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolved(part, schemas)]));
-}
-
-function describe(method: string, path: string, operation: Operation): string {
-  const { operationId: id, summary, security, parameters = [], requestBody, responses } = operation;
+function describe(operation: Operation): string {
+  const { method, path, operationId: id, summary, security, parameters = [] } = operation;
+  const { requestBody, responses } = operation;
   const given = parameters.map(({ name, schema = {}, required = false, description = '', in: where }) =>
     field(name, { ...schema, description: `in the ${where}${description && `: ${description}`}` }, required),
   );
   const answers = Object.entries(responses).map(
     ([status, response]) => `<li><b>${status}</b> ${contentOf(response)}`,
   );
-  return `<section id="${id}"><h3><a href="#${id}"><b>${method.toUpperCase()}</b> <code>${escapeHtml(path)}</code></a></h3>
+  return `<section id="${id}"><h3><a href="#${id}"><b>${method}</b> <code>${escapeHtml(path)}</code></a></h3>
 <p>${escapeHtml(summary)}.${security.length ? '' : ' No token needed.'}</p>
 ${given.length ? `<h4>Parameters</h4><ul>${given.join('')}</ul>` : ''}
 ${requestBody ? `<h4>Body</h4><div>${contentOf(requestBody)}</div>` : ''}
 <h4>Answers</h4><ul>${answers.join('')}</ul>
-<h4>Example</h4><pre tabindex="0">${escapeHtml(example(method, path, operation))}</pre></section>`;
+<h4>Example</h4><pre tabindex="0">${escapeHtml(example(operation))}</pre></section>`;
 }
 
 /** A body: what it is for, and its shape. */
@@ -147,7 +124,7 @@ function shape(schema: Schema): string {
 }
 
 function fields({ properties = {}, required = [] }: Schema): string {
-  const all = Object.entries(properties).map(([name, schema]) =>
+  const all = Object.entries<Schema>(properties).map(([name, schema]) =>
     field(name, schema, required.includes(name)),
   );
   return all.length ? `<ul>${all.join('')}</ul>` : '';
@@ -162,7 +139,7 @@ function field(name: string, schema: Schema, required: boolean): string {
 /** The type of a value and its limits, as a person would say it. */
 function typeOf(schema: Schema): string {
   const { type = 'any', anyOf, items, pattern, minimum, maximum, minItems, maxItems } = schema;
-  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' or ');
+  if (schema.enum) return schema.enum.map((value: unknown) => JSON.stringify(value)).join(' or ');
   if (anyOf) return anyOf.map(typeOf).join(' or ');
   if (items) {
     const count = minItems === undefined ? '' : `${minItems} to ${maxItems} `;
@@ -173,19 +150,17 @@ function typeOf(schema: Schema): string {
 }
 
 /** A command that does it. */
-function example(method: string, path: string, operation: Operation): string {
-  const { security, requestBody, responses } = operation;
+function example({ method, path, security, requestBody, responses }: Operation): string {
   const json = requestBody?.content?.['application/json']?.schema;
   const raw = requestBody && !json;
   const { properties = {}, required = [] } = json ?? {};
   const names = required.length ? required : Object.keys(properties);
-  const body = JSON.stringify(Object.fromEntries(names.map((name) => [name, SAMPLES[name]])));
-  const verb = method.toUpperCase();
+  const body = JSON.stringify(Object.fromEntries(names.map((name: string) => [name, SAMPLES[name]])));
   const words = [
     'curl',
     ...(security.length ? ['-H "Authorization: Bearer $token"'] : []),
     ...(path.endsWith('/file') ? ['-H "X-Init: $init"'] : []),
-    ...(raw ? ['-T volume-1'] : verb === 'GET' || (json && verb === 'POST') ? [] : [`-X ${verb}`]),
+    ...(raw ? ['-T volume-1'] : method === 'GET' || (json && method === 'POST') ? [] : [`-X ${method}`]),
     ...(responses['206'] ? ['-o volume-1'] : []),
     `"$url${path.replace('{idx}', '1').replace(/\{(\w+)\}/g, '$$$1')}"`,
     ...(json ? [`-d '${body}'`] : []),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ADMIN } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
-import type { Sql } from './sql.ts';
+import { Queries } from './sql.ts';
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
@@ -16,16 +16,10 @@ const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 /** Stands for all names together; it is no name. */
 const ANY_NAME = '';
 
-export class AccountsTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class AccountsTable extends Queries {
   /** False when the name is taken. */
   create(username: string, passwordHash: string, now: number, accountId = newAccountId()): Promise<boolean> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const rows = await tx.execute(
         `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
          ON CONFLICT (username) DO NOTHING RETURNING username`,
@@ -44,7 +38,7 @@ export class AccountsTable {
   async idOf(username: string): Promise<string | undefined> {
     if (username === ADMIN) return ADMIN_ACCOUNT;
     if (username === '') return NO_ACCOUNT;
-    const [row] = await this.#sql.query<{ account_id: string }>(
+    const [row] = await this.sql.query<{ account_id: string }>(
       'SELECT account_id FROM users WHERE username = ?',
       username,
     );
@@ -52,7 +46,7 @@ export class AccountsTable {
   }
 
   async passwordHash(username: string): Promise<string | undefined> {
-    const [row] = await this.#sql.query<{ password_hash: string }>(
+    const [row] = await this.sql.query<{ password_hash: string }>(
       'SELECT password_hash FROM users WHERE username = ?',
       username,
     );
@@ -60,7 +54,7 @@ export class AccountsTable {
   }
 
   async openSession(tokenHash: string, username: string, now: number): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       'INSERT INTO sessions (token_hash, username, used_at) VALUES (?, ?, ?)',
       tokenHash,
       username,
@@ -69,7 +63,7 @@ export class AccountsTable {
   }
 
   async session(tokenHash: string): Promise<SessionRow | undefined> {
-    const [row] = await this.#sql.query<SessionRow>(
+    const [row] = await this.sql.query<SessionRow>(
       'SELECT username, used_at FROM sessions WHERE token_hash = ?',
       tokenHash,
     );
@@ -86,7 +80,7 @@ export class AccountsTable {
     return {
       admin: async () => ({ account_id: ADMIN_ACCOUNT }),
       session: async (tokenHash) => {
-        const [row] = await this.#sql.query<SessionRow & { account_id: string }>(
+        const [row] = await this.sql.query<SessionRow & { account_id: string }>(
           `SELECT s.username, s.used_at, u.account_id
            FROM sessions s JOIN users u ON u.username = s.username WHERE s.token_hash = ?`,
           tokenHash,
@@ -97,16 +91,16 @@ export class AccountsTable {
   }
 
   async touchSession(tokenHash: string, now: number): Promise<void> {
-    await this.#sql.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', now, tokenHash);
+    await this.sql.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', now, tokenHash);
   }
 
   async closeSession(tokenHash: string): Promise<void> {
-    await this.#sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+    await this.sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
   }
 
   /** Failed logins of one name from an address, in a row, and of all names from there. */
   async failures(username: string, address: string): Promise<{ ofName: Failures; ofAddress: Failures }> {
-    const rows = await this.#sql.query<Failures & { username: string }>(
+    const rows = await this.sql.query<Failures & { username: string }>(
       `SELECT username, failures, failed_at FROM login_failures
        WHERE username IN (?, '${ANY_NAME}') AND address = ?`,
       username,
@@ -123,7 +117,7 @@ export class AccountsTable {
   async countFailure(username: string, address: string, now: number, windowMs: number): Promise<void> {
     const old = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at <= ?`;
     const recent = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at > ?`;
-    await this.#sql.execute(
+    await this.sql.execute(
       `INSERT INTO login_failures (username, address, failures, failed_at)
        VALUES (?, ?, 1, ?), ('${ANY_NAME}', ?, 1, ?)
        ON CONFLICT (username, address) DO UPDATE
@@ -140,7 +134,7 @@ export class AccountsTable {
   }
 
   async clearFailures(username: string, address: string): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       'DELETE FROM login_failures WHERE username = ? AND address = ?',
       username,
       address,
@@ -148,7 +142,7 @@ export class AccountsTable {
   }
 
   async expire(sessionsBefore: number, failuresBefore: number): Promise<void> {
-    await this.#sql.execute('DELETE FROM sessions WHERE used_at < ?', sessionsBefore);
-    await this.#sql.execute('DELETE FROM login_failures WHERE failed_at < ?', failuresBefore);
+    await this.sql.execute('DELETE FROM sessions WHERE used_at < ?', sessionsBefore);
+    await this.sql.execute('DELETE FROM login_failures WHERE failed_at < ?', failuresBefore);
   }
 }

@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts';
+import { Queries, type Sql } from './sql.ts';
 
 /** So many volumes share a row, one bit each. */
 const BLOCK = 32;
@@ -7,13 +7,7 @@ const BLOCK = 32;
  * Notes of volumes that have arrived in a store that is slow to say what it has. A note may be missing; one that is
  * there is right for as long as its group exists, unless fsck withdraws the volume.
  */
-export class ArrivalsTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class ArrivalsTable extends Queries {
   async add(fileId: string, numbers: Iterable<number>): Promise<void> {
     const blocks = new Map<number, number>();
     for (const idx of new Set(numbers)) {
@@ -22,7 +16,7 @@ export class ArrivalsTable {
     }
     // In the order of their numbers, so that two who note the same blocks wait for each other in one direction only.
     for (const [block, bits] of [...blocks].sort(([a], [b]) => a - b)) {
-      await this.#sql.execute(
+      await this.sql.execute(
         `INSERT INTO arrivals (file_id, block, bits) VALUES (?, ?, ?)
          ON CONFLICT (file_id, block) DO UPDATE SET bits = arrivals.bits | excluded.bits`,
         fileId,
@@ -36,7 +30,7 @@ export class ArrivalsTable {
   async remove(fileId: string, numbers: Iterable<number>): Promise<void> {
     for (const idx of numbers) {
       const bit = 2 ** (idx % BLOCK);
-      await this.#sql.execute(
+      await this.sql.execute(
         'UPDATE arrivals SET bits = bits - ? WHERE file_id = ? AND block = ? AND (bits & ?) <> 0',
         bit,
         fileId,
@@ -47,7 +41,7 @@ export class ArrivalsTable {
   }
 
   async numbers(fileId: string): Promise<Set<number>> {
-    const rows = await this.#sql.query<{ block: number; bits: number }>(
+    const rows = await this.sql.query<{ block: number; bits: number }>(
       'SELECT block, bits FROM arrivals WHERE file_id = ?',
       fileId,
     );
@@ -62,7 +56,7 @@ export class ArrivalsTable {
 
   /** Those of transfers that are complete or no more. */
   async expire(): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       `DELETE FROM arrivals WHERE NOT EXISTS (SELECT 1 FROM transfers t
          WHERE t.file_id = arrivals.file_id AND t.status IN ('uploading', 'storing', 'failed'))`,
     );

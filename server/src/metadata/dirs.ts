@@ -1,7 +1,7 @@
 import { ADMIN } from '@szafa/protocol';
 import { outdateAccount, outdateDir } from './documents.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
-import type { Sql } from './sql.ts';
+import { Queries, type Sql } from './sql.ts';
 import { NOT_DONE } from './transfer-rows.ts';
 import { joined, moveUsageToRoot } from './usage.ts';
 
@@ -73,16 +73,10 @@ export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
   return rows.length === 1;
 }
 
-export class DirsTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class DirsTable extends Queries {
   /** Undefined when the owner has that name already. */
   create(owner: string, name: string, now: number): Promise<number | undefined> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const [row] = await tx.execute<{ dir_id: number }>(
         `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
          ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`,
@@ -96,7 +90,7 @@ export class DirsTable {
   }
 
   async list(owner: string): Promise<DirRow[]> {
-    const rows = await this.#sql.query<ListedDir>(
+    const rows = await this.sql.query<ListedDir>(
       `SELECT ${LISTED} FROM dirs d ${owner === ADMIN ? JOIN_ADMIN_SUMS : JOIN_SUMS} WHERE d.owner = ?`,
       owner,
     );
@@ -109,7 +103,7 @@ export class DirsTable {
     return {
       admin: async () => ({ dirs: await this.list(ADMIN) }),
       session: async (tokenHash) => {
-        const rows = await this.#sql.query<SessionRow & (ListedDir | { dir_id: null })>(
+        const rows = await this.sql.query<SessionRow & (ListedDir | { dir_id: null })>(
           `SELECT s.username, s.used_at, ${LISTED}
            FROM sessions s LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?`,
           tokenHash,
@@ -124,7 +118,7 @@ export class DirsTable {
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */
   remove(owner: string, dirId: number): Promise<boolean> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const gone = await tx.execute(
         'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id',
         dirId,

@@ -1,5 +1,5 @@
 import { ADMIN } from '@szafa/protocol';
-import type { Sql } from './sql.ts';
+import { Queries, type Sql } from './sql.ts';
 
 /** Who is no registered user has a fixed id: the administrator, and nobody. */
 export const ADMIN_ACCOUNT = 'admin';
@@ -19,16 +19,10 @@ export interface AccountState {
  * document for each account. Whoever changes what one of them says raises its `rev` and names it here in the same
  * transaction; the sweeper writes it later. So nothing waits for the store, and no change is forgotten.
  */
-export class DocumentsTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class DocumentsTable extends Queries {
   /** Files whose manifests may be out of date, in the order of their ids. */
   async staleManifests(after: string, limit: number): Promise<string[]> {
-    const rows = await this.#sql.query<{ file_id: string }>(
+    const rows = await this.sql.query<{ file_id: string }>(
       'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?',
       after,
       limit,
@@ -38,7 +32,7 @@ export class DocumentsTable {
 
   /** The manifest of this file may say anything, or be there without it. */
   outdate(fileId: string): Promise<void> {
-    return this.#sql.transaction((tx) => outdateFile(tx, fileId));
+    return this.sql.transaction((tx) => outdateFile(tx, fileId));
   }
 
   /**
@@ -47,7 +41,7 @@ export class DocumentsTable {
    * nobody knows whose came last.
    */
   manifestWritten(fileId: string, rev: number): Promise<void> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const settled = await tx.execute(
         `DELETE FROM stale_manifests WHERE file_id = ? AND rev <= ?
          AND EXISTS (SELECT 1 FROM files WHERE file_id = ?) RETURNING file_id`,
@@ -66,12 +60,12 @@ export class DocumentsTable {
 
   /** There is no such file, and no manifest of it either. */
   async manifestRemoved(fileId: string): Promise<void> {
-    await this.#sql.execute('DELETE FROM stale_manifests WHERE file_id = ?', fileId);
+    await this.sql.execute('DELETE FROM stale_manifests WHERE file_id = ?', fileId);
   }
 
   /** Accounts whose documents are out of date, in the order of their ids. */
   async staleAccounts(after: string, limit: number): Promise<string[]> {
-    const rows = await this.#sql.query<{ account_id: string }>(
+    const rows = await this.sql.query<{ account_id: string }>(
       `SELECT account_id FROM account_documents WHERE rev > written AND account_id > ?
        ORDER BY account_id LIMIT ?`,
       after,
@@ -82,19 +76,19 @@ export class DocumentsTable {
 
   /** All that the document of an account says. What changes while it is read raises the `rev` once more. */
   async account(accountId: string): Promise<AccountState | undefined> {
-    const [state] = await this.#sql.query<{ rev: number }>(
+    const [state] = await this.sql.query<{ rev: number }>(
       'SELECT rev FROM account_documents WHERE account_id = ?',
       accountId,
     );
     const [user] =
       accountId === ADMIN_ACCOUNT
         ? [{ username: ADMIN, password_hash: null, created_at: 0 }]
-        : await this.#sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
+        : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
             'SELECT username, password_hash, created_at FROM users WHERE account_id = ?',
             accountId,
           );
     if (!state || !user) return undefined;
-    const dirs = await this.#sql.query<AccountState['dirs'][number]>(
+    const dirs = await this.sql.query<AccountState['dirs'][number]>(
       'SELECT dir_id, name, created_at FROM dirs WHERE owner = ?',
       user.username,
     );
@@ -102,7 +96,7 @@ export class DocumentsTable {
   }
 
   async accountWritten(accountId: string, rev: number): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       'UPDATE account_documents SET written = ? WHERE account_id = ? AND written < ?',
       rev,
       accountId,

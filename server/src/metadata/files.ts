@@ -3,7 +3,7 @@ import { spaceClaimed } from './claims.ts';
 import { holdAnyDir, holdDir } from './dirs.ts';
 import { outdate } from './documents.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
-import type { Sql, Value } from './sql.ts';
+import { Queries, type Sql, type Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
 import { addUsage, holdUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
@@ -106,22 +106,16 @@ function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
 /** What counts toward an enforced quota. */
 const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) => Math.max(file.size, file.stored_size);
 
-export class FilesTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class FilesTable extends Queries {
   async get(fileId: string): Promise<FileRow | undefined> {
-    const [row] = await this.#sql.query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
+    const [row] = await this.sql.query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
     return row;
   }
 
   /** The file and one of its volumes, in one look. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
     const { start, block, parse } = readAt(idx);
-    const [row] = await this.#sql.query<ReadRow>(
+    const [row] = await this.sql.query<ReadRow>(
       `SELECT ${READ} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ?`,
       start,
       block,
@@ -136,7 +130,7 @@ export class FilesTable {
       admin: async () => ({ file: await this.readable(fileId, idx) }),
       session: async (tokenHash) => {
         const { start, block, parse } = readAt(idx);
-        const [row] = await this.#sql.query<SessionRow & (ReadRow | { owner: null })>(
+        const [row] = await this.sql.query<SessionRow & (ReadRow | { owner: null })>(
           `SELECT s.username, s.used_at, ${READ}
            FROM sessions s LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK} WHERE s.token_hash = ?`,
           start,
@@ -153,16 +147,16 @@ export class FilesTable {
 
   /** The number of the newest file, by which it shows that one was made. */
   async newest(): Promise<number> {
-    const [row] = await this.#sql.query<{ newest: number | null }>('SELECT MAX(seq) AS newest FROM files');
+    const [row] = await this.sql.query<{ newest: number | null }>('SELECT MAX(seq) AS newest FROM files');
     return row!.newest ?? 0;
   }
 
   volume(fileId: string, idx: number): Promise<Volume | undefined> {
-    return findVolume(this.#sql, fileId, idx);
+    return findVolume(this.sql, fileId, idx);
   }
 
   volumes(fileId: string): Promise<Volume[]> {
-    return listVolumes(this.#sql, fileId);
+    return listVolumes(this.sql, fileId);
   }
 
   /** One page, newest first. */
@@ -174,7 +168,7 @@ export class FilesTable {
     // For the directory, then for the files.
     const params: Value[] = caller === ADMIN ? [caller, before] : [caller, caller, before];
     if (dirId !== undefined) params.push(dirId);
-    return this.#sql.query<ListedFile>(
+    return this.sql.query<ListedFile>(
       `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count, f.created_at,
          COALESCE(d.name, '') AS dir_name
        FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = ?
@@ -187,7 +181,7 @@ export class FilesTable {
 
   /** `file` as it was found; it may be elsewhere by now. */
   move(file: FileRow, owner: string, dirId: number): Promise<'moved' | 'no file' | 'no directory'> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       if (!(await holdDir(tx, owner, dirId))) return 'no directory';
       let from = file.dir_id;
       if (!(await place(tx, file.file_id, from, dirId))) {
@@ -203,7 +197,7 @@ export class FilesTable {
 
   /** Takes the record and its transfer away, and leaves the volumes to the sweeper from `notBefore` on. */
   remove(fileId: string, notBefore: number): Promise<RemovedFile | undefined> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const [file] = await tx.execute<FileRow>(
         `DELETE FROM files WHERE file_id = ? RETURNING ${COLUMNS}`,
         fileId,
@@ -217,7 +211,7 @@ export class FilesTable {
 
   /** Puts a record back whose volumes could not be removed, unless the lease of `remove` is over and lost. */
   restore({ file, transfer }: RemovedFile, notBefore: number): Promise<void> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const held = await tx.execute(
         'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id',
         file.file_id,
@@ -239,7 +233,7 @@ export class FilesTable {
     target: { fileId: string; owner: string; dirId: number; leaseUntil: number },
     quota?: number,
   ): Promise<'begun' | 'exists' | 'no directory' | 'over quota'> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       if (!(await holdDir(tx, target.owner, target.dirId))) return 'no directory';
       // A clone that finishes at this moment has either left its file for the next line, or not begun to.
       await lockFile(tx, source.file_id);
@@ -272,7 +266,7 @@ export class FilesTable {
     sourceId: string,
     target: { fileId: string; owner: string; dirId: number; now: number },
   ): Promise<'done' | 'source vanished' | 'lease lost'> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
       const source = await lockFile(tx, sourceId);
       if (!source) return 'source vanished';

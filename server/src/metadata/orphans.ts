@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts';
+import { Queries, type Sql } from './sql.ts';
 
 /** How far the search for orphans is. */
 export interface OrphanRound {
@@ -14,15 +14,9 @@ const IN_USE = `SELECT file_id FROM files WHERE file_id IN (LISTED)
   UNION SELECT file_id FROM transfers WHERE file_id IN (LISTED) AND status <> 'done'`;
 
 /** Volume groups that no record names, and the search for them. */
-export class OrphansTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class OrphansTable extends Queries {
   async count(): Promise<number> {
-    const [row] = await this.#sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM orphans');
+    const [row] = await this.sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM orphans');
     return row!.count;
   }
 
@@ -39,17 +33,17 @@ export class OrphansTable {
   }
 
   async #ids(text: string, ...lists: string[]): Promise<Set<string>> {
-    const statement = text.replaceAll('LISTED', this.#sql.dialect.listed);
-    const rows = await this.#sql.query<{ file_id: string }>(statement, ...lists);
+    const statement = text.replaceAll('LISTED', this.sql.dialect.listed);
+    const rows = await this.sql.query<{ file_id: string }>(statement, ...lists);
     return new Set(rows.map((row) => row.file_id));
   }
 
   async note(ids: Iterable<string>, now: number): Promise<void> {
-    await this.#sql.transaction((tx) => note(tx, ids, now));
+    await this.sql.transaction((tx) => note(tx, ids, now));
   }
 
   async list(after: string, limit: number): Promise<{ file_id: string; first_seen: number }[]> {
-    return this.#sql.query(
+    return this.sql.query(
       'SELECT file_id, first_seen FROM orphans WHERE file_id > ? ORDER BY file_id LIMIT ?',
       after,
       limit,
@@ -58,12 +52,12 @@ export class OrphansTable {
 
   /** There is no such group any more, or it is no orphan. */
   async forget(id: string): Promise<void> {
-    await this.#sql.execute('DELETE FROM orphans WHERE file_id = ?', id);
+    await this.sql.execute('DELETE FROM orphans WHERE file_id = ?', id);
   }
 
   /** Leaves the group to the sweeper, if nothing names it still. */
   doom(id: string, now: number): Promise<boolean> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       if (!(await claimOrphan(tx, id))) return false;
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', id, now);
       return true;
@@ -71,7 +65,7 @@ export class OrphansTable {
   }
 
   async round(): Promise<OrphanRound> {
-    const [row] = await this.#sql.query<OrphanRound>(
+    const [row] = await this.sql.query<OrphanRound>(
       'SELECT began_at AS "beganAt", after_id AS after, groups_seen AS groups, orphans_seen AS orphans FROM orphan_round',
     );
     return row!;
@@ -79,7 +73,7 @@ export class OrphansTable {
 
   /** What was found, and how far the search is now, together. */
   keepRound(round: OrphanRound, found: { known: Iterable<string>; unknown: Iterable<string> }, now: number) {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       await note(tx, found.unknown, now);
       const list = JSON.stringify([...found.known]);
       await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.listed})`, list);

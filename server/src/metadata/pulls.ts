@@ -1,4 +1,4 @@
-import { hold, type Sql } from './sql.ts';
+import { hold, Queries, type Sql } from './sql.ts';
 
 export interface Puller {
   caller: string;
@@ -20,15 +20,9 @@ class Full extends Error {
 }
 
 /** Which process runs the pull of a transfer, until when it may be believed, and what has landed. */
-export class PullsTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class PullsTable extends Queries {
   async running(now: number): Promise<number> {
-    const [row] = await this.#sql.query<{ count: number }>(
+    const [row] = await this.sql.query<{ count: number }>(
       'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > 0 AND lease_until > ?',
       now,
     );
@@ -42,7 +36,7 @@ export class PullsTable {
     { now, leaseUntil }: { now: number; leaseUntil: number },
     most: { account: number; node: number },
   ): Promise<Claim> {
-    return this.#sql
+    return this.sql
       .transaction<Claim>(async (tx) => {
         await hold(tx, `account ${caller}`);
         await hold(tx, `node ${node}`);
@@ -78,7 +72,7 @@ export class PullsTable {
   }
 
   async report(transferId: string, runner: string, landed: string, leaseUntil: number): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       'UPDATE pulls SET landed = ?, lease_until = ? WHERE transfer_id = ? AND runner = ?',
       landed,
       leaseUntil,
@@ -89,7 +83,7 @@ export class PullsTable {
 
   /** The pull has ended. Nothing is kept for a transfer that is gone. */
   end(transferId: string, runner: string, landed: string): Promise<void> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const [row] = await tx.query(
         `SELECT 1 FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
         transferId,
@@ -109,7 +103,7 @@ export class PullsTable {
 
   /** Those that never ended, of transfers that are gone. */
   async expire(now: number): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       `DELETE FROM pulls WHERE lease_until > 0 AND lease_until < ?
          AND NOT EXISTS (SELECT 1 FROM transfers t WHERE t.transfer_id = pulls.transfer_id)`,
       now,
@@ -117,7 +111,7 @@ export class PullsTable {
   }
 
   async landed(transferId: string): Promise<string> {
-    const [row] = await this.#sql.query<{ landed: string }>(
+    const [row] = await this.sql.query<{ landed: string }>(
       'SELECT landed FROM pulls WHERE transfer_id = ?',
       transferId,
     );
@@ -126,8 +120,8 @@ export class PullsTable {
 
   /** The runner is gone: its pulls may be started again at once. Without a name: all runners are. */
   async abandon(runner?: string): Promise<void> {
-    if (runner === undefined) await this.#sql.execute('UPDATE pulls SET lease_until = 0');
-    else await this.#sql.execute('UPDATE pulls SET lease_until = 0 WHERE runner = ?', runner);
+    if (runner === undefined) await this.sql.execute('UPDATE pulls SET lease_until = 0');
+    else await this.sql.execute('UPDATE pulls SET lease_until = 0 WHERE runner = ?', runner);
   }
 }
 

@@ -30,6 +30,15 @@ export interface Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
+/** Statements that belong together, on one engine. */
+export abstract class Queries<Engine extends Sql = Sql> {
+  protected readonly sql: Engine;
+
+  constructor(sql: Engine) {
+    this.sql = sql;
+  }
+}
+
 /** Nobody else passes this with the same name until the transaction ends. */
 export async function hold(tx: Sql, name: string): Promise<void> {
   await tx.execute(tx.dialect.hold, name);

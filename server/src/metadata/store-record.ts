@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts';
+import { Queries, type Sql } from './sql.ts';
 
 /** The volume store that this database belongs to. */
 export interface StoreFacts {
@@ -22,15 +22,9 @@ interface Row {
   contested_at: number | null;
 }
 
-export class StoreRecord {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class StoreRecord extends Queries {
   async get(): Promise<StoreFacts> {
-    const [row] = await this.#sql.query<Row>('SELECT store_id, confirmed, marks, contested_at FROM store');
+    const [row] = await this.sql.query<Row>('SELECT store_id, confirmed, marks, contested_at FROM store');
     const { store_id, confirmed, marks, contested_at } = row!;
     return {
       id: store_id,
@@ -41,12 +35,12 @@ export class StoreRecord {
   }
 
   async confirm(): Promise<void> {
-    await this.#sql.execute('UPDATE store SET confirmed = 1 WHERE confirmed = 0');
+    await this.sql.execute('UPDATE store SET confirmed = 1 WHERE confirmed = 0');
   }
 
   /** `found` is what the store shows and may go on showing if the new one never gets there. */
   addMark(mark: string, found: string | undefined): Promise<void> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<Pick<Row, 'marks'>>(`SELECT marks FROM store ${tx.dialect.forUpdate}`);
       const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.marks.split(' ')]);
       await tx.execute('UPDATE store SET marks = ?', [...kept].slice(0, MARKS).join(' '));
@@ -55,7 +49,7 @@ export class StoreRecord {
 
   /** What the store was known to have may have been removed by the other one: each upload is looked at once more. */
   contest(now: number): Promise<void> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const text = 'UPDATE store SET contested_at = ? WHERE contested_at IS NULL RETURNING store_id';
       if ((await tx.execute(text, now)).length === 0) return;
       await tx.execute('DELETE FROM arrivals');

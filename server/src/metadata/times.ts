@@ -1,15 +1,9 @@
-import type { Sql } from './sql.ts';
+import { Queries } from './sql.ts';
 
 /** When something last happened. Its table is called `marks`; the mark of a store is something else. */
-export class TimesTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class TimesTable extends Queries {
   async set(name: string, at: number): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       'INSERT INTO marks (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at',
       name,
       at,
@@ -18,7 +12,7 @@ export class TimesTable {
 
   /** 0 when it never happened. */
   async get(name: string): Promise<number> {
-    const [row] = await this.#sql.query<{ at: number }>('SELECT at FROM marks WHERE name = ?', name);
+    const [row] = await this.sql.query<{ at: number }>('SELECT at FROM marks WHERE name = ?', name);
     return row?.at ?? 0;
   }
 }

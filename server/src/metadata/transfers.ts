@@ -6,7 +6,7 @@ import { outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
 import { forgetPull } from './pulls.ts';
-import { hold, type Sql } from './sql.ts';
+import { hold, Queries, type Sql } from './sql.ts';
 import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { forgetVolumes, insertVolumes } from './volumes.ts';
@@ -40,13 +40,7 @@ const INITS_AT_ONCE = 64;
 /** With `t` for the transfer. */
 const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
 
-export class TransfersTable {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
+export class TransfersTable extends Queries {
   create(init: NewTransfer, ids: NewIds, bounds: Bounds = {}): Promise<Creation> {
     return this.#create(init, ids, 'uploading', bounds);
   }
@@ -62,7 +56,7 @@ export class TransfersTable {
     status: 'uploading' | 'done',
     { quota, open }: Bounds,
   ): Promise<Creation> {
-    return this.#sql
+    return this.sql
       .transaction<Creation>(async (tx) => {
         if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
         if (quota !== undefined) await holdUsage(tx, ids.creator);
@@ -84,7 +78,7 @@ export class TransfersTable {
   }
 
   async get(transferId: string): Promise<TransferRow | undefined> {
-    const [row] = await this.#sql.query<TransferRow>(
+    const [row] = await this.sql.query<TransferRow>(
       `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ?`,
       transferId,
     );
@@ -92,7 +86,7 @@ export class TransfersTable {
   }
 
   async state(transferId: string): Promise<TransferState | undefined> {
-    const [row] = await this.#sql.query<TransferState>(
+    const [row] = await this.sql.query<TransferState>(
       `SELECT ${STATE} FROM transfers t WHERE transfer_id = ?`,
       transferId,
     );
@@ -101,7 +95,7 @@ export class TransfersTable {
 
   /** Those that are not done: a done one is known for as long as its file, and to count them would take ever longer. */
   async openByStatus(): Promise<Record<string, number>> {
-    const rows = await this.#sql.query<{ status: string; count: number }>(
+    const rows = await this.sql.query<{ status: string; count: number }>(
       `SELECT status, COUNT(*) AS count FROM transfers WHERE ${NOT_DONE} GROUP BY status`,
     );
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
@@ -112,7 +106,7 @@ export class TransfersTable {
     return {
       admin: async () => ({ transfer: await this.state(transferId) }),
       session: async (tokenHash) => {
-        const [row] = await this.#sql.query<SessionRow & (TransferState | { file_id: null })>(
+        const [row] = await this.sql.query<SessionRow & (TransferState | { file_id: null })>(
           `SELECT s.username, s.used_at, ${STATE}
            FROM sessions s LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
           transferId,
@@ -127,7 +121,7 @@ export class TransfersTable {
 
   /** False when there is no such transfer any more. */
   async touch(transferId: string, now: number): Promise<boolean> {
-    const rows = await this.#sql.execute(
+    const rows = await this.sql.execute(
       'UPDATE transfers SET touched_at = ? WHERE transfer_id = ? RETURNING transfer_id',
       now,
       transferId,
@@ -137,7 +131,7 @@ export class TransfersTable {
 
   /** `uploading` or `failed` -> `storing` for that owner; one caller wins, the others see its row. */
   async beginStoring(transferId: string, owner: string): Promise<TransferRow | undefined> {
-    return (await store(this.#sql, transferId, owner)) ?? this.get(transferId);
+    return (await store(this.sql, transferId, owner)) ?? this.get(transferId);
   }
 
   /** The same under a quota: a transfer that counted for another account until now must fit into the owner's. */
@@ -146,7 +140,7 @@ export class TransfersTable {
     transferId: string,
     owner: string,
   ): Promise<TransferRow | 'over quota' | undefined> {
-    const row = await this.#sql
+    const row = await this.sql
       .transaction(async (tx) => {
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
@@ -169,7 +163,7 @@ export class TransfersTable {
    * `filed` is the transfer as it was when its manifest was written.
    */
   finishStoring(filed: TransferRow, now: number): Promise<boolean> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const [row] = await tx.execute<TransferRow>(
         `UPDATE transfers SET status = 'done', enc_params = ''
          WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`,
@@ -189,21 +183,21 @@ export class TransfersTable {
   }
 
   async failStoring(transferId: string): Promise<void> {
-    await this.#sql.execute(
+    await this.sql.execute(
       "UPDATE transfers SET status = 'failed' WHERE transfer_id = ? AND status = 'storing'",
       transferId,
     );
   }
 
   storing(): Promise<TransferRow[]> {
-    return this.#sql.query<TransferRow>(
+    return this.sql.query<TransferRow>(
       `SELECT ${COLUMNS} FROM transfers WHERE status = 'storing' AND ${NOT_DONE}`,
     );
   }
 
   /** Whether volumes of this group may still come in. */
   async isOpen(fileId: string): Promise<boolean> {
-    const rows = await this.#sql.query(
+    const rows = await this.sql.query(
       "SELECT transfer_id FROM transfers WHERE file_id = ? AND status IN ('uploading', 'failed')",
       fileId,
     );
@@ -217,7 +211,7 @@ export class TransfersTable {
     now: number,
     { keepVolumes = false } = {},
   ): Promise<boolean> {
-    return this.#sql.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (!row || !(allowed as TransferStatus[]).includes(row.status)) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
@@ -234,7 +228,7 @@ export class TransfersTable {
 
   /** Uploads that nobody has asked for since then. */
   untouchedSince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
-    return this.#sql.query(
+    return this.sql.query(
       `SELECT transfer_id, file_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
        ORDER BY touched_at LIMIT ?`,
       time,

@@ -14,12 +14,9 @@ export class VolumeBody implements Body {
 
   async pour(sink: Sink): Promise<void> {
     let refusal: unknown;
-    const take = async (chunk: Buffer) => {
-      await deposit(chunk, sink);
-    };
     const bridge = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
-        take(chunk).then(
+        Promise.try(deposit, chunk, sink).then(
           () => done(),
           (error: Error) => {
             refusal = error;

@@ -1,5 +1,6 @@
 import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifMissing } from '../volumes/durable.ts';
 
 /** What is ours in the data folder. What else is there is somebody else's, and the folder itself may be. */
 const OURS = [
@@ -16,7 +17,7 @@ const STICKY = 0o1000;
  */
 export async function closeDataFolder(folder: string): Promise<string[]> {
   const open: string[] = [];
-  const modeOf = (place: string) => stat(place).then(({ mode }) => mode & 0o7777, ifMissing);
+  const modeOf = (place: string) => stat(place).then(({ mode }) => mode & 0o7777, ifMissing(0));
   for (const place of OURS.map((name) => join(folder, name))) {
     const mode = await modeOf(place);
     if ((mode & OTHERS) === 0) continue;
@@ -32,9 +33,4 @@ export async function closeDataFolder(folder: string): Promise<string[]> {
     );
   }
   return open;
-}
-
-function ifMissing(error: NodeJS.ErrnoException): number {
-  if (error.code !== 'ENOENT') throw error;
-  return 0;
 }

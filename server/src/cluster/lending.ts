@@ -1,6 +1,7 @@
 /** Space between the processes of a node: the primary lends, workers borrow. See domain/space.ts and domain/lender.ts. */
 import cluster, { type Worker } from 'node:cluster';
 import { statfsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { Lender } from '../domain/lender.ts';
 import { Space } from '../domain/space.ts';
@@ -36,10 +37,7 @@ export function lendToWorkers(config: Config): void {
           worker.send({ space: 'recall' } satisfies Message);
         }),
     );
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, RECALL_MS);
-    await Promise.race([Promise.all(all), late.promise]);
-    clearTimeout(timer);
+    await Promise.race([Promise.all(all), sleep(RECALL_MS)]);
     returning.clear();
   };
   // One round serves all who wait for one.

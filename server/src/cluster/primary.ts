@@ -88,7 +88,7 @@ export async function runPrimary(config: Config): Promise<void> {
   const withoutPage = missingPage();
   if (withoutPage !== undefined) log.warn(withoutPage);
 
-  const sweeping = sweepUntil(stop.signal, sweeper, right, { ...services, swept });
+  const sweeping = sweepUntil(stop.signal, sweeper, right, services, swept);
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await Promise.all([workers.stop(), sweeping]);
   await right.release();
@@ -149,13 +149,8 @@ async function sweepUntil(
   stop: AbortSignal,
   sweeper: Sweeper,
   right: SweepRight,
-  {
-    config,
-    custody,
-    log,
-    pulls,
-    swept,
-  }: Pick<Services, 'config' | 'custody' | 'log' | 'pulls'> & { swept: { at: number } },
+  { config, custody, log, pulls }: Pick<Services, 'config' | 'custody' | 'log' | 'pulls'>,
+  swept: { at: number },
 ): Promise<void> {
   const round = async () => {
     if (await custody.mayRemove()) await pulls.reclaim();

@@ -39,11 +39,7 @@ export async function filePage(files: FilesTable, caller: string, query: FilesQu
  */
 export async function wholeList(files: FilesTable, caller: string, query: FilesQuery): Promise<Readable> {
   const page = (before = selection(query).before) =>
-    files.list(caller, {
-      ...selection(query),
-      ...(before === undefined ? {} : { before }),
-      limit: limits.listPage,
-    });
+    files.list(caller, { ...selection(query), before, limit: limits.listPage });
   return Readable.from(texts(await page(), page), { objectMode: false });
 }
 
@@ -62,9 +58,7 @@ async function* texts(
   yield ']}';
 }
 
-function selection(query: FilesQuery): { dirId?: number; before?: number } {
-  return {
-    ...(query.dir_id === undefined ? {} : { dirId: Number(query.dir_id) }),
-    ...(query.cursor === undefined ? {} : { before: Number(query.cursor) }),
-  };
+function selection({ dir_id, cursor }: FilesQuery) {
+  const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  return { dirId: numberOf(dir_id), before: numberOf(cursor) };
 }

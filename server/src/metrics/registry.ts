@@ -45,7 +45,7 @@ const families: Record<string, Family> = {
 
 const BOUNDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-function series(name: string, labels: Record<string, string> = {}): string {
+export function series(name: string, labels: Record<string, string> = {}): string {
   const text = Object.entries(labels).map(([key, value]) => `${key}="${value.replace(/[\\"\n]/g, '_')}"`);
   return text.length === 0 ? name : `${name}{${text.join(',')}}`;
 }
@@ -129,5 +129,3 @@ export function render(parts: Samples[]): string {
   }
   return `${lines.join('\n')}\n`;
 }
-
-export { series };

@@ -1,29 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { RuleError } from '@szafa/protocol';
+import { percent } from '../percent.ts';
 
 const MAX_BYTES = 2048;
 /** For a program in C a line ends at these. */
 const LINE_END = /[\r\n\0]/;
 
-/** Where a client serves its volumes: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
-export class PullSource {
-  readonly #base: string;
-  readonly #token: string;
-
-  constructor(base: string, token: string) {
-    this.#base = base;
-    this.#token = token;
-  }
-
-  /** The addresses of one transfer. */
-  of(transferId: string): VolumeAddresses {
-    return new VolumeAddresses(
-      `${this.#base}/pull/${percent(transferId)}/`,
-      `?token=${percent(this.#token)}`,
-    );
-  }
-}
-
+/** Where a client serves the volumes of one transfer: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
 export class VolumeAddresses {
   readonly #before: string;
   readonly #after: string;
@@ -55,7 +38,7 @@ export class VolumeAddresses {
 }
 
 /** Checks what a client sent; a RuleError says what is wrong with it. */
-export function checkPullAddress(baseUrl: string, token: string): PullSource {
+export function checkPullAddress(baseUrl: string, token: string) {
   for (const [name, text] of Object.entries({ base_url: baseUrl, token })) {
     if (text === '') throw new RuleError(`${name} is empty`);
     if (Buffer.byteLength(text) > MAX_BYTES) throw new RuleError(`${name} is longer than ${MAX_BYTES} bytes`);
@@ -72,15 +55,11 @@ export function checkPullAddress(baseUrl: string, token: string): PullSource {
   if (/^[^/]*\/\/[^/]*@/.test(baseUrl)) throw new RuleError('base_url must not contain user information');
   const url = URL.parse(baseUrl);
   if (url === null) throw new RuleError('base_url is not an address');
-  return new PullSource(`${url.origin}${url.pathname.replace(/\/+$/, '')}`, token);
-}
-
-/** Leaves only characters that no parser on the way can take for anything else. */
-function percent(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return {
+    of: (transferId: string) =>
+      new VolumeAddresses(`${base}/pull/${percent(transferId)}/`, `?token=${percent(token)}`),
+  };
 }
 
 function digest(text: string): Buffer {

@@ -4,9 +4,10 @@ import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
-import { type OpenBody, S3Connections } from './connection.ts';
+import { percent } from '../percent.ts';
+import { broken, type OpenBody, S3Connections, silent } from './connection.ts';
 import type { S3Credentials, S3Location } from './location.ts';
-import { encode, queryString, Signer, sha256Hex } from './signer.ts';
+import { queryString, Signer, sha256Hex } from './signer.ts';
 import { elements, encodeXml, text } from './xml.ts';
 
 /** The store refused: its status and the code in its answer. */
@@ -69,10 +70,6 @@ export function translate(error: unknown): unknown {
     return new ServiceError(507, 'the store is full', { cause: error });
   }
   return isTransient(error) ? new StoreUnavailable('volumes', error) : error;
-}
-
-class Silence extends Error {
-  readonly code = 'ETIMEDOUT';
 }
 
 /**
@@ -138,7 +135,7 @@ export class S3Client {
 
   #signed(request: S3Request, payload: string): { path: string; headers: Record<string, string> } {
     const { endpoint, bucket, prefix } = this.location;
-    const path = `/${bucket}${request.key === undefined ? '' : `/${(prefix + request.key).split('/').map(encode).join('/')}`}`;
+    const path = `/${bucket}${request.key === undefined ? '' : `/${(prefix + request.key).split('/').map(percent).join('/')}`}`;
     const query = request.query ?? {};
     const headers = this.#signer.sign({
       method: request.method,
@@ -165,7 +162,7 @@ export class S3Client {
       const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
         sent.on('response', resolve).on('error', reject);
         // `timeout` on the agent is for idle connections; this one is for a store that has stopped answering.
-        sent.setTimeout(silenceMs, () => sent.destroy(new Silence('the store is silent')));
+        sent.setTimeout(silenceMs, () => sent.destroy(silent()));
         sent.end(body);
       });
       const answer = await readAnswer(response);
@@ -211,7 +208,7 @@ export class S3Client {
 
   async copy(from: string, to: string, silenceMs?: number): Promise<void> {
     const { bucket, prefix } = this.location;
-    const source = `/${bucket}/${(prefix + from).split('/').map(encode).join('/')}`;
+    const source = `/${bucket}/${(prefix + from).split('/').map(percent).join('/')}`;
     const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
     await this.persist(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
@@ -251,16 +248,9 @@ export class S3Client {
   }
 
   /** Deletes in batches; what is not there is no error. */
-  async delete(keys: Iterable<string>): Promise<void> {
-    let batch: string[] = [];
-    for (const key of keys) {
-      batch.push(key);
-      if (batch.length === DELETES_AT_ONCE) {
-        await this.#deleteBatch(batch);
-        batch = [];
-      }
-    }
-    if (batch.length > 0) await this.#deleteBatch(batch);
+  async delete(keys: string[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += DELETES_AT_ONCE)
+      await this.#deleteBatch(keys.slice(from, from + DELETES_AT_ONCE));
   }
 
   async #deleteBatch(keys: string[]): Promise<void> {
@@ -289,7 +279,7 @@ export async function readAnswer(response: http.IncomingMessage): Promise<S3Answ
     if (length > ANSWER_BYTES) throw new S3Error(502, 'AnswerTooLong', 'the store');
     parts.push(part);
   }
-  if (!response.complete) throw Object.assign(new Error('the answer broke off'), { code: 'ECONNRESET' });
+  if (!response.complete) throw broken('the answer broke off');
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) };
 }
 

@@ -10,9 +10,8 @@ export class OtherAnswer extends Error {
   override name = 'OtherAnswer';
 }
 
-function broken(message: string, code = 'ECONNRESET'): Error {
-  return Object.assign(new Error(message), { code });
-}
+export const broken = (message: string, code = 'ECONNRESET') => Object.assign(new Error(message), { code });
+export const silent = () => broken('the store is silent', 'ETIMEDOUT');
 
 /** The body of an answer, its bytes not yet read. `close` it whatever happens. */
 export interface OpenBody extends Body {
@@ -69,7 +68,7 @@ class S3Connection implements OpenBody {
   #keepAlive = false;
   #begun: PromiseWithResolvers<void> | undefined;
   /** Why the connection ended. */
-  #fault = broken('the store broke off');
+  #fault: Error = broken('the store broke off');
 
   constructor(endpoint: URL, onFree: (connection: S3Connection) => void) {
     this.#onFree = onFree;
@@ -82,7 +81,7 @@ class S3Connection implements OpenBody {
     );
     const { socket } = this.#intake;
     socket.on('timeout', () => {
-      if (!this.#intake.waits) socket.destroy(broken('the store is silent', 'ETIMEDOUT'));
+      if (!this.#intake.waits) socket.destroy(silent());
     });
     socket.on('error', (error) => {
       this.#fault = error;

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { percent } from '../percent.ts';
 import type { S3Credentials } from './location.ts';
 
 export interface Signable {
@@ -16,17 +17,9 @@ export interface Signable {
 export const sha256Hex = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 
-/** RFC 3986: all but the unreserved characters. */
-export function encode(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
 export function queryString(query: Record<string, string>): string {
   return Object.entries(query)
-    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .map(([name, value]) => `${percent(name)}=${percent(value)}`)
     .sort()
     .join('&');
 }

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import { errorOf, readAnswer, type S3Client, S3Error, type S3Request } from '../s3/client.ts';
-import { type OpenBody, OtherAnswer } from '../s3/connection.ts';
+import { broken, type OpenBody, OtherAnswer, silent } from '../s3/connection.ts';
 import { type Sink, StreamBody } from './body.ts';
 import type { SegmentPool } from './segments.ts';
 import { SocketSink } from './socket-sink.ts';
@@ -35,9 +35,7 @@ async function openByHttp(client: S3Client, what: S3Request, status: number): Pr
   const request = client.begin(what);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject);
-    request.setTimeout(client.limits.silenceMs, () =>
-      request.destroy(fault('the store is silent', 'ETIMEDOUT')),
-    );
+    request.setTimeout(client.limits.silenceMs, () => request.destroy(silent()));
     request.end();
   });
   if (response.statusCode === status) return new HttpBody(request, response);
@@ -56,7 +54,7 @@ class HttpBody implements OpenBody {
     request.removeAllListeners('timeout');
     // A connection that waits for the sink is not a silent one.
     request.on('timeout', () => {
-      if (!this.#sinkIsFull) request.destroy(fault('the store is silent', 'ETIMEDOUT'));
+      if (!this.#sinkIsFull) request.destroy(silent());
     });
     // Told to whoever reads.
     response.on('error', () => undefined);
@@ -101,14 +99,10 @@ export async function sendRange(
         body.close();
         body = undefined;
       }
-      if (socketSink.received < end - start) throw fault('the store sent too little', 'ECONNRESET');
+      if (socketSink.received < end - start) throw broken('the store sent too little');
     });
     await socketSink.finish();
   } finally {
     await socketSink.close();
   }
-}
-
-function fault(message: string, code: string): Error {
-  return Object.assign(new Error(message), { code });
 }

@@ -3,6 +3,7 @@ import type { ClientRequest } from 'node:http';
 import type { Volume } from '@szafa/protocol';
 import { VolumeRejected } from '../errors.ts';
 import { errorOf, readAnswer, type S3Answer, type S3Client, translate } from '../s3/client.ts';
+import { silent } from '../s3/connection.ts';
 import type { Body, Sink } from './body.ts';
 import type { Segment, SegmentPool } from './segments.ts';
 
@@ -157,8 +158,4 @@ class UploadSink implements Sink {
       clearTimeout(limit);
     }
   }
-}
-
-function silent(): Error {
-  return Object.assign(new Error('the store is silent'), { code: 'ETIMEDOUT' });
 }

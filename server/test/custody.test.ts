@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Custody } from '../src/domain/custody.ts';
-import { adoptStore, identify, StoreRefused, settleStore } from '../src/domain/store-identity.ts';
+import { identify, StoreRefused, settleStore } from '../src/domain/store-identity.ts';
 import { createLog } from '../src/log.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate } from '../src/metadata/schema.ts';
 import { SqliteStore } from '../src/metadata/sqlite.ts';
+import { takeStore } from '../src/metadata/store-record.ts';
 import { FolderStore } from '../src/volumes/folder.ts';
 import { filed, NOW } from './metadata.fixture.ts';
 import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
@@ -122,7 +123,7 @@ test('a database that is older than its store has it contested, until a person d
   await one.process().custody.keep();
 
   const identity = await identify(backup.metadata.store, volumes);
-  await backup.sql.transaction((tx) => adoptStore(tx, identity));
+  await backup.sql.transaction((tx) => takeStore(tx, identity));
   assert.equal(await custody.keep(), true);
   assert.equal(await custody.mayRemove(), true);
   assert.equal(await one.process().custody.keep(), false, 'now it is the other way round');

@@ -1,6 +1,6 @@
-import type { Config } from '../config.ts';
-import { adoptStore, identify, identityOf, isForeign } from '../domain/store-identity.ts';
-import { openStores, type Pair } from './pair.ts';
+import { identify, identityOf, isForeign } from '../domain/store-identity.ts';
+import { takeStore } from '../metadata/store-record.ts';
+import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
 
 export const ADOPT_USAGE = `usage: szafa-server adopt [--store ID]
@@ -24,16 +24,7 @@ orphans, see "szafa-server orphans". From then on, what this database deletes is
 Can run while the server does.`;
 
 /** The database takes the store for its own, as it is. */
-export async function adopt(config: Config, storeId: string | undefined, report: Report): Promise<void> {
-  const pair = await openStores(config);
-  try {
-    await adoptIn(pair, storeId, report);
-  } finally {
-    await pair.close();
-  }
-}
-
-async function adoptIn(
+export async function adopt(
   { metadata, sql, volumes }: Pair,
   storeId: string | undefined,
   report: Report,
@@ -55,7 +46,7 @@ async function adoptIn(
   const isOurs = found === own && contestedAt === null && !isForeign(facts, mark);
   if (!isOurs) {
     const identity = await identify(metadata.store, volumes);
-    await sql.transaction((tx) => adoptStore(tx, identity));
+    await sql.transaction((tx) => takeStore(tx, identity));
   }
   report.line({
     store: id,

@@ -5,7 +5,7 @@ import { checkStore } from './check-store.ts';
 import { fsck } from './fsck.ts';
 import { migrateStores } from './migrate.ts';
 import { decideOrphans, ORPHANS_USAGE } from './orphans.ts';
-import { configOf, openAlone, openPair, requireDatabase } from './pair.ts';
+import { configOf, openAlone, openPair, openStores, type Pair, requireDatabase } from './pair.ts';
 import { Report, UsageError } from './report.ts';
 import { rescue, rescueMissing } from './rescue.ts';
 
@@ -63,6 +63,12 @@ function required(value: string | undefined, name: string): string {
   return value;
 }
 
+/** They are closed whatever the work comes to. */
+async function withPair(opening: Promise<Pair>, work: (pair: Pair) => Promise<void>): Promise<void> {
+  const pair = await opening;
+  await work(pair).finally(() => pair.close());
+}
+
 /** Runs a command beside, or instead of, the service; resolves to its exit code. */
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parse(args);
@@ -80,31 +86,27 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
     case 'fsck': {
       const rate = Number(values.rate);
       if (!(rate > 0)) throw new UsageError('--rate must be a number of MB per second');
-      const pair = await openPair(readConfig(env));
-      await fsck(pair, { repair: values.repair, bytesPerSecond: rate * 1e6 }, report).finally(() =>
-        pair.close(),
-      );
+      const options = { repair: values.repair, bytesPerSecond: rate * 1e6 };
+      await withPair(openPair(readConfig(env)), (pair) => fsck(pair, options, report));
       break;
     }
     case 'adopt':
-      await adopt(readConfig(env), values.store, report);
+      await withPair(openStores(readConfig(env)), (pair) => adopt(pair, values.store, report));
       break;
-    case 'orphans': {
-      const pair = await openPair(readConfig(env));
-      await decideOrphans(pair, positionals, values.all, report).finally(() => pair.close());
+    case 'orphans':
+      await withPair(openPair(readConfig(env)), (pair) =>
+        decideOrphans(pair, positionals, values.all, report),
+      );
       break;
-    }
     case 'migrate': {
       const [source, target] = [required(values.from, '--from'), required(values.to, '--to')];
       const config = configOf(source, env);
       requireDatabase(config);
-      const from = await openAlone(config);
-      try {
-        const to = await openAlone(configOf(target, env), { other: from, anyStore: true });
-        await migrateStores(from, to, report).finally(() => to.close());
-      } finally {
-        await from.close();
-      }
+      await withPair(openAlone(config), (from) =>
+        withPair(openAlone(configOf(target, env), { other: from, anyStore: true }), (to) =>
+          migrateStores(from, to, report),
+        ),
+      );
       break;
     }
     case 'rescue': {
@@ -112,13 +114,12 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       const config = readConfig(env);
       if (missing) {
         requireDatabase(config);
-        const pair = dryRun ? await openPair(config) : await openAlone(config);
-        await rescueMissing(pair, { passwords, dryRun }, report).finally(() => pair.close());
+        const opening = dryRun ? openPair(config) : openAlone(config);
+        await withPair(opening, (pair) => rescueMissing(pair, { passwords, dryRun }, report));
       } else {
         if (dryRun) throw new UsageError('--dry-run needs --missing');
         const file = required(passwords, '--passwords');
-        const pair = await openAlone(config, { anyStore: true });
-        await rescue(pair, file, report).finally(() => pair.close());
+        await withPair(openAlone(config, { anyStore: true }), (pair) => rescue(pair, file, report));
       }
       break;
     }

@@ -2,7 +2,7 @@ import { noted } from '../domain/orphans.ts';
 import { BrokenDocument } from '../volumes/documents.ts';
 import type { Manifest, VolumeStore } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
-import { CONTESTED, type Report, UsageError } from './report.ts';
+import { CONTESTED, type Report, reportBroken, UsageError } from './report.ts';
 import { AccountRescue } from './rescue-accounts.ts';
 import { FileRescue } from './rescue-files.ts';
 
@@ -75,10 +75,7 @@ async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Repor
     report,
   );
   for await (const id of ids) {
-    await files.take(id).catch((error: unknown) => {
-      if (!(error instanceof BrokenDocument)) throw error;
-      report.problem('documents that cannot be read', { why: error.message });
-    });
+    await files.take(id).catch(reportBroken(report));
   }
 }
 

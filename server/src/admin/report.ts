@@ -1,3 +1,5 @@
+import { BrokenDocument } from '../volumes/documents.ts';
+
 /** A command cannot be run as it was given. */
 export class UsageError extends Error {
   override name = 'UsageError';
@@ -6,6 +8,12 @@ export class UsageError extends Error {
 /** Why nothing may be removed. */
 export const CONTESTED =
   'the volume store is contested: another database has used it. First run "szafa-server rescue --missing" or "szafa-server adopt"';
+
+/** A document that broke is a problem; any other error ends the command. */
+export const reportBroken = (report: Report) => (error: unknown) => {
+  if (!(error instanceof BrokenDocument)) throw error;
+  report.problem('documents that cannot be read', { why: error.message });
+};
 
 const SHOW_MS = 1000;
 
@@ -43,11 +51,7 @@ export class Report {
   problem(what: string, details: Record<string, string | number>, mended = false): void {
     this.count(what);
     if (!mended) this.#problems++;
-    this.#say({ problem: what, mended, ...details });
-  }
-
-  line(fact: Record<string, unknown>): void {
-    this.#say(fact);
+    this.line({ problem: what, mended, ...details });
   }
 
   /** The last line; the result is the exit code. */
@@ -58,7 +62,7 @@ export class Report {
     return ok ? 0 : 1;
   }
 
-  #say(fact: Record<string, unknown>): void {
+  line(fact: Record<string, unknown>): void {
     if (this.#json) this.#out(JSON.stringify(fact));
     else
       this.#out(

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ADMIN, cleanUsername, isReservedUsername } from '@szafa/protocol';
 import { isPasswordHash, Passwords } from '../domain/passwords.ts';
+import { insertAccount } from '../metadata/accounts.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../metadata/documents.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { BrokenDocument } from '../volumes/documents.ts';
@@ -99,16 +100,10 @@ export class AccountRescue {
       this.#told.set(account_id, username);
     } else {
       const made = await this.#pair.sql.transaction(async (tx) => {
-        const rows = await tx.execute(
-          `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
-           ON CONFLICT (username) DO NOTHING RETURNING username`,
-          username,
-          account_id,
-          account.password_hash,
-          Date.parse(account.created_at),
-        );
-        if (rows.length === 1) await also(tx);
-        return rows.length === 1;
+        const createdAt = Date.parse(account.created_at);
+        const inserted = await insertAccount(tx, username, account_id, account.password_hash, createdAt);
+        if (inserted) await also(tx);
+        return inserted;
       });
       if (!made) return false;
     }

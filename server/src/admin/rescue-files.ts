@@ -85,18 +85,13 @@ export class FileRescue {
       const differs = dir_id !== manifest.dir_id;
       const rev = manifest.rev + (differs ? 1 : 0);
       await insertFile(tx, {
-        ...(seq === undefined ? {} : { seq }),
-        file_id,
+        ...manifest,
+        seq,
         owner,
         dir_id,
-        file_name: manifest.file_name,
-        size: manifest.size,
         stored_size: specs.reduce((sum, { size }) => sum + size, 0),
-        sha256: manifest.sha256,
-        chunk_count: manifest.chunk_count,
         created_at,
         cloned_from: null,
-        enc_params: manifest.enc_params,
         rev,
       });
       if (differs) await outdate(tx, file_id, rev);
@@ -159,28 +154,16 @@ export class FileRescue {
   }
 }
 
-const AT_ONCE = 100;
-const among = (table: string) =>
-  `SELECT file_id FROM ${table} WHERE file_id IN (${Array(AT_ONCE).fill('?').join(', ')})`;
-const KNOWN = [
-  among('files'),
-  // A clone that was under way when the database was saved may be a file by now.
-  `${among('garbage')} AND claim IS NULL`,
-  // Deleted; a manifest that is there all the same goes soon.
-  among('stale_manifests'),
-];
-
-/** Ids that are no file in the database, and were none that is deleted or about to be. */
-export async function unknownOf(sql: Sql, ids: string[]): Promise<string[]> {
-  const known = new Set<string>();
-  for (let from = 0; from < ids.length; from += AT_ONCE) {
-    const some = ids.slice(from, from + AT_ONCE);
-    const params = [...some, ...Array<string>(AT_ONCE - some.length).fill('')];
-    for (const text of KNOWN) {
-      for (const { file_id } of await sql.query<{ file_id: string }>(text, ...params)) known.add(file_id);
-    }
-  }
-  return ids.filter((id) => !known.has(id));
+/** Groups that are no file in the database, and were none that is deleted or about to be. */
+export async function unknownOf(sql: Sql, groups: { id: string }[]): Promise<string[]> {
+  const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.listed})`;
+  // A clone that was under way when the database was saved may be a file by now. The manifest of what is deleted goes soon.
+  const text = `${among('files')} UNION ${among('garbage')} AND claim IS NULL UNION ${among('stale_manifests')}`;
+  const unknown = new Set(groups.map(({ id }) => id));
+  const list = JSON.stringify([...unknown]);
+  const known = await sql.query<{ file_id: string }>(text, list, list, list);
+  for (const { file_id } of known) unknown.delete(file_id);
+  return [...unknown];
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;

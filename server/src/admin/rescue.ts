@@ -1,15 +1,14 @@
-import { adoptStore, identify, isForeign } from '../domain/store-identity.ts';
+import { pages } from '../domain/orphans.ts';
+import { identify, isForeign } from '../domain/store-identity.ts';
+import { takeStore } from '../metadata/store-record.ts';
 import { inParallel } from '../parallel.ts';
-import { BrokenDocument } from '../volumes/documents.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
-import { type Report, UsageError } from './report.ts';
+import { type Report, reportBroken, UsageError } from './report.ts';
 import { AccountRescue, type Taking } from './rescue-accounts.ts';
 import { FileRescue, unknownOf } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';
 
-/** Groups that are looked up in the database at once. */
-const BATCH = 500;
 /** Documents that are read from the store at once. */
 const READ_AT_ONCE = 8;
 /** Stands in the database while it is being filled: a rescue that was killed is run again. */
@@ -35,7 +34,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   // Last: no service starts on a database that does not know its store.
   const identity = await identify(metadata.store, volumes);
   await sql.transaction(async (tx) => {
-    await adoptStore(tx, identity);
+    await takeStore(tx, identity);
     await tx.execute('DELETE FROM marks WHERE name = ?', UNDER_WAY);
   });
 }
@@ -57,7 +56,7 @@ export async function rescueMissing(
   if (facts.contestedAt === null && !isForeign(facts, identity.mark)) return;
   // What could not be taken must not be removed either, before somebody has looked at it.
   if (dryRun || report.problems > 0) report.line({ store: 'contested' });
-  else await pair.sql.transaction((tx) => adoptStore(tx, identity));
+  else await pair.sql.transaction((tx) => takeStore(tx, identity));
 }
 
 /** Accounts first: their files are theirs. */
@@ -69,26 +68,11 @@ async function takeWhatIsThere(
 ): Promise<void> {
   const accounts = new AccountRescue(pair, taking, report, file);
   const files = new FileRescue(pair, taking, accounts, report);
-  const unlessBroken = (error: unknown) => {
-    if (!(error instanceof BrokenDocument)) throw error;
-    report.problem('documents that cannot be read', { why: error.message });
-  };
+  const unlessBroken = reportBroken(report);
   await inParallel(pair.volumes.accounts(), READ_AT_ONCE, (id) => accounts.take(id).catch(unlessBroken));
-  for await (const ids of batchesOf(pair.volumes.groups())) {
-    await inParallel(await unknownOf(pair.sql, ids), READ_AT_ONCE, (id) =>
+  for await (const groups of pages(pair.volumes.groups())) {
+    await inParallel(await unknownOf(pair.sql, groups), READ_AT_ONCE, (id) =>
       files.take(id).catch(unlessBroken),
     );
   }
-}
-
-/** So that a store of any size fits. */
-async function* batchesOf(groups: AsyncIterable<{ id: string }>): AsyncGenerator<string[]> {
-  let batch: string[] = [];
-  for await (const { id } of groups) {
-    batch.push(id);
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
-  }
-  yield batch;
 }

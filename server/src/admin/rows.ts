@@ -1,6 +1,6 @@
-import type { FileRow } from '../metadata/files.ts';
-import type { Sql, Value } from '../metadata/sql.ts';
-import type { TransferRow } from '../metadata/transfers.ts';
+import { FILE_COLUMNS, type FileRow } from '../metadata/files.ts';
+import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
+import { TRANSFER_COLUMNS, type TransferRow } from '../metadata/transfer-rows.ts';
 
 const PAGE = 500;
 
@@ -10,20 +10,8 @@ export const tables = {
   account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
   sessions: { key: 'token_hash', columns: ['token_hash', 'username', 'used_at'] },
   dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
-  files: {
-    key: 'seq',
-    columns: [
-      ...['seq', 'file_id', 'owner', 'dir_id', 'file_name', 'size', 'stored_size', 'sha256', 'chunk_count'],
-      ...['created_at', 'cloned_from', 'enc_params', 'rev'],
-    ],
-  },
-  transfers: {
-    key: 'transfer_id',
-    columns: [
-      ...['transfer_id', 'file_id', 'creator', 'owner', 'dir_id', 'status', 'file_name', 'file_size'],
-      ...['stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at', 'enc_params'],
-    ],
-  },
+  files: { key: 'seq', columns: FILE_COLUMNS },
+  transfers: { key: 'transfer_id', columns: TRANSFER_COLUMNS },
 } as const;
 
 export type TableName = keyof typeof tables;
@@ -51,8 +39,7 @@ export async function* uploadsOf(sql: Sql): AsyncGenerator<TransferRow> {
 
 export async function insertRow(tx: Sql, table: TableName, row: Row): Promise<void> {
   const { columns } = tables[table];
-  const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-  await tx.execute(text, ...columns.map((column) => row[column]!));
+  await tx.execute(insertInto(table, columns), ...columns.map((column) => row[column]!));
 }
 
 export async function isEmpty(sql: Sql): Promise<boolean> {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '../config.ts';
-import type { Sql } from '../metadata/sql.ts';
-import { type StoreFacts, type StoreRecord, takeStore } from '../metadata/store-record.ts';
+import type { StoreFacts, StoreRecord } from '../metadata/store-record.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 
 /** The database and the volume store are not a pair; the message says what to do. */
@@ -65,14 +64,6 @@ export async function settleStore(
   }
   if (!facts.confirmed) await record.confirm();
   return { facts, mark };
-}
-
-/**
- * The database's part of `adopt` and `rescue`: it takes the store's id, and the mark that it shows for its own, in
- * the caller's transaction. `identity` is what `identify` gave before.
- */
-export async function adoptStore(tx: Sql, identity: Identity & { id: string }): Promise<void> {
-  await takeStore(tx, identity.id, identity.mark);
 }
 
 /** The identity of a store that a database is about to take; one without an id is given the database's. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ADMIN } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
-import { Queries } from './sql.ts';
+import { Queries, type Sql } from './sql.ts';
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
@@ -16,21 +16,26 @@ const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 /** Stands for all names together; it is no name. */
 const ANY_NAME = '';
 
+/** False when the name is taken. */
+export async function insertAccount(
+  tx: Sql,
+  ...values: [name: string, id: string, hash: string | null, createdAt: number]
+): Promise<boolean> {
+  const rows = await tx.execute(
+    `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (username) DO NOTHING RETURNING username`,
+    ...values,
+  );
+  return rows.length === 1;
+}
+
 export class AccountsTable extends Queries {
   /** False when the name is taken. */
   create(username: string, passwordHash: string, now: number, accountId = newAccountId()): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const rows = await tx.execute(
-        `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (username) DO NOTHING RETURNING username`,
-        username,
-        accountId,
-        passwordHash,
-        now,
-      );
-      if (rows.length === 0) return false;
-      await outdateAccount(tx, username);
-      return true;
+      const created = await insertAccount(tx, username, accountId, passwordHash, now);
+      if (created) await outdateAccount(tx, username);
+      return created;
     });
   }
 

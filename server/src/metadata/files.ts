@@ -3,7 +3,7 @@ import { spaceClaimed } from './claims.ts';
 import { holdAnyDir, holdDir } from './dirs.ts';
 import { outdate } from './documents.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
-import { Queries, type Sql, type Value } from './sql.ts';
+import { insertInto, Queries, type Sql, type Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
 import { addUsage, holdUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
@@ -59,43 +59,25 @@ export interface RemovedFile {
 }
 
 export interface ListOptions {
-  dirId?: number;
+  dirId?: number | undefined;
   /** Only files older than the one with this number. */
-  before?: number;
+  before?: number | undefined;
   limit: number;
 }
 
-const COLUMNS = `seq, file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at,
-  cloned_from, enc_params, rev`;
+export const FILE_COLUMNS = [
+  ...['seq', 'file_id', 'owner', 'dir_id', 'file_name', 'size', 'stored_size', 'sha256', 'chunk_count'],
+  ...['created_at', 'cloned_from', 'enc_params', 'rev'],
+] as const;
+const COLUMNS = FILE_COLUMNS.join(', ');
 
 /** A row and its place in the sums, in one transaction. */
-export async function insertFile(tx: Sql, file: Omit<FileRow, 'seq'> & { seq?: number }): Promise<void> {
-  const values: Value[] = [
-    file.file_id,
-    file.owner,
-    file.dir_id,
-    file.file_name,
-    file.size,
-    file.stored_size,
-    file.sha256,
-    file.chunk_count,
-    file.created_at,
-    file.cloned_from,
-    file.enc_params,
-    file.rev,
-  ];
-  if (file.seq === undefined) {
-    await tx.execute(
-      `INSERT INTO files (${COLUMNS.replace('seq, ', '')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...values,
-    );
-  } else {
-    await tx.execute(
-      `INSERT INTO files (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      file.seq,
-      ...values,
-    );
-  }
+export async function insertFile(
+  tx: Sql,
+  file: Omit<FileRow, 'seq'> & { seq?: number | undefined },
+): Promise<void> {
+  const columns = FILE_COLUMNS.filter((column) => file[column] !== undefined);
+  await tx.execute(insertInto('files', columns), ...columns.map((column) => file[column]!));
   await addUsage(tx, file.owner, file.dir_id, sumsOf(file, 1));
 }
 
@@ -276,18 +258,14 @@ export class FilesTable extends Queries {
       );
       if (held.length === 0) return 'lease lost';
       await copyVolumes(tx, sourceId, target.fileId);
+      const { seq: _, ...same } = source;
       await insertFile(tx, {
+        ...same,
         file_id: target.fileId,
         owner: target.owner,
         dir_id: dirId,
-        file_name: source.file_name,
-        size: source.size,
-        stored_size: source.stored_size,
-        sha256: source.sha256,
-        chunk_count: source.chunk_count,
         created_at: target.now,
         cloned_from: sourceId,
-        enc_params: source.enc_params,
         rev: 0,
       });
       // The manifest was written before.

@@ -287,25 +287,14 @@ function unavailable(error: unknown): unknown {
 }
 
 /** Bounded: a restart of the server takes about a second, and a client gets its 503 within a few. */
-function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
+async function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
   const end = performance.now() + PATIENCE_MS;
-  return attempt().catch((error: unknown) => repeat(attempt, again, error, end));
-}
-
-async function repeat<T>(
-  attempt: () => Promise<T>,
-  again: (error: unknown) => boolean,
-  first: unknown,
-  end: number,
-): Promise<T> {
-  let error = first;
   for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
-    if (tries === TRIES || performance.now() > end || !again(error)) throw unavailable(error);
-    await sleep(pause * (0.5 + Math.random()));
     try {
       return await attempt();
-    } catch (next) {
-      error = next;
+    } catch (error) {
+      if (tries === TRIES || performance.now() > end || !again(error)) throw unavailable(error);
     }
+    await sleep(pause * (0.5 + Math.random()));
   }
 }

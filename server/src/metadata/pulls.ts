@@ -1,4 +1,4 @@
-import { hold, Queries, type Sql } from './sql.ts';
+import { hold, Queries, Refused, refusal, type Sql } from './sql.ts';
 
 export interface Puller {
   caller: string;
@@ -9,15 +9,6 @@ export interface Puller {
 
 /** `running`: another runner's lease holds. `account` and `node` have as many as they may. */
 export type Claim = 'claimed' | 'running' | 'account' | 'node';
-
-class Full extends Error {
-  readonly where: 'account' | 'node';
-
-  constructor(where: 'account' | 'node') {
-    super();
-    this.where = where;
-  }
-}
 
 /** Which process runs the pull of a transfer, until when it may be believed, and what has landed. */
 export class PullsTable extends Queries {
@@ -61,14 +52,11 @@ export class PullsTable extends Queries {
           node,
           now,
         );
-        if (count!.account > most.account) throw new Full('account');
-        if (count!.node > most.node) throw new Full('node');
+        if (count!.account > most.account) throw new Refused('account');
+        if (count!.node > most.node) throw new Refused('node');
         return 'claimed';
       })
-      .catch((error: unknown) => {
-        if (error instanceof Full) return error.where;
-        throw error;
-      });
+      .catch(refusal<Claim>);
   }
 
   async report(transferId: string, runner: string, landed: string, leaseUntil: number): Promise<void> {

@@ -39,9 +39,28 @@ export abstract class Queries<Engine extends Sql = Sql> {
   }
 }
 
+/** Inserts a row whose values come in the order of these columns. */
+export const insertInto = (table: string, columns: readonly string[]) =>
+  `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+
 /** Nobody else passes this with the same name until the transaction ends. */
 export async function hold(tx: Sql, name: string): Promise<void> {
   await tx.execute(tx.dialect.hold, name);
+}
+
+/** Thrown in a transaction, it undoes all of it; what `refusal` then gives is the result. */
+export class Refused<Why extends string> extends Error {
+  readonly why: Why;
+
+  constructor(why: Why) {
+    super(why);
+    this.why = why;
+  }
+}
+
+export function refusal<Why extends string>(error: unknown): Why {
+  if (error instanceof Refused) return error.why;
+  throw error;
 }
 
 /** The engine could not read or write its files. Has the shape of an error of the operating system, which it is. */

@@ -58,8 +58,11 @@ export class StoreRecord extends Queries {
   }
 }
 
-/** From now on the database belongs to that store, which is its own, whoever had it before. */
-export async function takeStore(tx: Sql, id: string, mark: string | undefined): Promise<void> {
+/** From now on the database belongs to that store, as `identify` found it, which is its own, whoever had it before. */
+export async function takeStore(
+  tx: Sql,
+  { id, mark }: { id: string; mark: string | undefined },
+): Promise<void> {
   const text = 'UPDATE store SET store_id = ?, confirmed = 1, marks = ?, contested_at = NULL';
   await tx.execute(text, id, mark ?? '');
 }

@@ -1,5 +1,5 @@
 import { forgetPull } from './pulls.ts';
-import type { Sql } from './sql.ts';
+import { insertInto, type Sql } from './sql.ts';
 
 export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
 
@@ -23,8 +23,11 @@ export interface TransferRow {
   enc_params: string;
 }
 
-export const COLUMNS = `transfer_id, file_id, creator, owner, dir_id, status, file_name, file_size, stored_size,
-  total_sha256, chunk_count, created_at, touched_at, enc_params`;
+export const TRANSFER_COLUMNS = [
+  ...['transfer_id', 'file_id', 'creator', 'owner', 'dir_id', 'status', 'file_name', 'file_size'],
+  ...['stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at', 'enc_params'],
+] as const;
+export const COLUMNS = TRANSFER_COLUMNS.join(', ');
 
 /** As the indexes of those that are not done have it, so that they are used. */
 export const NOT_DONE = "status <> 'done'";
@@ -35,23 +38,10 @@ export async function insertTransfer<Row = object>(
   row: TransferRow,
   returning = 'transfer_id',
 ): Promise<Row | undefined> {
+  const values = { ...row, enc_params: row.status === 'done' ? '' : row.enc_params };
   const [inserted] = await tx.execute<Row>(
-    `INSERT INTO transfers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (transfer_id) DO NOTHING RETURNING ${returning}`,
-    row.transfer_id,
-    row.file_id,
-    row.creator,
-    row.owner,
-    row.dir_id,
-    row.status,
-    row.file_name,
-    row.file_size,
-    row.stored_size,
-    row.total_sha256,
-    row.chunk_count,
-    row.created_at,
-    row.touched_at,
-    row.status === 'done' ? '' : row.enc_params,
+    `${insertInto('transfers', TRANSFER_COLUMNS)} ON CONFLICT (transfer_id) DO NOTHING RETURNING ${returning}`,
+    ...TRANSFER_COLUMNS.map((column) => values[column]),
   );
   return inserted;
 }

@@ -6,7 +6,7 @@ import { outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
 import { forgetPull } from './pulls.ts';
-import { hold, Queries, type Sql } from './sql.ts';
+import { hold, Queries, Refused, refusal, type Sql } from './sql.ts';
 import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { forgetVolumes, insertVolumes } from './volumes.ts';
@@ -71,10 +71,7 @@ export class TransfersTable extends Queries {
         }
         return 'created';
       })
-      .catch((error: unknown) => {
-        if (error instanceof Refused) return error.why;
-        throw error;
-      });
+      .catch(refusal<Creation>);
   }
 
   async get(transferId: string): Promise<TransferRow | undefined> {
@@ -150,10 +147,7 @@ export class TransfersTable extends Queries {
         if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new Refused('over quota');
         return stored;
       })
-      .catch((error: unknown) => {
-        if (error instanceof Refused) return 'over quota' as const;
-        throw error;
-      });
+      .catch(refusal<'over quota'>);
     return row ?? this.get(transferId);
   }
 
@@ -234,16 +228,6 @@ export class TransfersTable extends Queries {
       time,
       limit,
     );
-  }
-}
-
-/** Ends a transaction without a trace. */
-class Refused extends Error {
-  readonly why: 'over quota' | 'too many';
-
-  constructor(why: Refused['why']) {
-    super(why);
-    this.why = why;
   }
 }
 

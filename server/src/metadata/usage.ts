@@ -85,12 +85,7 @@ export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
 const sum = (column: string) => `CAST(COALESCE(SUM(${column}), 0) AS TEXT) AS ${column}`;
 const SUMS = `SELECT ${['bytes_high', 'bytes_low', 'counted_high', 'counted_low'].map(sum).join(', ')}
   FROM usage WHERE dir_id = ${ALL_DIRS}`;
-interface SumsRow {
-  bytes_high: string;
-  bytes_low: string;
-  counted_high: string;
-  counted_low: string;
-}
+type SumsRow = Record<'bytes_high' | 'bytes_low' | 'counted_high' | 'counted_low', string>;
 
 /** "The system administrator identity sees only files that belong to the administrator or that have no owner." */
 export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint; counted: bigint }> {

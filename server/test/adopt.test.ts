@@ -26,7 +26,7 @@ async function makePair(t: TestContext) {
     ids: async () => [(await pair.metadata.store.get()).id, await pair.volumes.readNote('store-id')],
     makeNew: () => pair.sql.execute('UPDATE store SET confirmed = 0'),
     replaceId: (id: string) => pair.volumes.writeNote('store-id', id),
-    adopt: (id?: string) => adopt(config, id, new Report(true, () => {})),
+    adopt: (id?: string) => adopt(pair, id, new Report(true, () => {})),
   };
 }
 

@@ -9,7 +9,7 @@ import { insertVolumes } from '../metadata/volumes.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
-import { VolumeBody } from './volume-body.ts';
+import { bodyOf } from './volume-body.ts';
 
 interface Group {
   id: string;
@@ -70,7 +70,7 @@ async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report
     return;
   }
   try {
-    await to.volumes.put(id, spec, new VolumeBody(volume));
+    await to.volumes.put(id, spec, bodyOf(volume));
     report.count('volumes');
     report.count('bytes', spec.size);
   } catch (error) {

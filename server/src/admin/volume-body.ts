@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Body, deposit, type Sink } from '../volumes/body.ts';
+import { type Body, deposit } from '../volumes/body.ts';
 import type { OpenVolume } from '../volumes/store.ts';
 
 /** A stored volume as a body for another store. */
-export class VolumeBody implements Body {
-  readonly #volume: OpenVolume;
-
-  constructor(volume: OpenVolume) {
-    this.#volume = volume;
-  }
-
-  async pour(sink: Sink): Promise<void> {
+export const bodyOf = (volume: OpenVolume): Body => ({
+  async pour(sink) {
     let refusal: unknown;
     const bridge = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
@@ -27,11 +21,11 @@ export class VolumeBody implements Body {
     });
     // Told by what `send` rejects with.
     bridge.on('error', () => undefined);
-    await this.#volume.send(bridge, 0, this.#volume.size).catch((error: unknown) => {
+    await volume.send(bridge, 0, volume.size).catch((error: unknown) => {
       throw refusal ?? error;
     });
-  }
-}
+  },
+});
 
 /** Keeps a command from taking the disk and the network from the server: a limit of bytes per second for all reads. */
 export class Throttle {

@@ -44,12 +44,10 @@ export async function runPrimary(config: Config): Promise<void> {
   for (const warning of open) log.warn(`SZ_DATA: ${warning}`);
   const sweeper = new Sweeper({ ...services, shared: isShared(config) });
   const right = new SweepRight(config);
-  if (!isShared(config)) {
-    if (!(await holdsSoon(right))) {
-      throw new ConfigError(
-        'SZ_DATABASE is in use by another node; nodes can share a database only with SZ_VOLUMES=s3://…',
-      );
-    }
+  if (!isShared(config) && !(await holdsSoon(right))) {
+    throw new ConfigError(
+      'SZ_DATABASE is in use by another node; nodes can share a database only with SZ_VOLUMES=s3://…',
+    );
   }
   await services.custody.begin();
   if (!isShared(config)) await sweeper.recover();

@@ -86,9 +86,8 @@ export class S3Store implements VolumeStore {
   }
 
   async received(id: string): Promise<number[]> {
-    const numbers: number[] = [];
-    for (const { idx } of await this.#volumes(id)) numbers.push(idx);
-    return numbers.sort((a, b) => a - b);
+    const volumes = await this.#volumes(id);
+    return volumes.map(({ idx }) => idx).sort((a, b) => a - b);
   }
 
   async writeManifest(manifest: Manifest): Promise<void> {

@@ -4,7 +4,7 @@ import { headers, routes } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { shortened } from '../../log.ts';
 import type { Services } from '../../services.ts';
-import { type Body, BrokenOff, type Sink, StreamBody } from '../../volumes/body.ts';
+import { type Body, BrokenOff, StreamBody } from '../../volumes/body.ts';
 import { addressOf } from '../caller-address.ts';
 import { wantBody } from '../connection.ts';
 import { BROKEN_OFF, describe, logFault } from '../errors.ts';
@@ -89,20 +89,13 @@ export function volumeHandler(services: Services): VolumeHandler {
 }
 
 /** The body of a request that Node's server reads. */
-class RequestBody implements Body {
-  readonly #request: IncomingMessage;
-
-  constructor(request: IncomingMessage) {
-    this.#request = request;
-  }
-
-  async pour(sink: Sink): Promise<void> {
-    await new StreamBody(this.#request).pour(sink).catch((cause: unknown) => {
-      const { destroyed, complete } = this.#request;
+const bodyOf = (request: IncomingMessage): Body => ({
+  pour: (sink) =>
+    new StreamBody(request).pour(sink).catch((cause: unknown) => {
+      const { destroyed, complete } = request;
       throw destroyed && !complete ? new BrokenOff('the client broke off', { cause }) : cause;
-    });
-  }
-}
+    }),
+});
 
 /** The routes: what the lane does not understand, and what TLS has decrypted. */
 export function putRoute(handle: VolumeHandler) {
@@ -119,7 +112,7 @@ export function putRoute(handle: VolumeHandler) {
     };
     const begin = () => wantBody(raw, reply.raw);
     const remote = raw.socket.remoteAddress ?? '';
-    const { status, body } = await handle(put, new RequestBody(raw), begin, remote, id);
+    const { status, body } = await handle(put, bodyOf(raw), begin, remote, id);
     return status === BROKEN_OFF ? reply.hijack() : reply.code(status).send(body);
   };
 }

@@ -16,6 +16,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -267,7 +268,8 @@ const faults = mutantFaults(chosen);
 for (const fault of faults) console.error(fault);
 if (chosen.length === 0) console.error('no bug of the lists has that in its name or file');
 if (chosen.length === 0 || faults.length > 0 || !(atOnce >= 1)) process.exit(2);
-const folder = mkdtempSync(join(tmpdir(), 'sz-mut-'));
+// Its real place: what lies within the checkout cannot hold a copy of it, and a link would hide that.
+const folder = mkdtempSync(join(realpathSync(tmpdir()), 'sz-mut-'));
 // Engines run as other users, and have their folders below.
 chmodSync(folder, 0o711);
 const pairs = chosen.some(({ pair }) => pair !== undefined) ? await Pairs.start() : undefined;

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Pair, Pairs } from '../tests/engines/pairs.ts';
+import type { Pair } from '../tests/engines/pairs.ts';
 import { growsWhenLong, HARDLY_STORES, LONG, ON_ALL_PAIRS, testFiles } from './suite.mjs';
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
@@ -201,7 +201,7 @@ function plan(args: string[]): Plan {
 const { checks, files, runs, needsPairs } = plan(process.argv.slice(2));
 const [checked, engines] = await Promise.all([
   checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,
-  needsPairs ? Pairs.start() : undefined,
+  needsPairs ? import('../tests/engines/pairs.ts').then(({ Pairs }) => Pairs.start()) : undefined,
 ]);
 try {
   process.stdout.write(checked?.output ?? '');

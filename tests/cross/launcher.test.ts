@@ -88,7 +88,7 @@ suite('szafa: the launcher', () => {
       assert.equal(run.status, 1);
       assert.match(
         run.stderr,
-        /^szafa: this is Node 2\d\.\S+, and szafa needs Node 26 or later\nhint: .+\n$/,
+        /^szafa: this is Node 2\d\.\S+, but szafa needs Node 26 or later\nhint: .+\n$/,
       );
     }
   });

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from './page.mjs';
-import { LONG, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
+import { isForLong, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
@@ -27,9 +27,9 @@ function forTests() {
   const files = testFiles(root, texts);
   // Those of minutes run when they are asked for.
   const wanted =
-    texts.length > 0 || rest.includes('--long') ? files : files.filter((file) => !LONG.test(file));
+    texts.length > 0 || rest.includes('--long') ? files : files.filter((file) => !isForLong(file));
   const { packages, page } = needsOf(wanted);
-  const pairs = texts.length === 0 || rest.includes('--pairs') ? PAIR_PACKAGES : [];
+  const pairs = rest.some((arg) => arg === '--pairs' || arg === '--long') ? PAIR_PACKAGES : [];
   return { packages: ['libatomic1', ...packages, ...pairs], all: true, page, args: ['scripts/test.ts'] };
 }
 

@@ -32,14 +32,23 @@ const NEEDS = [
 
 /** The interface is tested on every pair of stores, each of which is a run of its own. */
 export const ON_ALL_PAIRS = /^tests\/blackbox\//;
-/** Those of them that are about requests, and reach a store only as others do. */
-export const HARDLY_STORES =
-  /^tests\/blackbox\/(admin|dir-id|hostile|hostile-json|openapi|pull-rules|request-ids|settings|volume-socket)\.test/;
 /** Packages for the pairs beside SQLite and a folder. */
 export const PAIR_PACKAGES = CEPH;
 
-/** Minutes of kills and soaks: `npm run test:long` only. */
-export const LONG = /\.long\.test\.ts$/;
+const LONG = [
+  // Kills and soaks of minutes, and what npm installs elsewhere.
+  /\.long\.test\.ts$/,
+  // Servers on PostgreSQL and S3, alone and together. The contracts of both stores run on them in every run.
+  /^tests\/(engines|nodes)\//,
+  // What the page does beyond the way through it: in Chromium each test takes seconds of CPU.
+  /^tests\/web\/(downloads|list|looks|preview|uploads)\.test/,
+  /^tests\/(cross\/at-once|consumer\/openapi|faults\/memory)\.test/,
+];
+/**
+ * `npm run test:long` only.
+ * @param {string} file
+ */
+export const isForLong = (file) => LONG.some((pattern) => pattern.test(file));
 
 /**
  * Whether the file does more of the same in `npm run test:long` (tests/harness/long.ts).

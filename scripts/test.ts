@@ -1,8 +1,8 @@
 /**
- * `npm test`: the checks, then all that protects a change, a few processes at a time; the tests of the interface on
- * SQLite and a folder, and those of them that are about what is stored on PostgreSQL and S3. `npm run test:long`
- * (`--long`): what is left of the pairs, the files of minutes, and those that then do more of the same. `npm test --
- * TEXT…` runs the files whose paths contain one of the texts, and nothing else; `--pairs` runs them on all four pairs.
+ * `npm test`: the checks, then all that protects a change on one machine, a few processes at a time; the tests of the
+ * interface run on SQLite and a folder. `npm run test:long` (`--long`): the other pairs of stores, what scripts/suite.mjs
+ * names, and what does more of the same there. `npm test -- TEXT…` runs the files whose paths contain one of the texts,
+ * and nothing else; `--pairs` runs them on all four pairs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pair } from '../tests/engines/pairs.ts';
-import { growsWhenLong, HARDLY_STORES, LONG, ON_ALL_PAIRS, testFiles } from './suite.mjs';
+import { growsWhenLong, isForLong, ON_ALL_PAIRS, testFiles } from './suite.mjs';
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
@@ -40,12 +40,6 @@ interface Job {
   args: string[];
   name: string;
   environment: Record<string, string>;
-}
-
-/** A pair of stores, and which of the tests of the interface run on it. */
-interface Run {
-  pair: Pair;
-  fits: (file: string) => boolean;
 }
 
 const stop = new AbortController();
@@ -100,26 +94,18 @@ function nameOf(group: string[]): string {
   return `${dirname(group[0]!)}/{${group.map((file) => basename(file, '.test.ts')).join(',')}}.test.ts`;
 }
 
-function jobs(files: string[], runs: Run[]): Job[] {
-  const onAllPairs = (file: string) => ON_ALL_PAIRS.test(file);
-  const others = files.filter((file) => !onAllPairs(file));
-  return [
-    { pair: DEFAULT_PAIR, files: others },
-    ...runs.map(({ pair, fits }) => ({
-      pair,
-      files: files.filter((file) => onAllPairs(file) && fits(file)),
-    })),
-  ]
-    .flatMap(({ pair, files: ofPair }) => groups(ofPair).map((group) => ({ group, pair })))
-    .toSorted((a, b) => place(a.group[0]!) - place(b.group[0]!))
-    .map(({ group, pair: { name, environment } }) => ({
+function jobs(files: string[], pairs: Pair[]): Job[] {
+  return groups(files).flatMap((group) => {
+    const onAllPairs = ON_ALL_PAIRS.test(group[0]!);
+    return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
       args: [
         ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
         ...['--test-reporter', 'spec', ...group],
       ],
-      name: `${nameOf(group)}${onAllPairs(group[0]!) ? `: ${name}` : ''}`,
+      name: `${nameOf(group)}${onAllPairs ? `: ${name}` : ''}`,
       environment: { ...environment, ...(isLong && { SZ_TEST_LONG: '1' }) },
     }));
+  });
 }
 
 /** What a test had to say beside its result; the last lines are the runner's own counts. */
@@ -161,8 +147,8 @@ async function runAll(all: Job[]): Promise<string[]> {
 interface Plan {
   checks: boolean;
   files: string[];
-  /** Which tests of the interface run on which pairs; those beside the default one are given. */
-  runs: (others: Pair[]) => Run[];
+  /** On which pairs the tests of the interface run; those beside the default one are given. */
+  pairs: (others: Pair[]) => Pair[];
   needsPairs: boolean;
 }
 
@@ -171,34 +157,29 @@ function plan(args: string[]): Plan {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const files = testFiles(root, texts);
   const onPairs = files.some((file) => ON_ALL_PAIRS.test(file));
-  const all = (pair: Pair): Run => ({ pair, fits: () => true });
-  const storing = (file: string) => !HARDLY_STORES.test(file);
   if (texts.length > 0) {
     const wanted = args.includes('--pairs');
     return {
       checks: false,
       files,
-      runs: (others) => [DEFAULT_PAIR, ...(wanted ? others : [])].map(all),
+      pairs: (others) => [DEFAULT_PAIR, ...(wanted ? others : [])],
       needsPairs: wanted && onPairs,
     };
   }
   if (isLong) {
-    return {
-      checks: false,
-      files: files.filter((file) => LONG.test(file) || ON_ALL_PAIRS.test(file) || growsWhenLong(root, file)),
-      runs: ([shared, ...mixed]) => [{ pair: shared!, fits: (file) => !storing(file) }, ...mixed.map(all)],
-      needsPairs: true,
-    };
+    const isWanted = (file: string) =>
+      isForLong(file) || ON_ALL_PAIRS.test(file) || growsWhenLong(root, file);
+    return { checks: false, files: files.filter(isWanted), pairs: (others) => others, needsPairs: true };
   }
   return {
     checks: true,
-    files: files.filter((file) => !LONG.test(file)),
-    runs: ([shared]) => [all(DEFAULT_PAIR), { pair: shared!, fits: storing }],
-    needsPairs: true,
+    files: files.filter((file) => !isForLong(file)),
+    pairs: () => [DEFAULT_PAIR],
+    needsPairs: false,
   };
 }
 
-const { checks, files, runs, needsPairs } = plan(process.argv.slice(2));
+const { checks, files, pairs, needsPairs } = plan(process.argv.slice(2));
 const [checked, engines] = await Promise.all([
   checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,
   needsPairs ? import('../tests/engines/pairs.ts').then(({ Pairs }) => Pairs.start()) : undefined,
@@ -206,7 +187,7 @@ const [checked, engines] = await Promise.all([
 try {
   process.stdout.write(checked?.output ?? '');
   const failed =
-    checked?.passed === false ? ['checks'] : await runAll(jobs(files, runs(engines?.list ?? [])));
+    checked?.passed === false ? ['checks'] : await runAll(jobs(files, pairs(engines?.list ?? [])));
   for (const name of failed) console.error(`✖ ${name}`);
   if (files.length === 0) console.error('no test file has that in its path');
   process.exitCode = failed.length === 0 && files.length > 0 && !stop.signal.aborted ? 0 : 1;

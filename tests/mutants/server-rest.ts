@@ -205,4 +205,20 @@ export const mutants: Mutant[] = [
     replace: 'if (!confirmed && found === undefined) {',
     tests: ['server/test/adopt.test.ts'],
   },
+  {
+    name: 'the log waits for a reader that has stopped, and the process never exits',
+    file: 'server/src/log-output.ts',
+    find: '_handle?.setBlocking?.(false);',
+    replace: '',
+    tests: ['server/test/log.test.ts'],
+    only: 'has stopped',
+  },
+  {
+    name: 'a pipe takes a part of the lines of one worker, and another one writes in between',
+    file: 'server/src/log-output.ts',
+    find: 'const PIECE_BYTES = 4096;',
+    replace: 'const PIECE_BYTES = 65_536;',
+    tests: ['server/test/log.test.ts'],
+    only: 'stay whole',
+  },
 ];

@@ -125,6 +125,10 @@ test('HEAD answers the headers of GET without a body', async () => {
   for (const name of ['content-type', 'content-length', 'x-enc-params', 'x-chunk-count', 'etag']) {
     assert.equal(head.headers[name], get.headers[name], name);
   }
+  // RFC 9110 has ranges for GET only.
+  const ranged = await user.call('HEAD', path, { headers: { range: 'bytes=0-1' } });
+  assert.equal(ranged.status, 200);
+  assert.equal(ranged.headers['content-length'], get.headers['content-length']);
   const missing = await user.call('HEAD', pathOf('readVolume', { file_id: fileId, idx: 4 }));
   assert.equal(missing.status, 404);
   assert.equal((await service.call({ method: 'HEAD', path })).status, 401);

@@ -29,7 +29,8 @@ export async function sendVolume(
       return 0;
     }
     const condition = request.headers['if-range'];
-    const wanted = condition === undefined || condition === tag ? request.headers.range : undefined;
+    const applies = request.method === 'GET' && (condition === undefined || condition === tag);
+    const wanted = applies ? request.headers.range : undefined;
     const range = parseRange(wanted, volume.size);
     if (range === 'unsatisfiable') {
       reply.headers({ ...common, 'content-range': `bytes */${volume.size}` });

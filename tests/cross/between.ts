@@ -6,6 +6,8 @@ export class Between {
   /** Where requests go; a restarted service has another port. */
   target: string;
   readonly requests: { method: string; path: string; bytes: number }[] = [];
+  /** Volumes that the service has taken. */
+  stored = 0;
   /** Changes what a device sends. */
   outward: (path: string, body: Buffer) => Buffer = (_path, body) => body;
   /** Changes what it gets. */
@@ -81,6 +83,7 @@ export class Between {
       upstream.on('error', reject);
       upstream.end(sent);
     });
+    if (method === 'PUT' && /\/chunk\/\d+$/.test(path) && response.statusCode === 200) this.stored++;
     const body = this.inward(path, Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>)));
     const { 'content-length': _length, ...answered } = response.headers;
     const sized = method === 'HEAD' ? response.headers : { ...answered, 'content-length': body.length };

@@ -22,11 +22,8 @@ export function makeFolder(path: string, mode = 0o777): void {
 function isFolder(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats && !stats.isDirectory()) {
-    throw Object.assign(new Error(`ENOTDIR: not a directory, mkdir '${path}'`), {
-      code: 'ENOTDIR',
-      syscall: 'mkdir',
-      path,
-    });
+    const error = new Error(`ENOTDIR: not a directory, mkdir '${path}'`);
+    throw Object.assign(error, { code: 'ENOTDIR', syscall: 'mkdir', path });
   }
   return stats !== undefined;
 }

@@ -53,9 +53,7 @@ export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = 
     argon2id: options.argon2id ?? wasmArgon2id,
     hold: (key) => key,
 
-    random(length) {
-      return globalThis.crypto.getRandomValues(new Uint8Array(length));
-    },
+    random: (length) => globalThis.crypto.getRandomValues(new Uint8Array(length)),
 
     async hmac(key, data) {
       const hash = { name: 'HMAC', hash: 'SHA-256' };

@@ -14,6 +14,7 @@ import {
   begin,
   complete,
   eventually,
+  filesBelow,
   type MadeFile,
   makeDir,
   makeFile,
@@ -149,6 +150,8 @@ test('what a worker that dies had reserved is free again', async () => {
   await allFree();
   const file = makeFile([20 * MIB]);
   const { held, go } = await hold(2, file);
+  // Each has its space once its body has a file; else the third could come first.
+  await eventually(async () => assert.equal((await filesBelow(join(service.data, 'tmp'))).size, 2));
   const third = await begin(user, file);
   const attempt = () => putVolume(user, third, 1, file.volumes[0]!);
   await eventually(async () => assertError(await attempt(), 507));

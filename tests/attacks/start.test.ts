@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, withService } from '../harness/index.ts';
 
-const WARNING = /whoever reaches 0\.0\.0\.0 can fill the disk/g;
+const WARNING = /anyone who can reach 0\.0\.0\.0 can fill the disk/g;
 
 test('on an address that others reach the start warns, once, of what is open, and names the settings', async () => {
   await withService({ env: { SZ_HOST: '0.0.0.0' } }, async (service) => {

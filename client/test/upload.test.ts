@@ -1,3 +1,4 @@
+/** One file, although a long one: its tests share a server, whose start costs more than most of them. */
 import assert from 'node:assert/strict';
 import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

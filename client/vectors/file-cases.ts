@@ -1,3 +1,4 @@
+/** The cases of the file vectors. One list, so that what is missing in it can be seen. */
 import { fromBase64Url, toBase64Url, utf8 } from '../src/format/bytes.ts';
 import type { Bytes } from '../src/index.ts';
 import { type Faults, type Json, withKey } from './builder.ts';

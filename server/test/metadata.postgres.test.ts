@@ -1,3 +1,4 @@
+/** One file, although a long one: its tests share a PostgreSQL, whose start costs more than most of them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';

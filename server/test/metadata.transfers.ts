@@ -1,3 +1,4 @@
+/** The part of the metadata contract about transfers: their states, and who may change them. One file, as they are one machine of states. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';

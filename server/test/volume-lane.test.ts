@@ -1,3 +1,4 @@
+/** One file, although a long one: its tests share a lane and those who talk to it byte by byte. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

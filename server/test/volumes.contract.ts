@@ -1,3 +1,4 @@
+/** What every volume store promises. One file, so that a store is held against all of it. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';

@@ -1,3 +1,4 @@
+/** Bugs of the SDK. One list: it is read by looking for a file's name, and a part of it would be as long to look for. */
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const API = 'client/test/api.test.ts';

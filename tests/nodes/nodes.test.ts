@@ -1,3 +1,4 @@
+/** One file, although a long one: its tests share PostgreSQL, Ceph and the nodes in front of them. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** A real Chromium for a test file, and a person in front of it. */
+/** A real Chromium for a test file, and a person in front of it. One file, so that what the page looks like is known in one place. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

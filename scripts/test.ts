@@ -34,7 +34,7 @@ const TOGETHER: [RegExp, number][] = [
 const LINGERS = /^tests\/attacks\/(flood|lane-stress)/;
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
-const AT_ONCE = Math.min(8, 3 * availableParallelism());
+const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism() + 1));
 /** For a single test, and for a process of them. */
 const isLong = process.argv.includes('--long');
 const TEST_MS = isLong ? 900_000 : 300_000;
@@ -47,8 +47,6 @@ interface Job {
   name: string;
   environment: Record<string, string>;
 }
-
-const CHECKS: Job = { args: ['scripts/check.ts'], name: 'checks', environment: {} };
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
@@ -189,11 +187,14 @@ function plan(args: string[]): Plan {
 }
 
 const { checks, files, pairs, needsPairs } = plan(process.argv.slice(2));
-const engines = needsPairs
-  ? await import('../tests/engines/pairs.ts').then(({ Pairs }) => Pairs.start())
-  : undefined;
+const [checked, engines] = await Promise.all([
+  checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,
+  needsPairs ? import('../tests/engines/pairs.ts').then(({ Pairs }) => Pairs.start()) : undefined,
+]);
 try {
-  const failed = await runAll([...(checks ? [CHECKS] : []), ...jobs(files, pairs(engines?.list ?? []))]);
+  process.stdout.write(checked?.output ?? '');
+  const failed =
+    checked?.passed === false ? ['checks'] : await runAll(jobs(files, pairs(engines?.list ?? [])));
   for (const name of failed) console.error(`✖ ${name}`);
   if (files.length === 0) console.error('no test file has that in its path');
   process.exitCode = failed.length === 0 && files.length > 0 && !stop.signal.aborted ? 0 : 1;

@@ -19,10 +19,10 @@ import {
   received,
   register,
   storedOfSize,
+  testInFolder,
   type User,
   upload,
   useService,
-  volumesInFolder,
 } from '../harness/index.ts';
 
 const service = useService();
@@ -194,20 +194,22 @@ test('a done transfer cannot be cancelled; its file stays', async () => {
   await assertReadable(user, fileId, file);
 });
 
-test('the bytes of a cancelled transfer and of a deleted file are free within ten seconds', async (t) => {
-  if (!volumesInFolder()) return t.skip('the volumes lie elsewhere');
-  const user = await register(service);
-  const [sizeA, sizeB] = [1_234_567, 1_234_577];
-  const pending = makeFile([sizeA, 1]);
-  const transferId = await begin(user, pending);
-  await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
-  const { fileId } = await upload(user, makeFile([sizeB]));
-  assert.ok((await storedOfSize(service, sizeA)) >= 1);
-  assert.ok((await storedOfSize(service, sizeB)) >= 1);
-  assertOk(await cancel(user, transferId));
-  assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
-  await eventually(async () => {
-    assert.equal(await storedOfSize(service, sizeA), 0, 'of the cancelled transfer');
-    assert.equal(await storedOfSize(service, sizeB), 0, 'of the deleted file');
-  });
-});
+testInFolder(
+  'the bytes of a cancelled transfer and of a deleted file are free within ten seconds',
+  async () => {
+    const user = await register(service);
+    const [sizeA, sizeB] = [1_234_567, 1_234_577];
+    const pending = makeFile([sizeA, 1]);
+    const transferId = await begin(user, pending);
+    await putVolume(user, transferId, 1, pending.volumes[0] as Buffer);
+    const { fileId } = await upload(user, makeFile([sizeB]));
+    assert.ok((await storedOfSize(service, sizeA)) >= 1);
+    assert.ok((await storedOfSize(service, sizeB)) >= 1);
+    assertOk(await cancel(user, transferId));
+    assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
+    await eventually(async () => {
+      assert.equal(await storedOfSize(service, sizeA), 0, 'of the cancelled transfer');
+      assert.equal(await storedOfSize(service, sizeB), 0, 'of the deleted file');
+    });
+  },
+);

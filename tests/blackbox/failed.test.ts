@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
 import {
   assertError,
   assertOk,
@@ -16,8 +15,8 @@ import {
   received,
   register,
   storedOfSize,
+  testInFolder,
   useService,
-  volumesInFolder,
 } from '../harness/index.ts';
 
 const service = useService();
@@ -29,46 +28,47 @@ async function placeOf(size: number): Promise<string> {
   return join(service.data, found[0]);
 }
 
-test('an OS failure makes a transfer failed; volumes are taken then, and another caller may complete it', async (t) => {
-  if (!volumesInFolder()) return t.skip('the volumes lie elsewhere');
-  const [creator, other] = [await register(service), await register(service)];
-  const sizes = [313_131, 20];
-  const file = makeFile(sizes);
-  const transferId = await begin(creator, file);
-  await putAll(creator, transferId, file);
-  // A folder stands where the manifest is to be.
-  const obstacle = join(dirname(await placeOf(sizes[0]!)), 'manifest.json');
-  await mkdir(obstacle);
-  for (const caller of [creator, other]) {
-    const answer = await complete(caller, transferId);
-    assert.equal(answer.status, 409, answer.text);
-    assert.deepEqual(answer.json, { status: 'failed', error: answer.json['error'] });
-  }
-  for (const user of [creator, other]) assert.deepEqual(await listFiles(user), []);
+testInFolder(
+  'an OS failure makes a transfer failed; volumes are taken then, and another caller may complete it',
+  async () => {
+    const [creator, other] = [await register(service), await register(service)];
+    const sizes = [313_131, 20];
+    const file = makeFile(sizes);
+    const transferId = await begin(creator, file);
+    await putAll(creator, transferId, file);
+    // A folder stands where the manifest is to be.
+    const obstacle = join(dirname(await placeOf(sizes[0]!)), 'manifest.json');
+    await mkdir(obstacle);
+    for (const caller of [creator, other]) {
+      const answer = await complete(caller, transferId);
+      assert.equal(answer.status, 409, answer.text);
+      assert.deepEqual(answer.json, { status: 'failed', error: answer.json['error'] });
+    }
+    for (const user of [creator, other]) assert.deepEqual(await listFiles(user), []);
 
-  // PUT is taken as in `uploading`: what is right again and again, what is wrong not.
-  assertOk(await putVolume(creator, transferId, 1, file.volumes[0]!), { ok: true });
-  assertOk(await putVolume(other, transferId, 2, file.volumes[1]!), { ok: true });
-  assertError(await putVolume(creator, transferId, 2, Buffer.alloc(20)), 409);
-  assertError(await putVolume(creator, transferId, 3, Buffer.alloc(20)), 409);
-  assert.deepEqual(await received(creator, transferId), [1, 2]);
+    // PUT is taken as in `uploading`: what is right again and again, what is wrong not.
+    assertOk(await putVolume(creator, transferId, 1, file.volumes[0]!), { ok: true });
+    assertOk(await putVolume(other, transferId, 2, file.volumes[1]!), { ok: true });
+    assertError(await putVolume(creator, transferId, 2, Buffer.alloc(20)), 409);
+    assertError(await putVolume(creator, transferId, 3, Buffer.alloc(20)), 409);
+    assert.deepEqual(await received(creator, transferId), [1, 2]);
 
-  await rmdir(obstacle);
-  const done = await complete(other, transferId);
-  assertOk(done);
-  const fileId = String(done.json['file_id']);
-  assert.deepEqual(
-    (await listFiles(other)).map(({ file_id, user_id }) => [file_id, user_id]),
-    [[fileId, other.username]],
-  );
-  assert.deepEqual(await listFiles(creator), []);
-  await assertReadable(other, fileId, file);
-  assertOk(await complete(creator, transferId), { status: 'done', file_id: fileId });
-  assertError(await putVolume(creator, transferId, 1, file.volumes[0]!), 409);
-});
+    await rmdir(obstacle);
+    const done = await complete(other, transferId);
+    assertOk(done);
+    const fileId = String(done.json['file_id']);
+    assert.deepEqual(
+      (await listFiles(other)).map(({ file_id, user_id }) => [file_id, user_id]),
+      [[fileId, other.username]],
+    );
+    assert.deepEqual(await listFiles(creator), []);
+    await assertReadable(other, fileId, file);
+    assertOk(await complete(creator, transferId), { status: 'done', file_id: fileId });
+    assertError(await putVolume(creator, transferId, 1, file.volumes[0]!), 409);
+  },
+);
 
-test('complete merges nothing: every volume lies by itself, before and after', async (t) => {
-  if (!volumesInFolder()) return t.skip('the volumes lie elsewhere');
+testInFolder('complete merges nothing: every volume lies by itself, before and after', async () => {
   const user = await register(service);
   const sizes = [131_311, 131_312, 131_313];
   const file = makeFile(sizes);

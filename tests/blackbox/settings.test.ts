@@ -23,6 +23,7 @@ import {
   sha256,
   sharedUser,
   storedOfSize,
+  testInFolder,
   upload,
   useService,
   volumesInFolder,
@@ -196,8 +197,7 @@ describe('settings', { concurrency: 3 }, () => {
     });
   });
 
-  test('a deleted volume of a file is 404, its neighbours are read', async (t) => {
-    if (!volumesInFolder()) return t.skip('the volumes lie elsewhere');
+  testInFolder('a deleted volume of a file is 404, its neighbours are read', async () => {
     const user = await sharedUser(byDefault);
     const { fileId } = await upload(user, makeFile([543_210, 10]));
     for (const { name, parentPath } of await filesOf(byDefault)) {

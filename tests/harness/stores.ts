@@ -1,3 +1,5 @@
+import { test } from 'node:test';
+
 /**
  * The one place where a run chooses its pair of stores. SZ_TEST_DATABASE and SZ_TEST_VOLUMES become
  * SZ_DATABASE and SZ_VOLUMES of every service under test; `{id}` in them is replaced by an id that is fresh for
@@ -18,4 +20,9 @@ export function storeEnvironment(id: string): Record<string, string> {
 /** Whether volumes lie in the data folder, where a test can look at them. */
 export function volumesInFolder(): boolean {
   return !process.env['SZ_TEST_VOLUMES'];
+}
+
+/** A test that looks into the folder of the volumes, or breaks it: there is none of that on S3, whose pairs go without it. */
+export function testInFolder(name: string, run: () => Promise<void>): void {
+  if (volumesInFolder()) test(name, run);
 }

@@ -27,11 +27,6 @@ const TOGETHER: [RegExp, number][] = [
   [/^tests\/web\//, 3],
   [/^tests\/cross\//, 2],
 ];
-/**
- * Of thousands of connections that end in every way, one may leave a handle that Node never closes: its process then spins
- * in its own cleaning up, and does so once in a few runs.
- */
-const LINGERS = /^tests\/attacks\/(flood|lane-stress)/;
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism() + 1));
@@ -106,7 +101,6 @@ function jobs(files: string[], pairs: Pair[]): Job[] {
     return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
       args: [
         ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
-        ...(LINGERS.test(group[0]!) ? ['--test-force-exit'] : []),
         ...['--test-reporter', 'spec', ...group],
       ],
       name: `${nameOf(group)}${onAllPairs ? `: ${name}` : ''}`,

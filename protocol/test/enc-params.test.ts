@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '../../tests/harness/any-text.ts';
 import { decodeEncParams, encodeEncParams, RuleError } from '../src/index.ts';
 
-const params = fc.dictionary(fc.string({ unit: 'binary', maxLength: 10 }), fc.jsonValue({ maxDepth: 4 }), {
+const params = fc.dictionary(anyText(10), fc.jsonValue({ maxDepth: 4 }), {
   maxKeys: 6,
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '../../tests/harness/any-text.ts';
 import {
   checkPassword,
   cleanDirName,
@@ -14,7 +15,7 @@ import {
 
 /** Texts with everything in them that a rule names: blanks, separators, controls, lone surrogates, emoji. */
 const awkward = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 400 }),
+  anyText(400),
   fc.string({
     unit: fc.constantFrom(
       ' ',
@@ -163,7 +164,7 @@ test('admin is reserved in every letter case, and nothing else is', () => {
 
 test('a password is counted in characters and never changed', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 140 }), (password) => {
+    fc.property(anyText(140), (password) => {
       const { min, max } = limits.passwordChars;
       const fits = length(password) >= min && length(password) <= max;
       assert.equal(attempt(checkPassword, password), fits ? password : undefined);

@@ -8,10 +8,16 @@ import { begin, makeFile, putVolume, register, Service, upload, withService } fr
 async function openToOthers(data: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of await readdir(data, { recursive: true })) {
-    const { mode } = await stat(join(data, name));
+    // What is being written has another name a moment later.
+    const { mode } = await stat(join(data, name)).catch(ifGone);
     if ((mode & 0o077) !== 0) found.push(`${name} ${(mode & 0o777).toString(8)}`);
   }
   return found;
+}
+
+function ifGone(error: NodeJS.ErrnoException): { mode: number } {
+  if (error.code !== 'ENOENT') throw error;
+  return { mode: 0 };
 }
 
 /** As a shell with the most careless umask starts it. */

@@ -11,6 +11,8 @@ export const limits = {
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */
   initBase64Bytes: 12 * 1024,
+  /** Of an account's key bag, as the text that the service keeps. */
+  keysChars: 32 * 1024,
   pullSeconds: 3600,
   pullDownloads: 8,
   pullConnections: 4,
@@ -19,6 +21,9 @@ export const limits = {
 
 /** The built-in identity behind the system token; not a registered user. */
 export const ADMIN = 'admin';
+
+/** What this service offers beside what is specified; clients ask before they rely on it. */
+export const features = ['keys'] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

@@ -24,6 +24,42 @@ export const Credentials = Type.Object(
 );
 export type Credentials = Static<typeof Credentials>;
 
+const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
+const Keys = Type.String({
+  pattern: KEYS,
+  description: `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters, returned as it came`,
+});
+
+/** Whether it is text that may have been stored as a key bag. */
+export const isKeys = (value: unknown): value is string =>
+  typeof value === 'string' && new RegExp(KEYS).test(value);
+
+/** The key bag is made with the account, or not at all: no second request can be lost. */
+export const Registration = Type.Object(
+  { ...Credentials.properties, keys: Type.Optional(Keys) },
+  { $id: 'Registration' },
+);
+export type Registration = Static<typeof Registration>;
+
+export const KeysBody = Type.Object(
+  { password: Type.String({ description: 'as at login' }), keys: Keys },
+  { $id: 'KeysChange' },
+);
+export type KeysBody = Static<typeof KeysBody>;
+
+export const StoredKeys = Type.Object({ keys: Type.String() }, { $id: 'Keys' });
+export type StoredKeys = Static<typeof StoredKeys>;
+
+export const ServiceInfo = Type.Object(
+  {
+    service_id: Type.String({ description: '32 hex digits, random, never changed' }),
+    version: Type.String({ description: 'of the server' }),
+    features: Type.Array(Type.String(), { description: 'what it offers beside the specified interface' }),
+  },
+  { $id: 'ServiceInfo' },
+);
+export type ServiceInfo = Static<typeof ServiceInfo>;
+
 export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
 export type Session = Static<typeof Session>;
 

@@ -9,12 +9,16 @@ import {
   ErrorBody,
   FileRecord,
   InitBody,
+  KeysBody,
   NotDone,
   PullBody,
   PullProgress,
   Quota,
   Received,
+  Registration,
+  ServiceInfo,
   Session,
+  StoredKeys,
 } from './resources.ts';
 import { Type } from './type.ts';
 
@@ -48,7 +52,7 @@ const table = {
     summary: 'Create an account and log in',
     tag: 'Accounts',
     open: true,
-    body: Credentials,
+    body: Registration,
     responses: { 200: Session, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 503: ErrorBody },
   },
   login: {
@@ -73,6 +77,28 @@ const table = {
     summary: 'End the session that the token belongs to',
     tag: 'Accounts',
     responses: { 200: Type.Object({ ok }) },
+  },
+  readKeys: {
+    method: 'GET',
+    path: '/api/account/keys',
+    summary: "The account's key bag, with an ETag",
+    tag: 'Accounts',
+    responses: { 200: StoredKeys, 403: ErrorBody, 404: ErrorBody },
+  },
+  writeKeys: {
+    method: 'PUT',
+    path: '/api/account/keys',
+    summary: 'Replace the key bag (If-Match), or store the first one (If-None-Match: *)',
+    tag: 'Accounts',
+    body: KeysBody,
+    responses: {
+      200: Type.Object({ ok }),
+      400: ErrorBody,
+      403: ErrorBody,
+      412: ErrorBody,
+      428: ErrorBody,
+      429: ErrorBody,
+    },
   },
   quota: {
     method: 'GET',
@@ -275,6 +301,14 @@ const table = {
     summary: 'Cancel an upload; only its creator may',
     tag: 'Transfers',
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
+  },
+  service: {
+    method: 'GET',
+    path: '/api/service',
+    summary: 'Which server this is, and what it offers',
+    tag: 'Service',
+    open: true,
+    responses: { 200: ServiceInfo, 503: ErrorBody },
   },
   healthz: {
     method: 'GET',

@@ -4,9 +4,12 @@ import {
   type Credentials,
   cleanDirName,
   type DirTarget,
+  features,
   type InitBody,
+  type KeysBody,
   limits,
   type PullBody,
+  type Registration,
   type Route,
   type RouteName,
   routes,
@@ -32,6 +35,7 @@ import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
 import { type Params, volumeNumber } from './http/params.ts';
+import { keysCondition } from './http/preconditions.ts';
 import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
@@ -42,6 +46,7 @@ import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
 import { shortened } from './log.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Services } from './services.ts';
+import { VERSION } from './version.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
@@ -54,14 +59,26 @@ function handlers(
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
+  let serviceId: string | undefined;
   let docs: ReturnType<typeof docsPage> | undefined;
   const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
-    register: (request) => accounts.register(request.body as Credentials, address(request)),
+    register: (request) => accounts.register(request.body as Registration, address(request)),
     login: (request) => accounts.login(request.body as Credentials, address(request)),
     me: async (request) => ({ username: user(request) }),
     logout: async (request) => {
       await accounts.logout(request.caller);
+      return { ok: true };
+    },
+    readKeys: async (request, reply) => {
+      const { keys, tag } = await accounts.keys(request.caller);
+      reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });
+      return { keys };
+    },
+    writeKeys: async (request, reply) => {
+      const condition = keysCondition(request.headers);
+      const body = request.body as KeysBody;
+      reply.header('etag', await accounts.replaceKeys(request.caller, body, condition, address(request)));
       return { ok: true };
     },
     quota: async (request) => quotaOf(request.found.bytes!, config.quotaBytes),
@@ -146,6 +163,10 @@ function handlers(
     cancel: async (request) => {
       await transfers.cancel(params(request).transfer_id, user(request));
       return { ok: true };
+    },
+    service: async () => {
+      serviceId ??= (await metadata.store.get()).serviceId;
+      return { service_id: serviceId, version: VERSION, features };
     },
     healthz: async () => ({ ok: true }),
     readyz: async () => {

@@ -182,7 +182,9 @@ test('nodes that start at once on new stores make one pair, whoever is first at 
   const one = await makeHouse();
   const nodes = Array.from({ length: 8 }, () => settleStore(one.metadata.store, volumes));
   await Promise.all(nodes);
-  assert.equal(await volumes.readNote('store-id'), (await one.metadata.store.get()).id);
+  const facts = await one.metadata.store.get();
+  assert.equal(await volumes.readNote('store-id'), facts.id);
+  assert.equal(await volumes.readNote('service-id'), facts.serviceId);
 
   // The other one writes and confirms between two looks of this one.
   await rm(join(root, 'volumes', 'store-id'));

@@ -17,6 +17,30 @@ export function accountsContract(stores: Stores): void {
     assert.equal(await stores.one.accounts.passwordHash(fresh('u')), undefined);
   });
 
+  test('keys are replaced by whoever knows the ones before, one at a time', async () => {
+    const [ann, ben] = [fresh('u'), fresh('u')];
+    const { accounts } = stores.one;
+    await accounts.create(ann, 'hash', 1, { keys: 'first' });
+    await accounts.create(ben, 'hash', 1);
+    assert.equal(await stores.two.accounts.keys(ann), 'first');
+    assert.equal(await accounts.keys(ben), undefined);
+    assert.equal(await accounts.keys(fresh('u')), undefined);
+    assert.equal(await accounts.replaceKeys(ann, undefined, 'second'), false);
+    assert.equal(await accounts.replaceKeys(ben, 'first', 'second'), false);
+    for (const [name, before] of [
+      [ann, 'first'],
+      [ben, undefined],
+    ] as const) {
+      const won = await Promise.all(
+        Array.from({ length: 10 }, (_, at) =>
+          (at % 2 ? stores.one : stores.two).accounts.replaceKeys(name, before, `keys ${at}`),
+        ),
+      );
+      assert.equal(won.filter(Boolean).length, 1);
+      assert.equal(await accounts.keys(name), `keys ${won.indexOf(true)}`);
+    }
+  });
+
   test('sessions are opened, found, touched and closed one by one', async () => {
     const { accounts } = stores.one;
     const [first, second] = [fresh('token'), fresh('token')];

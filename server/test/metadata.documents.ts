@@ -174,7 +174,7 @@ export function documentsContract(stores: Stores): void {
     assert.equal(await accounts.create(ann, 'other', 8), false);
     assert.equal(await accounts.idOf(ann), id);
 
-    const user = { username: ann, password_hash: 'hash', created_at: 7 };
+    const user = { username: ann, password_hash: 'hash', created_at: 7, keys: null };
     const account = async (accountId = id) => {
       const { dirs: found, ...rest } = (await stores.two.documents.account(accountId))!;
       return { ...rest, dirs: found.map((dir) => ({ ...dir })) };
@@ -200,6 +200,12 @@ export function documentsContract(stores: Stores): void {
     await dirs.remove(ann, dirId);
     assert.deepEqual(await account(), { ...user, dirs: [], rev: 3 });
     assert.ok(await isStaleAccount(documents, id));
+    await documents.accountWritten(id, 3);
+    assert.equal(await accounts.replaceKeys(ann, 'none', 'keys'), false);
+    assert.equal(await documents.isStaleAccount(id), false);
+    assert.ok(await accounts.replaceKeys(ann, undefined, 'keys'));
+    assert.deepEqual(await account(), { ...user, keys: 'keys', dirs: [], rev: 4 });
+    assert.ok(await documents.isStaleAccount(id));
   });
 
   test('the administrator has directories, and a document for them', async () => {

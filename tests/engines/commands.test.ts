@@ -3,7 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
 import {
+  assertOk,
   assertReadable,
   checkInvariants,
   complete,
@@ -26,6 +28,8 @@ const large = engines.large.bind(engines);
 async function assertSame(service: Service, content: Content): Promise<void> {
   const user = new User(service, content.user.username, content.user.password, content.user.token);
   for (const { fileId, file } of content.files) await assertReadable(user, fileId, file);
+  assertOk(await service.call({ path: pathOf('service') }), content.about);
+  assertOk(await user.get(pathOf('readKeys')), { keys: content.keys });
   assert.deepEqual(await received(user, content.transferId), [2]);
   assert.equal((await putVolume(user, content.transferId, 1, content.pending.volumes[0]!)).status, 200);
   assert.equal((await complete(user, content.transferId)).status, 200);

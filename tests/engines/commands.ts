@@ -1,10 +1,13 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { pathOf } from '@szafa/protocol';
 import {
   begin,
   makeDir,
@@ -136,6 +139,9 @@ export function useEngines(): Engines {
 
 export interface Content {
   user: User;
+  /** The account's key bag, and what the service says of itself. */
+  keys: string;
+  about: unknown;
   files: Uploaded[];
   transferId: string;
   pending: ReturnType<typeof makeFile>;
@@ -145,6 +151,10 @@ export interface Content {
 /** Two files, one of them in a directory, and an upload of which one volume is here. */
 export async function fill(service: Service): Promise<Content> {
   const user = await register(service);
+  const keys = randomBytes(100).toString('base64url');
+  const first = { headers: { 'if-none-match': '*' }, json: { password: user.password, keys } };
+  assert.equal((await user.call('PUT', pathOf('writeKeys'), first)).status, 200);
+  const about = (await service.call({ path: pathOf('service') })).json;
   const dirId = await makeDir(user, 'papers');
   const files = [
     await upload(user, makeFile([1_200_000, 5])),
@@ -153,5 +163,5 @@ export async function fill(service: Service): Promise<Content> {
   const pending = makeFile([100, 200]);
   const transferId = await begin(user, pending);
   await putVolume(user, transferId, 2, pending.volumes[1]!);
-  return { user, files, transferId, pending, dirId };
+  return { user, keys, about, files, transferId, pending, dirId };
 }

@@ -42,7 +42,7 @@ class Workshop {
     const metadata = new Metadata(await openDatabase(config));
     const workshop = new Workshop(metadata, openVolumes(config, newProcessName()), config);
     const { username, accountId } = workshop.#owner;
-    await metadata.accounts.create(username, 'hash', 1, accountId);
+    await metadata.accounts.create(username, 'hash', 1, { accountId });
     return workshop;
   }
 

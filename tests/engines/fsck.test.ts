@@ -34,6 +34,8 @@ interface Behind {
   env: Record<string, string>;
   damage(group: string, idx: number, bytes: Buffer): Promise<void>;
   lose(group: string, name: string): Promise<void>;
+  /** A document that is not a group's. */
+  replace(name: string, text: string): Promise<void>;
   query(text: string): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
 }
@@ -50,6 +52,7 @@ async function behindS3(id: string): Promise<Behind> {
     env: engines.large(id),
     damage: async (group, idx, bytes) => void (await s3.write(`volumes/${group}/${idx}`, bytes)),
     lose: (group, name) => s3.delete([(keys[name] ?? `volumes/{}/${name}`).replace('{}', group)]),
+    replace: async (name, text) => void (await s3.write(name, Buffer.from(text))),
     query: async (text) => (await client.query(text)).rows,
     close: async () => {
       s3.close();
@@ -68,6 +71,8 @@ function behindFolder(data: string): Behind {
       await writeFile(place(group, String(idx)), bytes);
     },
     lose: (group, name) => rm(place(group, name)),
+    replace: (name, text) =>
+      writeFile(join(data, name.startsWith('accounts/') ? name : `volumes/${name}`), text),
     query: (text) => database.execute(text),
     close: () => database.close(),
   };
@@ -183,6 +188,15 @@ for (const kind of ['folder', 'S3'] as const) {
       assert.equal(clean.lines.at(-1)!['volumes'], stored, 'those of the upload under way too');
       assert.equal(clean.lines.at(-1)!['unfinished uploads'], 1);
 
+      const [{ account_id: account = '' } = {}] = await behind.query(
+        `SELECT account_id FROM users WHERE username = '${user.username}'`,
+      );
+      await eventually(async () => {
+        const stale = await behind.query('SELECT 1 FROM account_documents WHERE rev > written');
+        assert.deepEqual(stale, []);
+      });
+      await behind.replace(`accounts/${account}.json`, '{}');
+      await behind.replace('service-id', 'f'.repeat(32));
       const [first, second] = files;
       await behind.damage(first!.fileId, 1, randomBytes(1_200_000));
       await behind.lose(second!.fileId, '2');
@@ -197,6 +211,10 @@ for (const kind of ['folder', 'S3'] as const) {
       assert.deepEqual(told(found, 'volumes with wrong bytes', 'file', 'volume'), [[first!.fileId, 1]]);
       assert.deepEqual(told(found, 'missing volumes', 'file', 'volume'), [[second!.fileId, 2]]);
       assert.deepEqual(told(found, 'accounts with wrong totals', 'owner', 'mended'), [[user.username, true]]);
+      assert.deepEqual(told(found, 'accounts without their documents', 'account', 'mended'), [
+        [account, true],
+      ]);
+      assert.deepEqual(told(found, 'stores with a wrong service id', 'mended'), [[true]]);
       assert.deepEqual(told(found, 'files without their documents', 'file', 'mended'), [
         [second!.fileId, true],
         [many.fileId, true],

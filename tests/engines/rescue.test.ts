@@ -70,6 +70,10 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const service = await house.start();
       const store = house.look();
       const [ann, ben, system] = [await register(service), await register(service), admin(service)];
+      const keys = randomBytes(100).toString('base64url');
+      const first = { headers: { 'if-none-match': '*' }, json: { password: ann.password, keys } };
+      assertOk(await ann.call('PUT', pathOf('writeKeys'), first));
+      const known = (await service.call({ path: pathOf('service') })).json;
       const [papers, old] = [await makeDir(ann, 'papers ż'), await makeDir(ann, 'old')];
       const benDir = await makeDir(ben, 'lost name');
       const systemDir = await makeDir(system, 'system');
@@ -90,6 +94,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         assert.equal((await manifestOf(store, moved!)).dir_id, papers);
         assert.equal((await manifestOf(store, inOld!)).dir_id, 0);
         assert.deepEqual(namesOf((await accountOf(store, ann.username))!.dirs), [[papers, 'papers ż']]);
+        assert.equal((await accountOf(store, ann.username))!.keys, keys);
         assert.equal((await accountOf(store, ben.username))?.dirs.length, 1);
         assert.deepEqual(namesOf((await accountOf(store, 'admin'))!.dirs), [[systemDir, 'system']]);
         assert.deepEqual(await house.query('SELECT file_id FROM stale_manifests'), []);
@@ -143,6 +148,8 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
 
       await house.start();
       const same = await login(service, ann);
+      assertOk(await service.call({ path: pathOf('service') }), known);
+      assertOk(await same.get(pathOf('readKeys')), { keys });
       assert.deepEqual({ list: await byDir(same), dirs: await dirsOf(same) }, before);
       for (const { fileId, file } of made) await assertReadable(same, fileId, file);
       assert.equal((await stat(passwords)).mode & 0o777, 0o600);

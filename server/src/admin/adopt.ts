@@ -47,6 +47,7 @@ export async function adopt(
   if (!isOurs) {
     const identity = await identify(metadata.store, volumes);
     await sql.transaction((tx) => takeStore(tx, identity));
+    await volumes.writeNote('service-id', facts.serviceId);
   }
   report.line({
     store: id,

@@ -6,6 +6,7 @@ import type { FileRow } from '../metadata/files.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { mendUsage, wrongUsage } from '../metadata/usage.ts';
 import type { OpenVolume } from '../volumes/store.ts';
+import { checkAccounts } from './fsck-accounts.ts';
 import type { Pair } from './pair.ts';
 import { CONTESTED, type Report, UsageError } from './report.ts';
 import { filesOf, uploadsOf } from './rows.ts';
@@ -26,7 +27,7 @@ type Fault = 'missing volumes' | 'volumes with wrong bytes' | 'volumes that cann
 
 /**
  * Compares the stores while the service runs: every stored volume against its digest, records
- * without volumes and volumes without a record, kept sums against sums. Repairs what can be: sums and manifests are
+ * without volumes and volumes without a record, documents of accounts, kept sums against sums. Repairs what can be: sums and manifests are
  * written anew, a broken volume of an upload counts as not received. Bytes of files that are lost are
  * told, not mended.
  */
@@ -40,6 +41,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   // In this order: an upload that is completed meanwhile is among the files.
   for await (const upload of uploadsOf(pair.sql)) await check.upload(upload);
   for await (const file of filesOf(pair.sql)) await check.file(file);
+  await checkAccounts(pair, options.repair, report);
   await noteOrphans(pair, options.now ?? Date.now(), report);
   for await (const owner of wrongUsage(pair.sql)) {
     if (options.repair) await mendUsage(pair.sql, owner);

@@ -26,6 +26,7 @@ interface Group {
 export async function migrateStores(from: Pair, to: Pair, report: Report): Promise<void> {
   if (!(await isEmpty(to.sql))) throw new UsageError('the database to migrate to is not empty');
   const facts = await from.metadata.store.get();
+  await to.metadata.store.setServiceId(facts.serviceId);
   const stays = (await identityOf(to.volumes)).id === facts.id;
   if (!stays) await settleStore(to.metadata.store, to.volumes);
   for await (const group of groupsOf(from.sql)) await copyGroup(from, to, group, report);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ADMIN, cleanUsername, isReservedUsername } from '@szafa/protocol';
+import { ADMIN, cleanUsername, isKeys, isReservedUsername } from '@szafa/protocol';
 import { isPasswordHash, Passwords } from '../domain/passwords.ts';
 import { insertAccount } from '../metadata/accounts.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../metadata/documents.ts';
@@ -101,7 +101,14 @@ export class AccountRescue {
     } else {
       const made = await this.#pair.sql.transaction(async (tx) => {
         const createdAt = Date.parse(account.created_at);
-        const inserted = await insertAccount(tx, username, account_id, account.password_hash, createdAt);
+        const inserted = await insertAccount(
+          tx,
+          username,
+          account_id,
+          account.password_hash,
+          createdAt,
+          account.keys ?? null,
+        );
         if (inserted) await also(tx);
         return inserted;
       });
@@ -153,6 +160,7 @@ function check(document: AccountDocument, accountId: string): void {
       (isUsername(username) && typeof password_hash === 'string' && isPasswordHash(password_hash))) &&
     isTime(document.created_at) &&
     Number.isSafeInteger(document.rev) &&
+    (document.keys === undefined || isKeys(document.keys)) &&
     Array.isArray(dirs) &&
     dirs.every(
       (dir) =>

@@ -1,5 +1,5 @@
 import { pages } from '../domain/orphans.ts';
-import { identify, isForeign } from '../domain/store-identity.ts';
+import { identify, isForeign, serviceOf } from '../domain/store-identity.ts';
 import { takeStore } from '../metadata/store-record.ts';
 import { inParallel } from '../parallel.ts';
 import type { Pair } from './pair.ts';
@@ -33,6 +33,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   await sql.advanceSerials?.();
   // Last: no service starts on a database that does not know its store.
   const identity = await identify(metadata.store, volumes);
+  await takeServiceId(pair, report);
   await sql.transaction(async (tx) => {
     await takeStore(tx, identity);
     await tx.execute('DELETE FROM marks WHERE name = ?', UNDER_WAY);
@@ -57,6 +58,18 @@ export async function rescueMissing(
   // What could not be taken must not be removed either, before somebody has looked at it.
   if (dryRun || report.problems > 0) report.line({ store: 'contested' });
   else await pair.sql.transaction((tx) => takeStore(tx, identity));
+}
+
+/** Clients derive what they log in with from it: under another one no password would be right. */
+async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promise<void> {
+  const found = await serviceOf(volumes);
+  if (found !== undefined) {
+    await metadata.store.setServiceId(found);
+    return;
+  }
+  const { serviceId } = await metadata.store.get();
+  await volumes.writeNote('service-id', serviceId);
+  report.problem('stores that had lost their service id', { 'new service id': serviceId });
 }
 
 /** Accounts first: their files are theirs. */

@@ -6,7 +6,7 @@ const PAGE = 500;
 
 /** The tables as they are copied: their columns, and the one by which they are read page by page. */
 export const tables = {
-  users: { key: 'username', columns: ['username', 'account_id', 'password_hash', 'created_at'] },
+  users: { key: 'username', columns: ['username', 'account_id', 'password_hash', 'created_at', 'keys'] },
   account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
   sessions: { key: 'token_hash', columns: ['token_hash', 'username', 'used_at'] },
   dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },

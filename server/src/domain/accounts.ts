@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import {
   ADMIN,
   type Credentials,
   checkPassword,
   cleanUsername,
   isReservedUsername,
+  type KeysBody,
+  type Registration,
   type Session,
   strip,
 } from '@szafa/protocol';
@@ -29,6 +32,9 @@ export interface Origin {
   shared: boolean;
 }
 
+/** Whether keys with this tag (undefined: none) may be replaced. */
+export type KeysCondition = (tag: string | undefined) => boolean;
+
 export interface Caller {
   username: string;
   token: string;
@@ -48,18 +54,66 @@ export class Accounts {
     this.#now = now;
   }
 
-  async register(raw: Credentials, { network }: Origin): Promise<Session> {
+  async register(raw: Registration, { network }: Origin): Promise<Session> {
     if (!this.#settings.registrationOpen) throw new ServiceError(403, 'registration is closed');
     const username = cleanUsername(raw.username);
     const hash = await this.#passwords.hash(checkPassword(raw.password), network);
+    const { accounts } = this.#metadata;
     const taken =
-      isReservedUsername(username) || !(await this.#metadata.accounts.create(username, hash, this.#now()));
+      isReservedUsername(username) ||
+      !(await accounts.create(username, hash, this.#now(), { keys: raw.keys }));
     if (taken) throw new ServiceError(409, 'this username is taken');
     return this.#open(username);
   }
 
-  async login(raw: Credentials, { network, shared }: Origin): Promise<Session> {
+  async login(raw: Credentials, origin: Origin): Promise<Session> {
     const username = loginName(raw.username);
+    return this.#prove(username, raw.password, origin, {
+      wrong: new ServiceError(401, 'wrong username or password'),
+      right: () => this.#open(username),
+    });
+  }
+
+  /** The key bag and its tag, by which it can be replaced. */
+  async keys({ username }: Caller): Promise<{ keys: string; tag: string }> {
+    requireRegistered(username);
+    const keys = await this.#metadata.accounts.keys(username);
+    if (keys === undefined) throw new ServiceError(404, 'this account has no keys');
+    return { keys, tag: tagOf(keys) };
+  }
+
+  /**
+   * Replaces the key bag, or stores the first one; the tag of what is there now. A token alone is not enough: whoever found
+   * one could lock its owner out for good.
+   */
+  async replaceKeys(
+    { username }: Caller,
+    { password, keys }: KeysBody,
+    condition: KeysCondition,
+    origin: Origin,
+  ): Promise<string> {
+    requireRegistered(username);
+    return this.#prove(username, password, origin, {
+      wrong: new ServiceError(403, 'wrong password'),
+      right: async () => {
+        const { accounts } = this.#metadata;
+        const present = await accounts.keys(username);
+        const replaced =
+          condition(present === undefined ? undefined : tagOf(present)) &&
+          (await accounts.replaceKeys(username, present, keys));
+        if (!replaced) throw new ServiceError(412, changed(present));
+        return tagOf(keys);
+      },
+    });
+  }
+
+  /** Goes on if the password is right. One that is wrong is counted, and too many of them are refused, wherever it is asked for. */
+  async #prove<T>(
+    username: string,
+    password: string,
+    { network, shared }: Origin,
+    { wrong, right: goOn }: { wrong: ServiceError; right: () => Promise<T> },
+  ): Promise<T> {
     return this.#passwords.inTurn(network, async () => {
       const { accounts } = this.#metadata;
       const { loginAttempts, loginAddressAttempts, loginWaitMs } = this.#settings;
@@ -67,13 +121,13 @@ export class Accounts {
       this.#requireFewer(ofName, loginAttempts);
       // Else one client behind a proxy could keep all others behind it out.
       if (!shared) this.#requireFewer(ofAddress, loginAddressAttempts);
-      const right = await this.#passwords.verify(raw.password, await accounts.passwordHash(username));
+      const right = await this.#passwords.verify(password, await accounts.passwordHash(username));
       if (!right) {
         await accounts.countFailure(username, network, this.#now(), loginWaitMs);
-        throw new ServiceError(401, 'wrong username or password');
+        throw wrong;
       }
       if (ofName.failures > 0) await accounts.clearFailures(username, network);
-      return this.#open(username);
+      return goOn();
     });
   }
 
@@ -120,6 +174,16 @@ export class Accounts {
     return { username, token };
   }
 }
+
+/** The administrator is no registered user. */
+function requireRegistered(username: string): void {
+  if (username === ADMIN) throw new ServiceError(403, 'the administrator has no keys');
+}
+
+const tagOf = (keys: string) => `"${createHash('sha256').update(keys).digest('hex')}"`;
+
+const changed = (present: string | undefined) =>
+  present === undefined ? 'this account has no keys' : 'this account has other keys by now';
 
 function bearer(header: string | undefined): string {
   if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');

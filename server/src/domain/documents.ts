@@ -1,6 +1,7 @@
+import type { AccountState } from '../metadata/documents.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { inParallel } from '../parallel.ts';
-import type { VolumeStore } from '../volumes/store.ts';
+import type { AccountDocument, VolumeStore } from '../volumes/store.ts';
 import { manifestFor } from './manifest.ts';
 
 /** The longest that a round may write: the rest of the sweep must not wait for a million manifests. */
@@ -90,17 +91,23 @@ export async function refile({ metadata, volumes }: Stores, fileId: string): Pro
   await metadata.documents.manifestWritten(fileId, file.rev);
 }
 
-async function writeAccount({ metadata, volumes }: Stores, accountId: string): Promise<void> {
-  const account = await metadata.documents.account(accountId);
-  if (!account) return;
+/** The document of an account in this state. */
+export function accountDocument(accountId: string, account: AccountState): AccountDocument {
   const iso = (time: number) => new Date(time).toISOString();
-  await volumes.writeAccount({
+  return {
     account_id: accountId,
     username: account.username,
     password_hash: account.password_hash,
     created_at: iso(account.created_at),
     dirs: account.dirs.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
+    keys: account.keys ?? undefined,
     rev: account.rev,
-  });
+  };
+}
+
+export async function writeAccount({ metadata, volumes }: Stores, accountId: string): Promise<void> {
+  const account = await metadata.documents.account(accountId);
+  if (!account) return;
+  await volumes.writeAccount(accountDocument(accountId, account));
   await metadata.documents.accountWritten(accountId, account.rev);
 }

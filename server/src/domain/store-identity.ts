@@ -15,8 +15,8 @@ export class StoreRefused extends ConfigError {
   }
 }
 
-/** As `newStoreId` makes them. */
-const STORE_ID = /^[0-9a-f]{32}$/;
+/** As ids of stores and services are made. */
+const RANDOM_ID = /^[0-9a-f]{32}$/;
 
 export interface Identity {
   id: string | undefined;
@@ -32,7 +32,13 @@ export async function identityOf(volumes: VolumeStore): Promise<Identity> {
 /** Text that is no id, as of a file that was cut short, names no store that a database could belong to. */
 async function idOf(volumes: VolumeStore): Promise<string | undefined> {
   const text = await volumes.readNote('store-id');
-  return text !== undefined && STORE_ID.test(text) ? text : undefined;
+  return text !== undefined && RANDOM_ID.test(text) ? text : undefined;
+}
+
+/** Which service the store is of; undefined where it does not say. */
+export async function serviceOf(volumes: VolumeStore): Promise<string | undefined> {
+  const text = await volumes.readNote('service-id');
+  return text !== undefined && RANDOM_ID.test(text) ? text : undefined;
 }
 
 /** Whether the store was another database's last. */
@@ -62,7 +68,11 @@ export async function settleStore(
     // Another new database was given the same store at this moment.
     if (written !== facts.id) throw new StoreRefused(facts, written);
   }
-  if (!facts.confirmed) await record.confirm();
+  if (!facts.confirmed) {
+    // Before it counts as a pair: without it, no password of its users would be right after a rescue.
+    await volumes.writeNote('service-id', facts.serviceId);
+    await record.confirm();
+  }
   return { facts, mark };
 }
 

@@ -19,10 +19,10 @@ const ANY_NAME = '';
 /** False when the name is taken. */
 export async function insertAccount(
   tx: Sql,
-  ...values: [name: string, id: string, hash: string | null, createdAt: number]
+  ...values: [name: string, id: string, hash: string | null, createdAt: number, keys: string | null]
 ): Promise<boolean> {
   const rows = await tx.execute(
-    `INSERT INTO users (username, account_id, password_hash, created_at) VALUES (?, ?, ?, ?)
+    `INSERT INTO users (username, account_id, password_hash, created_at, keys) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (username) DO NOTHING RETURNING username`,
     ...values,
   );
@@ -31,9 +31,14 @@ export async function insertAccount(
 
 export class AccountsTable extends Queries {
   /** False when the name is taken. */
-  create(username: string, passwordHash: string, now: number, accountId = newAccountId()): Promise<boolean> {
+  create(
+    username: string,
+    passwordHash: string,
+    now: number,
+    { keys, accountId = newAccountId() }: { keys?: string | undefined; accountId?: string } = {},
+  ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const created = await insertAccount(tx, username, accountId, passwordHash, now);
+      const created = await insertAccount(tx, username, accountId, passwordHash, now, keys ?? null);
       if (created) await outdateAccount(tx, username);
       return created;
     });
@@ -56,6 +61,26 @@ export class AccountsTable extends Queries {
       username,
     );
     return row?.password_hash;
+  }
+
+  /** The key bag; undefined where there is none. */
+  async keys(username: string): Promise<string | undefined> {
+    const [row] = await this.sql.query<{ keys: string | null }>(
+      'SELECT keys FROM users WHERE username = ?',
+      username,
+    );
+    return row?.keys ?? undefined;
+  }
+
+  /** Replaces the key bag where it is `expected` (undefined: where there is none); false otherwise. */
+  replaceKeys(username: string, expected: string | undefined, keys: string): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [is, values] = expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];
+      const text = `UPDATE users SET keys = ? WHERE username = ? AND keys ${is} RETURNING username`;
+      const replaced = (await tx.execute(text, keys, username, ...values)).length > 0;
+      if (replaced) await outdateAccount(tx, username);
+      return replaced;
+    });
   }
 
   async openSession(tokenHash: string, username: string, now: number): Promise<void> {

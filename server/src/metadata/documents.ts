@@ -10,6 +10,7 @@ export interface AccountState {
   /** The administrator has none. */
   password_hash: string | null;
   created_at: number;
+  keys: string | null;
   dirs: { dir_id: number; name: string; created_at: number }[];
   rev: number;
 }
@@ -74,6 +75,12 @@ export class DocumentsTable extends Queries {
     return rows.map((row) => row.account_id);
   }
 
+  /** Whether its document is out of date. */
+  async isStaleAccount(accountId: string): Promise<boolean> {
+    const text = 'SELECT 1 FROM account_documents WHERE account_id = ? AND rev > written';
+    return (await this.sql.query(text, accountId)).length > 0;
+  }
+
   /** All that the document of an account says. What changes while it is read raises the `rev` once more. */
   async account(accountId: string): Promise<AccountState | undefined> {
     const [state] = await this.sql.query<{ rev: number }>(
@@ -82,14 +89,14 @@ export class DocumentsTable extends Queries {
     );
     const [user] =
       accountId === ADMIN_ACCOUNT
-        ? [{ username: ADMIN, password_hash: null, created_at: 0 }]
+        ? [{ username: ADMIN, password_hash: null, created_at: 0, keys: null }]
         : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
-            'SELECT username, password_hash, created_at FROM users WHERE account_id = ?',
+            'SELECT username, password_hash, created_at, keys FROM users WHERE account_id = ?',
             accountId,
           );
     if (!state || !user) return undefined;
     const dirs = await this.sql.query<AccountState['dirs'][number]>(
-      'SELECT dir_id, name, created_at FROM dirs WHERE owner = ?',
+      'SELECT dir_id, name, created_at FROM dirs WHERE owner = ? ORDER BY dir_id',
       user.username,
     );
     return { ...user, dirs, rev: state.rev };

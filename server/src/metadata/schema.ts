@@ -11,7 +11,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // The id tells an account from an earlier one of the same name.
     `CREATE TABLE users (
       username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,
-      created_at BIGINT NOT NULL)`,
+      created_at BIGINT NOT NULL, keys TEXT)`,
     // Which state of an account its document in the volume store says, and which it should; see documents.ts.
     `CREATE TABLE account_documents (
       account_id TEXT PRIMARY KEY, rev BIGINT NOT NULL, written BIGINT NOT NULL)`,
@@ -73,9 +73,9 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     'CREATE INDEX pulls_running ON pulls (node) WHERE lease_until > 0',
     // When something last happened that is watched from outside.
     'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
-    // The volume store that this database belongs to, in one row; see store-record.ts.
+    // The volume store that this database belongs to, and which service the two are, in one row; see store-record.ts.
     `CREATE TABLE store (
-      store_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL, contested_at BIGINT)`,
+      store_id TEXT NOT NULL, service_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL, contested_at BIGINT)`,
     // Volume groups that no record names, and how far the search for them is; see orphans.ts.
     'CREATE TABLE orphans (file_id TEXT PRIMARY KEY, first_seen BIGINT NOT NULL)',
     `CREATE TABLE orphan_round (
@@ -98,8 +98,8 @@ export async function migrate(sql: Sql): Promise<void> {
       for (const statement of migration(tx.dialect)) await tx.execute(statement);
     }
     if (version === 0) {
-      const text = "INSERT INTO store (store_id, confirmed, marks) VALUES (?, 0, '')";
-      await tx.execute(text, randomBytes(16).toString('hex'));
+      const text = "INSERT INTO store (store_id, service_id, confirmed, marks) VALUES (?, ?, 0, '')";
+      await tx.execute(text, randomBytes(16).toString('hex'), randomBytes(16).toString('hex'));
     }
     await tx.execute('DELETE FROM schema_version');
     await tx.execute('INSERT INTO schema_version (version) VALUES (?)', CURRENT);

@@ -4,6 +4,8 @@ import { Queries, type Sql } from './sql.ts';
 export interface StoreFacts {
   /** Random, made with the tables; the store has the same. */
   id: string;
+  /** Which service this is to its clients, wherever its stores move; random, made with the tables. */
+  serviceId: string;
   /** The store was seen with that id. From then on one without it is another store. */
   confirmed: boolean;
   /** The newest first. The store shows one of these if this database was the last that had it. */
@@ -17,6 +19,7 @@ const MARKS = 8;
 
 interface Row {
   store_id: string;
+  service_id: string;
   confirmed: number;
   marks: string;
   contested_at: number | null;
@@ -24,14 +27,22 @@ interface Row {
 
 export class StoreRecord extends Queries {
   async get(): Promise<StoreFacts> {
-    const [row] = await this.sql.query<Row>('SELECT store_id, confirmed, marks, contested_at FROM store');
-    const { store_id, confirmed, marks, contested_at } = row!;
+    const [row] = await this.sql.query<Row>(
+      'SELECT store_id, service_id, confirmed, marks, contested_at FROM store',
+    );
+    const { store_id, service_id, confirmed, marks, contested_at } = row!;
     return {
       id: store_id,
+      serviceId: service_id,
       confirmed: confirmed === 1,
       marks: marks.split(' ').filter(Boolean),
       contestedAt: contested_at,
     };
+  }
+
+  /** For a database that takes over what another one had: its users' passwords are of that service. */
+  async setServiceId(id: string): Promise<void> {
+    await this.sql.execute('UPDATE store SET service_id = ?', id);
   }
 
   async confirm(): Promise<void> {

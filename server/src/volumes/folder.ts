@@ -44,6 +44,7 @@ const MANIFEST = 'manifest.json';
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
  *     accounts/<id>.json              what an account is rebuilt from
  *     volumes/store-id, store-mark    which store this is, and which database used it last
+ *     volumes/service-id              which service it is of
  *     tmp/<process>/                  bodies on their way in
  *     trash/                          groups on their way out
  *

@@ -41,6 +41,7 @@ function checked(id: string): string {
  *     files/<id>.json      the file's record, written at complete
  *     accounts/<id>.json   what an account is rebuilt from
  *     store-id, store-mark which store this is, and which database used it last
+ *     service-id           which service it is of
  *
  * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
  */

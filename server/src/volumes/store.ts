@@ -30,14 +30,16 @@ export interface AccountDocument {
   password_hash: string | null;
   created_at: string;
   dirs: { dir_id: number; name: string; created_at: string }[];
+  /** The key bag, as the client sealed it. */
+  keys?: string | undefined;
   rev: number;
 }
 
 /** A group of at most this many volumes has its specification in its manifest. */
 export const LISTED_IN_MANIFEST = 64;
 
-/** What a store says of itself: which one it is, and which database used it last. */
-export type NoteName = 'store-id' | 'store-mark';
+/** What a store says of itself: which one it is, which service it is of, and which database used it last. */
+export type NoteName = 'store-id' | 'service-id' | 'store-mark';
 
 /** One volume, open for reading. Always `close` it. */
 export interface OpenVolume {

@@ -18,6 +18,7 @@ const NEEDS = [
   { files: /^tests\/(blackbox|cross|faults|engines|nodes|attacks)\//, packages: ['aria2'] },
   { files: /^tests\/(faults|attacks)\//, packages: MOUNTS },
   { files: /^tests\/attacks\/frames/, page: true },
+  { files: /^tests\/attacks\/accel/, packages: ['nginx-light'] },
   { files: /^tests\/(engines|nodes)\//, packages: CEPH },
   { files: /^tests\/faults\/memory/, packages: CEPH },
   { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },

@@ -39,6 +39,7 @@ import { keysCondition } from './http/preconditions.ts';
 import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
+import { handOver, offeredStore, REDIRECT } from './http/volumes/accel.ts';
 import { VolumeLanes } from './http/volumes/lane.ts';
 import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
 import { sendVolume } from './http/volumes/reply.ts';
@@ -60,6 +61,7 @@ function handlers(
   const address = addressTeller(config.trustProxy, log);
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   let serviceId: string | undefined;
+  const countOut = (bytes: number) => metrics.add('szafa_volume_bytes_total', { direction: 'out' }, bytes);
   let docs: ReturnType<typeof docsPage> | undefined;
   const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
@@ -127,6 +129,15 @@ function handlers(
     }),
     readVolume: async (request, reply) => {
       const { file_id, idx } = params(request);
+      const store = offeredStore(request, config);
+      if (store !== undefined) {
+        const located = files.locateVolume(file_id, request.found.file, user(request));
+        const handed = located.place.kind === store ? handOver(request, reply, located) : undefined;
+        if (handed !== undefined) {
+          countOut(handed);
+          return reply;
+        }
+      }
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
       const found = await files.openVolume(
@@ -137,7 +148,7 @@ function handlers(
         whole,
       );
       const sent = await sendVolume(request, reply, found, (error) => countFault(metrics, error));
-      metrics.add('szafa_volume_bytes_total', { direction: 'out' }, sent);
+      countOut(sent);
       return reply;
     },
     init: async (request) => {
@@ -296,6 +307,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
     ...(transfer_id ? { transfer: shortened(transfer_id) } : {}),
     ...(file_id ? { file: shortened(file_id) } : {}),
     ...(idx ? { volume: idx.slice(0, 16) } : {}),
+    ...(reply.hasHeader(REDIRECT) ? { accel: true } : {}),
     ip: request.ip,
   });
 }

@@ -150,6 +150,11 @@ export const settings = {
     parseCidrs,
   ),
   SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is trusted (CIDR list)', '', parseCidrs),
+  SZ_ACCEL: setting(
+    '1 lets nginx send volumes itself (X-Accel-Redirect) where a proxy in SZ_TRUST_PROXY offers it, and the group of the server read the volumes in the data folder',
+    '0',
+    (text) => oneOf(text, '0', '1') === '1',
+  ),
   SZ_IDLE_TIMEOUT: setting('Seconds without a byte after which a connection is closed', '60', (text) =>
     whole(text, 1, 86400),
   ),
@@ -200,6 +205,8 @@ export interface Config {
   pullsOfNode: number;
   pullAllow: Cidrs;
   trustProxy: Cidrs;
+  /** A trusted proxy may send volumes itself. */
+  accel: boolean;
   idleMs: number;
   shutdownMs: number;
   /** The fast lane for volumes is open. */
@@ -223,6 +230,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     }
   }
   const location = get('SZ_VOLUMES');
+  if (get('SZ_ACCEL') && get('SZ_TRUST_PROXY').isEmpty) {
+    throw new ConfigError('SZ_ACCEL needs SZ_TRUST_PROXY, the address of the nginx that is to send volumes');
+  }
   return {
     host: get('SZ_HOST'),
     port: get('SZ_PORT'),
@@ -249,6 +259,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     loginWaitMs: get('SZ_LOGIN_WAIT') * 1000,
     pullAllow: get('SZ_PULL_ALLOW'),
     trustProxy: get('SZ_TRUST_PROXY'),
+    accel: get('SZ_ACCEL'),
     idleMs: get('SZ_IDLE_TIMEOUT') * 1000,
     shutdownMs: get('SZ_SHUTDOWN_GRACE') * 1000,
     lane: get('SZ_LANE'),

@@ -72,7 +72,7 @@ export function openVolumes(
   beforeChange?: () => Promise<void>,
 ): VolumeStore {
   return config.s3 === undefined
-    ? new FolderStore(config.dataFolder, processName)
+    ? new FolderStore(config.dataFolder, processName, { groupReads: config.accel })
     : new S3Store(new S3Client(config.s3.location, config.s3.credentials, {}, beforeChange));
 }
 
@@ -125,7 +125,7 @@ export async function prepareStores(config: Config, { anyStore = false } = {}): 
   } finally {
     await database.close();
   }
-  if (config.s3 === undefined) await FolderStore.prepare(config.dataFolder);
+  if (config.s3 === undefined) await FolderStore.prepare(config.dataFolder, { groupReads: config.accel });
   if (!anyStore) await discardUnfinished(config);
 }
 

@@ -50,6 +50,8 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_LOGIN_WAIT: ['loginWaitMs', { 2: 2000 }, ['0', '-1']],
   SZ_PULL_ALLOW: ['pullAllow', {}, ['10.0.0.0/33', 'localhost', '10.0.0']],
   SZ_TRUST_PROXY: ['trustProxy', {}, ['::1/129', 'proxy']],
+  // By itself; with a proxy it is taken.
+  SZ_ACCEL: ['accel', { 0: false }, ['yes', '2', '1']],
   SZ_IDLE_TIMEOUT: ['idleMs', { 5: 5000 }, ['0', '86401']],
   SZ_SHUTDOWN_GRACE: ['shutdownMs', { 0: 0, 9: 9000 }, ['-1', '3601']],
   SZ_LANE: ['lane', { 0: false, 1: true }, ['off', '2']],
@@ -97,6 +99,12 @@ test('the defaults are those of the documentation', () => {
     sessionTtlMs: 30 * 86_400_000,
     transferTtlMs: 7 * 86_400_000,
   });
+});
+
+test('volumes are sent by a proxy that is named', () => {
+  assert.equal(readConfig({ SZ_ACCEL: '1', SZ_TRUST_PROXY: '127.0.0.1' }).accel, true);
+  const message = /^SZ_ACCEL needs SZ_TRUST_PROXY/;
+  assert.throws(() => readConfig({ SZ_ACCEL: '1', SZ_TRUST_PROXY: ' ' }), { name: 'ConfigError', message });
 });
 
 test('TLS needs a certificate and its key', async () => {

@@ -35,7 +35,7 @@ export class InProcess {
     this.url = url;
   }
 
-  static async start(t: TestContext): Promise<InProcess> {
+  static async start(t: TestContext, env: Record<string, string> = {}): Promise<InProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'szafa-in-process-'));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const config = readConfig({
@@ -43,6 +43,7 @@ export class InProcess {
       SZ_SYSTEM_TOKEN: TOKEN,
       SZ_MIN_FREE: '0',
       SZ_LOG: 'silent',
+      ...env,
     });
     await prepareStores(config);
     const services = await openServices(config, 'p1');

@@ -34,6 +34,17 @@ test("signatures are those of Amazon's published examples", () => {
   );
 });
 
+test("a signed address is that of Amazon's published example", () => {
+  const signer = new Signer(credentials, 'us-east-1');
+  const query = signer.presign({ method: 'GET', host, path: '/test.txt', query: {} }, 86_400, day);
+  assert.equal(
+    queryString(query),
+    'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request' +
+      '&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400' +
+      '&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404&X-Amz-SignedHeaders=host',
+  );
+});
+
 test('the key of a day is not used on another', () => {
   const signer = new Signer(credentials, 'us-east-1');
   const request = { host, payload: sha256Hex(''), method: 'GET', path: '/', query: {}, headers: {} };

@@ -17,6 +17,8 @@ export interface Call {
 export interface Answer {
   status: number;
   headers: http.IncomingHttpHeaders;
+  /** Names and values in turn, as they came and as often. */
+  rawHeaders: string[];
   body: Buffer;
   text: string;
   /** How the body begins, for messages: all of a volume as text takes longer than to fetch it. */
@@ -29,6 +31,7 @@ function toAnswer(response: http.IncomingMessage, body: Buffer): Answer {
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
+    rawHeaders: response.rawHeaders,
     body,
     get text() {
       return body.toString('utf8');

@@ -1,5 +1,6 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
+const ACCEL = 'server/test/accel.test.ts';
 const RANGES = 'protocol/test/range.test.ts';
 const DOWNLOAD = 'tests/blackbox/download.test.ts';
 const LANE = 'server/test/volume-lane.test.ts';
@@ -74,6 +75,34 @@ export const mutants: Mutant[] = [
     find: '  } finally {\n    await volume.close();\n  }',
     replace: '  } finally {\n    volume.close;\n  }',
     tests: ['server/test/open-files.test.ts'],
+  },
+  {
+    name: 'any peer may have volumes left to it',
+    file: 'server/src/http/volumes/accel.ts',
+    find: "if (!accel || method !== 'GET' || !trustProxy.contains(raw.socket.remoteAddress ?? ''))",
+    replace: "if (!accel || method !== 'GET')",
+    tests: [ACCEL],
+  },
+  {
+    name: 'volumes are left to a trusted proxy where nobody asked for that',
+    file: 'server/src/http/volumes/accel.ts',
+    find: "if (!accel || method !== 'GET' ||",
+    replace: "if (method !== 'GET' ||",
+    tests: [ACCEL],
+  },
+  {
+    name: 'nginx is left to judge conditions, which it does by the time of the file',
+    file: 'server/src/http/volumes/accel.ts',
+    find: 'if (CONDITIONS.some((name) => headers[name] !== undefined)) return false;',
+    replace: '',
+    tests: [ACCEL],
+  },
+  {
+    name: 'a range that is ignored is left to nginx, which refuses it',
+    file: 'server/src/http/volumes/accel.ts',
+    find: ' || (wanted !== undefined && !range)',
+    replace: '',
+    tests: ['tests/attacks/accel.test.ts'],
   },
   {
     name: 'a page of ours can be opened by that of another origin',

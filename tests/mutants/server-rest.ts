@@ -162,6 +162,13 @@ export const mutants: Mutant[] = [
     only: 'restored backup',
   },
   {
+    name: 'the group of the server may list the folder of volumes',
+    file: 'server/src/cluster/data-folder.ts',
+    find: 'const OTHERS_AND_LISTING = 0o067;',
+    replace: 'const OTHERS_AND_LISTING = 0o007;',
+    tests: ['server/test/accel.test.ts'],
+  },
+  {
     name: 'what a dead worker had borrowed is lost',
     file: 'server/src/cluster/lending.ts',
     find: "  cluster.on('exit', (worker) => {\n    lender.forget(nameOf(worker));\n",

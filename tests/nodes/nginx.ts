@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,19 @@ import { eventually, Service, send } from '../harness/index.ts';
 const DEPLOYED = new URL('../../deploy/', import.meta.url);
 const CERTIFICATE = fileURLToPath(new URL('../cross/certificates/self-signed.pem', import.meta.url));
 
+type Changes = [from: string, to: string][];
+
+/** Files of deploy/ beside nginx.conf, under the names that nginx looks for, with these texts in the place of those. */
+export type Beside = Record<string, { from: string; changes: Changes }>;
+
+/** Volumes that lie in this data folder are sent by nginx, which runs in the group of the node. */
+export const fromFolder = (data: string): Beside => ({
+  'accel.conf': { from: 'accel-folder.conf', changes: [['/var/lib/szafa', data]] },
+});
+
 const nginx = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((place) => existsSync(place));
 
-/** nginx with the configuration of the reference deployment before these nodes, which is what a client calls. */
+/** nginx with the configuration of the reference deployment before these nodes, in their group; it is what a client calls. */
 export class Nginx extends Service {
   readonly #folder: string;
   #daemon: Daemon | undefined;
@@ -24,8 +34,8 @@ export class Nginx extends Service {
     this.#folder = folder;
   }
 
-  static async create(nodes: Service[]): Promise<Nginx> {
-    return new Nginx(await mkdtemp(join(tmpdir(), 'szafa-nginx-'))).#serve(nodes);
+  static async create(nodes: Service[], beside: Beside = {}): Promise<Nginx> {
+    return new Nginx(await mkdtemp(join(tmpdir(), 'szafa-nginx-'))).#serve(nodes, beside);
   }
 
   override get url(): string {
@@ -45,25 +55,32 @@ export class Nginx extends Service {
     return { access, error };
   }
 
-  async #serve(nodes: Service[]): Promise<this> {
+  async #serve(nodes: Service[], beside: Beside): Promise<this> {
     const port = await freePort();
     let securePort = await freePort();
     while (securePort === port) securePort = await freePort();
     this.#url = `http://127.0.0.1:${port}`;
     this.#secureUrl = `https://127.0.0.1:${securePort}`;
+    const group = execFileSync('id', ['-gn'], { encoding: 'utf8' }).trim();
+    const main: Changes = [
+      ['user www-data;', `user www-data ${group};`],
+      ['certificates/fullchain.pem', CERTIFICATE],
+      ['certificates/privkey.pem', CERTIFICATE],
+      ['/var/log/nginx/', `${this.#folder}/`],
+      ['/run/nginx.pid', join(this.#folder, 'pid')],
+      // The tests' own client knows no TLS.
+      ['listen 443 ssl http2', `listen 127.0.0.1:${port}; listen 127.0.0.1:${securePort} ssl http2`],
+    ];
     const command = await this.#configure({
-      'nodes.conf': [
-        ['node-a:8080', new URL(nodes[0]!.url).host],
-        ['node-b:8080', new URL(nodes[1]!.url).host],
-      ],
-      'nginx.conf': [
-        ['certificates/fullchain.pem', CERTIFICATE],
-        ['certificates/privkey.pem', CERTIFICATE],
-        ['/var/log/nginx/', `${this.#folder}/`],
-        ['/run/nginx.pid', join(this.#folder, 'pid')],
-        // The tests' own client knows no TLS.
-        ['listen 443 ssl http2', `listen 127.0.0.1:${port}; listen 127.0.0.1:${securePort} ssl http2`],
-      ],
+      'nodes.conf': {
+        from: 'nodes.conf',
+        changes: [
+          ['node-a:8080', new URL(nodes[0]!.url).host],
+          ['node-b:8080', new URL(nodes[1]!.url).host],
+        ],
+      },
+      'nginx.conf': { from: 'nginx.conf', changes: main },
+      ...beside,
     });
     const [program = '', ...args] = command;
     const { status, stderr } = spawnSync(program, [...args, '-t'], { encoding: 'utf8', timeout: 20_000 });
@@ -73,13 +90,13 @@ export class Nginx extends Service {
     return this;
   }
 
-  /** The files of deploy/ with these texts in the place of those; the command that runs them. */
-  async #configure(files: Record<string, [from: string, to: string][]>): Promise<string[]> {
+  /** Writes the files; the command that runs them. */
+  async #configure(files: Beside): Promise<string[]> {
     if (!nginx) throw new Error('nginx is missing: apt-get install nginx-light');
-    for (const [name, changes] of Object.entries(files)) {
-      let text = await readFile(new URL(name, DEPLOYED), 'utf8');
+    for (const [name, { from: origin, changes }] of Object.entries(files)) {
+      let text = await readFile(new URL(origin, DEPLOYED), 'utf8');
       for (const [from, to] of changes) {
-        if (!text.includes(from)) throw new Error(`deploy/${name} has no ${from}`);
+        if (!text.includes(from)) throw new Error(`deploy/${origin} has no ${from}`);
         text = text.replaceAll(from, to);
       }
       await writeFile(join(this.#folder, name), text);

@@ -19,7 +19,7 @@ const BYTES = 3 * 1024 * 1024;
 
 /** Checks that a volume store does what the service relies on, with objects of its own that it deletes again. */
 export async function checkStore(config: Config, report: Report): Promise<void> {
-  if (!config.s3) await FolderStore.prepare(config.dataFolder);
+  if (!config.s3) await FolderStore.prepare(config.dataFolder, { groupReads: config.accel });
   const store = openVolumes(config, newProcessName());
   // One that cannot be reached has broken no promise.
   await requireVolumes(store);

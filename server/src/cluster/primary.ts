@@ -34,7 +34,7 @@ const STORES_MS = 60_000;
 export async function runPrimary(config: Config): Promise<void> {
   await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = lockDataFolder(config);
-  const open = await closeDataFolder(config.dataFolder);
+  const open = await closeDataFolder(config.dataFolder, config.accel && !config.s3);
   const tokenPlace = await ensureSystemToken(config);
   await whenReachable(() => prepareStores(config));
 

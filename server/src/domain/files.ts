@@ -1,4 +1,4 @@
-import { ADMIN } from '@szafa/protocol';
+import { ADMIN, type Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import {
   badDirectory,
@@ -11,7 +11,7 @@ import {
 } from '../errors.ts';
 import type { FileRow, ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
+import type { OpenVolume, VolumePlace, VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
 import { newFileId } from './ids.ts';
 import { manifestFor } from './manifest.ts';
@@ -145,6 +145,18 @@ export class Files {
     return target.fileId;
   }
 
+  /** Where another program finds a volume, and what travels in its headers; checked as if it was opened. */
+  locateVolume(
+    fileId: string,
+    found: ReadableFile | undefined,
+    caller: string,
+  ): { file: ReadableFile; sha256: string; place: VolumePlace } {
+    const { file, known } = readableVolume(found, caller);
+    const place = this.#volumes.locate(fileId, known);
+    if (!place) throw unknownVolume();
+    return { file, sha256: known.sha256, place };
+  }
+
   /** The volume and what travels in its headers. */
   async openVolume(
     fileId: string,
@@ -153,11 +165,21 @@ export class Files {
     caller: string,
     whole: boolean,
   ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume }> {
-    const file = requireOwned(found, caller);
-    const volume = file.volume && (await this.#volumes.open(fileId, idx, whole));
-    if (!file.volume || !volume) throw unknownVolume();
-    return { file, sha256: file.volume.sha256, volume };
+    const { file, known } = readableVolume(found, caller);
+    const volume = await this.#volumes.open(fileId, idx, whole);
+    if (!volume) throw unknownVolume();
+    return { file, sha256: known.sha256, volume };
   }
+}
+
+/** The file and what its record says of the volume, for whoever may read it. */
+function readableVolume(
+  found: ReadableFile | undefined,
+  caller: string,
+): { file: ReadableFile; known: Volume } {
+  const file = requireOwned(found, caller);
+  if (!file.volume) throw unknownVolume();
+  return { file, known: file.volume };
 }
 
 /** "On a file, the owner must equal the caller. For `admin`, the owner must be `admin` or absent. Otherwise 403." */

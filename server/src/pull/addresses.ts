@@ -33,6 +33,10 @@ export class Cidrs {
     this.#list.addSubnet(address, prefix, type);
   }
 
+  get isEmpty(): boolean {
+    return this.#list.rules.length === 0;
+  }
+
   contains(address: string): boolean {
     const plain = plainAddress(address);
     return plain !== null && this.#list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6');

@@ -133,13 +133,24 @@ export class S3Client {
     });
   }
 
+  /** A path at the endpoint by which anybody may read the object, for so long. */
+  signedPath(key: string, seconds: number): string {
+    const path = this.#pathOf(key);
+    const signable = { method: 'GET', host: this.location.endpoint.host, path, query: {} };
+    return `${path}?${queryString(this.#signer.presign(signable, seconds))}`;
+  }
+
+  #pathOf(key: string | undefined): string {
+    const { bucket, prefix } = this.location;
+    return `/${bucket}${key === undefined ? '' : `/${(prefix + key).split('/').map(percent).join('/')}`}`;
+  }
+
   #signed(request: S3Request, payload: string): { path: string; headers: Record<string, string> } {
-    const { endpoint, bucket, prefix } = this.location;
-    const path = `/${bucket}${request.key === undefined ? '' : `/${(prefix + request.key).split('/').map(percent).join('/')}`}`;
+    const path = this.#pathOf(request.key);
     const query = request.query ?? {};
     const headers = this.#signer.sign({
       method: request.method,
-      host: endpoint.host,
+      host: this.location.endpoint.host,
       path,
       query,
       headers: request.headers ?? {},

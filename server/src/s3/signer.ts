@@ -24,7 +24,7 @@ export function queryString(query: Record<string, string>): string {
     .join('&');
 }
 
-/** AWS Signature Version 4 with signed headers, for one service, region and account. */
+/** AWS Signature Version 4, in headers or in the query, for one service, region and account. */
 export class Signer {
   readonly #credentials: S3Credentials;
   readonly #region: string;
@@ -38,31 +38,63 @@ export class Signer {
 
   /** All headers to send, the signature among them. */
   sign(request: Signable, now = new Date()): Record<string, string> {
-    const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
-    const day = time.slice(0, 8);
+    const { time, day, credential } = this.#scope(now);
     const headers: Record<string, string> = {
       ...request.headers,
       host: request.host,
       'x-amz-content-sha256': request.payload,
       'x-amz-date': time,
     };
+    const signed = Object.keys(headers).sort().join(';');
+    const signature = this.#signature({ ...request, headers }, time, day);
+    headers['authorization'] =
+      `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${signed}, Signature=${signature}`;
+    return headers;
+  }
+
+  /** The query of an address that is good for so long without any header but Host. */
+  presign(
+    request: Omit<Signable, 'headers' | 'payload'>,
+    seconds: number,
+    now = new Date(),
+  ): Record<string, string> {
+    const { time, day, credential } = this.#scope(now);
+    const query = {
+      ...request.query,
+      'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
+      'X-Amz-Credential': credential,
+      'X-Amz-Date': time,
+      'X-Amz-Expires': String(seconds),
+      'X-Amz-SignedHeaders': 'host',
+    };
+    const whole = { ...request, query, headers: { host: request.host }, payload: 'UNSIGNED-PAYLOAD' };
+    return { ...query, 'X-Amz-Signature': this.#signature(whole, time, day) };
+  }
+
+  #scope(now: Date): { time: string; day: string; credential: string } {
+    const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
+    const day = time.slice(0, 8);
+    return { time, day, credential: `${this.#credentials.accessKeyId}/${this.#scopeOf(day)}` };
+  }
+
+  #scopeOf(day: string): string {
+    return `${day}/${this.#region}/s3/aws4_request`;
+  }
+
+  /** Over all headers of the request. */
+  #signature({ method, path, query, headers, payload }: Signable, time: string, day: string): string {
     const names = Object.keys(headers).sort();
-    const signed = names.join(';');
     const canonical = [
-      request.method,
-      request.path,
-      queryString(request.query),
+      method,
+      path,
+      queryString(query),
       ...names.map((name) => `${name}:${headers[name]!.trim()}`),
       '',
-      signed,
-      request.payload,
+      names.join(';'),
+      payload,
     ].join('\n');
-    const scope = `${day}/${this.#region}/s3/aws4_request`;
-    const toSign = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256Hex(canonical)}`;
-    const signature = hmac(this.#keyOf(day), toSign).toString('hex');
-    headers['authorization'] =
-      `AWS4-HMAC-SHA256 Credential=${this.#credentials.accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
-    return headers;
+    const toSign = `AWS4-HMAC-SHA256\n${time}\n${this.#scopeOf(day)}\n${sha256Hex(canonical)}`;
+    return hmac(this.#keyOf(day), toSign).toString('hex');
   }
 
   #keyOf(day: string): Buffer {

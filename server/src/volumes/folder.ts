@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
-import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import type { Writable } from 'node:stream';
 import { limits, type Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
@@ -18,6 +27,7 @@ import {
   type Manifest,
   type NoteName,
   type OpenVolume,
+  type VolumePlace,
   type VolumeStore,
 } from './store.ts';
 
@@ -35,6 +45,14 @@ const RECEIVE_BYTES = 1024 * 1024;
 const SEND_BYTES = 256 * 1024;
 const COPIES_AT_ONCE = 8;
 const MANIFEST = 'manifest.json';
+/** With `groupReads`: who knows the name of a volume may read it; nobody may list, and documents stay closed. */
+const GROUP_FOLDER = 0o710;
+const GROUP_VOLUME = 0o640;
+
+export interface FolderOptions {
+  /** The volumes, and nothing else, can be read by the group that this process runs in. */
+  groupReads?: boolean;
+}
 
 /**
  * Volumes in a folder:
@@ -49,6 +67,7 @@ const MANIFEST = 'manifest.json';
  *     trash/                          groups on their way out
  *
  * All on one filesystem, so that every change is a rename.
+ * One file, although a long one: whoever changes the layout sees all of it.
  *
  * What only touches names (open, rename, mkdir) is called synchronously: it takes microseconds, less than the way to
  * a thread and back. What moves bytes or waits for the disk is not.
@@ -56,6 +75,7 @@ const MANIFEST = 'manifest.json';
 export class FolderStore implements VolumeStore {
   readonly removesAtOnce = true;
   readonly #root: string;
+  readonly #groupReads: boolean;
   readonly #accounts: string;
   readonly #tmp: string;
   #tmpReady = false;
@@ -63,14 +83,15 @@ export class FolderStore implements VolumeStore {
   readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);
 
   /** `process` names this process among those that share the folder. */
-  constructor(root: string, process: string) {
+  constructor(root: string, process: string, { groupReads = false }: FolderOptions = {}) {
     this.#root = root;
+    this.#groupReads = groupReads;
     this.#accounts = join(root, 'accounts');
     this.#tmp = join(root, 'tmp', process);
   }
 
   /** Makes the layout; needed once before any process opens the store. */
-  static async prepare(root: string): Promise<void> {
+  static async prepare(root: string, { groupReads = false }: FolderOptions = {}): Promise<void> {
     await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
     await mkdir(join(root, 'trash'), { recursive: true, mode: 0o700 });
     await mkdir(join(root, 'accounts'), { recursive: true, mode: 0o700 });
@@ -79,6 +100,10 @@ export class FolderStore implements VolumeStore {
         mkdir(join(root, 'volumes', byte.toString(16).padStart(2, '0')), { recursive: true, mode: 0o700 }),
       ),
     );
+    if (groupReads) {
+      const prefixes = (await readdir(join(root, 'volumes'))).filter((name) => PREFIX.test(name));
+      for (const name of ['', ...prefixes]) await chmod(join(root, 'volumes', name), GROUP_FOLDER);
+    }
     for (const folder of [join(root, 'volumes'), root, dirname(root)]) await syncFolder(folder);
   }
 
@@ -93,7 +118,7 @@ export class FolderStore implements VolumeStore {
   async create(id: string, volumes: Volume[]): Promise<void> {
     const folder = this.#group(id);
     if (volumes.length <= LISTED_IN_MANIFEST) return;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#makeGroup(folder);
     await Promise.all([
       this.#writeDocument(folder, 'volumes.json', { volumes }),
       syncFolder(dirname(folder)),
@@ -104,10 +129,10 @@ export class FolderStore implements VolumeStore {
     const folder = this.#group(id);
     const unfinished = this.#newTemp();
     // Only now: a group that goes away while the body comes in must not come back.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#makeGroup(folder);
     try {
       await receive(unfinished, volume, body, this.#receiving);
-      renameSync(unfinished, join(folder, String(volume.idx)));
+      this.#place(unfinished, join(folder, String(volume.idx)));
       await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -165,7 +190,8 @@ export class FolderStore implements VolumeStore {
     try {
       await receive(unfinished, volume, body, this.#receiving);
       mkdirSync(folder, { mode: 0o700 });
-      renameSync(unfinished, join(folder, String(volume.idx)));
+      this.#letGroup(folder, GROUP_FOLDER);
+      this.#place(unfinished, join(folder, String(volume.idx)));
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
@@ -214,6 +240,12 @@ export class FolderStore implements VolumeStore {
     }
   }
 
+  locate(id: string, { idx }: Volume): VolumePlace | undefined {
+    const path = join(this.#group(id), String(idx));
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found && { kind: 'folder', path: relative(join(this.#root, 'volumes'), path), size: found.size };
+  }
+
   #openFile(path: string): OpenVolume {
     const fd = openSync(path, constants.O_RDONLY);
     try {
@@ -232,6 +264,7 @@ export class FolderStore implements VolumeStore {
     const source = this.#group(from);
     const target = this.#group(to);
     await mkdir(target, { mode: 0o700 });
+    this.#letGroup(target, GROUP_FOLDER);
     const names = (await readdir(source)).filter((name) => name !== MANIFEST);
     await inParallel(names, COPIES_AT_ONCE, async (name) => {
       await copyFile(join(source, name), join(target, name), constants.COPYFILE_EXCL);
@@ -295,6 +328,22 @@ export class FolderStore implements VolumeStore {
   #group(id: string): string {
     if (!ID.test(id)) throw new TypeError('not the id of a volume group');
     return join(this.#root, 'volumes', id.slice(0, 2), id);
+  }
+
+  #makeGroup(folder: string): void {
+    const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (made !== undefined) this.#letGroup(folder, GROUP_FOLDER);
+  }
+
+  /** Gives a volume that is whole its name. */
+  #place(unfinished: string, path: string): void {
+    this.#letGroup(unfinished, GROUP_VOLUME);
+    renameSync(unfinished, path);
+  }
+
+  /** After it was made: the umask closes everything. */
+  #letGroup(path: string, mode: number): void {
+    if (this.#groupReads) chmodSync(path, mode);
   }
 
   #newTemp(): string {

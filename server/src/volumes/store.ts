@@ -49,6 +49,14 @@ export interface OpenVolume {
   close(): Promise<void>;
 }
 
+/** Where nginx finds a volume by itself: below its location for stores of this kind. */
+export interface VolumePlace {
+  kind: 'folder' | 's3';
+  /** As in an address, with a query where the store wants one. */
+  path: string;
+  size: number;
+}
+
 /**
  * Keeps volumes in groups, one group for each file, from init to deletion under the same id. A volume is
  * received when its verified bytes are under their final name: the store is the truth, there is no list
@@ -84,6 +92,8 @@ export interface VolumeStore {
   documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }>;
   /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */
   open(id: string, idx: number, whole?: boolean): Promise<OpenVolume | undefined>;
+  /** For another program that may read the store. Undefined when the volume is known not to be here. */
+  locate(id: string, volume: Volume): VolumePlace | undefined;
   /** Copies every volume of a filed group to a new group, durably, without its manifest. */
   copy(from: string, to: string): Promise<void>;
   /** Whether `received` takes long where there are thousands of volumes. */

@@ -4,6 +4,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReadableFile } from '../../metadata/files.ts';
 import type { OpenVolume } from '../../volumes/store.ts';
 
+export const VOLUME_TYPE = 'application/octet-stream';
+
+export const tagOf = (sha256: string) => `"${sha256}"`;
+
+/** What every answer with a volume says of it, beside what nginx says of the bytes where it sends them. */
+export function volumeHeaders(file: ReadableFile, tag: string): OutgoingHttpHeaders {
+  return {
+    etag: tag,
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+    [headers.encParams]: toBase64(file.enc_params),
+    [headers.chunkCount]: String(file.chunk_count),
+  };
+}
+
 /** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
 export async function sendVolume(
   request: FastifyRequest,
@@ -12,15 +27,11 @@ export async function sendVolume(
   onFault: (error: unknown) => void,
 ): Promise<number> {
   const { file, sha256, volume } = found;
-  const tag = `"${sha256}"`;
+  const tag = tagOf(sha256);
   const common = {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
-    etag: tag,
+    ...volumeHeaders(file, tag),
     'accept-ranges': 'bytes',
-    'cache-control': 'private, no-cache',
-    'x-content-type-options': 'nosniff',
-    [headers.encParams]: toBase64(file.enc_params),
-    [headers.chunkCount]: String(file.chunk_count),
   };
   try {
     if (matchesTag(request.headers['if-none-match'], tag)) {
@@ -42,7 +53,7 @@ export async function sendVolume(
     const response = reply.raw;
     response.writeHead(range ? 206 : 200, {
       ...common,
-      'content-type': 'application/octet-stream',
+      'content-type': VOLUME_TYPE,
       'content-length': end - start,
       ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${volume.size}` } : {}),
     });

@@ -90,7 +90,8 @@ export function openSpace(config: Config): Space {
   process.on('message', (message: unknown) => {
     if (!isOurs(message)) return;
     if (message.space === 'recall') {
-      process.send!({ space: 'returned', bytes: space.giveBack() } satisfies Message);
+      // Messages that came together are heard in one go, and what was lent a moment ago is counted only after them.
+      setImmediate(() => process.send!({ space: 'returned', bytes: space.giveBack() } satisfies Message));
     }
     if (message.space === 'lent') {
       waiting.get(message.id)?.(message.bytes);

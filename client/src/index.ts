@@ -1,4 +1,4 @@
-export { Api, type ApiOptions, type CallOptions, type VolumeAnswer } from './api/api.ts';
+export { Api, type ApiOptions, type ByteRange, type CallOptions, type VolumeAnswer } from './api/api.ts';
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
 export {
   fetchTransport,
@@ -16,9 +16,17 @@ export {
 export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
 export type { Bytes } from './format/bytes.ts';
-export type { Engine, KdfParams, OpenedVolume, SealedVolume, VolumeKey } from './format/engine.ts';
+export type {
+  Engine,
+  KdfParams,
+  OpenedSegments,
+  OpenedVolume,
+  SealedSegments,
+  SealedVolume,
+  VolumeKey,
+} from './format/engine.ts';
+export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
 export type { Metadata } from './format/metadata.ts';
-export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/volume.ts';
 export { Keyring, type KnownRing, type RingCache } from './keyring.ts';
 export type { DirEntry, Entry } from './listing.ts';
 export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
@@ -33,4 +41,5 @@ export { BlobSource, blobSource, bytesSource, type Source } from './upload/sourc
 export { VolumeSupply } from './upload/supply.ts';
 export type { UnfinishedUpload } from './upload/unfinished.ts';
 export { BlobReader } from './web/blob-reader.ts';
-export { type Argon2id, wasmArgon2id, webEngine } from './web/engine.ts';
+export { type Argon2id, type WebEngineOptions, wasmArgon2id, webEngine } from './web/engine.ts';
+export { type Discard, sealInto } from './web/segments.ts';

@@ -1,8 +1,8 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
 import { nameKind, type OpenContext, openUnnamed, otherName } from './download/remote-file.ts';
 import { SzafaError } from './errors.ts';
+import { sizeOfStored } from './format/layout.ts';
 import { looksSealed, openDirName, openFileName } from './format/names.ts';
-import { TAG_BYTES } from './format/volume.ts';
 import { forEach } from './pool.ts';
 
 /** A file as its owner sees it. @public */
@@ -12,7 +12,7 @@ export interface Entry {
   name: string;
   /** The name is authentic. Plain names, and names whose keys are not here, are the service's word. */
   verified: boolean;
-  /** Bytes of the file; of its stored form where the name is not verified. */
+  /** Bytes of the file, with its padding if it has any; of its stored form where the name is not verified. */
   size: number;
   dirId: number | null;
   createdAt: string;
@@ -38,7 +38,7 @@ function bindingOf(record: FileRecord) {
 }
 
 function entryOf(record: FileRecord, name: string, verified: boolean): Entry {
-  const size = verified ? record.size - record.chunk_count * TAG_BYTES : record.size;
+  const size = verified ? sizeOfStored(record.size, record.chunk_count) : record.size;
   const { file_id: fileId, dir_id: dirId, created_at: createdAt } = record;
   return { fileId, name, verified, size, dirId, createdAt, record };
 }

@@ -304,7 +304,7 @@ test('another version, plaintext instead of ciphertext', async () => {
     body: Buffer.from(plain.slice((volumeOf(path) - 1) * SIZE, volumeOf(path) * SIZE)),
   }));
   await refused(bare, { code: 'tampered', stage: 'volume' });
-  const padded = onVolume('all', () => ({ body: Buffer.alloc(SIZE + 16, 'a') }));
+  const padded = onVolume('all', () => ({ body: Buffer.alloc(SIZE + 72, 'a') }));
   await refused(padded, { code: 'tampered', stage: 'volume' });
 });
 

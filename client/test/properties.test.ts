@@ -2,19 +2,31 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
+import { usually } from '../../tests/harness/long.ts';
 import {
   extentOf,
   layoutOf,
+  layoutWith,
   newSecrets,
   openDirName,
   openFileName,
+  openHead,
+  openSegment,
+  openVolume,
+  SEGMENT_SIZE,
   seal,
   sealDirName,
+  sealedSize,
   sealFileName,
+  sealVolume,
+  storedSize,
+  streamSizes,
+  TAG_BYTES,
   unseal,
-  volumeKeys,
+  volumeAt,
 } from '../src/format/index.ts';
-import { type Engine, webEngine } from '../src/index.ts';
+import { sizeOfStored } from '../src/format/layout.ts';
+import { type Bytes, type Engine, sealInto, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { bytesSource } from '../src/upload/source.ts';
 import { type FileVector, runFile } from '../vectors/vectors.ts';
@@ -38,15 +50,16 @@ test('what one engine seals the other opens, at every size around the volume bou
     fc.asyncProperty(plain, fc.constantFrom(...pairs), async (array, [from, to]) => {
       const whole = new Uint8Array(array);
       const layout = layoutOf(whole.length, volumeSize);
-      const { fileId, fileKey } = newSecrets(from);
-      const sealing = volumeKeys(from, fileKey, fileId, layout.count);
-      const opening = volumeKeys(to, fileKey, fileId, layout.count);
+      const secrets = newSecrets(from);
       const parts: Uint8Array[] = [];
       for (let idx = 1; idx <= layout.count; idx++) {
-        const volume = await from.sealVolume(await sealing(idx), bytesSource(whole), extentOf(layout, idx));
-        const opened = await to.openVolume(await opening(idx), volume.bytes.slice());
-        assert.deepEqual(opened?.digest, volume.digest);
-        parts.push(opened!.bytes);
+        const place = { ...secrets, idx, isLast: idx === layout.count };
+        const part = extentOf(layout, idx);
+        const volume = await sealVolume(from, place, bytesSource(whole), part);
+        const opened = await openVolume(to, place, part.length, volume.bytes.slice());
+        assert.ok('bytes' in opened);
+        assert.deepEqual([opened.digest, opened.salt], [volume.digest, volume.salt]);
+        parts.push(opened.bytes);
       }
       assert.deepEqual(new Uint8Array(Buffer.concat(parts)), whole);
     }),
@@ -57,23 +70,138 @@ test('what one engine seals the other opens, at every size around the volume bou
 test('large volumes, which go through worker threads and shared memory, are the same bytes', async () => {
   for (const size of [256 * 1024, 256 * 1024 + 1, 1024 * 1024 - 16, 3_000_001]) {
     const whole = new Uint8Array(size).map((_, i) => (i * 31) >> 3);
-    const { fileId, fileKey } = newSecrets(node);
-    const keys = await volumeKeys(node, fileKey, fileId, 1)(1);
+    const place = { ...newSecrets(node), idx: 1, isLast: true };
     const part = { offset: 0, length: size };
+    const options = { salt: node.random(24), plainDigest: true };
     const [a, b] = await Promise.all([
-      node.sealVolume(keys, bytesSource(whole), part, true),
-      web.sealVolume(keys, bytesSource(whole), part, true),
+      sealVolume(node, place, bytesSource(whole), part, options),
+      sealVolume(web, place, bytesSource(whole), part, options),
     ]);
     assert.ok(Buffer.from(a.bytes).equals(Buffer.from(b.bytes)));
     assert.deepEqual([a.digest, a.plainDigest], [b.digest, b.plainDigest]);
-    const opened = await node.openVolume(keys, b.bytes);
-    assert.ok(Buffer.from(opened!.bytes).equals(Buffer.from(whole)));
+    const opened = await openVolume(node, place, size, b.bytes);
+    assert.ok('bytes' in opened);
+    assert.ok(Buffer.from(opened.bytes).equals(Buffer.from(whole)));
     const changed = a.bytes.slice();
     changed[size >> 1]! ^= 1;
-    assert.equal(await node.openVolume(keys, changed), undefined);
+    assert.deepEqual(await openVolume(node, place, size, changed), { fault: 'tag' });
     a.release();
-    opened!.release();
+    opened.release();
   }
+});
+
+test('Web Crypto seals a volume in the memory in which its plaintext lies, and hands back what it no longer needs', async () => {
+  const place = { ...newSecrets(web), idx: 1, isLast: false };
+  const length = 2 * SEGMENT_SIZE + 100;
+  const plain = new Uint8Array(length).map((_, k) => k % 251);
+  const discarded: number[] = [];
+  const inPlace: Engine = {
+    ...web,
+    async sealSegments(key) {
+      const memory = new Uint8Array(sealedSize(length));
+      memory.set(plain);
+      await sealInto(key, memory.subarray(0, length), memory, (piece) => {
+        discarded.push(piece.byteLength - TAG_BYTES);
+        structuredClone(null, { transfer: [piece] });
+      });
+      return { bytes: memory, digest: await web.sha256(memory), release() {} };
+    },
+  };
+  const part = { offset: 0, length };
+  const one = await sealVolume(inPlace, place, bytesSource(plain), part);
+  const two = await sealVolume(node, place, bytesSource(plain), part, { salt: one.salt });
+  assert.deepEqual(one.digest, two.digest);
+  assert.deepEqual(discarded, [100, SEGMENT_SIZE, SEGMENT_SIZE]);
+});
+
+test('a volume that is sealed twice has nothing in common, unless it is told its salt', async () => {
+  for (const engine of [node, web]) {
+    const place = { ...newSecrets(engine), idx: 1, isLast: true };
+    const part = { offset: 0, length: 5000 };
+    const source = bytesSource(new Uint8Array(5000));
+    const [one, two] = [
+      await sealVolume(engine, place, source, part),
+      await sealVolume(engine, place, source, part),
+    ];
+    assert.notDeepEqual(one.salt, two.salt);
+    const blocks = new Set<string>();
+    for (const { bytes } of [one, two]) {
+      for (let at = 0; at + 16 <= bytes.length; at += 16) blocks.add(bytes.slice(at, at + 16).toHex());
+    }
+    assert.equal(blocks.size, 2 * Math.floor(sealedSize(5000) / 16));
+    const again = await sealVolume(engine, place, source, part, { salt: one.salt });
+    assert.deepEqual([again.bytes, again.digest, again.salt], [one.bytes, one.digest, one.salt]);
+  }
+});
+
+test('each segment opens by itself, at its own place and at no other', async () => {
+  const length = fc
+    .tuple(fc.integer({ min: 0, max: 2 }), fc.constantFrom(0, 1, 100, SEGMENT_SIZE - 1))
+    .map(([segments, more]) => segments * SEGMENT_SIZE + more);
+  const property = fc.asyncProperty(
+    length,
+    fc.boolean(),
+    fc.constantFrom(...pairs),
+    async (size, isLast, [from, to]) => {
+      const place = { ...newSecrets(from), idx: 7, isLast };
+      const whole = new Uint8Array(size).map((_, k) => k % 251);
+      const { bytes } = await sealVolume(from, place, bytesSource(whole), { offset: 0, length: size });
+      const key = await openHead(to, place, bytes.slice(0, 56));
+      assert.ok(key);
+      const count = Math.max(1, Math.ceil(size / SEGMENT_SIZE));
+      for (let j = 0; j < count; j++) {
+        const sealed = bytes.slice(56 + j * (SEGMENT_SIZE + 16), 56 + (j + 1) * (SEGMENT_SIZE + 16)) as Bytes;
+        const opened = await openSegment(to, key, size, j, sealed);
+        assert.ok(
+          opened && Buffer.from(opened).equals(whole.subarray(j * SEGMENT_SIZE, (j + 1) * SEGMENT_SIZE)),
+        );
+        assert.equal(await openSegment(to, key, size, j + 1, sealed), undefined);
+        if (j === count - 1) {
+          assert.equal(await openSegment(to, { ...key, isLast: !isLast }, size, j, sealed), undefined);
+          assert.equal(
+            await openSegment(to, key, size + SEGMENT_SIZE, j, sealed),
+            undefined,
+            'one that others follow',
+          );
+        }
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: usually(6, 100) });
+});
+
+test('any layout: volumes follow one another to the end, and a record tells the size', () => {
+  const sizes = fc.oneof(
+    fc.tuple(fc.integer({ min: 1, max: 2 * SEGMENT_SIZE }), fc.boolean()),
+    fc.tuple(
+      fc.integer({ min: 1, max: 40 }).map((n) => n * SEGMENT_SIZE),
+      fc.boolean(),
+    ),
+  );
+  const volumes = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 995, max: 1010 }));
+  const property = fc.property(
+    sizes,
+    volumes,
+    fc.constantFrom(-1, 0, 1, 77),
+    ([wish, stream], about, off) => {
+      const size = Math.max(0, about * wish + off);
+      const layout = stream ? layoutWith(streamSizes(wish), size) : layoutOf(size, wish);
+      let [offset, stored] = [0, 0];
+      for (let idx = 1; idx <= layout.count; idx++) {
+        const extent = extentOf(layout, idx);
+        assert.equal(extent.offset, offset);
+        assert.ok(extent.length > 0 || size === 0);
+        if (extent.length > 0) assert.equal(volumeAt(layout, offset + extent.length - 1), idx);
+        if (size > 0) assert.equal(volumeAt(layout, offset), idx);
+        offset += extent.length;
+        stored += sealedSize(extent.length);
+      }
+      assert.equal(offset, size);
+      assert.equal(storedSize(layout), stored);
+      assert.equal(sizeOfStored(stored, layout.count), size);
+    },
+  );
+  fc.assert(property, { numRuns: usually(100, 5000) });
 });
 
 test('sealed things open under their key and label, and under no other', async () => {

@@ -15,8 +15,10 @@ import {
   runLayout,
   runName,
   runSeal,
+  runVolume,
   runWriter,
   type SealVector,
+  type VolumeVector,
   type WriterVector,
 } from '../vectors/vectors.ts';
 
@@ -77,6 +79,14 @@ for (const [name, engine] of [
     test('names', async () => {
       for (const vector of load<NameVector>('names')) {
         assert.deepEqual(await runName(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    test('volumes', async () => {
+      for (const vector of load<VolumeVector>('volumes')) {
+        const { sha256, sealed, expect } = vector;
+        const wanted = { sha256, ...(sealed !== undefined && { sealed }), expect };
+        assert.deepEqual(await runVolume(engine, vector), wanted, `${vector.name}: ${vector.about}`);
       }
     });
 

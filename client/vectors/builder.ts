@@ -4,16 +4,16 @@ import { EMPTY, labels } from '../src/format/engine.ts';
 import {
   type EncParams,
   extentOf,
-  layoutOf,
+  layoutWith,
   type NameBinding,
   type Ring,
   ringToJson,
   seal,
   sealFileName,
+  sealVolume,
   storedSize,
   toBase64Url,
   totalSha256,
-  volumeKeys,
 } from '../src/format/index.ts';
 import type { Bytes, Engine, Metadata } from '../src/index.ts';
 import { bytesSource } from '../src/upload/source.ts';
@@ -61,8 +61,9 @@ export interface Faults {
   headerAfterMac?: (text: Bytes) => Bytes;
   mac?: (mac: Bytes) => Bytes;
   params?: (params: Json) => Json;
-  /** Of the volumes' seal. */
-  count?: number;
+  /** The volume (from 1) with which the volumes say that the file ends. */
+  endsWith?: number;
+  /** In the additional data. */
   version?: number;
   volumes?: (volumes: Bytes[]) => Bytes[];
   chunkCount?: string;
@@ -77,8 +78,10 @@ export interface Base {
   password: string;
   ring: Ring;
   master: Bytes;
+  /** With its padding, if it has any. */
   plain: Bytes;
   volumeSize: number;
+  lateVolumeSize?: number;
   metadata: Metadata;
 }
 
@@ -87,16 +90,22 @@ export async function buildFile(
   base: Base,
   faults: Faults = {},
 ): Promise<Omit<FileVector, 'name' | 'about' | 'expect'>> {
-  const layout = layoutOf(base.plain.length, base.volumeSize);
+  const { plain, volumeSize, lateVolumeSize = volumeSize, metadata: known } = base;
+  const layout = layoutWith({ volumeSize, lateVolumeSize }, known.size, plain.length);
   const fileId = engine.random(16);
   const fileKey = engine.random(32);
-  const keys = volumeKeys(engine, fileKey, fileId, faults.count ?? layout.count);
-  const source = bytesSource(base.plain);
+  const source = bytesSource(plain);
+  const sealing: Engine = {
+    ...engine,
+    sealSegments(key, ...rest) {
+      const aad = key.aad.with(0, faults.version ?? key.aad[0]!);
+      return engine.sealSegments({ ...key, aad }, ...rest);
+    },
+  };
   const sealed: { bytes: Bytes; digest: Bytes }[] = [];
   for (let idx = 1; idx <= layout.count; idx++) {
-    const key = await keys(idx);
-    if (faults.version !== undefined) key.aad[0] = faults.version;
-    const { bytes, digest } = await engine.sealVolume(key, source, extentOf(layout, idx));
+    const place = { fileId, fileKey, idx, isLast: idx === (faults.endsWith ?? layout.count) };
+    const { bytes, digest } = await sealVolume(sealing, place, source, extentOf(layout, idx));
     sealed.push({ bytes: bytes as Bytes, digest });
   }
   const honest = (
@@ -119,7 +128,8 @@ export async function buildFile(
   const ring = ringToJson(base.ring) as unknown as Json;
   const header: Json = {
     file_id: toBase64Url(fileId),
-    volume_size: layout.volumeSize,
+    volume_size: volumeSize,
+    ...(lateVolumeSize !== volumeSize && { late_volume_size: lateVolumeSize }),
     volume_count: layout.count,
     total_sha256: total,
     ring: faults.ring ? faults.ring({ ...ring }) : ring,

@@ -21,6 +21,7 @@ import { nodeEngine } from '../src/node/index.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
 import type { FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
+import { volumes } from './volume-cases.ts';
 import { boundTo, sealName, writers } from './writer-cases.ts';
 
 const native = nodeEngine();
@@ -94,6 +95,48 @@ files.push(
     metadata: withKey('later', true),
   }),
 );
+/** `size` bytes, and zeros up to `padded`. */
+function paddedBase(size: number, padded: number): Base {
+  const metadata = { name: 'p', size, padded };
+  return baseOf(padded, { plain: concat(bytesOf(size), new Uint8Array(padded - size)), metadata });
+}
+for (const [size, padded] of [
+  [150, 150],
+  [150, 160],
+  [60, 200],
+  [0, 1],
+] as const) {
+  const { name, about, ...rest } = await good(
+    `good-padded-${size}-${padded}`,
+    `${size} bytes, and zeros up to ${padded}`,
+    paddedBase(size, padded),
+  );
+  files.push({
+    name,
+    about,
+    ...rest,
+    expect: { ...rest.expect, plain: toBase64Url(bytesOf(size)) } as FileVector['expect'],
+  });
+}
+files.push(
+  await good('good-late', 'a size for volumes after number 1,000, of which there are none', {
+    ...baseOf(10),
+    volumeSize: 262_144,
+    lateVolumeSize: 524_288,
+  }),
+);
+for (const [at, where] of [
+  [60, 'first'],
+  [199, 'last'],
+] as const) {
+  const base = paddedBase(60, 200);
+  files.push({
+    name: `volume-padding-${where}`,
+    about: `the ${where} byte of the padding is not zero`,
+    ...(await buildFile(engine, { ...base, plain: flip(base.plain, at) })),
+    expect: { stage: 'volume', code: 'tampered' },
+  });
+}
 const salt = engine.random(16);
 const otherKdf = { m: 47_104, t: 1, p: 1 };
 const otherKek = await deriveKek(engine, password, salt, otherKdf);
@@ -263,16 +306,40 @@ for (const name of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
 }
 
 const MIB = 1024 * 1024;
+/** Cut volume by volume, as a writer does that does not know the end. */
+function cut(size: number, volumeSize: number, late = volumeSize): Omit<LayoutVector, 'size'> {
+  let [count, offset, stored] = [0, 0, 0];
+  for (;;) {
+    count++;
+    const length = Math.min(count <= 1000 ? volumeSize : late, size - offset);
+    stored += 56 + length + 16 * Math.max(1, Math.ceil(length / 262_144));
+    if (offset + length === size) {
+      const last = { offset, length };
+      const counted = { volume_count: count, last, stored_size: stored };
+      return { volume_size: volumeSize, late_volume_size: late, ...counted };
+    }
+    offset += length;
+  }
+}
+const early = 1000 * 8 * MIB;
 const layouts: LayoutVector[] = [
-  { size: 0, volume_size: 8 * MIB, volume_count: 1 },
-  { size: 1, volume_size: 8 * MIB, volume_count: 1 },
-  { size: 8 * MIB, volume_size: 8 * MIB, volume_count: 1 },
-  { size: 8 * MIB + 1, volume_size: 8 * MIB, volume_count: 2 },
-  { size: 80_000 * MIB, volume_size: 8 * MIB, volume_count: 10_000 },
-  { size: 80_000 * MIB + 1, volume_size: 9 * MIB, volume_count: 8889 },
-  { size: 100_000 * MIB, volume_size: 10 * MIB, volume_count: 10_000 },
-  { size: 150, wish: 64, volume_size: 64, volume_count: 3 },
-  { size: 700_000, wish: 64, volume_size: MIB, volume_count: 1 },
+  ...[0, 1, 8 * MIB, 8 * MIB + 1, 80_000 * MIB].map((size) => ({ size, ...cut(size, 8 * MIB) })),
+  { size: 80_000 * MIB + 1, ...cut(80_000 * MIB + 1, 9 * MIB) },
+  { size: 100_000 * MIB, ...cut(100_000 * MIB, 10 * MIB) },
+  { size: 150, wish: 64, ...cut(150, 64) },
+  { size: 700_000, wish: 64, ...cut(700_000, MIB) },
+  { size: 600_000, wish: 262_143, ...cut(600_000, 262_143) },
+  { size: 600_000, wish: 262_144, ...cut(600_000, 262_144) },
+  { size: 600_000, wish: 262_145, ...cut(600_000, 524_288) },
+  ...[0, 1, early, early + 1, early + 64 * MIB, early + 64 * MIB + 1, early + 9000 * 64 * MIB].map(
+    (size) => ({
+      size,
+      stream: true,
+      ...cut(size, 8 * MIB, 64 * MIB),
+    }),
+  ),
+  { size: 5, wish: 64, stream: true, ...cut(5, 262_144, 64 * MIB) },
+  { size: 5, wish: 100 * MIB, stream: true, ...cut(5, 100 * MIB) },
 ];
 
 /** As the formatter of the repository writes it: an array that fits stands on one line. */
@@ -289,7 +356,7 @@ function textOf(vectors: unknown[]): string {
 }
 
 const counts: string[] = [];
-for (const [name, vectors] of Object.entries({ files, kdfs, seals, names, layouts, writers })) {
+for (const [name, vectors] of Object.entries({ files, kdfs, seals, names, layouts, writers, volumes })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);
 }

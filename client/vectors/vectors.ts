@@ -6,14 +6,17 @@ import {
   extentOf,
   fromBase64Url,
   layoutOf,
+  layoutWith,
   openDirName,
   openFileName,
+  openVolume,
   sealFileName,
+  sealVolume,
   storedSize,
+  streamSizes,
   toBase64Url,
   totalSha256,
   unseal,
-  volumeKeys,
 } from '../src/format/index.ts';
 import {
   Api,
@@ -80,6 +83,8 @@ export interface WriterVector {
   file_name: string;
   plain: string;
   volume_size: number;
+  /** Of each volume, hex. */
+  salts: string[];
   /** The header's text, as some writer wrote it. */
   header: string;
   expect: {
@@ -96,8 +101,47 @@ export interface WriterVector {
 export interface LayoutVector {
   size: number;
   wish?: number;
+  /** The length was not known before the end. */
+  stream?: boolean;
   volume_size: number;
+  late_volume_size: number;
   volume_count: number;
+  /** Of the last volume. */
+  last: { offset: number; length: number };
+  stored_size: number;
+}
+
+/** One change of bytes: flip a bit, cut to a length, add zeros, let two places change their bytes, repeat some at another place. */
+export type Change =
+  | { flip: number }
+  | { cut: number }
+  | { add: number }
+  | { swap: [one: number, other: number, length: number] }
+  | { copy: [from: number, to: number, length: number] };
+
+/** What a reader takes a volume for, and what a writer made it for. */
+export interface VolumeSpot {
+  file_id: string;
+  idx: number;
+  is_last: boolean;
+  /** Of the plaintext, whose byte k is k mod 251. */
+  length: number;
+}
+
+export interface VolumeVector {
+  name: string;
+  about: string;
+  file_key: string;
+  salt: string;
+  written: VolumeSpot;
+  /** SHA-256 of the volume as it was written. */
+  sha256: string;
+  /** The volume itself, base64url, where it is short. */
+  sealed?: string;
+  changes?: Change[];
+  /** Where it differs from what was written. */
+  read?: Partial<VolumeSpot>;
+  expect: 'opens' | 'length' | 'commitment' | 'tag';
 }
 
 const keks = new WeakMap<Engine, Map<string, ReturnType<typeof deriveAccountKeys>>>();
@@ -190,11 +234,12 @@ export async function runWriter(engine: Engine, vector: WriterVector): Promise<W
   ) as [Bytes, Bytes, Bytes];
   const source = bytesSource(fromBase64Url(vector.plain));
   const layout = layoutOf(source.size, vector.volume_size);
-  const keys = volumeKeys(engine, fileKey, fileId, layout.count);
   const volumes: string[] = [];
   const digests: Uint8Array[] = [];
   for (let idx = 1; idx <= layout.count; idx++) {
-    const { bytes, digest } = await engine.sealVolume(await keys(idx), source, extentOf(layout, idx));
+    const place = { fileId, fileKey, idx, isLast: idx === layout.count };
+    const salt = Uint8Array.fromHex(vector.salts[idx - 1]!);
+    const { bytes, digest } = await sealVolume(engine, place, source, extentOf(layout, idx), { salt });
     volumes.push(toBase64Url(bytes));
     digests.push(digest);
   }
@@ -211,7 +256,67 @@ export async function runWriter(engine: Engine, vector: WriterVector): Promise<W
 }
 
 export function runLayout(vector: LayoutVector): LayoutVector {
-  const { size, wish } = vector;
-  const { volumeSize, count } = layoutOf(size, wish);
-  return { size, ...(wish !== undefined && { wish }), volume_size: volumeSize, volume_count: count };
+  const { size, wish, stream } = vector;
+  const layout = stream ? layoutWith(streamSizes(wish), size) : layoutOf(size, wish);
+  return {
+    size,
+    ...(wish !== undefined && { wish }),
+    ...(stream && { stream }),
+    volume_size: layout.volumeSize,
+    late_volume_size: layout.lateVolumeSize,
+    volume_count: layout.count,
+    last: extentOf(layout, layout.count),
+    stored_size: storedSize(layout),
+  };
+}
+
+export function plainOf(length: number): Bytes {
+  return new Uint8Array(length).map((_, k) => k % 251);
+}
+
+function changed(bytes: Bytes, change: Change): Bytes {
+  const copy = bytes.slice();
+  if ('cut' in change) return bytes.slice(0, change.cut);
+  if ('flip' in change) copy[change.flip]! ^= 1;
+  if ('copy' in change) {
+    const [from, to, length] = change.copy;
+    copy.copyWithin(to, from, from + length);
+  }
+  if ('swap' in change) {
+    const [one, other, length] = change.swap;
+    copy.set(bytes.subarray(other, other + length), one);
+    copy.set(bytes.subarray(one, one + length), other);
+  }
+  if (!('add' in change)) return copy;
+  const longer = new Uint8Array(bytes.length + change.add);
+  longer.set(bytes);
+  return longer;
+}
+
+export type VolumeOutcome = Pick<VolumeVector, 'sha256' | 'sealed' | 'expect'>;
+
+/** Seals the volume, changes it as the vector says, and opens it. */
+export async function runVolume(engine: Engine, vector: VolumeVector): Promise<VolumeOutcome> {
+  const { written } = vector;
+  const fileKey = Uint8Array.fromHex(vector.file_key);
+  const placeOf = ({ file_id, idx, is_last }: VolumeSpot) => ({
+    fileKey,
+    fileId: Uint8Array.fromHex(file_id),
+    idx,
+    isLast: is_last,
+  });
+  const plain = plainOf(written.length);
+  const part = { offset: 0, length: written.length };
+  const salt = Uint8Array.fromHex(vector.salt);
+  const { bytes, digest } = await sealVolume(engine, placeOf(written), bytesSource(plain), part, { salt });
+  const read = { ...written, ...vector.read };
+  const sealed = new Uint8Array(bytes);
+  const given = (vector.changes ?? []).reduce(changed, sealed.slice());
+  const opened = await openVolume(engine, placeOf(read), read.length, given);
+  const same = 'bytes' in opened && opened.bytes.every((byte, k) => byte === plain[k]);
+  return {
+    sha256: digest.toHex(),
+    ...(vector.sealed !== undefined && { sealed: toBase64Url(sealed) }),
+    expect: 'fault' in opened ? opened.fault : same ? 'opens' : 'length',
+  };
 }

@@ -1,5 +1,6 @@
 import { createCipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
 import type { WriterVector } from './vectors.ts';
+import { sealVolume } from './volume-cases.ts';
 
 /**
  * What a writer must come to, made from docs/format.md with Node's own primitives and nothing of the client: here
@@ -20,11 +21,6 @@ function u64(value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(value));
   return bytes;
-}
-
-function sealVolume(key: Uint8Array, aad: Uint8Array, plain: Uint8Array): Buffer {
-  const cipher = createCipheriv('aes-256-gcm', key, Buffer.alloc(12)).setAAD(aad);
-  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
 export function sealName(master: Uint8Array, bound: Uint8Array, plain: Uint8Array): string {
@@ -55,13 +51,12 @@ function writer(name: string, length: number, fileName: string): WriterVector {
   const plain = Buffer.from(Array.from({ length }, (_, i) => (i * 11 + 5) & 255));
   const volumeSize = 64;
   const count = Math.max(1, Math.ceil(length / volumeSize));
-  const volumes = Array.from({ length: count }, (_, at) => {
-    const key = hkdf(fileKey, Buffer.concat([Buffer.from('szafa/v1/volume'), fileId, u32(at + 1)]), 32);
-    const aad = Buffer.concat([Uint8Array.of(1), fileId, u32(at + 1), u32(count)]);
-    return sealVolume(key, aad, plain.subarray(at * volumeSize, (at + 1) * volumeSize));
-  });
+  const salts = Array.from({ length: count }, (_, at) => fixed(`salt ${at + 1}`, 24));
+  const volumes = salts.map((salt, at) =>
+    sealVolume(fileKey, fileId, salt, at + 1, at + 1 === count, plain.subarray(at * 64, at * 64 + 64)),
+  );
   const total = sha256(Buffer.concat(volumes.map(sha256)));
-  const size = length + 16 * count;
+  const size = length + 72 * count;
   const header = `{"file_id":"${fileId.toString('base64url')}","any":"text"}`;
   return {
     name,
@@ -71,6 +66,7 @@ function writer(name: string, length: number, fileName: string): WriterVector {
     file_name: fileName,
     plain: plain.toString('base64url'),
     volume_size: volumeSize,
+    salts: salts.map((salt) => salt.toString('hex')),
     header,
     expect: {
       volumes: volumes.map((volume) => volume.toString('base64url')),

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export class Between {
   /** Where requests go; a restarted service has another port. */
   target: string;
-  readonly requests: { method: string; path: string; bytes: number }[] = [];
+  readonly requests: { method: string; path: string; bytes: number; answered: number }[] = [];
   /** Volumes that the service has taken. */
   stored = 0;
   /** Changes what a device sends. */
@@ -71,7 +71,8 @@ export class Between {
   async #pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = 'GET', url: path = '/' } = incoming;
     const sent = this.outward(path, Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>)));
-    this.requests.push({ method, path, bytes: sent.length });
+    const noted = { method, path, bytes: sent.length, answered: 0 };
+    this.requests.push(noted);
     const { 'transfer-encoding': _, ...headers } = { ...incoming.headers, host: new URL(this.target).host };
     const length = sent.length > 0 ? { 'content-length': String(sent.length) } : {};
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -85,6 +86,7 @@ export class Between {
     });
     if (method === 'PUT' && /\/chunk\/\d+$/.test(path) && response.statusCode === 200) this.stored++;
     const body = this.inward(path, Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>)));
+    noted.answered = body.length;
     const { 'content-length': _length, ...answered } = response.headers;
     const sized = method === 'HEAD' ? response.headers : { ...answered, 'content-length': body.length };
     outgoing.writeHead(this.status(path, response.statusCode ?? 502), sized);

@@ -27,7 +27,7 @@ suite('szafa: files and directories', { concurrency: 3 }, () => {
       name: 'a b.bin',
       dir_id: null,
       size: 300_000,
-      stored_size: 300_000 + 5 * 16,
+      stored_size: 300_000 + 5 * 72,
       volumes: 5,
       resumed: 0,
     });

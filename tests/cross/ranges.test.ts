@@ -1,6 +1,7 @@
 /** Who sends bytes reads a Range header as the others do: the service, the server of a pull, the page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { layoutOf } from '../../client/src/format/index.ts';
 import { pullHost } from '../../client/src/node/pull-server.ts';
 import type { VolumeSupply } from '../../client/src/upload/supply.ts';
 import { answerTo } from '../../web/src/worker/outlet.ts';
@@ -22,9 +23,9 @@ const RANGES: [header: string, status: number, range?: string][] = [
 test('a range is answered alike by service, pull server and page', async () => {
   const user = await sharedUser(service);
   const { fileId } = await upload(user, makeFile([SIZE]));
-  const layout = { size: SIZE, volumeSize: SIZE, count: 1 };
-  // A sealed volume is 16 bytes longer than what is in it.
-  const supply = { layout: { ...layout, size: SIZE - 16 } } as VolumeSupply;
+  const layout = layoutOf(SIZE);
+  // A sealed volume is 72 bytes longer than what is in it.
+  const supply = { layout: layoutOf(SIZE - 72) } as VolumeSupply;
   const offer = await pullHost({ server: service.url, host: '127.0.0.1' }).serve('t', supply);
   try {
     for (const [header, status, contentRange] of RANGES) {

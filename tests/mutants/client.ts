@@ -5,8 +5,8 @@ const API = 'client/test/api.test.ts';
 const MEMORY = 'client/test/memory.test.ts';
 const NETWORK = 'client/test/network.test.ts';
 const PART_FILE = 'client/test/part-file.test.ts';
-const PIECES = 'client/test/pieces.test.ts';
 const PLAIN_HTTP = 'client/test/plain-http.test.ts';
+const PROPERTIES = 'client/test/properties.test.ts';
 const SESSION = 'client/test/session.test.ts';
 const UPLOAD = 'client/test/upload.test.ts';
 const VECTORS = 'client/test/vectors.test.ts';
@@ -180,11 +180,67 @@ export const mutants: Mutant[] = [
 
   // The format.
   {
-    name: 'volumes are not bound to their number of volumes',
+    name: 'a volume is not bound to its number',
     file: 'client/src/format/volume.ts',
-    find: 'fileId, u32(idx), u32(count))',
-    replace: 'fileId, u32(idx), u32(1))',
+    find: 'concat(Uint8Array.of(VERSION), fileId, u32(idx))',
+    replace: 'concat(Uint8Array.of(VERSION), fileId, u32(1))',
     tests: [VECTORS],
+  },
+  {
+    name: 'the commitment of a volume is not compared',
+    file: 'client/src/format/volume.ts',
+    find: 'return equal(key.head, head) ? key : undefined;',
+    replace: 'return equal(key.head, key.head) ? key : undefined;',
+    tests: [VECTORS],
+  },
+  {
+    name: 'all volumes have one salt',
+    file: 'client/src/format/volume.ts',
+    find: 'salt = engine.random(SALT_BYTES)',
+    replace: 'salt = new Uint8Array(SALT_BYTES)',
+    tests: [PROPERTIES],
+  },
+  {
+    name: 'a volume may have another length than the reader knows of',
+    file: 'client/src/format/volume.ts',
+    find: "if (sealed.length !== sealedSize(length)) return { fault: 'length' };",
+    replace: "if (sealed.length < HEAD_BYTES) return { fault: 'length' };",
+    tests: [VECTORS],
+  },
+  {
+    name: 'a file may end with any of its volumes',
+    file: 'client/src/format/segments.ts',
+    find: 'return isLastVolume ? 1 : 2;',
+    replace: 'return isLastVolume ? 1 : 1;',
+    tests: [VECTORS],
+  },
+  {
+    name: 'a volume may end with any of its segments',
+    file: 'client/src/format/segments.ts',
+    find: '  if (j < segmentsIn(length) - 1) return 0;\n',
+    replace: '',
+    tests: [VECTORS],
+  },
+  {
+    name: 'segments share a nonce',
+    file: 'client/src/format/segments.ts',
+    find: '.setUint32(0, j);',
+    replace: '.setUint32(0, 0);',
+    tests: [VECTORS],
+  },
+  {
+    name: 'the volumes of a stream grow one too late',
+    file: 'client/src/format/layout.ts',
+    find: 'length: idx > EARLY_VOLUMES ?',
+    replace: 'length: idx > EARLY_VOLUMES + 1 ?',
+    tests: [VECTORS],
+  },
+  {
+    name: 'the size in a list forgets the segments',
+    file: 'client/src/format/layout.ts',
+    find: 'Math.max(count, Math.ceil(sealed / (SEGMENT_SIZE + TAG_BYTES)))',
+    replace: 'count',
+    tests: [PROPERTIES],
   },
   {
     name: 'all volumes of a file have one key',
@@ -195,7 +251,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a large file is cut into one volume too many',
-    file: 'client/src/format/volume.ts',
+    file: 'client/src/format/layout.ts',
     find: 'Math.ceil(size / limits.volumesPerFile / MIB) * MIB',
     replace: 'Math.floor(size / limits.volumesPerFile / MIB) * MIB',
     tests: [VECTORS],
@@ -231,15 +287,15 @@ export const mutants: Mutant[] = [
   {
     name: 'the size in the metadata need not fit the number of volumes',
     file: 'client/src/format/header.ts',
-    find: 'if (volumesOf(metadata.size, volumeSize) !== count) {',
-    replace: 'if (volumesOf(metadata.size, volumeSize) > count) {',
+    find: 'if (layout.count !== count) {',
+    replace: 'if (layout.count > count) {',
     tests: [VECTORS],
   },
   {
     name: 'a volume size of any number is taken',
-    file: 'client/src/format/header.ts',
-    find: ' || volumeSize! > MAX_VOLUME_SIZE) {',
-    replace: ') {',
+    file: 'client/src/format/layout.ts',
+    find: ' && size <= MAX_VOLUME_SIZE;',
+    replace: ';',
     tests: [VECTORS],
   },
   {
@@ -292,18 +348,11 @@ export const mutants: Mutant[] = [
     tests: [MEMORY],
   },
   {
-    name: 'the nonce of a piece counts from the block before',
-    file: 'client/src/format/gcm-pieces.ts',
-    find: 'pair(0, 1 + at / BLOCK)',
-    replace: 'pair(0, at / BLOCK)',
-    tests: [PIECES],
-  },
-  {
-    name: 'the mask of the first piece is used for all',
-    file: 'client/src/format/gcm-pieces.ts',
-    find: '    if (length === PIECE_BYTES)\n      pieceMask =',
-    replace: '    if (length < 0)\n      pieceMask =',
-    tests: [PIECES],
+    name: 'in a browser a segment is sealed over one that is still to come',
+    file: 'client/src/web/segments.ts',
+    find: 'for (let j = segmentsIn(length) - 1; j >= 0; j--) {',
+    replace: 'for (let j = 0; j < segmentsIn(length); j++) {',
+    tests: [PROPERTIES],
   },
   {
     name: 'random bytes are drawn from the same place again',
@@ -531,14 +580,14 @@ export const mutants: Mutant[] = [
   {
     name: 'a range begins at the beginning of its volume',
     file: 'client/src/download/remote-file.ts',
-    find: 'const from = at - (idx - 1) * volumeSize;',
-    replace: 'const from = 0 * volumeSize;',
+    find: 'await this.#readPart(idx, at - extent.offset, target, options);',
+    replace: 'await this.#readPart(idx, 0, target, options);',
     tests: [MEMORY],
   },
   {
     name: 'a download is named without a look at all digests',
     file: 'client/src/node/download.ts',
-    find: '    await remote.checkDigests(digests as Bytes[]);\n',
+    find: '    await remote.checkDigests(volumes.map((volume) => volume!.digest));\n',
     replace: '',
     tests: [VECTORS],
   },
@@ -608,8 +657,8 @@ export const mutants: Mutant[] = [
   {
     name: 'volumes on disk are believed when a download goes on',
     file: 'client/src/node/download-record.ts',
-    find: 'if (equal(sealed.digest, noted)) this.#digests[i] = noted;',
-    replace: 'this.#digests[i] = noted;',
+    find: 'if (equal(sealed.digest, digest)) this.#volumes[i]',
+    replace: 'this.#volumes[i]',
     tests: [NETWORK],
   },
   {

@@ -37,8 +37,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a film fetches a volume too many',
     file: 'web/src/worker/outlet.ts',
-    find: '(Math.floor(from / volumeSize) + 1) * volumeSize',
-    replace: '(Math.floor(from / volumeSize) + 2) * volumeSize',
+    find: 'volumeAt(remote.layout, from));',
+    replace: 'volumeAt(remote.layout, from) + 1);',
     tests: [OUTLET],
   },
   {

@@ -256,7 +256,7 @@ test('the vectors of the format, in the browser, with the engine of the page', a
   const load = async (name: string) =>
     JSON.parse(await readFile(at(`../../client/vectors/${name}.json`), 'utf8')) as object[];
   let count = 0;
-  for (const kind of ['kdfs', 'seals', 'names', 'layouts', 'writers', 'files'] as const) {
+  for (const kind of ['kdfs', 'seals', 'names', 'layouts', 'volumes', 'writers', 'files'] as const) {
     const vectors = await load(kind);
     const faults = await page.evaluate(
       ([name, list]) =>

@@ -9,8 +9,10 @@ import {
   runLayout,
   runName,
   runSeal,
+  runVolume,
   runWriter,
   type SealVector,
+  type VolumeVector,
   type WriterVector,
 } from '../../client/vectors/vectors.ts';
 import { holdingEngine } from '../../web/src/worker/engine.ts';
@@ -25,6 +27,10 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
   seals: async (vector: SealVector) => [await runSeal(engine, vector), vector.expect],
   names: async (vector: NameVector) => [await runName(engine, vector), vector.expect],
   layouts: async (vector: LayoutVector) => [runLayout(vector), vector],
+  volumes: async (vector: VolumeVector) => {
+    const { sha256, sealed, expect } = vector;
+    return [await runVolume(engine, vector), { sha256, sealed, expect }];
+  },
   writers: async (vector: WriterVector) => [await runWriter(engine, vector), vector.expect],
   files: async (vector: FileVector) => [await runFile(engine, vector), vector.expect],
 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { fromBase64Url } from '@szafa/client/format';
+import { fromBase64Url, layoutWith } from '@szafa/client/format';
 import { nodeEngine, type RemoteFile } from '@szafa/client/node';
 import { type FileVector, runFile } from '../../client/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
@@ -14,7 +14,10 @@ after(() => engine.close());
 
 /** As much of a file as the head of an answer depends on. */
 const file = (name: string, type?: string, size = 100, volumeSize = 40) =>
-  ({ metadata: { name, type, size }, layout: { size, volumeSize, count: 3 } }) as unknown as RemoteFile;
+  ({
+    metadata: { name, type, size },
+    layout: layoutWith({ volumeSize, lateVolumeSize: volumeSize }, size),
+  }) as unknown as RemoteFile;
 
 const show = (range: string | null = null): LocalRequest => ({ range, attachment: false });
 const save: LocalRequest = { range: null, attachment: true };

@@ -42,6 +42,12 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Bytes `from` to before `to`. @public */
+export interface ByteRange {
+  from: number;
+  to: number;
+}
+
 export interface VolumeOptions extends CallOptions {
   onBytes?: ((bytes: number) => void) | undefined;
   into?: ((length: number) => Uint8Array) | undefined;
@@ -51,6 +57,8 @@ export interface VolumeOptions extends CallOptions {
 export interface VolumeAnswer {
   encParams: Record<string, unknown>;
   chunkCount: number;
+  /** `body` is the range that was asked for, and not all of the volume. */
+  isRange: boolean;
   body: Uint8Array;
 }
 
@@ -176,15 +184,16 @@ export class Api {
     });
   }
 
-  /** One volume, at most `maxBytes` long. */
+  /** One volume, at most `maxBytes` long, or a range of it; a service that knows no ranges gives all of it. */
   async readVolume(
     fileId: string,
     idx: number,
     maxBytes: number,
-    options?: VolumeOptions,
+    { range, ...options }: VolumeOptions & { range?: ByteRange | undefined } = {},
   ): Promise<VolumeAnswer> {
     const timeoutMs = patience(maxBytes);
-    const call = { params: { file_id: fileId, idx }, maxBytes, timeoutMs, ...options };
+    const headers: Record<string, string> = range ? { range: `bytes=${range.from}-${range.to - 1}` } : {};
+    const call = { params: { file_id: fileId, idx }, headers, maxBytes, timeoutMs, ...options };
     return this.#volume(await this.#call('readVolume', call));
   }
 
@@ -290,7 +299,8 @@ export class Api {
       throw new NotTheServiceError(this.server, response.status, 'a volume without its headers');
     }
     try {
-      return { encParams: decodeEncParams(params), chunkCount: Number(count), body: response.body };
+      const isRange = response.status === 206;
+      return { encParams: decodeEncParams(params), chunkCount: Number(count), isRange, body: response.body };
     } catch (cause) {
       if (!(cause instanceof RuleError)) throw cause;
       throw new TamperedError('params', cause.message, { cause });

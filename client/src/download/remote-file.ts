@@ -1,21 +1,21 @@
 import type { FileRecord } from '@szafa/protocol';
-import type { Api, VolumeAnswer } from '../api/api.ts';
+import type { Api, ByteRange, VolumeAnswer } from '../api/api.ts';
 import { ApiError, TamperedError, TooLongError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
-import type { Engine, OpenedVolume } from '../format/engine.ts';
+import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
 import { type OpenedHeader, openHeader, parseHeader } from '../format/header.ts';
-import type { Metadata } from '../format/metadata.ts';
-import { sealFileName } from '../format/names.ts';
 import {
   extentOf,
   type Layout,
+  largestVolume,
   MAX_VOLUME_SIZE,
   storedSize,
-  TAG_BYTES,
-  totalSha256,
-  type VolumeKeys,
-  volumeKeys,
-} from '../format/volume.ts';
+  volumeAt,
+} from '../format/layout.ts';
+import type { Metadata } from '../format/metadata.ts';
+import { sealFileName } from '../format/names.ts';
+import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segments.ts';
+import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
 import type { Keyring } from '../keyring.ts';
 import { lanesFor } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
@@ -79,7 +79,7 @@ export async function openUnnamed(
   const { record, signal, headOnly } = options;
   const small = !headOnly && record?.chunk_count === 1 && record.size <= AT_ONCE;
   const answer = small
-    ? await api.readVolume(fileId, 1, Math.max(record.size, TAG_BYTES), { signal })
+    ? await api.readVolume(fileId, 1, Math.max(record.size, sealedSize(0)), { signal })
     : await readHead(api, fileId, signal);
   const parsed = parseHeader(answer.encParams);
   const master = await keyring.unlock(parsed.ring, record?.created_at);
@@ -95,7 +95,7 @@ async function readHead(api: Api, fileId: string, signal: AbortSignal | undefine
   } catch (error) {
     // The specification names only GET; ask for a volume where HEAD is not known.
     if (!(error instanceof ApiError) || (error.status !== 405 && error.status !== 501)) throw error;
-    return api.readVolume(fileId, 1, MAX_VOLUME_SIZE + TAG_BYTES, { signal });
+    return api.readVolume(fileId, 1, sealedSize(MAX_VOLUME_SIZE), { signal });
   }
 }
 
@@ -127,6 +127,14 @@ export async function nameKind(
   return record.file_name === plainNameOf(name) ? 'plain' : 'other';
 }
 
+function wrongLength(idx: number, cause?: unknown): TamperedError {
+  return new TamperedError('volume', `volume ${idx} has a wrong length`, { cause });
+}
+
+function changed(idx: number): TamperedError {
+  return new TamperedError('volume', `volume ${idx} was changed`);
+}
+
 export function otherName(): TamperedError {
   return new TamperedError('name', 'the name in the list is not the name of this file');
 }
@@ -136,7 +144,8 @@ export class RemoteFile {
   readonly fileId: string;
   readonly header: OpenedHeader;
   readonly #context: OpenContext;
-  readonly #keys: VolumeKeys;
+  /** By number: no secrets, but a request each. */
+  readonly #heads = new Map<number, Uint8Array>();
   #first: Uint8Array | undefined;
 
   constructor(context: OpenContext, fileId: string, header: OpenedHeader, first?: Uint8Array) {
@@ -144,7 +153,6 @@ export class RemoteFile {
     this.fileId = fileId;
     this.header = header;
     this.#first = first;
-    this.#keys = volumeKeys(context.engine, header.fileKey, header.fileId, header.layout.count);
   }
 
   get engine(): Engine {
@@ -162,16 +170,18 @@ export class RemoteFile {
   /** One volume (from 1), verified. Release it when done. */
   async read(idx: number, options: ReadOptions = {}): Promise<OpenedVolume> {
     const { engine } = this.#context;
-    const expected = extentOf(this.layout, idx).length + TAG_BYTES;
+    const { length } = extentOf(this.layout, idx);
+    const expected = sealedSize(length);
     const slot = engine.borrow(idx === 1 && this.#first ? 0 : expected);
     try {
       const sealed = await this.#fetch(idx, expected, slot.bytes, options);
-      const opened = await engine.openVolume(await this.#keys(idx), sealed);
-      if (!opened) throw new TamperedError('volume', `volume ${idx} was changed`);
-      if (opened.bytes.buffer === slot.bytes.buffer) return { ...opened, release: slot.release };
+      const opened = await openVolume(engine, this.#place(idx), length, sealed);
+      if ('fault' in opened) throw changed(idx);
+      const bytes = this.#unpadded(idx, opened.bytes);
+      if (bytes.buffer === slot.bytes.buffer) return { ...opened, bytes, release: slot.release };
       // It came in memory of its own, as one of unknown length does.
       slot.release();
-      return opened;
+      return { ...opened, bytes };
     } catch (error) {
       slot.release();
       throw error;
@@ -179,8 +189,7 @@ export class RemoteFile {
   }
 
   async #fetch(idx: number, expected: number, slot: Uint8Array, options: ReadOptions): Promise<Uint8Array> {
-    const wrong = (cause?: unknown) =>
-      new TamperedError('volume', `volume ${idx} has a wrong length`, { cause });
+    const wrong = (cause?: unknown) => wrongLength(idx, cause);
     const first = idx === 1 ? this.#first : undefined;
     if (first) {
       this.#first = undefined;
@@ -202,21 +211,96 @@ export class RemoteFile {
     }
   }
 
-  /** Any range of the plaintext; whole volumes are fetched for it. */
+  /**
+   * Any range of the plaintext. Only the segments that it touches are fetched and verified: they are what the owner wrote
+   * at this place, but nothing is known about the rest of the file.
+   */
   async readRange(offset: number, length: number, options: ReadOptions = {}): Promise<Uint8Array> {
-    const { size, volumeSize } = this.layout;
-    const end = Math.min(size, offset + length);
+    const end = Math.min(this.layout.size, offset + length);
     const range = new Uint8Array(Math.max(0, end - offset));
     for (let at = offset; at < end; ) {
-      const idx = Math.floor(at / volumeSize) + 1;
-      const from = at - (idx - 1) * volumeSize;
-      const volume = await this.read(idx, options);
-      const part = volume.bytes.subarray(from, Math.min(volume.bytes.length, from + end - at));
-      range.set(part, at - offset);
-      at += part.length;
-      volume.release();
+      const idx = volumeAt(this.layout, at);
+      const extent = extentOf(this.layout, idx);
+      const to = Math.min(end, extent.offset + extent.length);
+      const target = range.subarray(at - offset, to - offset);
+      await this.#readPart(idx, at - extent.offset, target, options);
+      at = to;
     }
     return range;
+  }
+
+  /** What stands at `from` in a volume. */
+  async #readPart(idx: number, from: number, target: Uint8Array, options: ReadOptions): Promise<void> {
+    const { length } = extentOf(this.layout, idx);
+    const to = from + target.length;
+    if ((idx === 1 && this.#first) || target.length === length) {
+      const volume = await this.read(idx, options);
+      target.set(volume.bytes.subarray(from, to));
+      volume.release();
+      return;
+    }
+    const [first, last] = [Math.floor(from / SEGMENT_SIZE), Math.floor((to - 1) / SEGMENT_SIZE)];
+    const [begin, end] = [segmentOf(length, first), segmentOf(length, last)];
+    // The head stands before the first segment, and comes along with it.
+    const wanted = { from: first === 0 ? 0 : begin.offset, to: end.offset + end.size };
+    const key = first === 0 ? undefined : this.openHead(idx, options);
+    key?.catch(() => {}); // awaited below
+    const sealed = await this.#fetchRange(idx, wanted, options);
+    if (first === 0) this.#heads.set(idx, sealed.slice(0, HEAD_BYTES));
+    const opened = await (key ?? this.openHead(idx, options));
+    for (let j = first; j <= last; j++) {
+      const segment = segmentOf(length, j);
+      const at = segment.offset - wanted.from;
+      const bytes = sealed.subarray(at, at + segment.size);
+      const plain = await openSegment(this.engine, opened, length, j, bytes);
+      if (!plain) throw changed(idx);
+      const part = plain.subarray(Math.max(0, from - segment.from), to - segment.from);
+      target.set(part, Math.max(0, segment.from - from));
+    }
+  }
+
+  /** The key of a volume, whose head is fetched once. */
+  async openHead(idx: number, options: ReadOptions = {}): Promise<VolumeKey> {
+    const near = this.#heads.get(idx) ?? (idx === 1 ? this.#first?.slice(0, HEAD_BYTES) : undefined);
+    const head = near ?? (await this.#fetchRange(idx, { from: 0, to: HEAD_BYTES }, options));
+    const key = await openHead(this.engine, this.#place(idx), head);
+    if (!key) {
+      this.#heads.delete(idx);
+      throw changed(idx);
+    }
+    this.#heads.set(idx, head);
+    return key;
+  }
+
+  /** A range of a sealed volume, cut out here where the service gives the whole. */
+  async #fetchRange(idx: number, range: ByteRange, { signal, onBytes }: ReadOptions): Promise<Bytes> {
+    const whole = sealedSize(extentOf(this.layout, idx).length);
+    const { from, to } = range;
+    try {
+      const answer = await this.#context.api.readVolume(this.fileId, idx, whole, { range, signal, onBytes });
+      checkCount(answer, this.layout);
+      const { isRange, body } = answer;
+      if (body.length !== (isRange ? to - from : whole)) throw wrongLength(idx);
+      return new Uint8Array(isRange ? body : body.subarray(from, to));
+    } catch (error) {
+      throw error instanceof TooLongError ? wrongLength(idx, error) : error;
+    }
+  }
+
+  #place(idx: number): VolumePlace {
+    const { fileId, fileKey, layout } = this.header;
+    return { fileId, fileKey, idx, isLast: idx === layout.count };
+  }
+
+  /** The bytes of the file in a volume; what stands behind them must be zeros. */
+  #unpadded(idx: number, bytes: Uint8Array): Uint8Array {
+    const { size, padded } = this.layout;
+    if (size === padded) return bytes;
+    const end = Math.max(0, Math.min(bytes.length, size - extentOf(this.layout, idx).offset));
+    if (bytes.subarray(end).some((byte) => byte !== 0)) {
+      throw new TamperedError('volume', `the padding in volume ${idx} is not zeros`);
+    }
+    return bytes.subarray(0, end);
   }
 
   /**
@@ -249,10 +333,10 @@ export class RemoteFile {
 
   /** The volumes in order, fetched ahead, without a copy; the digests are checked at the end. */
   async *volumes(options: StreamOptions = {}): AsyncGenerator<OpenedVolume, void> {
-    const { count, volumeSize, size } = this.layout;
+    const { count, size } = this.layout;
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-    const ahead = lanesFor(volumeSize, options.parallel ?? PARALLEL);
+    const ahead = lanesFor(largestVolume(this.layout), options.parallel ?? PARALLEL);
     const flying: Promise<OpenedVolume>[] = [];
     const digests: Bytes[] = [];
     let done = 0;

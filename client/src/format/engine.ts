@@ -12,8 +12,8 @@ export interface KdfParams {
 
 type Soon<T> = T | Promise<T>;
 
-/** Ciphertext that may be in borrowed memory: call `release` when it is no longer needed. @public */
-export interface SealedVolume {
+/** A volume that may be in borrowed memory: call `release` when it is no longer needed. @public */
+export interface SealedSegments {
   bytes: Uint8Array;
   /** SHA-256 of `bytes`. */
   digest: Bytes;
@@ -22,17 +22,31 @@ export interface SealedVolume {
   release(): void;
 }
 
-/** Plaintext that may be in borrowed memory, with the SHA-256 of the ciphertext it came from. @public */
-export interface OpenedVolume {
+/** With the salt by which it can be made again. @public */
+export interface SealedVolume extends SealedSegments {
+  salt: Bytes;
+}
+
+/** Plaintext that may be in borrowed memory, with the SHA-256 of the volume it came from. @public */
+export interface OpenedSegments {
   bytes: Uint8Array;
   digest: Bytes;
   release(): void;
 }
 
-/** The key and the additional data of one volume. @public */
+/** With the salt by which the volume can be made again. @public */
+export interface OpenedVolume extends OpenedSegments {
+  salt: Bytes;
+}
+
+/** What the segments of one volume are sealed with. @public */
 export interface VolumeKey {
+  /** Salt and commitment, as they stand before the segments. */
+  head: Bytes;
   key: Bytes;
   aad: Bytes;
+  /** The file ends with this volume. */
+  isLast: boolean;
 }
 
 /**
@@ -44,10 +58,10 @@ export interface Engine {
   sha256(data: Uint8Array): Soon<Bytes>;
   hmac(key: Bytes, data: Bytes): Soon<Bytes>;
   hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Soon<Bytes>;
-  /** AES-256-GCM with a nonce of twelve zero bytes: every key is used once. */
-  gcmSeal(key: Bytes, aad: Bytes, data: Bytes): Soon<Bytes>;
+  /** AES-256-GCM. Twelve zero bytes are the nonce of a key that is used once, unless told. */
+  gcmSeal(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): Soon<Bytes>;
   /** Undefined when the tag does not fit. */
-  gcmOpen(key: Bytes, aad: Bytes, data: Bytes): Soon<Bytes | undefined>;
+  gcmOpen(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): Soon<Bytes | undefined>;
   /** AES-256-CTR with a counter of 128 bits. */
   ctr(key: Bytes, counter: Bytes, data: Bytes): Soon<Bytes>;
   /**
@@ -56,15 +70,15 @@ export interface Engine {
    */
   hold(key: Bytes): Soon<Bytes>;
   argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
-  /** Reads a part of the source and seals it; `plainDigest` also hashes what was read. */
-  sealVolume(
-    keys: VolumeKey,
+  /** Reads a part of the source and seals it, segment by segment; `plainDigest` also hashes what was read. */
+  sealSegments(
+    key: VolumeKey,
     source: Source,
     part: { offset: number; length: number },
     plainDigest?: boolean,
-  ): Promise<SealedVolume>;
-  /** Undefined when the tag does not fit. The ciphertext may be overwritten. */
-  openVolume(keys: VolumeKey, sealed: Uint8Array): Promise<OpenedVolume | undefined>;
+  ): Promise<SealedSegments>;
+  /** A whole volume, whose head is that of the key. Undefined when a tag does not fit. The ciphertext may be overwritten. */
+  openSegments(key: VolumeKey, sealed: Uint8Array): Promise<OpenedSegments | undefined>;
   /** Memory for a volume that is about to arrive. */
   borrow(length: number): { bytes: Uint8Array; release(): void };
   /** Bytes of sealed volumes that uploads may keep between their two passes. */

@@ -2,10 +2,11 @@ import { encodeEncParams, limits } from '@szafa/protocol';
 import { NameError, type Stage, TamperedError, UnsupportedError } from '../errors.ts';
 import { type Bytes, equal, fromBase64Url, fromUtf8, toBase64Url, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
+import { areVolumeSizes, type Layout, layoutWith, type VolumeSizes } from './layout.ts';
 import { checkMetadata, type Metadata } from './metadata.ts';
 import { type Ring, type RingJson, ringFromJson, ringToJson } from './ring.ts';
 import { seal, unseal } from './seal.ts';
-import { type Layout, MAX_VOLUME_SIZE, VERSION, volumesOf } from './volume.ts';
+import { VERSION } from './volume.ts';
 
 /** What travels as enc_params, and comes back in X-Enc-Params. @public */
 export interface EncParams {
@@ -20,6 +21,8 @@ export interface EncParams {
 interface HeaderJson {
   file_id: string;
   volume_size: number;
+  /** Where it is another one. */
+  late_volume_size?: number;
   volume_count: number;
   total_sha256: string;
   ring: RingJson;
@@ -42,11 +45,10 @@ export interface OpenedHeader extends FileSecrets {
 }
 
 /** A header that parsed and whose numbers are sane, before any key was tried. @public */
-export interface ParsedHeader {
+export interface ParsedHeader extends VolumeSizes {
   text: Bytes;
   mac: Bytes;
   fileId: Bytes;
-  volumeSize: number;
   count: number;
   totalSha256: string;
   ring: Ring;
@@ -75,6 +77,7 @@ export async function sealHeader(engine: Engine, parts: HeaderParts): Promise<En
   const json: HeaderJson = {
     file_id: toBase64Url(fileId),
     volume_size: layout.volumeSize,
+    ...(layout.lateVolumeSize !== layout.volumeSize && { late_volume_size: layout.lateVolumeSize }),
     volume_count: layout.count,
     total_sha256: totalSha256,
     ring: ringToJson(ring),
@@ -127,7 +130,9 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
     throw new TamperedError('header', 'the header is not a JSON object');
   }
   const { volume_size: volumeSize, volume_count: count, total_sha256: total } = json;
-  if (!Number.isInteger(volumeSize) || volumeSize! < 1 || volumeSize! > MAX_VOLUME_SIZE) {
+  const { late_volume_size: lateVolumeSize = volumeSize } = json;
+  const sizes = { volumeSize: volumeSize!, lateVolumeSize: lateVolumeSize! };
+  if (!areVolumeSizes(sizes)) {
     throw new TamperedError('header', 'the volume size is out of range');
   }
   if (!Number.isInteger(count) || count! < 1 || count! > limits.volumesPerFile) {
@@ -140,7 +145,7 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
     text,
     mac,
     fileId: bytesOf(json.file_id, 'header', 'file_id', 16),
-    volumeSize: volumeSize!,
+    ...sizes,
     count: count!,
     totalSha256: total,
     sealedFileKey: bytesOf(json.file_key, 'header', 'file_key'),
@@ -152,7 +157,7 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
 
 /** Everything after the ring: file key, MAC, metadata, and that they agree with each other. @public */
 export async function openHeader(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<OpenedHeader> {
-  const { fileId, volumeSize, count, totalSha256, ring } = parsed;
+  const { fileId, count, totalSha256, ring } = parsed;
   const opened = await unseal(engine, master, labels.fileKey, parsed.sealedFileKey);
   if (!('plain' in opened) || opened.plain.length !== 32) {
     throw new TamperedError('file-key', 'the file key does not open');
@@ -164,8 +169,9 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   const sealed = await unseal(engine, fileKey, labels.metadata, parsed.sealedMetadata);
   if (!('plain' in sealed)) throw new TamperedError('metadata', 'the metadata does not open');
   const metadata = checkMetadata(sealed.plain);
-  if (volumesOf(metadata.size, volumeSize) !== count) {
+  const layout = layoutWith(parsed, metadata.size, metadata.padded);
+  if (layout.count !== count) {
     throw new TamperedError('metadata', 'size, volume size and number of volumes do not match');
   }
-  return { fileId, fileKey, layout: { size: metadata.size, volumeSize, count }, totalSha256, ring, metadata };
+  return { fileId, fileKey, layout, totalSha256, ring, metadata };
 }

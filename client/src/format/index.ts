@@ -7,11 +7,12 @@ export {
   type Engine,
   type KdfParams,
   labels,
+  type OpenedSegments,
   type OpenedVolume,
+  type SealedSegments,
   type SealedVolume,
   type VolumeKey,
 } from './engine.ts';
-export { PIECE_BYTES, sealInPlace } from './gcm-pieces.ts';
 export {
   type EncParams,
   type FileSecrets,
@@ -23,6 +24,19 @@ export {
   sealHeader,
 } from './header.ts';
 export { type AccountKeys, accountSalt, checkKdf, deriveAccountKeys, deriveKek, KDF } from './keys.ts';
+export {
+  areVolumeSizes,
+  DEFAULT_VOLUME_SIZE,
+  extentOf,
+  type Layout,
+  layoutOf,
+  layoutWith,
+  MAX_VOLUME_SIZE,
+  storedSize,
+  streamSizes,
+  type VolumeSizes,
+  volumeAt,
+} from './layout.ts';
 export type { Metadata } from './metadata.ts';
 export {
   DIR_NAME_BYTES,
@@ -37,15 +51,15 @@ export {
 } from './names.ts';
 export { makeRing, openRing, type Ring, type RingJson, ringFromJson, ringToJson } from './ring.ts';
 export { seal, unseal } from './seal.ts';
+export { HEAD_BYTES, SALT_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
 export {
-  DEFAULT_VOLUME_SIZE,
-  extentOf,
-  type Layout,
-  layoutOf,
-  MAX_VOLUME_SIZE,
-  storedSize,
-  TAG_BYTES,
+  openHead,
+  openSegment,
+  openVolume,
+  type SealOptions,
+  sealVolume,
   totalSha256,
   VERSION,
-  volumeKeys,
+  type VolumeFault,
+  type VolumePlace,
 } from './volume.ts';

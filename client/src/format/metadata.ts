@@ -7,6 +7,8 @@ export interface Metadata {
   name: string;
   /** Bytes of plaintext. */
   size: number;
+  /** Bytes with the zeros behind them that hide the size; no more than `size` unless told. */
+  padded?: number;
   /** Last modification, in milliseconds since 1970. */
   mtime?: number;
   /** Media type. */
@@ -29,6 +31,7 @@ const isText = (value: unknown) => typeof value === 'string';
 
 /** The fields that may be absent, and what each must be where it is there. */
 const optional: Record<string, (value: unknown) => boolean> = {
+  padded: (value) => whole(value, 0, MOST),
   mtime: (value) => whole(value, LEAST, MOST),
   type: isText,
   sha256: (value) => isText(value) && /^[0-9a-f]{64}$/.test(value as string),
@@ -55,6 +58,9 @@ export function checkMetadata(text: Uint8Array): Metadata {
   const found = Object.entries(optional).filter(([key]) => json[key] !== undefined);
   const wrong = found.find(([key, fits]) => !fits(json[key]));
   if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata has a wrong type`);
+  if (typeof json['padded'] === 'number' && json['padded'] < (size as number)) {
+    throw new TamperedError('metadata', 'the padded size is smaller than the size');
+  }
   const fields = Object.fromEntries(found.map(([key]) => [key, json[key]]));
   return { name: (name as string).toWellFormed(), size: size as number, ...fields };
 }

@@ -1,56 +1,89 @@
-import { limits } from '@szafa/protocol';
-import { type Bytes, concat, u32, utf8 } from './bytes.ts';
-import { EMPTY, type Engine, labels, type VolumeKey } from './engine.ts';
+import type { Source } from '../upload/source.ts';
+import { type Bytes, concat, equal, u32, utf8 } from './bytes.ts';
+import { type Engine, labels, type OpenedVolume, type SealedVolume, type VolumeKey } from './engine.ts';
+import { HEAD_BYTES, lastOf, nonceOf, SALT_BYTES, sealedSize, segmentOf } from './segments.ts';
 
 export const VERSION = 1;
-export const TAG_BYTES = 16;
-const MIB = 1024 * 1024;
-/** Bytes of plaintext in a volume, unless told. @public */
-export const DEFAULT_VOLUME_SIZE = 8 * MIB;
-/** A volume is sealed in one piece and so has to fit in memory, on both ends. @public */
-export const MAX_VOLUME_SIZE = 1024 * MIB;
 
-/** How a file of `size` bytes is cut; every volume but the last is whole. @public */
-export interface Layout {
-  size: number;
-  volumeSize: number;
-  count: number;
+/** Which volume of which file. */
+export interface VolumePlace {
+  fileId: Bytes;
+  fileKey: Bytes;
+  /** From 1. */
+  idx: number;
+  /** The file ends with it. */
+  isLast: boolean;
 }
 
-/** 8 MiB or the wish, but never more volumes than a file may have. An empty file is one empty volume. @public */
-export function layoutOf(size: number, wish: number = DEFAULT_VOLUME_SIZE): Layout {
-  const least = Math.ceil(size / limits.volumesPerFile / MIB) * MIB;
-  const volumeSize = Math.max(wish, size > wish * limits.volumesPerFile ? least : 0);
-  if (!Number.isSafeInteger(volumeSize) || volumeSize < 1 || volumeSize > MAX_VOLUME_SIZE) {
-    throw new RangeError(`a volume must have 1 to ${MAX_VOLUME_SIZE} bytes, not ${volumeSize}`);
-  }
-  return { size, volumeSize, count: volumesOf(size, volumeSize) };
+export interface SealOptions {
+  /** Of a volume that was sealed before and is to come out the same; a new one otherwise, every time. */
+  salt?: Bytes | undefined;
+  /** Hash what was read, too. */
+  plainDigest?: boolean | undefined;
 }
 
-export function volumesOf(size: number, volumeSize: number): number {
-  return Math.max(1, Math.ceil(size / volumeSize));
+async function keyOf(engine: Engine, place: VolumePlace, salt: Bytes): Promise<VolumeKey> {
+  const { fileKey, fileId, idx, isLast } = place;
+  const derived = await engine.hkdf(fileKey, salt, concat(utf8(labels.volume), fileId, u32(idx)), 64);
+  return {
+    head: concat(salt, derived.subarray(32)),
+    key: derived.slice(0, 32),
+    aad: concat(Uint8Array.of(VERSION), fileId, u32(idx)),
+    isLast,
+  };
 }
 
-/** Where the plaintext of volume `idx` (from 1) lies. @public */
-export function extentOf({ size, volumeSize }: Layout, idx: number): { offset: number; length: number } {
-  const offset = (idx - 1) * volumeSize;
-  return { offset, length: Math.min(volumeSize, size - offset) };
+/** Reads a part of the source and seals it as a volume. @public */
+export async function sealVolume(
+  engine: Engine,
+  place: VolumePlace,
+  source: Source,
+  part: { offset: number; length: number },
+  { salt = engine.random(SALT_BYTES), plainDigest = false }: SealOptions = {},
+): Promise<SealedVolume> {
+  const key = await keyOf(engine, place, salt);
+  return { ...(await engine.sealSegments(key, source, part, plainDigest)), salt };
 }
 
-/** Bytes at rest: the plaintext and a tag for each volume. @public */
-export function storedSize({ size, count }: Layout): number {
-  return size + count * TAG_BYTES;
+/** The key of a volume by its first bytes; undefined when the commitment in them is not that of this key. @public */
+export async function openHead(
+  engine: Engine,
+  place: VolumePlace,
+  head: Uint8Array,
+): Promise<VolumeKey | undefined> {
+  if (head.length !== HEAD_BYTES) return undefined;
+  const key = await keyOf(engine, place, new Uint8Array(head.slice(0, SALT_BYTES)));
+  return equal(key.head, head) ? key : undefined;
 }
 
-/** The keys of the volumes of one file, made when they are needed. @public */
-export function volumeKeys(engine: Engine, fileKey: Bytes, fileId: Bytes, count: number) {
-  return async (idx: number): Promise<VolumeKey> => ({
-    key: await engine.hkdf(fileKey, EMPTY, concat(utf8(labels.volume), fileId, u32(idx)), 32),
-    aad: concat(Uint8Array.of(VERSION), fileId, u32(idx), u32(count)),
-  });
+/** In the order in which they are looked for. `commitment`: it was sealed under another key, or for another place. @public */
+export type VolumeFault = 'length' | 'commitment' | 'tag';
+
+/** Opens a volume whose plaintext has `length` bytes: all of it, or nothing. The ciphertext may be overwritten. @public */
+export async function openVolume(
+  engine: Engine,
+  place: VolumePlace,
+  length: number,
+  sealed: Uint8Array,
+): Promise<OpenedVolume | { fault: VolumeFault }> {
+  if (sealed.length !== sealedSize(length)) return { fault: 'length' };
+  const key = await openHead(engine, place, sealed.subarray(0, HEAD_BYTES));
+  if (!key) return { fault: 'commitment' };
+  const opened = await engine.openSegments(key, sealed);
+  return opened ? { ...opened, salt: key.head.slice(0, SALT_BYTES) } : { fault: 'tag' };
 }
 
-export type VolumeKeys = ReturnType<typeof volumeKeys>;
+/** Opens segment `j` (from 0) of a volume whose plaintext has `length` bytes, by itself. @public */
+export async function openSegment(
+  engine: Engine,
+  { key, aad, isLast }: VolumeKey,
+  length: number,
+  j: number,
+  sealed: Bytes,
+): Promise<Bytes | undefined> {
+  if (sealed.length !== segmentOf(length, j).size) return undefined;
+  return engine.gcmOpen(key, aad, sealed, nonceOf(j, lastOf(length, j, isLast)));
+}
 
 /** Over the digests of the volumes in their order: checkable by anyone, silent about the plaintext. @public */
 export async function totalSha256(engine: Engine, digests: Uint8Array[]): Promise<Bytes> {

@@ -18,12 +18,11 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { RemoteFile, StreamOptions } from '../download/remote-file.ts';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
-import type { Bytes } from '../format/bytes.ts';
-import { extentOf } from '../format/volume.ts';
+import { extentOf, largestVolume } from '../format/layout.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import { waitFor } from '../upload/claims.ts';
 import type { Journal } from '../upload/journal.ts';
-import { DownloadRecord } from './download-record.ts';
+import { DownloadRecord, type Noted } from './download-record.ts';
 import { localState } from './local-state.ts';
 import { PartFile } from './part-file.ts';
 
@@ -98,10 +97,10 @@ async function writeFile(
   const file = new PartFile(part, remote.metadata.size, noted !== undefined);
   let keep = false;
   try {
-    const digests = await record.verified(noted, file);
-    const resumed = digests.filter((digest) => digest !== undefined).length;
-    await fetchMissing(remote, file, digests, record, options);
-    await remote.checkDigests(digests as Bytes[]);
+    const volumes = await record.verified(noted, file);
+    const resumed = volumes.filter((volume) => volume !== undefined).length;
+    await fetchMissing(remote, file, volumes, record, options);
+    await remote.checkDigests(volumes.map((volume) => volume!.digest));
     await finish(remote, file);
     const there = await moveInPlace(remote, file, target, overwrite);
     keep = !there;
@@ -123,7 +122,7 @@ async function writeFile(
 async function fetchMissing(
   remote: RemoteFile,
   file: PartFile,
-  digests: (Bytes | undefined)[],
+  volumes: (Noted | undefined)[],
   record: DownloadRecord,
   options: DownloadOptions,
 ): Promise<void> {
@@ -136,11 +135,11 @@ async function fetchMissing(
     options.onProgress?.({ done: Math.max(0, Math.min(done, layout.size)), total: layout.size });
   };
   const missing: number[] = [];
-  for (const [i, digest] of digests.entries()) {
-    if (digest) count(extentOf(layout, i + 1).length);
+  for (const [i, volume] of volumes.entries()) {
+    if (volume) count(extentOf(layout, i + 1).length);
     else missing.push(i + 1);
   }
-  const lanes = lanesFor(layout.volumeSize, options.parallel ?? PARALLEL);
+  const lanes = lanesFor(largestVolume(layout), options.parallel ?? PARALLEL);
   await forEach(missing, lanes, async (idx) => {
     try {
       const volume = await remote.read(idx, { signal, onBytes: count });
@@ -150,8 +149,8 @@ async function fetchMissing(
       } finally {
         volume.release();
       }
-      digests[idx - 1] = volume.digest;
-      await record.note(digests);
+      volumes[idx - 1] = { salt: volume.salt, digest: volume.digest };
+      await record.note(volumes);
     } catch (error) {
       stop.abort(error);
       throw error;

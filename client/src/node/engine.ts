@@ -1,10 +1,18 @@
-import { argon2, createCipheriv, createHash, createHmac, randomBytes, randomFillSync } from 'node:crypto';
+import {
+  argon2,
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  randomFillSync,
+} from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { FileChangedError } from '../errors.ts';
 import { type Bytes, concat } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
-import { TAG_BYTES } from '../format/volume.ts';
+import { plainLength, sealedSize, TAG_BYTES } from '../format/segments.ts';
 import { memoryBudget } from './budget.ts';
 import { FileSource } from './file-source.ts';
 import { Slots } from './slots.ts';
@@ -89,16 +97,24 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     hmac: (key, data) => plain(createHmac('sha256', key).update(data).digest()),
     hkdf,
 
-    gcmSeal(key, aad, data) {
-      const cipher = createCipheriv('aes-256-gcm', key, NONCE);
+    gcmSeal(key, aad, data, nonce = NONCE) {
+      const cipher = createCipheriv('aes-256-gcm', key, nonce);
       cipher.setAAD(aad);
       return concat(cipher.update(data), cipher.final(), cipher.getAuthTag());
     },
 
-    gcmOpen(key, aad, data) {
-      if (data.length < TAG_BYTES) return undefined;
-      const own = data.slice();
-      return openInPlace({ key, aad }, own) && own.subarray(0, data.length - TAG_BYTES).slice();
+    gcmOpen(key, aad, data, nonce = NONCE) {
+      const end = data.length - TAG_BYTES;
+      if (end < 0) return undefined;
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+      decipher.setAAD(aad).setAuthTag(data.subarray(end));
+      const plain = decipher.update(data.subarray(0, end));
+      try {
+        return concat(plain, decipher.final());
+      } catch {
+        plain.fill(0);
+        return undefined;
+      }
     },
 
     ctr(key, counter, data) {
@@ -118,17 +134,18 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       return plain(await argon2Async('argon2id', parameters));
     },
 
-    async sealVolume(keys, source, { offset, length }, plainDigest) {
+    async sealSegments(key, source, { offset, length }, plainDigest) {
       const input =
         source instanceof FileSource ? { fd: source.fd, offset, length } : await source.read(offset, length);
+      const size = sealedSize(length);
       if (length <= INLINE) {
-        const bytes = new Uint8Array(length + TAG_BYTES);
-        return { bytes, ...unlessShorter(sealInto(keys, input, bytes, plainDigest)), release: nothing };
+        const bytes = new Uint8Array(size);
+        return { bytes, ...unlessShorter(sealInto(key, input, bytes, plainDigest)), release: nothing };
       }
-      const { memory, release } = slots.take(length + TAG_BYTES);
-      const bytes = new Uint8Array(memory, 0, length + TAG_BYTES);
+      const { memory, release } = slots.take(size);
+      const bytes = new Uint8Array(memory, 0, size);
       try {
-        const digests = await workers.run({ kind: 'seal', ...keys, input, memory, plainDigest });
+        const digests = await workers.run({ kind: 'seal', key, input, memory, plainDigest });
         return { bytes, ...unlessShorter(digests), release };
       } catch (error) {
         release();
@@ -136,21 +153,22 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       }
     },
 
-    async openVolume(keys, sealed) {
-      const length = sealed.length;
-      if (length < TAG_BYTES) return undefined;
+    async openSegments(key, sealed) {
+      const size = sealed.length;
+      const length = plainLength(size);
+      if (length === undefined) return undefined;
       const shared = sealed.buffer instanceof SharedArrayBuffer && sealed.byteOffset === 0;
-      if (length - TAG_BYTES <= INLINE && !shared) {
-        const digests = openInPlace(keys, sealed);
-        return digests && { bytes: sealed.subarray(0, -TAG_BYTES), ...digests, release: nothing };
+      if (length <= INLINE && !shared) {
+        const digests = openInPlace(key, sealed);
+        return digests && { bytes: sealed.subarray(0, length), ...digests, release: nothing };
       }
       const slot = shared
         ? { memory: sealed.buffer as SharedArrayBuffer, release: nothing }
-        : slots.take(length);
+        : slots.take(size);
       if (!shared) new Uint8Array(slot.memory).set(sealed);
-      const digests = await workers.run({ kind: 'open', ...keys, memory: slot.memory, length });
+      const digests = await workers.run({ kind: 'open', key, memory: slot.memory, size });
       if (!digests) slot.release();
-      const bytes = new Uint8Array(slot.memory, 0, length - TAG_BYTES);
+      const bytes = new Uint8Array(slot.memory, 0, length);
       return digests && { bytes, ...digests, release: slot.release };
     },
 

@@ -1,14 +1,13 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import type { VolumeKey } from '../format/engine.ts';
+import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn, TAG_BYTES } from '../format/segments.ts';
 
-const NONCE = new Uint8Array(12);
-const TAG = 16;
 /** A piece is read, sealed and hashed while it is in the processor's cache. */
 const PIECE = 64 * 1024;
 
 export interface Digests {
-  /** Of the ciphertext with its tag. */
+  /** Of the sealed volume. */
   digest: Uint8Array<ArrayBuffer>;
   plainDigest?: Uint8Array<ArrayBuffer> | undefined;
 }
@@ -19,32 +18,37 @@ export type PlainInput = Uint8Array | { fd: number; offset: number; length: numb
 /** For plaintext on its way; `memory` gets ciphertext only, since it may be read by whoever had it before. */
 const scratch = new Uint8Array(PIECE);
 
-/** Seals into `memory`, the tag behind the ciphertext. Undefined when the file is shorter than it was. */
+/** Seals into `memory`: head and segments. Undefined when the file is shorter than it was. */
 export function sealInto(
-  { key, aad }: VolumeKey,
+  { head, key, aad, isLast }: VolumeKey,
   input: PlainInput,
   memory: Uint8Array,
   plainDigest = false,
 ): Digests | undefined {
-  const cipher = createCipheriv('aes-256-gcm', key, NONCE);
-  cipher.setAAD(aad);
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(head);
   const plainHash = plainDigest ? createHash('sha256') : undefined;
   const { length } = input;
-  for (let at = 0; at < length; at += PIECE) {
-    const end = Math.min(at + PIECE, length);
-    const piece = 'fd' in input ? scratch.subarray(0, end - at) : input.subarray(at, end);
-    if ('fd' in input && !fill(input.fd, piece, input.offset + at)) return undefined;
-    plainHash?.update(piece);
-    const sealed = cipher.update(piece);
-    hash.update(sealed);
-    memory.set(sealed, at);
+  memory.set(head);
+  for (let j = 0; j < segmentsIn(length); j++) {
+    const { from, to, offset } = segmentOf(length, j);
+    const cipher = createCipheriv('aes-256-gcm', key, nonceOf(j, lastOf(length, j, isLast)));
+    cipher.setAAD(aad);
+    for (let at = from; at < to; at += PIECE) {
+      const end = Math.min(at + PIECE, to);
+      const piece = 'fd' in input ? scratch.subarray(0, end - at) : input.subarray(at, end);
+      if ('fd' in input && !fill(input.fd, piece, input.offset + at)) return undefined;
+      plainHash?.update(piece);
+      const sealed = cipher.update(piece);
+      hash.update(sealed);
+      memory.set(sealed, offset + at - from);
+    }
+    cipher.final();
+    const tag = cipher.getAuthTag();
+    hash.update(tag);
+    memory.set(tag, offset + to - from);
   }
-  cipher.final();
-  const tag = cipher.getAuthTag();
-  memory.set(tag, length);
   return {
-    digest: new Uint8Array(hash.update(tag).digest()),
+    digest: new Uint8Array(hash.digest()),
     plainDigest: plainHash && new Uint8Array(plainHash.digest()),
   };
 }
@@ -59,26 +63,34 @@ function fill(fd: number, piece: Uint8Array, position: number): boolean {
   return true;
 }
 
-/** Opens `memory` in place; nothing, and no plaintext, when the tag does not fit. */
-export function openInPlace({ key, aad }: VolumeKey, memory: Uint8Array): Digests | undefined {
-  const length = memory.length - TAG;
-  if (length < 0) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', key, NONCE);
-  decipher.setAAD(aad);
-  // A copy: the tag must not be taken from memory that others may write.
-  const tag = memory.slice(length);
-  decipher.setAuthTag(tag);
-  const hash = createHash('sha256');
-  for (let at = 0; at < length; at += PIECE) {
-    const piece = memory.subarray(at, Math.min(at + PIECE, length));
-    hash.update(piece);
-    piece.set(decipher.update(piece));
+/**
+ * Opens `memory`, a whole volume, in place: the plaintext moves together at its beginning. Nothing, and no plaintext,
+ * when a tag does not fit.
+ */
+export function openInPlace({ head, key, aad, isLast }: VolumeKey, memory: Uint8Array): Digests | undefined {
+  const length = plainLength(memory.length);
+  if (length === undefined) return undefined;
+  // Not from memory that others may write: this head is the one that was compared.
+  const hash = createHash('sha256').update(head);
+  for (let j = 0; j < segmentsIn(length); j++) {
+    const { from, to, offset, size } = segmentOf(length, j);
+    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(j, lastOf(length, j, isLast)));
+    decipher.setAAD(aad);
+    const tag = memory.slice(offset + size - TAG_BYTES, offset + size);
+    decipher.setAuthTag(tag);
+    for (let at = from; at < to; at += PIECE) {
+      const begin = offset + at - from;
+      const piece = memory.subarray(begin, begin + Math.min(PIECE, to - at));
+      hash.update(piece);
+      memory.set(decipher.update(piece), at);
+    }
+    try {
+      decipher.final();
+    } catch {
+      memory.fill(0); // nothing unverified stays behind; the caller reports the volume
+      return undefined;
+    }
+    hash.update(tag);
   }
-  try {
-    decipher.final();
-  } catch {
-    memory.fill(0); // nothing unverified stays behind; the caller reports the volume
-    return undefined;
-  }
-  return { digest: new Uint8Array(hash.update(tag).digest()) };
+  return { digest: new Uint8Array(hash.digest()) };
 }

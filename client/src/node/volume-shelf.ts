@@ -1,5 +1,6 @@
 import type { SealedVolume } from '../format/engine.ts';
-import { extentOf, TAG_BYTES } from '../format/volume.ts';
+import { extentOf } from '../format/layout.ts';
+import { sealedSize } from '../format/segments.ts';
 import type { VolumeSupply } from '../upload/supply.ts';
 
 interface Place {
@@ -28,7 +29,7 @@ export class VolumeShelf {
   }
 
   sizeOf(idx: number): number {
-    return extentOf(this.#supply.layout, idx).length + TAG_BYTES;
+    return sealedSize(extentOf(this.#supply.layout, idx).length);
   }
 
   async use(idx: number, work: (bytes: Uint8Array) => Promise<void>): Promise<void> {

@@ -2,10 +2,10 @@ import { parentPort } from 'node:worker_threads';
 import type { VolumeKey } from '../format/engine.ts';
 import { type Digests, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
-export type Task = VolumeKey & { memory: SharedArrayBuffer } & (
-    | { kind: 'seal'; input: PlainInput; plainDigest?: boolean | undefined }
-    | { kind: 'open'; length: number }
-  );
+export type Task = { key: VolumeKey; memory: SharedArrayBuffer } & (
+  | { kind: 'seal'; input: PlainInput; plainDigest?: boolean | undefined }
+  | { kind: 'open'; size: number }
+);
 
 export type Job = Task & { id: number };
 
@@ -16,13 +16,13 @@ export interface JobResult {
 }
 
 parentPort?.on('message', (job: Job) => {
-  const { id, memory } = job;
+  const { id, key, memory } = job;
   let result: JobResult;
   try {
     const digests =
       job.kind === 'seal'
-        ? sealInto(job, job.input, new Uint8Array(memory), job.plainDigest)
-        : openInPlace(job, new Uint8Array(memory, 0, job.length));
+        ? sealInto(key, job.input, new Uint8Array(memory), job.plainDigest)
+        : openInPlace(key, new Uint8Array(memory, 0, job.size));
     result = { id, digests };
   } catch (error) {
     result = { id, error: error as Error };

@@ -1,9 +1,11 @@
 import type { InitBody } from '@szafa/protocol';
 import type { Engine } from '../format/engine.ts';
 import { sealHeader } from '../format/header.ts';
+import { extentOf, storedSize } from '../format/layout.ts';
 import type { Metadata } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
-import { extentOf, storedSize, TAG_BYTES, totalSha256 } from '../format/volume.ts';
+import { sealedSize } from '../format/segments.ts';
+import { totalSha256 } from '../format/volume.ts';
 import type { OpenRing } from '../keyring.ts';
 import type { UploadOptions } from './options.ts';
 import type { VolumeSupply } from './supply.ts';
@@ -33,7 +35,7 @@ export async function initBody(
     total_sha256: total,
     chunk_count: layout.count,
     chunks: digests.map((digest, i) => ({
-      size: extentOf(layout, i + 1).length + TAG_BYTES,
+      size: sealedSize(extentOf(layout, i + 1).length),
       sha256: digest.toHex(),
     })),
     enc_params: await sealHeader(engine, { ...secrets, layout, totalSha256: total, ring, master, metadata }),

@@ -1,8 +1,9 @@
 import { type Bytes, concat, fromBase64Url, fromUtf8, toBase64Url, utf8 } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
 import { labels } from '../format/engine.ts';
+import { type Layout, layoutOf } from '../format/layout.ts';
 import { seal, unseal } from '../format/seal.ts';
-import { type Layout, layoutOf, volumesOf } from '../format/volume.ts';
+import { SALT_BYTES } from '../format/segments.ts';
 import type { Claims } from './claims.ts';
 
 /** Where unfinished transfers are remembered. What is stored is sealed; it may lie anywhere. @public */
@@ -25,6 +26,7 @@ export interface UploadState {
   added: number;
   layout: Layout;
   digests: Bytes[];
+  salts: Bytes[];
 }
 
 interface StateJson {
@@ -36,6 +38,7 @@ interface StateJson {
   size: number;
   volume_size: number;
   digests: string;
+  salts: string;
 }
 
 /** The same transfer is found again by what it is about. */
@@ -57,6 +60,7 @@ export async function sealState(engine: Engine, master: Bytes, state: UploadStat
     size: state.layout.size,
     volume_size: state.layout.volumeSize,
     digests: toBase64Url(concat(...state.digests)),
+    salts: toBase64Url(concat(...state.salts)),
   };
   return seal(engine, master, labels.journal, utf8(JSON.stringify(json)));
 }
@@ -71,10 +75,10 @@ export async function openState(
   if (!('plain' in opened)) return undefined;
   const json = JSON.parse(fromUtf8(opened.plain)) as StateJson;
   const layout = layoutOf(json.size, json.volume_size);
-  const all = fromBase64Url(json.digests);
-  const digests = Array.from({ length: volumesOf(json.size, json.volume_size) }, (_, i) =>
-    all.slice(i * 32, i * 32 + 32),
-  );
+  const parts = (text: string, length: number) => {
+    const all = fromBase64Url(text);
+    return Array.from({ length: layout.count }, (_, i) => all.slice(i * length, (i + 1) * length));
+  };
   return {
     transferId: json.transfer_id,
     fileId: fromBase64Url(json.file_id),
@@ -82,6 +86,7 @@ export async function openState(
     identity: json.identity,
     added: json.added,
     layout,
-    digests,
+    digests: parts(json.digests, 32),
+    salts: parts(json.salts, SALT_BYTES),
   };
 }

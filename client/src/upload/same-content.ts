@@ -1,12 +1,14 @@
 import type { RemoteFile } from '../download/remote-file.ts';
 import type { Bytes } from '../format/bytes.ts';
-import { extentOf, totalSha256, volumeKeys } from '../format/volume.ts';
+import { extentOf, largestVolume } from '../format/layout.ts';
+import { SALT_BYTES } from '../format/segments.ts';
+import { sealVolume, totalSha256 } from '../format/volume.ts';
 import { forEach, lanesFor, range } from '../pool.ts';
-import type { Source } from './source.ts';
+import { paddedSource, type Source } from './source.ts';
 
 /**
- * Whether a source has the content of a file on the service. Nothing is fetched: sealed again under the file's key, the
- * volumes must have the digests that its header declares. What is sealed for this leaves no trace. @public
+ * Whether a source has the content of a file on the service. Of the volumes only their salts are fetched: sealed again
+ * with them, the source must give the digests that the header declares. What is sealed for this leaves no trace. @public
  */
 export async function sameContent(
   remote: RemoteFile,
@@ -15,11 +17,15 @@ export async function sameContent(
 ): Promise<boolean> {
   const { engine, layout, header } = remote;
   if (source.size !== layout.size) return false;
-  const keys = volumeKeys(engine, header.fileKey, header.fileId, layout.count);
+  const { fileId, fileKey } = header;
+  const whole = paddedSource(source, layout.padded);
   const digests = new Array<Bytes>(layout.count);
-  await forEach(range(1, layout.count), lanesFor(layout.volumeSize, engine.parallel), async (idx) => {
+  await forEach(range(1, layout.count), lanesFor(largestVolume(layout), engine.parallel), async (idx) => {
     signal?.throwIfAborted();
-    const sealed = await engine.sealVolume(await keys(idx), source, extentOf(layout, idx));
+    const { head, isLast } = await remote.openHead(idx, { signal });
+    const place = { fileId, fileKey, idx, isLast };
+    const salt = head.slice(0, SALT_BYTES);
+    const sealed = await sealVolume(engine, place, whole, extentOf(layout, idx), { salt });
     digests[idx - 1] = sealed.digest;
     sealed.release();
   });

@@ -27,6 +27,21 @@ export function bytesSource(bytes: Uint8Array): Source {
   };
 }
 
+/** The same with zeros behind it, up to this size. */
+export function paddedSource(source: Source, padded: number): Source {
+  if (padded === source.size) return source;
+  return {
+    size: padded,
+    async read(offset, length) {
+      const bytes = new Uint8Array(length);
+      const end = Math.min(source.size, offset + length);
+      if (end > offset) bytes.set(await source.read(offset, end - offset));
+      return bytes;
+    },
+    check: () => source.check(),
+  };
+}
+
 /** A Blob, or a File of a browser: its name, size and time tell whether an upload may go on. @public */
 export class BlobSource implements Source {
   readonly blob: Blob;

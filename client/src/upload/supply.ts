@@ -2,7 +2,8 @@ import { FileChangedError } from '../errors.ts';
 import { type Bytes, equal } from '../format/bytes.ts';
 import type { Engine, SealedVolume } from '../format/engine.ts';
 import type { FileSecrets } from '../format/header.ts';
-import { extentOf, type Layout, TAG_BYTES, type VolumeKeys, volumeKeys } from '../format/volume.ts';
+import { extentOf, type Layout, largestVolume } from '../format/layout.ts';
+import { sealVolume } from '../format/volume.ts';
 import { forEach, lanesFor, range } from '../pool.ts';
 import type { Body, KeptVolume, Shelf } from './shelf.ts';
 import type { Source } from './source.ts';
@@ -24,27 +25,27 @@ export class VolumeSupply {
   readonly layout: Layout;
   readonly secrets: FileSecrets;
   readonly digests: Bytes[];
+  readonly salts: Bytes[];
   /** SHA-256 of the plaintext, of a file of one volume. */
   plainDigest: Bytes | undefined;
   readonly #engine: Engine;
   readonly #source: Source;
-  readonly #keys: VolumeKeys;
   readonly #kept = new Map<number, KeptVolume>();
   #burnt = false;
 
-  private constructor(options: SupplyOptions, digests: Bytes[]) {
+  private constructor(options: SupplyOptions, digests: Bytes[], salts: Bytes[]) {
     const { engine, layout, secrets, source } = options;
     this.layout = layout;
     this.secrets = secrets;
     this.digests = digests;
+    this.salts = salts;
     this.#engine = engine;
     this.#source = source;
-    this.#keys = volumeKeys(engine, secrets.fileKey, secrets.fileId, layout.count);
   }
 
   /** For an upload whose digests were declared before. */
-  static resume(options: SupplyOptions, digests: Bytes[]): VolumeSupply {
-    return new VolumeSupply(options, digests);
+  static resume(options: SupplyOptions, digests: Bytes[], salts: Bytes[]): VolumeSupply {
+    return new VolumeSupply(options, digests, salts);
   }
 
   /** Pass 1. */
@@ -54,19 +55,20 @@ export class VolumeSupply {
     onSealed?: (bytes: number) => void,
   ): Promise<VolumeSupply> {
     const { layout, engine, signal } = options;
-    const supply = new VolumeSupply(options, new Array<Bytes>(layout.count));
-    const lanes = lanesFor(layout.volumeSize, engine.parallel * 2);
+    const { count } = layout;
+    const supply = new VolumeSupply(options, new Array<Bytes>(count), new Array<Bytes>(count));
+    const lanes = lanesFor(largestVolume(layout), engine.parallel * 2);
     try {
-      await forEach(range(1, layout.count), lanes, async (idx) => {
+      await forEach(range(1, count), lanes, async (idx) => {
         signal?.throwIfAborted();
-        const sealed = await supply.#seal(idx, layout.count === 1);
+        const sealed = await supply.#seal(idx, count === 1);
         supply.digests[idx - 1] = sealed.digest;
+        supply.salts[idx - 1] = sealed.salt;
         supply.plainDigest = sealed.plainDigest;
-        const { length } = sealed.bytes;
         const kept = await shelf.keep(idx, sealed);
         if (kept) supply.#kept.set(idx, kept);
         else sealed.release();
-        onSealed?.(length - TAG_BYTES);
+        onSealed?.(extentOf(layout, idx).length);
       });
       return supply;
     } catch (error) {
@@ -79,7 +81,7 @@ export class VolumeSupply {
   async take(idx: number): Promise<SealedVolume> {
     const { body, release } = await this.takeBody(idx);
     const bytes = body instanceof Uint8Array ? body : new Uint8Array(await body.arrayBuffer());
-    return { bytes, digest: this.digests[idx - 1]!, release };
+    return { bytes, digest: this.digests[idx - 1]!, salt: this.salts[idx - 1]!, release };
   }
 
   /** The same, where it may lie in a file of the browser. */
@@ -112,10 +114,8 @@ export class VolumeSupply {
 
   async #seal(idx: number, plainDigest = false): Promise<SealedVolume> {
     if (this.#burnt) throw new FileChangedError();
-    const part = extentOf(this.layout, idx);
-    const keys = await this.#keys(idx);
-    // The key could have been zeroed while this one was being derived from it.
-    if (this.#burnt) throw new FileChangedError();
-    return this.#engine.sealVolume(keys, this.#source, part, plainDigest);
+    const place = { ...this.secrets, idx, isLast: idx === this.layout.count };
+    const options = { salt: this.salts[idx - 1], plainDigest };
+    return sealVolume(this.#engine, place, this.#source, extentOf(this.layout, idx), options);
   }
 }

@@ -1,7 +1,8 @@
 import { encodeInit, type InitBody } from '@szafa/protocol';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
 import { newSecrets } from '../format/header.ts';
-import { extentOf, type Layout, layoutOf, storedSize, totalSha256 } from '../format/volume.ts';
+import { extentOf, type Layout, largestVolume, layoutOf, storedSize } from '../format/layout.ts';
+import { totalSha256 } from '../format/volume.ts';
 import type { OpenRing } from '../keyring.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import { Budget } from './budget.ts';
@@ -85,7 +86,7 @@ export class Upload {
       if (state && same && state.added > after) {
         const received = await api.received(state.transferId, { signal });
         const supplied = { engine, source: this.#source, layout: state.layout, secrets: state, signal };
-        const supply = VolumeSupply.resume(supplied, state.digests);
+        const supply = VolumeSupply.resume(supplied, state.digests, state.salts);
         return { transferId: state.transferId, supply, received, resumed: true };
       }
       if (state) await api.cancel(state.transferId, { signal });
@@ -149,12 +150,12 @@ export class Upload {
 
   async #begin(ring: OpenRing, { supply, init }: Prepared): Promise<Begun> {
     const { api, engine } = this.#context;
-    const { layout, secrets, digests } = supply;
+    const { layout, secrets, digests, salts } = supply;
     try {
       const { transfer_id: transferId } = await api.init(init, { signal: this.#options.signal });
       if (this.#journal) {
         const identity = this.#source.identity!;
-        const state = { transferId, ...secrets, identity, added: this.#added, layout, digests };
+        const state = { transferId, ...secrets, identity, added: this.#added, layout, digests, salts };
         await this.#journal.store(this.#journalKey, await sealState(engine, ring.master, state));
       }
       return { transferId, supply, received: [], resumed: false };
@@ -214,7 +215,7 @@ export class Upload {
       else this.#count(layout, extentOf(layout, idx).length);
     }
     // Some lanes seal while others send.
-    const lanes = lanesFor(layout.volumeSize, parallel + engine.parallel);
+    const lanes = lanesFor(largestVolume(layout), parallel + engine.parallel);
     const sending = new Semaphore(parallel);
     await forEach(missing, lanes, async (idx) => {
       signal?.throwIfAborted();

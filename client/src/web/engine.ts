@@ -1,6 +1,8 @@
 import { type Bytes, concat } from '../format/bytes.ts';
 import type { Engine, KdfParams } from '../format/engine.ts';
+import { sealedSize, TAG_BYTES } from '../format/segments.ts';
 import { DEFAULT_BUDGET } from '../upload/budget.ts';
+import { type Discard, openInPlace, sealInto, unlessChanged } from './segments.ts';
 
 const NONCE = new Uint8Array(12);
 
@@ -21,35 +23,25 @@ export async function wasmArgon2id(secret: Bytes, salt: Bytes, params: KdfParams
   return hash as Bytes;
 }
 
+export interface WebEngineOptions {
+  argon2id?: Argon2id;
+  parallel?: number;
+  discard?: Discard;
+}
+
 /** The format's primitives on Web Crypto: browsers, and everything else that has it. @public */
-export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = {}): Engine {
+export function webEngine(options: WebEngineOptions = {}): Engine {
   const { subtle } = globalThis.crypto;
   const aes = (key: Bytes, name: 'AES-GCM' | 'AES-CTR') =>
     subtle.importKey('raw', key, name, false, ['encrypt', 'decrypt']);
-  const gcm = (aad: Bytes) => ({ name: 'AES-GCM', iv: NONCE, additionalData: aad, tagLength: 128 });
+  const gcm = (aad: Bytes, iv: Bytes) => ({ name: 'AES-GCM', iv, additionalData: aad });
   const sha256 = async (data: Uint8Array) => new Uint8Array(await subtle.digest('SHA-256', data as Bytes));
   const release = () => {};
-
-  async function gcmSeal(key: Bytes, aad: Bytes, data: Bytes): Promise<Bytes> {
-    return new Uint8Array(await subtle.encrypt(gcm(aad), await aes(key, 'AES-GCM'), data));
-  }
-
-  async function gcmOpen(key: Bytes, aad: Bytes, data: Bytes): Promise<Bytes | undefined> {
-    if (data.length < 16) return undefined;
-    try {
-      return new Uint8Array(await subtle.decrypt(gcm(aad), await aes(key, 'AES-GCM'), data));
-    } catch (error) {
-      if ((error as Error).name === 'OperationError') return undefined;
-      throw error;
-    }
-  }
 
   return {
     parallel: options.parallel ?? 4,
     memoryBudget: DEFAULT_BUDGET,
     sha256,
-    gcmSeal,
-    gcmOpen,
     argon2id: options.argon2id ?? wasmArgon2id,
     hold: (key) => key,
 
@@ -73,16 +65,27 @@ export function webEngine(options: { argon2id?: Argon2id; parallel?: number } = 
       return new Uint8Array(await subtle.encrypt(params, await aes(key, 'AES-CTR'), data));
     },
 
-    async sealVolume({ key, aad }, source, { offset, length }, withPlain) {
+    async gcmSeal(key, aad, data, nonce = NONCE) {
+      return new Uint8Array(await subtle.encrypt(gcm(aad, nonce), await aes(key, 'AES-GCM'), data));
+    },
+
+    async gcmOpen(key, aad, data, nonce = NONCE) {
+      if (data.length < TAG_BYTES) return undefined;
+      return unlessChanged(subtle.decrypt(gcm(aad, nonce), await aes(key, 'AES-GCM'), data));
+    },
+
+    async sealSegments(key, source, { offset, length }, withPlain) {
       const plain = (await source.read(offset, length)) as Bytes;
       const plainDigest = withPlain ? await sha256(plain) : undefined;
-      const bytes = await gcmSeal(key, aad, plain);
+      const bytes = new Uint8Array(sealedSize(length));
+      await sealInto(key, plain, bytes, options.discard);
       return { bytes, digest: await sha256(bytes), plainDigest, release };
     },
 
-    async openVolume({ key, aad }, sealed) {
+    async openSegments(key, sealed) {
       const own = sealed.buffer instanceof ArrayBuffer ? (sealed as Bytes) : concat(sealed);
-      const [bytes, digest] = await Promise.all([gcmOpen(key, aad, own), sha256(own)]);
+      const digest = await sha256(own);
+      const bytes = await openInPlace(key, own, options.discard);
       return bytes && { bytes, digest, release };
     },
 

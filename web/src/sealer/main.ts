@@ -1,14 +1,16 @@
 /** Seals volumes beside the page's worker: a browser does the cryptography of a worker on that worker's own thread. */
-import type { VolumeKey } from '@szafa/client';
-import { sealInPlace } from '@szafa/client/format';
+import { sealInto, type VolumeKey } from '@szafa/client';
+import { discard } from '../discard.ts';
 
 export interface SealJob {
   id: number;
-  keys: VolumeKey;
+  key: VolumeKey;
   /** Given back with the answer, sealed. */
   memory: ArrayBuffer;
-  /** Bytes at its beginning: the plaintext, and room for the tag. */
+  /** Bytes of plaintext at its beginning. */
   length: number;
+  /** Bytes of the volume that takes their place. */
+  size: number;
 }
 
 export interface Sealed {
@@ -22,15 +24,10 @@ const scope = globalThis as unknown as {
   onmessage: ((event: MessageEvent<SealJob>) => void) | null;
 };
 
-/** Its other end is closed: memory that is sent there is free at once, and not when it happens to be collected. */
-const { port1: nowhere, port2: end } = new MessageChannel();
-end.close();
-const discard = (memory: ArrayBuffer) => nowhere.postMessage(null, [memory]);
-
-scope.onmessage = async ({ data: { id, keys, memory, length } }) => {
+scope.onmessage = async ({ data: { id, key, memory, length, size } }) => {
   try {
-    const sealed = new Uint8Array(memory, 0, length);
-    await sealInPlace(keys, sealed, discard);
+    const sealed = new Uint8Array(memory, 0, size);
+    await sealInto(key, sealed.subarray(0, length), sealed, discard);
     const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', sealed));
     scope.postMessage({ id, memory, digest }, [memory]);
   } catch (error) {

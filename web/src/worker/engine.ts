@@ -1,5 +1,6 @@
 import { BlobSource, type Bytes, type Engine, webEngine } from '@szafa/client';
-import { PIECE_BYTES } from '@szafa/client/format';
+import { SEGMENT_SIZE } from '@szafa/client/format';
+import { discard } from '../discard.ts';
 import { Sealers } from './sealers.ts';
 
 /**
@@ -18,7 +19,7 @@ export function holdingEngine(): HoldingEngine {
   const { subtle } = globalThis.crypto;
   const sealers = new Sealers();
   // One volume is read or written while the others are sealed.
-  const web = webEngine({ parallel: sealers.count + 1 });
+  const web = webEngine({ parallel: sealers.count + 1, discard });
   const held = new WeakMap<Bytes, CryptoKey>();
 
   const asBase = (bytes: Bytes) => subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']);
@@ -53,10 +54,10 @@ export function holdingEngine(): HoldingEngine {
       return new Uint8Array(await subtle.deriveBits(params, base, length * 8));
     },
 
-    sealVolume(keys, source, part, plainDigest) {
+    sealSegments(key, source, part, plainDigest) {
       // What is small is done before another thread would have heard of it.
-      const apart = source instanceof BlobSource && part.length > PIECE_BYTES && !plainDigest;
-      return apart ? sealers.seal(keys, source, part) : web.sealVolume(keys, source, part, plainDigest);
+      const apart = source instanceof BlobSource && part.length > SEGMENT_SIZE && !plainDigest;
+      return apart ? sealers.seal(key, source, part) : web.sealSegments(key, source, part, plainDigest);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Answers the browser's own requests for a file (a download, a film) with its plaintext, through the service worker. */
 import type { RemoteFile } from '@szafa/client';
 import { safeSegments } from '@szafa/client';
+import { extentOf, volumeAt } from '@szafa/client/format';
 import { parseRange } from '@szafa/protocol';
 import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
 import { shownType } from './types.ts';
@@ -47,7 +48,7 @@ export function answerTo(
   remote: RemoteFile,
   request: LocalRequest,
 ): { head: LocalHead; from: number; to: number } {
-  const { size, volumeSize } = remote.layout;
+  const { size } = remote.layout;
   const headers = headersOf(remote, request.attachment);
   const range = request.attachment ? undefined : parseRange(request.range, size);
   if (range === 'unsatisfiable') {
@@ -57,7 +58,8 @@ export function answerTo(
     return { head: { status: 200, headers: { ...headers, 'content-length': `${size}` } }, from: 0, to: size };
   }
   const { start: from } = range;
-  const to = Math.min(range.end, (Math.floor(from / volumeSize) + 1) * volumeSize);
+  const volume = extentOf(remote.layout, volumeAt(remote.layout, from));
+  const to = Math.min(range.end, volume.offset + volume.length);
   headers['content-range'] = `bytes ${from}-${to - 1}/${size}`;
   headers['content-length'] = `${to - from}`;
   return { head: { status: 206, headers }, from, to };

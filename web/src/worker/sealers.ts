@@ -1,5 +1,5 @@
-import { type BlobSource, type SealedVolume, SzafaError, type VolumeKey } from '@szafa/client';
-import { TAG_BYTES } from '@szafa/client/format';
+import { type BlobSource, type SealedSegments, SzafaError, type VolumeKey } from '@szafa/client';
+import { sealedSize } from '@szafa/client/format';
 import { scriptPolicy } from '../scripts.ts';
 import type { SealAnswer, Sealed, SealJob } from '../sealer/main.ts';
 import sealerUrl from '../sealer/main.ts?worker&url';
@@ -24,13 +24,13 @@ export class Sealers {
   #last = 0;
 
   async seal(
-    keys: VolumeKey,
+    key: VolumeKey,
     source: BlobSource,
     { offset, length }: { offset: number; length: number },
-  ): Promise<SealedVolume> {
-    const size = length + TAG_BYTES;
+  ): Promise<SealedSegments> {
+    const size = sealedSize(length);
     const plain = await source.readInto(this.#memory(size), offset, length);
-    const { memory, digest } = await this.#run({ keys, memory: plain, length: size });
+    const { memory, digest } = await this.#run({ key, memory: plain, length, size });
     let held = true;
     const release = () => {
       if (held && this.#free.length < MOST_FREE) this.#free.push(memory);

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FileRecord } from '@szafa/protocol';
 import { fromUtf8 } from '../src/format/bytes.ts';
-import { fromBase64Url, toBase64Url } from '../src/format/index.ts';
+import {
+  fromBase64Url,
+  HEAD_BYTES as HEAD,
+  SEGMENT_SIZE as SEGMENT,
+  TAG_BYTES,
+  toBase64Url,
+} from '../src/format/index.ts';
 import { type Bytes, bytesSource, isAhead, type SzafaError, type Version } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import {
@@ -25,6 +31,8 @@ import {
 } from './hostile.ts';
 import { type Hostility, isVolume, volumeOf } from './proxy.ts';
 import { content, engine, newUser, password, sameUser } from './service.ts';
+
+const SEALED = SEGMENT + TAG_BYTES;
 
 test('a bit of a volume: first, middle, last byte; first, second and last volume', async () => {
   for (const idx of [1, 2, 3]) {
@@ -97,6 +105,82 @@ test('volumes reordered, repeated, dropped, cut, made longer; another X-Chunk-Co
     onVolume(2, ({ headers }) => ({ headers: { ...headers, 'x-chunk-count': '2' } })),
     { code: 'tampered', stage: 'record' },
   );
+});
+
+test('a range: only its segments travel, and none that was changed or moved is given out', async () => {
+  const whole = content(5 * SEGMENT);
+  const owner = await newUser(service.url);
+  await owner.upload(bytesSource(whole), { name: 'film', volumeSize: 3 * SEGMENT });
+  const record = (await owner.list())[0]!.record;
+  const user = await sameUser(owner, proxy.url);
+  const asked: number[] = [];
+  const open = () => user.openFile(record.file_id, { record, headOnly: true });
+  const watch = (change: Hostility = () => undefined) => {
+    asked.length = 0;
+    proxy.hostility = (passing) => {
+      if (isVolume(passing.path) && passing.method === 'GET') asked.push(passing.body.length);
+      return change(passing);
+    };
+  };
+  watch();
+  let remote = await open();
+  const ranges: [from: number, length: number, asked: number[]][] = [
+    [0, 1, [HEAD + SEALED]],
+    [SEGMENT - 1, 2, [HEAD + 2 * SEALED]],
+    // The head of a volume is fetched once.
+    [2 * SEGMENT + 5, 10, [SEALED]],
+    [4 * SEGMENT, 5, [HEAD, SEALED]],
+    [5 * SEGMENT - 1, 100, [SEALED]],
+    // The end of the first volume, and all of the second.
+    [3 * SEGMENT - 1, 2 * SEGMENT + 1, [SEALED, HEAD + 2 * SEALED]],
+    [5 * SEGMENT, 1, []],
+  ];
+  for (const [from, length, expected] of ranges) {
+    asked.length = 0;
+    const got = await remote.readRange(from, length);
+    assert.ok(Buffer.from(got).equals(whole.slice(from, from + length)), `${length} at ${from}`);
+    assert.deepEqual(
+      asked.toSorted((a, b) => a - b),
+      expected,
+      `${length} at ${from}`,
+    );
+  }
+  const attacks: Hostility[] = [
+    ({ body }) => ({ body: flipped(body, 0) }),
+    ({ body }) => ({ body: flipped(body, -1) }),
+    ({ body }) => ({ body: body.subarray(0, -1) }),
+    ({ body }) => ({ body: Buffer.concat([body, Buffer.alloc(1)]) }),
+    ({ body }) => ({ body, status: 200 }),
+    ({ headers }) => ({ headers: { ...headers, 'x-chunk-count': '3' } }),
+  ];
+  for (const attack of attacks) {
+    watch((passing) => (isVolume(passing.path) && passing.method === 'GET' ? attack(passing) : undefined));
+    // The first of a volume, together with its head; one in the middle, beside it.
+    for (const from of [10, SEGMENT + 10]) {
+      remote = await open();
+      await assert.rejects(remote.readRange(from, 10), { code: 'tampered' });
+    }
+  }
+  // Another segment of the same volume, and the same one of another volume.
+  const volumes = [await volume(owner, record, 1), await volume(owner, record, 2)];
+  const segment = (v: number, j: number) =>
+    volumes[v]!.body.subarray(HEAD + j * SEALED, HEAD + (j + 1) * SEALED);
+  for (const body of [segment(0, 0), segment(0, 2), segment(1, 1)]) {
+    watch(({ body: real }) => (real.length === SEALED ? { body } : undefined));
+    await assert.rejects((await open()).readRange(SEGMENT + 10, 10), { code: 'tampered', stage: 'volume' });
+  }
+  // The head of another volume, with its segment.
+  watch(({ body: real }) =>
+    real.length === HEAD ? { body: volumes[1]!.body.subarray(0, HEAD) } : { body: segment(1, 1) },
+  );
+  await assert.rejects((await open()).readRange(SEGMENT + 10, 10), { code: 'tampered' });
+  // A service that knows no ranges gives the whole volume, out of which the range is cut.
+  watch(({ path, method }) =>
+    isVolume(path) && method === 'GET' ? { status: 200, body: volumes[volumeOf(path) - 1]!.body } : undefined,
+  );
+  const cut = await (await open()).readRange(SEGMENT + 10, 10);
+  assert.deepEqual(new Uint8Array(cut), whole.slice(SEGMENT + 10, SEGMENT + 20));
+  proxy.hostility = () => undefined;
 });
 
 test('a volume, or a header, of another file or of an earlier upload of the same file', async () => {

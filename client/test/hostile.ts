@@ -102,6 +102,6 @@ export const inHeader = (change: (json: Record<string, unknown>) => object) =>
 
 /** A volume of another file, fetched as the owner of it. */
 export async function volume(owner: Szafa, record: FileRecord, idx: number) {
-  const answer = await owner.api.readVolume(record.file_id, idx, 10_000);
+  const answer = await owner.api.readVolume(record.file_id, idx, 2 ** 20);
   return { ...answer, body: Buffer.from(answer.body) };
 }

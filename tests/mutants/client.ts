@@ -585,6 +585,27 @@ export const mutants: Mutant[] = [
     tests: [MEMORY],
   },
   {
+    name: 'what stands behind a padded file may be anything',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (bytes.subarray(end).some((byte) => byte !== 0)) {',
+    replace: 'if (end < 0) {',
+    tests: [VECTORS],
+  },
+  {
+    name: 'a range may be longer than what was asked for',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (body.length !== (isRange ? to - from : whole))',
+    replace: 'if (body.length < (isRange ? to - from : whole))',
+    tests: [ATTACKS],
+  },
+  {
+    name: 'the head of a volume is fetched for every range',
+    file: 'client/src/download/remote-file.ts',
+    find: '    this.#heads.set(idx, head);\n',
+    replace: '',
+    tests: [ATTACKS],
+  },
+  {
     name: 'a download is named without a look at all digests',
     file: 'client/src/node/download.ts',
     find: '    await remote.checkDigests(volumes.map((volume) => volume!.digest));\n',

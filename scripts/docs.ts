@@ -56,6 +56,7 @@ function endpoints(): string {
       '',
       `- Body: ${request}${route.optionalBody ? ' (may be left out)' : ''}`,
       ...(route.query ? [`- Query: \`${shape(route.query)}\``] : []),
+      ...(route.headers ? [`- Headers: \`${shape(route.headers)}\``] : []),
       ...answers.map((answer) => `- ${answer}`),
       '',
     ];

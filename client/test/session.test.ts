@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { bytesSource, displayName, Szafa, safeSegments, webEngine } from '../src/index.ts';
-import { fileRings } from '../src/node/index.ts';
+import { Api, bytesSource, displayName, Szafa, safeSegments, webEngine } from '../src/index.ts';
+import { fileRings, nodeTransport } from '../src/node/index.ts';
 import { startProxy } from './proxy.ts';
 import {
   content,
@@ -198,4 +199,35 @@ test('hostile names do not reach a path or a terminal', () => {
   assert.equal(safeSegments(`${'ż'.repeat(300)}.txt`)[0]?.endsWith('ż.txt'), true);
   assert.ok(Buffer.byteLength(safeSegments(`${'ż'.repeat(300)}.txt`)[0]!) <= 255);
   assert.equal(displayName('a\u001b[31mb\nc\u202ed'), 'a\ufffd[31mb\ufffdc\ufffdd');
+});
+
+test('a streamed transfer through the interface: digests with the volumes, the rest at the end', async () => {
+  const { api } = await newUser(service.url);
+  for (const transport of [undefined, nodeTransport({ throttle: async () => undefined })]) {
+    const calls = transport ? new Api({ server: service.url, token: api.token, transport }) : api;
+    const volumes = [content(70_000), content(0), content(9)];
+    const digests = volumes.map((bytes) => createHash('sha256').update(bytes).digest('hex'));
+    const { transfer_id } = await calls.initStreamed({});
+    await assert.rejects(calls.writeVolume(transfer_id, 1, volumes[0]!), { status: 400 });
+    const file = {
+      file_name: 'n',
+      file_size: 70_009,
+      total_sha256: digests[0]!,
+      enc_params: {},
+      chunk_count: volumes.length,
+    };
+    for (const at of [2, 0]) {
+      await calls.writeVolume(transfer_id, at + 1, volumes[at]!, { sha256: digests[at] });
+    }
+    assert.deepEqual(await calls.completeStreamed(transfer_id, file), { received: [1, 3] });
+    await calls.writeVolume(transfer_id, 2, volumes[1]!, { sha256: digests[1] });
+    assert.deepEqual(
+      await calls.receivedStreamed(transfer_id),
+      volumes.map((bytes, at) => ({ idx: at + 1, size: bytes.length, sha256: digests[at] })),
+    );
+    const done = await calls.completeStreamed(transfer_id, file);
+    assert.ok('file_id' in done);
+    assert.deepEqual(await calls.completeStreamed(transfer_id, file), done);
+    transport?.close();
+  }
 });

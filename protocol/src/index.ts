@@ -9,4 +9,5 @@ export * from './plain-head.ts';
 export * from './range.ts';
 export * from './resources.ts';
 export * from './routes.ts';
+export * from './streamed.ts';
 export * from './volume-socket.ts';

@@ -28,5 +28,7 @@ export const features = ['keys'] as const;
 export const headers = {
   encParams: 'X-Enc-Params',
   chunkCount: 'X-Chunk-Count',
+  /** RFC 9530 */
+  contentDigest: 'Content-Digest',
   init: 'X-Init',
 } as const;

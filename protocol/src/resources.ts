@@ -113,22 +113,58 @@ export const VolumeSpec = Type.Object(
 );
 export type VolumeSpec = Static<typeof VolumeSpec>;
 
+/** What a file is, whether init says it or complete. */
+const described = {
+  file_name: Type.String({ description: 'path separators are removed, cut to 255 characters' }),
+  file_size: Count('size recorded on the file and counted toward the quota'),
+  total_sha256: Sha256('whole-file digest recorded on the file'),
+  chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
+  enc_params: Type.Object(
+    {},
+    { additionalProperties: true, description: 'any JSON object; returned in X-Enc-Params' },
+  ),
+};
+
 export const InitBody = Type.Object(
   {
-    file_name: Type.String({ description: 'path separators are removed, cut to 255 characters' }),
-    file_size: Count('size recorded on the file and counted toward the quota'),
-    total_sha256: Sha256('whole-file digest recorded on the file'),
-    chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
+    ...described,
     chunks: Type.Array(VolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile }),
-    enc_params: Type.Object(
-      {},
-      { additionalProperties: true, description: 'any JSON object; returned in X-Enc-Params' },
-    ),
     dir_id: Type.Optional(DirId),
   },
   { $id: 'Init' },
 );
 export type InitBody = Static<typeof InitBody>;
+
+export const StreamedVolumeSpec = Type.Object(
+  { idx: VolumeSpec.properties.idx, size: VolumeSpec.properties.size },
+  { $id: 'StreamedVolumeSpec' },
+);
+export type StreamedVolumeSpec = Static<typeof StreamedVolumeSpec>;
+
+export const StreamedInitBody = Type.Object(
+  {
+    streamed: Type.Literal(true, {
+      description: 'digests come with the volumes, in Content-Digest, and the rest with complete',
+    }),
+    chunk_count: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.volumesPerFile,
+        description: 'together with chunks; without both of them the length is not known yet',
+      }),
+    ),
+    chunks: Type.Optional(Type.Array(StreamedVolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile })),
+    dir_id: Type.Optional(DirId),
+  },
+  { $id: 'StreamedInit' },
+);
+export type StreamedInitBody = Static<typeof StreamedInitBody>;
+
+export const CompleteBody = Type.Object(described, {
+  $id: 'Complete',
+  description: 'only for a streamed transfer, of which it says what the file is; otherwise it is ignored',
+});
+export type CompleteBody = Static<typeof CompleteBody>;
 
 export const DirTarget = Type.Object(
   { dir_id: Type.Optional(DirId) },
@@ -159,7 +195,21 @@ export const PullProgress = Type.Object(
 );
 export type PullProgress = Static<typeof PullProgress>;
 
-export const Received = Type.Object({ received: Type.Array(Type.Integer()) }, { $id: 'Received' });
+export const ReceivedVolume = Type.Object(
+  { idx: Type.Integer(), size: Type.Integer(), sha256: Type.String() },
+  { $id: 'ReceivedVolume' },
+);
+export type ReceivedVolume = Static<typeof ReceivedVolume>;
+export const Received = Type.Object(
+  {
+    received: Type.Array(Type.Integer()),
+    volumes: Type.Optional(
+      Type.Array(ReceivedVolume, { description: 'the same with sizes and digests, of a streamed transfer' }),
+    ),
+  },
+  { $id: 'Received' },
+);
+export type Received = Static<typeof Received>;
 export const Done = Type.Object({ status: Type.Literal('done'), file_id: Type.String() }, { $id: 'Done' });
 export const NotDone = Type.Object(
   {

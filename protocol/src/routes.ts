@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
-import { limits } from './limits.ts';
+import { headers, limits } from './limits.ts';
 import {
+  CompleteBody,
   Credentials,
   DetailBody,
   Directory,
@@ -19,6 +20,7 @@ import {
   ServiceInfo,
   Session,
   StoredKeys,
+  StreamedInitBody,
 } from './resources.ts';
 import { Type } from './type.ts';
 
@@ -36,8 +38,12 @@ export interface Route {
   body?: TSchema;
   /** The body may be left out. */
   optionalBody?: true;
+  /** Whether the body is read, and so by which schema, only shows later: its handler checks it. */
+  checkedLater?: true;
   /** The body is raw bytes. */
   rawBody?: true;
+  /** Headers that matter to it. */
+  headers?: TSchema;
   query?: TSchema;
   /** JSON bodies by status; a string describes a response that is not JSON. */
   responses: Record<number, TSchema | string>;
@@ -223,9 +229,10 @@ const table = {
   init: {
     method: 'POST',
     path: '/api/transfer/init',
-    summary: 'Begin an upload',
+    summary:
+      'Begin an upload; with "streamed": true one of which digests, or even the length, are not known yet',
     tag: 'Transfers',
-    body: InitBody,
+    body: Type.Union([InitBody, StreamedInitBody]),
     responses: {
       200: Type.Object({ transfer_id: Type.String() }),
       400: ErrorBody,
@@ -248,7 +255,22 @@ const table = {
     summary: 'Send one volume; 200 once it is verified and durable',
     tag: 'Transfers',
     rawBody: true,
-    responses: { 200: Type.Object({ ok }), 404: ErrorBody, 409: ErrorBody, 507: ErrorBody },
+    headers: Type.Object({
+      [headers.contentDigest]: Type.Optional(
+        Type.String({
+          description: 'sha-256=:BASE64: (RFC 9530), of a streamed transfer; otherwise it is ignored',
+        }),
+      ),
+    }),
+    responses: {
+      200: Type.Object({ ok }),
+      400: ErrorBody,
+      404: ErrorBody,
+      409: ErrorBody,
+      411: ErrorBody,
+      429: ErrorBody,
+      507: ErrorBody,
+    },
   },
   writeFile: {
     method: 'PUT',
@@ -293,7 +315,16 @@ const table = {
     path: '/api/transfer/{transfer_id}/complete',
     summary: 'Make the transfer a file; repeating it returns the same file_id',
     tag: 'Transfers',
-    responses: { 200: Done, 404: ErrorBody, 409: NotDone, 507: ErrorBody },
+    body: CompleteBody,
+    optionalBody: true,
+    checkedLater: true,
+    responses: {
+      200: Done,
+      400: ErrorBody,
+      404: ErrorBody,
+      409: Type.Union([NotDone, ErrorBody]),
+      507: ErrorBody,
+    },
   },
   cancel: {
     method: 'DELETE',

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import {
   ADMIN,
+  type CompleteBody,
   type Credentials,
   cleanDirName,
   type DirTarget,
@@ -13,6 +14,7 @@ import {
   type Route,
   type RouteName,
   routes,
+  type StreamedInitBody,
   targetDir,
 } from '@szafa/protocol';
 import Fastify, {
@@ -24,9 +26,14 @@ import Fastify, {
 import { quotaOf } from './domain/quota.ts';
 import { ServiceError } from './errors.ts';
 import { authentication } from './http/authentication.ts';
-import { parseJson } from './http/bodies.ts';
+import { parseJson, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
-import { compileSerializer, compileValidator } from './http/compilers.ts';
+import {
+  compileInitValidator,
+  compileNoValidator,
+  compileSerializer,
+  compileValidator,
+} from './http/compilers.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
 import { docsPage, openapiInfo } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
@@ -34,7 +41,7 @@ import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { countFault, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
-import { type Params, volumeNumber } from './http/params.ts';
+import type { Params } from './http/params.ts';
 import { keysCondition } from './http/preconditions.ts';
 import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
@@ -128,7 +135,7 @@ function handlers(
       file_id: await files.clone(params(request).file_id, user(request), target(request)),
     }),
     readVolume: async (request, reply) => {
-      const { file_id, idx } = params(request);
+      const { file_id } = params(request);
       const store = offeredStore(request, config);
       if (store !== undefined) {
         const located = files.locateVolume(file_id, request.found.file, user(request));
@@ -140,24 +147,18 @@ function handlers(
       }
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
-      const found = await files.openVolume(
-        file_id,
-        request.found.file,
-        volumeNumber(idx),
-        user(request),
-        whole,
-      );
+      const found = await files.openVolume(file_id, request.found.file, user(request), whole);
       const sent = await sendVolume(request, reply, found, (error) => countFault(metrics, error));
       countOut(sent);
       return reply;
     },
     init: async (request) => {
-      const init = { body: request.body as InitBody, text: request.bodyText };
+      const init = { body: request.body as InitBody | StreamedInitBody, text: request.bodyText };
       return { transfer_id: await transfers.init(init, user(request)) };
     },
     received: async (request) => {
       const transfer = await transfers.use(params(request).transfer_id, request.found.transfer);
-      return { received: await transfers.received(transfer) };
+      return transfers.received(transfer);
     },
     writeVolume: putRoute(handleVolume),
     writeFile: putRoute(handleVolume),
@@ -167,10 +168,11 @@ function handlers(
       return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, from)) };
     },
     pullStatus: (request) => pulls.status(params(request).transfer_id, request.found.transfer),
-    complete: async (request) => ({
-      status: 'done',
-      file_id: await transfers.complete(params(request).transfer_id, user(request)),
-    }),
+    complete: async (request) => {
+      const said = () => readLater<CompleteBody>(request, 'Complete');
+      const fileId = await transfers.complete(params(request).transfer_id, user(request), said);
+      return { status: 'done', file_id: fileId };
+    },
     cancel: async (request) => {
       await transfers.cancel(params(request).transfer_id, user(request));
       return { ok: true };
@@ -273,9 +275,15 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     const schema = schemaOf(name, route);
     const options = {
       url: urlOf(route),
-      config: { hasBody: route.body !== undefined, logsItself: route.rawBody },
+      config: {
+        hasBody: route.body !== undefined,
+        checkedLater: route.checkedLater,
+        logsItself: route.rawBody,
+      },
       onRequest: route.rawBody ? [] : [...(route.open ? [] : [authenticate(name)]), askForBody],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
+      ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
+      ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),
       handler: all[name],
     };
     to.route({ ...options, method: route.method, schema });

@@ -13,6 +13,7 @@ import { migrate } from '../src/metadata/schema.ts';
 import { SqliteStore } from '../src/metadata/sqlite.ts';
 import { StreamBody } from '../src/volumes/body.ts';
 import { FolderStore } from '../src/volumes/folder.ts';
+import type { VolumeName } from '../src/volumes/store.ts';
 
 /** A folder that says of itself that it is slow to list, and counts how it is asked. */
 class SlowFolder extends FolderStore {
@@ -24,9 +25,9 @@ class SlowFolder extends FolderStore {
     return super.received(id);
   }
 
-  override open(id: string, idx: number) {
+  override open(id: string, volume: VolumeName) {
     this.asked.volumes++;
-    return super.open(id, idx);
+    return super.open(id, volume);
   }
 }
 
@@ -45,6 +46,8 @@ const space = new Space({
   holdsVolumes: true,
   borrow: async (least) => least,
 });
+const unannounced = { length: undefined, digest: undefined };
+const nothing = () => assert.fail('complete asks for a body');
 const bytes = (idx: number) => Buffer.from(`volume ${idx}`);
 const specOf = (idx: number): Volume => ({
   idx,
@@ -87,7 +90,7 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
   for (const idx of numbers) {
     if (missing.absent.includes(idx)) continue;
     if (missing.noted.includes(idx)) await store.put(found.file_id, specOf(idx), body(idx));
-    else await transfers.receive(transferId, found, idx, body(idx), undefined, () => undefined);
+    else await transfers.receive(transferId, found, idx, body(idx), unannounced, () => undefined);
   }
   store.asked = { lists: 0, volumes: 0 };
   return { transfers, store, transferId, found };
@@ -95,30 +98,30 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
 
 test('complete believes the notes and does not list', async () => {
   const { transfers, store, transferId } = await upload(40, { noted: [], absent: [] });
-  await transfers.complete(transferId, 'ann');
+  await transfers.complete(transferId, 'ann', nothing);
   assert.deepEqual(store.asked, { lists: 0, volumes: 0 });
 });
 
 test('a few missing notes are made good by asking for these volumes', async () => {
   const { transfers, store, transferId } = await upload(40, { noted: [1, 17, 40], absent: [] });
-  await transfers.complete(transferId, 'ann');
+  await transfers.complete(transferId, 'ann', nothing);
   assert.deepEqual(store.asked, { lists: 0, volumes: 3 });
 });
 
 test('many missing notes are made good by a list', async () => {
   const noted = Array.from({ length: 70 }, (_, at) => at + 1);
   const { transfers, store, transferId } = await upload(80, { noted, absent: [] });
-  await transfers.complete(transferId, 'ann');
+  await transfers.complete(transferId, 'ann', nothing);
   assert.deepEqual(store.asked, { lists: 1, volumes: 0 });
 });
 
 test('a volume that is not there is missing, and what is there is told exactly', async () => {
   const { transfers, transferId, found } = await upload(6, { noted: [2], absent: [4] });
-  await assert.rejects(transfers.complete(transferId, 'ann'), (error: { extra?: unknown }) => {
+  await assert.rejects(transfers.complete(transferId, 'ann', nothing), (error: { extra?: unknown }) => {
     assert.deepEqual(error.extra, { status: 'incomplete', received: [1, 2, 3, 5, 6] });
     return true;
   });
-  assert.deepEqual(await transfers.received(found), [1, 2, 3, 5, 6]);
-  await transfers.receive(transferId, found, 4, body(4), undefined, () => undefined);
-  await transfers.complete(transferId, 'ann');
+  assert.deepEqual(await transfers.received(found), { received: [1, 2, 3, 5, 6] });
+  await transfers.receive(transferId, found, 4, body(4), unannounced, () => undefined);
+  await transfers.complete(transferId, 'ann', nothing);
 });

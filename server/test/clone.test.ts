@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathOf } from '@szafa/protocol';
+import { pathOf, type Volume } from '@szafa/protocol';
 import { InProcess } from './in-process.ts';
 
 for (const moment of ['before its volumes are copied', 'when its volumes have been copied'] as const) {
@@ -16,9 +16,9 @@ for (const moment of ['before its volumes are copied', 'when its volumes have be
       assert.equal(gone.status, 200);
     };
     const copy = volumes.copy.bind(volumes);
-    t.mock.method(volumes, 'copy', async (from: string, to: string) => {
+    t.mock.method(volumes, 'copy', async (from: string, to: string, specs: Volume[]) => {
       if (moment === 'before its volumes are copied') await vanish();
-      await copy(from, to);
+      await copy(from, to, specs);
       if (moment === 'when its volumes have been copied') await vanish();
     });
     const answer = await service.call('POST', pathOf('cloneFile', { file_id: fileId }));
@@ -34,7 +34,9 @@ for (const moment of ['before its volumes are copied', 'when its volumes have be
 test('a source that lacks a volume is not cloned: 409, and nothing is left of the copy', async (t) => {
   const service = await InProcess.start(t);
   const fileId = await service.upload([randomBytes(1000), randomBytes(10)]);
-  await rm(join(service.folder, 'volumes', fileId.slice(0, 2), fileId, '2'));
+  const folder = join(service.folder, 'volumes', fileId.slice(0, 2), fileId);
+  const second = (await readdir(folder)).find((name) => name.startsWith('2-'))!;
+  await rm(join(folder, second));
   const refused = await service.call('POST', pathOf('cloneFile', { file_id: fileId }));
   assert.deepEqual([refused.status, Object.keys(refused.json)], [409, ['error']]);
   const groups = await Array.fromAsync(service.services.volumes.groups(), ({ id }) => id);

@@ -115,7 +115,8 @@ export function accountsContract(stores: Stores): void {
     const session = { username, used_at: 5 };
     await accounts.openSession(token, username, 5);
     const { transferId, fileId } = await begin(stores.one, fresh('u'));
-    const transfer = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
+    const state = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
+    const transfer = { ...state, streamed: 'no' };
     assert.deepEqual(await transfers.lookUp(transferId).session(token), { ...session, transfer });
     assert.deepEqual({ ...(await transfers.state(transferId)) }, transfer);
     const unknown = fresh('t');

@@ -11,6 +11,7 @@ import { filesContract } from './metadata.files.ts';
 import { begin, type Database, DIGEST, filed, fresh, NOW, PLENTY, puller } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { plansContract } from './metadata.plans.ts';
+import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
 
 /** Two stores on one database, as two processes have them; a third one to look with. */
@@ -44,6 +45,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     dirsContract(stores);
     pullsContract(stores);
     transfersContract(stores);
+    streamedContract(stores);
     filesContract(stores);
     documentsContract(stores);
     usageModel(stores);

@@ -27,6 +27,7 @@ export function newTransfer(over: Partial<NewTransfer> & { count?: number } = {}
     totalSha256: DIGEST,
     dirId: 0,
     encParams: '{"k":1}',
+    streamed: 'no',
     volumes: Array.from({ length: count }, (_, at) => ({ idx: at + 1, size: at, sha256: DIGEST })),
     ...rest,
   };

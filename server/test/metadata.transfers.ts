@@ -46,6 +46,7 @@ export function transfersContract(stores: Stores): void {
           created_at: NOW,
           touched_at: NOW,
           enc_params: '{"k":1}',
+          streamed: 'no',
         },
       );
       const volumes = await stores.two.files.volumes(at.fileId);

@@ -80,7 +80,8 @@ test('one that is known by the time of its removal stays', async () => {
   const ids = { transferId: 't1', fileId: one, creator: 'ann', now: NOW };
   await sql.execute(
     `INSERT INTO transfers (transfer_id, file_id, creator, dir_id, status, file_name, file_size, stored_size, total_sha256,
-       chunk_count, created_at, touched_at, enc_params) VALUES (?, ?, 'ann', 0, 'uploading', 'n', 1, 1, '', 1, 0, 0, '{}')`,
+       chunk_count, created_at, touched_at, enc_params, streamed)
+     VALUES (?, ?, 'ann', 0, 'uploading', 'n', 1, 1, '', 1, 0, 0, '{}', 'no')`,
     ids.transferId,
     ids.fileId,
   );

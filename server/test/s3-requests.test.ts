@@ -7,6 +7,7 @@ import { afterEach, test } from 'node:test';
 import { StoreUnavailable } from '../src/errors.ts';
 import { S3Client, S3Error } from '../src/s3/client.ts';
 import { elements } from '../src/s3/xml.ts';
+import { newName } from '../src/volumes/names.ts';
 import { S3Store } from '../src/volumes/s3.ts';
 import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
 
@@ -60,7 +61,9 @@ test('a PUT of any size signs the digest of the specification, so that the store
     const volume = volumeOf(bytes);
     const id = newId();
     await store.put(id, volume, bodyOf(bytes));
-    const put = seen.find(({ method, url }) => method === 'PUT' && url === `/b/p/volumes/${id}/1`)!;
+    const put = seen.find(
+      ({ method, url }) => method === 'PUT' && url === `/b/p/volumes/${id}/${newName(volume)}`,
+    )!;
     assert.equal(put.headers['x-amz-content-sha256'], volume.sha256);
     assert.match(put.headers.authorization!, /SignedHeaders=[^,]*x-amz-content-sha256/);
     assert.equal(put.headers['content-length'], String(size));
@@ -71,22 +74,18 @@ test('a PUT of any size signs the digest of the specification, so that the store
 
 test('a copy is made by the store: no byte of it comes here', async () => {
   const id = newId();
-  const { seen, store } = await storeThat(({ method, url }) => {
-    if (method !== 'GET') return { status: 200 };
-    if (!url.includes('list-type')) return { status: 200, body: '{"volumes":[]}' };
-    const contents = [1, 2].map(
-      (idx) => `<Contents><Key>p/volumes/${id}/${idx}</Key><Size>99999</Size></Contents>`,
-    );
-    return { status: 200, body: contents.join('') };
-  });
+  const { seen, store } = await storeThat(() => ({ status: 200 }));
   const to = newId();
-  await store.copy(id, to);
+  const volumes = [1, 2].map((idx) => volumeOf(randomBytes(9), idx));
+  await store.copy(id, to, volumes);
   const copies = seen.filter(({ url }) => url.startsWith('/b/p/volumes/'));
   assert.deepEqual(
     copies
       .map(({ method, url, headers, body }) => [method, url, headers['x-amz-copy-source'], body.length])
       .sort(),
-    [1, 2].map((idx) => ['PUT', `/b/p/volumes/${to}/${idx}`, `/b/p/volumes/${id}/${idx}`, 0]),
+    volumes
+      .map(newName)
+      .map((name) => ['PUT', `/b/p/volumes/${to}/${name}`, `/b/p/volumes/${id}/${name}`, 0]),
   );
 });
 
@@ -112,9 +111,10 @@ const calls: Record<string, (client: S3Client) => Promise<unknown>> = {
   DELETE: (client) => client.delete(['k']),
   GET: (client) => client.read('k'),
   HEAD: (client) => client.size('k'),
-  'the opening of a volume': (client) => new S3Store(client).open(newId(), 1).then((open) => open?.close()),
+  'the opening of a volume': (client) =>
+    new S3Store(client).open(newId(), volumeOf(small)).then((open) => open?.close()),
 };
-const manifest = () => ({ file_id: newId() }) as Parameters<S3Store['putFile']>[0];
+const manifest = () => ({ file_id: newId(), volumes: [] }) as unknown as Parameters<S3Store['putFile']>[0];
 
 for (const [name, call] of Object.entries(calls)) {
   test(`a store that is busy for a moment is asked again, and one that is silent is given up: ${name}`, async () => {

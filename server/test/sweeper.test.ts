@@ -15,9 +15,8 @@ test('a clone whose end a failover lost has a manifest: it stays; one that is cu
   const begun = async (dirId: number, manifest: boolean) => {
     const fileId = randomBytes(16).toString('hex');
     await metadata.files.beginClone(source, { fileId, owner: 'admin', dirId, leaseUntil: 1 });
-    await volumes.copy(file_id, fileId);
-    if (manifest)
-      await volumes.writeManifest({ ...(await volumes.documents(file_id)).manifest!, file_id: fileId });
+    await volumes.copy(file_id, fileId, await metadata.files.volumes(file_id));
+    if (manifest) await volumes.writeManifest({ ...(await volumes.manifest(file_id))!, file_id: fileId });
     return fileId;
   };
   const { json } = await service.call('POST', pathOf('createDir'), { name: 'd' });
@@ -36,7 +35,7 @@ test('sessions and uploads are kept as long as each of them is set to', async (t
   const [goneGroup, filedGroup] = await Promise.all(
     [gone, filed].map(async (id) => (await metadata.transfers.get(id))!.file_id),
   );
-  const { manifest } = await volumes.documents(await service.upload([randomBytes(9)]));
+  const manifest = await volumes.manifest(await service.upload([randomBytes(9)]));
   for (const id of [goneGroup!, filedGroup!])
     await volumes
       .put(id, (await metadata.files.volumes(id))[0]!, { pour: async () => undefined })
@@ -127,7 +126,7 @@ test('documents of a contested store stay as they are', async (t) => {
   const service = await InProcess.start(t);
   const { metadata, volumes } = service.services;
   const fileId = await service.upload([randomBytes(9)]);
-  const revIn = async () => (await volumes.documents(fileId)).manifest!.rev;
+  const revIn = async () => (await volumes.manifest(fileId))!.rev;
   const sweep = () => new Sweeper({ ...service.services, shared: false }).sweep();
   await metadata.documents.outdate(fileId);
   await sweep();

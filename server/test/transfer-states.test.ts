@@ -63,9 +63,10 @@ test('the space of a volume is free again once it is there, or refused', async (
   const transfers = new Transfers(metadata, volumes, space, config);
   const right = [randomBytes(600), randomBytes(600)];
   const transferId = await service.begin(right);
+  const sent = { length: 600, digest: undefined };
   const receive = async (idx: number, bytes: Buffer) => {
     const body = new StreamBody(Readable.from([bytes]));
-    await transfers.receive(transferId, await transfers.find(transferId), idx, body, 600, () => undefined);
+    await transfers.receive(transferId, await transfers.find(transferId), idx, body, sent, () => undefined);
   };
   await assert.rejects(receive(1, randomBytes(600)), { status: 409 });
   for (const [at, bytes] of right.entries()) await receive(at + 1, bytes);

@@ -359,6 +359,7 @@ test('only the plainest form of the request is taken', limit, () => {
     idx: '12',
     init: undefined,
     length: 7,
+    digest: undefined,
     authorization: 'Bearer x y',
     forwardedFor: undefined,
     requestId: undefined,
@@ -366,6 +367,7 @@ test('only the plainest form of the request is taken', limit, () => {
     close: false,
   });
   assert.equal(parse('content-length:7', 'Connection: Close')?.close, true);
+  assert.equal(parse('content-length:7', 'CONTENT-digest:\tx=:: ')?.digest, 'x=::');
   const file = parseVolumeHead(
     'PUT /api/transfer/a/file HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nX-Init: \t e30= ',
   );

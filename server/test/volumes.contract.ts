@@ -3,16 +3,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import type { Volume } from '@szafa/protocol';
 import { ServiceError, VolumeRejected } from '../src/errors.ts';
 import { StreamBody } from '../src/volumes/body.ts';
-import {
-  type AccountDocument,
-  LISTED_IN_MANIFEST,
-  type Manifest,
-  type OpenVolume,
-  type VolumeStore,
-} from '../src/volumes/store.ts';
+import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from '../src/volumes/store.ts';
 import {
   bodyOf,
   Collector,
@@ -60,16 +53,16 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     });
     after(() => engine.destroy());
 
-    const group = async (...volumes: Volume[]): Promise<string> => {
+    const group = async (): Promise<string> => {
       const id = newId();
-      await store.create(id, volumes);
+      await store.create(id);
       return id;
     };
 
     test('volumes of every size come back byte for byte, from any process', async () => {
       const bytes = SIZES.map((size) => randomBytes(size));
       const volumes = bytes.map((one, at) => volumeOf(one, at + 1));
-      const id = await group(...volumes);
+      const id = await group();
       for (const [at, volume] of volumes.entries()) await store.put(id, volume, bodyOf(bytes[at]!));
       assert.deepEqual(
         await other.received(id),
@@ -85,7 +78,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       const bytes = randomBytes(2 * MIB + 77);
       const volume = volumeOf(bytes);
       for (const piece of [997, 4096, 65_536, MIB + 3, bytes.length]) {
-        const id = await group(volume);
+        const id = await group();
         await store.put(id, volume, bodyOf(bytes, piece));
         assert.ok((await readAll(store, id))?.equals(bytes), `in pieces of ${piece}: ${SAME}`);
       }
@@ -95,7 +88,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       for (const size of [0, 1, 4096, 128 * KIB, 128 * KIB + 1, MIB, 3 * MIB + 5]) {
         const bytes = randomBytes(size);
         const volume = volumeOf(bytes);
-        const id = await group(volume);
+        const id = await group();
         const long = Buffer.concat([bytes, Buffer.from('x')]);
         await assert.rejects(store.put(id, volume, bodyOf(long)), VolumeRejected, `${size}: one byte more`);
         await assert.rejects(store.put(id, volume, bodyOf(Buffer.concat([bytes, randomBytes(2 * MIB)]))));
@@ -107,7 +100,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
           await assert.rejects(store.put(id, volume, bodyOf(flipped)), VolumeRejected, `${size}: one bit`);
         }
         assert.deepEqual(await store.received(id), []);
-        assert.equal(await store.open(id, 1), undefined);
+        assert.equal(await store.open(id, volume), undefined);
         await store.put(id, volume, bodyOf(bytes));
         assert.ok((await readAll(store, id))?.equals(bytes));
       }
@@ -117,7 +110,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('a rejected body never harms the volume that is there; a good one may come again', async () => {
       const bytes = randomBytes(MIB + 9);
       const volume = volumeOf(bytes);
-      const id = await group(volume);
+      const id = await group();
       await store.put(id, volume, bodyOf(bytes));
       await assert.rejects(store.put(id, volume, bodyOf(randomBytes(bytes.length))), VolumeRejected);
       await assert.rejects(other.put(id, volume, bodyOf(bytes.subarray(9))), VolumeRejected);
@@ -134,7 +127,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       for (const size of [1000, 200 * KIB, 3 * MIB]) {
         const bytes = randomBytes(size);
         const volume = volumeOf(bytes);
-        const id = await group(volume);
+        const id = await group();
         const gone = new Error('the client is gone');
         const body = Readable.from(
           (function* () {
@@ -152,7 +145,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('many slow bodies at once are all taken, with or without a share of the fast buffers', async () => {
       const bytes = randomBytes(300 * KIB);
       const volumes = Array.from({ length: 48 }, (_, at) => volumeOf(bytes, at + 1));
-      const id = await group(...volumes);
+      const id = await group();
       let waiting = volumes.length;
       const allBegun = Promise.withResolvers<void>();
       const puts = volumes.map((volume) =>
@@ -181,9 +174,9 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('any range can be sent', async () => {
       const bytes = randomBytes(3 * MIB + 5);
       const volume = volumeOf(bytes);
-      const id = await group(volume);
+      const id = await group();
       await store.put(id, volume, bodyOf(bytes));
-      const open = (await store.open(id, 1))!;
+      const open = (await store.open(id, volume))!;
       assert.equal(open.size, bytes.length);
       const edges = [0, 1, 4096, 65_535, 65_536, MIB - 1, MIB, 2 * MIB + 1, bytes.length - 1, bytes.length];
       for (const start of edges) {
@@ -199,10 +192,10 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('a sink that fails in the middle ends the sending', async () => {
       const bytes = randomBytes(4 * MIB);
       const volume = volumeOf(bytes);
-      const id = await group(volume);
+      const id = await group();
       await store.put(id, volume, bodyOf(bytes));
       for (let round = 0; round < 40; round++) {
-        const open = (await store.open(id, 1))!;
+        const open = (await store.open(id, volume))!;
         let taken = 0;
         const broken = new Writable({
           write: (_chunk, _encoding, done) => done(++taken > 2 ? new Error('the peer is gone') : null),
@@ -214,23 +207,43 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       assert.ok((await readAll(store, id))?.equals(bytes), 'the buffers came back unharmed');
     });
 
+    test('two bodies of one number lie side by side, and each is found by its digest', async () => {
+      const bytes = [randomBytes(300 * KIB), randomBytes(300 * KIB)];
+      const volumes = bytes.map((one) => volumeOf(one, 7));
+      const id = await group();
+      await Promise.all(volumes.map((volume, at) => store.put(id, volume, bodyOf(bytes[at]!))));
+      assert.deepEqual(await other.received(id), [7]);
+      const byDigest = (a: { sha256: string }, b: { sha256: string }) => (a.sha256 < b.sha256 ? -1 : 1);
+      assert.deepEqual(
+        (await other.list(id)).sort(byDigest),
+        volumes.map(({ idx, sha256 }) => ({ idx, sha256 })).sort(byDigest),
+      );
+      assert.equal(await other.withdraw(id, volumes[0]!, async () => false), true);
+      assert.equal(await store.open(id, volumes[0]!), undefined);
+      assert.ok((await readAll(store, id, 7))?.equals(bytes[1]!), SAME);
+      assert.deepEqual(await engine.leftovers(), []);
+    });
+
     test('what is not there is not opened; an unknown group has received nothing', async () => {
       const volume = volumeOf(randomBytes(5), 2);
-      const id = await group(volumeOf(randomBytes(5)), volume);
+      const id = await group();
       for (const idx of [0, 1, 3, -1, 1.5, Number.NaN, 10_001]) {
-        assert.equal(await store.open(id, idx), undefined, `volume ${idx}`);
+        assert.equal(await store.open(id, { ...volume, idx }), undefined, `volume ${idx}`);
       }
-      assert.equal(await store.open(newId(), 1), undefined);
+      for (const sha256 of ['', '../x', volume.sha256.toUpperCase(), 'ab'.repeat(32)]) {
+        assert.equal(await store.open(id, { ...volume, sha256 }), undefined, sha256);
+      }
+      assert.equal(await store.open(newId(), volume), undefined);
       assert.deepEqual(await store.received(newId()), []);
       for (const bad of ['', '..', '../../x', id.toUpperCase().replace(/[0-9]/g, 'A'), `${id}/1`]) {
-        await assert.rejects(async () => store.open(bad, 1), TypeError, JSON.stringify(bad));
+        await assert.rejects(async () => store.open(bad, volume), TypeError, JSON.stringify(bad));
       }
     });
 
     test('a group that goes away while a body comes in is an unknown transfer', async () => {
       const bytes = randomBytes(300 * KIB);
       const volume = volumeOf(bytes);
-      const id = await group(volume);
+      const id = await group();
       const body = new StreamBody(
         Readable.from(
           (async function* () {
@@ -251,44 +264,39 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('a volume that is not right is withdrawn and may come again; one that is right stays, and one that came in meanwhile', async () => {
       const bytes = [randomBytes(300 * KIB), randomBytes(5)];
       const volumes = bytes.map((one, at) => volumeOf(one, at + 1));
-      const id = await group(...volumes);
+      const id = await group();
       for (const [at, volume] of volumes.entries()) await store.put(id, volume, bodyOf(bytes[at]!));
       const seen = new Collector();
       const wrong = async (volume: OpenVolume) => {
         await volume.send(seen, 0, volume.size);
         return false;
       };
-      assert.equal(await other.withdraw(id, 1, wrong), true);
+      assert.equal(await other.withdraw(id, volumes[0]!, wrong), true);
       assert.ok(seen.bytes.equals(bytes[0]!), 'it is shown what is there');
       assert.deepEqual(await store.received(id), [2]);
-      assert.equal(await other.withdraw(id, 1, wrong), true, 'it is not here');
+      assert.equal(await other.withdraw(id, volumes[0]!, wrong), true, 'it is not here');
       await store.put(id, volumes[0]!, bodyOf(bytes[0]!));
 
-      assert.equal(await other.withdraw(id, 1, async () => true), false);
+      assert.equal(await other.withdraw(id, volumes[0]!, async () => true), false);
       const late = async () => {
         await store.put(id, volumes[0]!, bodyOf(bytes[0]!));
         return false;
       };
-      await other.withdraw(id, 1, late);
+      await other.withdraw(id, volumes[0]!, late);
       await assert.rejects(
-        other.withdraw(id, 1, () => Promise.reject(new Error('unreadable'))),
+        other.withdraw(id, volumes[0]!, () => Promise.reject(new Error('unreadable'))),
         /unreadable/,
       );
       assert.deepEqual(await store.received(id), [1, 2]);
       for (const at of [0, 1]) assert.ok((await readAll(store, id, at + 1))?.equals(bytes[at]!), SAME);
-      assert.equal(await other.withdraw(newId(), 1, wrong), true);
+      assert.equal(await other.withdraw(newId(), volumes[0]!, wrong), true);
       assert.deepEqual(await engine.leftovers(), []);
     });
 
-    test('specification and record lie beside the volumes; the record may be written again', async () => {
+    test('the record lies beside the volumes, with all of them, and may be written again', async () => {
       const bytes = randomBytes(3);
       const few = [volumeOf(bytes), volumeOf(randomBytes(4), 2)];
-      const many = Array.from({ length: LISTED_IN_MANIFEST + 1 }, (_, at) =>
-        volumeOf(randomBytes(1), at + 1),
-      );
-      const large = await group(...many);
-      assert.deepEqual((await store.documents(large)).volumes, many);
-      const id = await group(...few);
+      const id = await group();
       await store.put(id, few[0]!, bodyOf(bytes));
       const manifest: Manifest = {
         file_id: id,
@@ -305,9 +313,9 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
         volumes: few,
       };
       await Promise.all([store.writeManifest(manifest), other.writeManifest(manifest)]);
-      assert.deepEqual(await other.documents(id), { volumes: few, manifest });
+      assert.deepEqual(await other.manifest(id), manifest);
       await store.writeManifest({ ...manifest, dir_id: 9 });
-      assert.deepEqual((await other.documents(id)).manifest, { ...manifest, dir_id: 9 });
+      assert.deepEqual(await other.manifest(id), { ...manifest, dir_id: 9 });
       assert.deepEqual(await store.received(id), [1], 'documents are no volumes');
       assert.deepEqual(await engine.leftovers(), []);
     });
@@ -319,14 +327,14 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       await store.putFile(manifest, volumeOf(bytes), bodyOf(bytes));
       await Promise.all([store.removeManifest(id), other.removeManifest(id), store.removeManifest(newId())]);
       await store.removeManifest(id);
-      assert.equal((await other.documents(id)).manifest, undefined);
+      assert.equal(await other.manifest(id), undefined);
       assert.ok((await readAll(other, id))?.equals(bytes), SAME);
       await store.writeManifest(manifest);
-      assert.deepEqual((await other.documents(id)).manifest, manifest);
+      assert.deepEqual(await other.manifest(id), manifest);
       // A group that was removed does not come back by this.
       await store.remove(id);
       await store.removeManifest(id);
-      assert.deepEqual(await other.documents(id), { volumes: undefined, manifest: undefined });
+      assert.equal(await other.manifest(id), undefined);
     });
 
     test('documents of accounts are kept, replaced and listed; they are no groups', async () => {
@@ -355,32 +363,34 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       assert.deepEqual(await engine.leftovers(), []);
     });
 
-    test('a copy has the bytes and the specification of its own; the source may go', async () => {
+    test('a copy has bytes of its own, of the volumes that were named; the source may go', async () => {
       const bytes = [1, 4096, MIB + 1, 0, 77, 5, 6, 7, 8, 9].map((size) => randomBytes(size));
       const volumes = bytes.map((one, at) => volumeOf(one, at + 1));
-      const from = await group(...volumes);
+      const from = await group();
       for (const [at, volume] of volumes.entries()) await store.put(from, volume, bodyOf(bytes[at]!));
       const to = newId();
-      await store.copy(from, to);
+      const stray = randomBytes(3);
+      await store.put(from, volumeOf(stray), bodyOf(stray));
+      await store.copy(from, to, volumes);
       await store.remove(from);
       await store.reclaim(noneInUse);
-      assert.equal((await other.received(to)).length, volumes.length);
+      assert.equal((await other.list(to)).length, volumes.length);
       for (const [at, { idx }] of volumes.entries()) {
         assert.ok((await readAll(other, to, idx))?.equals(bytes[at]!), SAME);
       }
-      await assert.rejects(store.copy(from, newId()), 'the source is no more');
-      const taken = await group(volumes[0]!);
+      await assert.rejects(store.copy(from, newId(), volumes), 'the source is no more');
+      const taken = await group();
       await store.put(taken, volumes[0]!, bodyOf(bytes[0]!));
-      await assert.rejects(store.copy(to, taken), 'the target exists');
+      await assert.rejects(store.copy(to, taken, volumes), 'the target exists');
     });
 
     test('a removed group is gone at once, for everyone; removing may be repeated, also at once', async () => {
       const volume = volumeOf(randomBytes(MIB));
-      const id = await group(volume);
+      const id = await group();
       await Promise.all([store.remove(id), other.remove(id), store.remove(id)]);
       await store.remove(id);
       await store.remove(newId());
-      assert.equal(await other.open(id, 1), undefined);
+      assert.equal(await other.open(id, volume), undefined);
       assert.deepEqual(await other.received(id), []);
       await Promise.all([store.reclaim(noneInUse), other.reclaim(noneInUse)]);
       await store.reclaim(noneInUse);
@@ -389,9 +399,9 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('a volume that is being sent survives the removal of its group', async () => {
       const bytes = randomBytes(3 * MIB);
       const volume = volumeOf(bytes);
-      const id = await group(volume);
+      const id = await group();
       await store.put(id, volume, bodyOf(bytes));
-      const open = (await store.open(id, 1))!;
+      const open = (await store.open(id, volume))!;
       await other.remove(id);
       await other.reclaim(noneInUse);
       const sink = new Collector();
@@ -403,7 +413,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
     test('groups lists every group once, with the time of its last change', async () => {
       const since = Date.now() - 5000;
       const bytes = randomBytes(1);
-      const made = await Promise.all([1, 2, 3].map(() => group(volumeOf(bytes))));
+      const made = await Promise.all([1, 2, 3].map(() => group()));
       for (const id of made) await store.put(id, volumeOf(bytes), bodyOf(bytes));
       await store.remove(made[2]!);
       const found = await Array.fromAsync(store.groups());
@@ -437,10 +447,10 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
 
     test('a group is filed once it has a manifest', async () => {
       const bytes = randomBytes(1);
-      const id = await group(volumeOf(bytes));
+      const id = await group();
       await store.put(id, volumeOf(bytes), bodyOf(bytes));
       assert.equal(await store.hasManifest(id), false);
-      await store.writeManifest({ file_id: id, chunk_count: 1 } as Manifest);
+      await store.writeManifest({ file_id: id, chunk_count: 1, volumes: [volumeOf(bytes)] } as Manifest);
       assert.equal(await other.hasManifest(id), true);
       assert.equal(await other.hasManifest(newId()), false);
     });

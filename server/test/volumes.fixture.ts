@@ -46,8 +46,10 @@ export class Collector extends Writable {
   }
 }
 
+/** What the store has as that volume, of whatever digest. */
 export async function readAll(store: VolumeStore, id: string, idx = 1): Promise<Buffer | undefined> {
-  const volume = await store.open(id, idx);
+  const named = (await store.list(id)).find((one) => one.idx === idx);
+  const volume = named && (await store.open(id, named));
   if (!volume) return undefined;
   try {
     const sink = new Collector();

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FolderStore } from '../src/volumes/folder.ts';
-import { LISTED_IN_MANIFEST } from '../src/volumes/store.ts';
+import { newName } from '../src/volumes/names.ts';
+import type { Manifest } from '../src/volumes/store.ts';
 import { volumesContract } from './volumes.contract.ts';
 import { bodyOf, Collector, newId, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
 
@@ -57,14 +58,14 @@ test('no descriptor stays open, whatever goes wrong', async () => {
   const bytes = randomBytes(2_000_000);
   const volume = volumeOf(bytes);
   const id = newId();
-  await store.create(id, [volume]);
+  await store.create();
   await store.put(id, volume, bodyOf(bytes));
   await assert.rejects(store.put(id, volume, bodyOf(bytes.subarray(5))));
   await assert.rejects(store.put(id, volume, bodyOf(Buffer.concat([bytes, bytes]))));
   const copied = newId();
-  await store.copy(id, copied);
-  await assert.rejects(store.copy(id, copied));
-  const open = (await store.open(id, 1))!;
+  await store.copy(id, copied, [volume]);
+  await assert.rejects(store.copy(id, copied, [volume]));
+  const open = (await store.open(id, volume))!;
   assert.equal(openFiles().length, 1);
   const sink = new Collector();
   sink.destroy();
@@ -78,10 +79,10 @@ test('a volume that was cut behind the back of the service is an error, not a sh
   const bytes = randomBytes(500_000);
   const volume = volumeOf(bytes);
   const id = newId();
-  await store.create(id, [volume]);
+  await store.create();
   await store.put(id, volume, bodyOf(bytes));
-  const open = (await store.open(id, 1))!;
-  await truncate(join(groupFolder(root, id), '1'), 100_000);
+  const open = (await store.open(id, volume))!;
+  await truncate(join(groupFolder(root, id), newName(volume)), 100_000);
   await assert.rejects(open.send(new Collector(), 0, open.size), { name: 'ShortVolume' });
   await open.close();
 });
@@ -128,12 +129,10 @@ test('nobody else on the machine can read volumes or documents', async () => {
   const store = new FolderStore(root, 'mode');
   const bytes = randomBytes(10);
   const id = newId();
-  await store.create(
-    id,
-    Array.from({ length: LISTED_IN_MANIFEST + 1 }, (_, at) => volumeOf(bytes, at + 1)),
-  );
-  await store.put(id, volumeOf(bytes), bodyOf(bytes));
-  for (const path of ['.', '1', 'volumes.json']) {
+  const volume = volumeOf(bytes);
+  await store.put(id, volume, bodyOf(bytes));
+  await store.writeManifest({ file_id: id, volumes: [volume] } as Manifest);
+  for (const path of ['.', newName(volume), 'manifest.json']) {
     assert.equal((await stat(join(groupFolder(root, id), path))).mode & 0o077, 0, path);
   }
   for (const path of ['tmp', 'trash', 'volumes', 'volumes/00']) {
@@ -145,12 +144,13 @@ test('a copy that fails has ended when it says so', async () => {
   const store = new FolderStore(root, 'copy');
   const bytes = randomBytes(10);
   const [from, to] = [newId(), newId()];
-  for (let idx = 1; idx <= 200; idx++) await store.put(from, { ...volumeOf(bytes), idx }, bodyOf(bytes));
-  const names = await readdir(groupFolder(root, from));
+  const volumes = Array.from({ length: 200 }, (_, at) => volumeOf(bytes, at + 1));
+  for (const volume of volumes) await store.put(from, volume, bodyOf(bytes));
+  const names = volumes.map(newName);
   // No file can be copied to its place; the others would go on for a while.
   await rm(join(groupFolder(root, from), names[100]!));
   await mkdir(join(groupFolder(root, from), names[100]!));
-  await assert.rejects(store.copy(from, to));
+  await assert.rejects(store.copy(from, to, volumes));
   const copied = await readdir(groupFolder(root, to));
   assert.ok(copied.length < 190, 'it went on');
   await sleep(300);

@@ -6,9 +6,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { contentDigest } from '@szafa/protocol';
 import fc from 'fast-check';
 import {
   begin,
+  beginStreamed,
   makeFile,
   RawConnection,
   register,
@@ -30,14 +32,17 @@ interface Names {
   service: Service;
   TOKEN: string;
   TRANSFER: string;
+  STREAMED: string;
 }
 const BODY = 'hello';
+const DIGEST = contentDigest(sha256(Buffer.from(BODY)));
 
 async function namesOf(service: Service): Promise<Names> {
   const user = await register(service);
   const file = makeFile([BODY.length, 7]);
   file.init.chunks[0] = { size: BODY.length, sha256: sha256(Buffer.from(BODY)) };
-  return { service, TOKEN: user.token, TRANSFER: await begin(user, file) };
+  const STREAMED = await beginStreamed(user, file, 'unsized');
+  return { service, TOKEN: user.token, TRANSFER: await begin(user, file), STREAMED };
 }
 
 const LINES = [
@@ -52,6 +57,10 @@ const LINES = [
   'PUT /api/transfer/TRANSFER/chunk/1?x=1 HTTP/1.1',
   'PUT /api/transfer/TRANSFER/chunk/%31 HTTP/1.1',
   'PUT /api/transfer/unknown/chunk/1 HTTP/1.1',
+  'PUT /api/transfer/STREAMED/chunk/1 HTTP/1.1',
+  'PUT /api/transfer/STREAMED/chunk/10000 HTTP/1.1',
+  'PUT /api/transfer/STREAMED/chunk/10001 HTTP/1.1',
+  'POST /api/transfer/STREAMED/complete HTTP/1.1',
   `PUT /api/transfer/${'x'.repeat(65)}/chunk/1 HTTP/1.1`,
   'PUT /api/transfer/new-new-new-new-new-new/file HTTP/1.1',
   'PUT http://x/api/transfer/TRANSFER/chunk/1 HTTP/1.1',
@@ -144,6 +153,12 @@ const OTHERS = [
   Array.from({ length: 120 }, (_, at) => `h${at}: 1`).join('\r\n'),
   'Range: bytes=0-1',
   'Content-Type: application/json',
+  `Content-Digest: ${DIGEST}`,
+  `content-digest:\t${DIGEST} `,
+  `Content-Digest: ${DIGEST}\r\nContent-Digest: ${DIGEST}`,
+  `Content-Digest: sha-512=:AAAA:\r\nContent-Digest: ${DIGEST}`,
+  'Content-Digest: sha-256=:x:',
+  'Content-Digest:',
 ];
 
 interface Message {
@@ -200,7 +215,10 @@ function answersIn(text: string): string[] {
 const finals = (text: string) =>
   answersIn(text).filter((answer) => !answer.startsWith('HTTP/1.1 100 ')).length;
 
-async function answers({ service, TOKEN, TRANSFER }: Names, messages: Message[]): Promise<string[]> {
+async function answers(
+  { service, TOKEN, TRANSFER, STREAMED }: Names,
+  messages: Message[],
+): Promise<string[]> {
   const connection = await RawConnection.open(service.url);
   const put = async (bytes: string, done: (count: number) => boolean) => {
     connection.write(bytes);
@@ -208,7 +226,10 @@ async function answers({ service, TOKEN, TRANSFER }: Names, messages: Message[])
   };
   try {
     for (const { bytes, cuts } of messages) {
-      const named = bytes.replaceAll('TOKEN', TOKEN).replaceAll('TRANSFER', TRANSFER);
+      const named = bytes
+        .replaceAll('TOKEN', TOKEN)
+        .replaceAll('TRANSFER', TRANSFER)
+        .replaceAll('STREAMED', STREAMED);
       const before = finals(connection.answer.text);
       let at = 0;
       for (const cut of cuts) {

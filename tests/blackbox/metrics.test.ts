@@ -23,6 +23,7 @@ import {
   storeEnvironment,
   upload,
   useService,
+  volumeName,
   volumesInFolder,
   withService,
 } from '../harness/index.ts';
@@ -122,9 +123,10 @@ test('a disk that fails in the middle of a volume is counted', {
 }, async () => {
   const key = 'szafa_store_errors_total{store="volumes"}';
   const user = await sharedUser(service);
-  const { fileId } = await upload(user);
+  const { fileId, file } = await upload(user);
   const before = (await metrics()).get(key)!;
-  const volume = join(service.data, 'volumes', fileId.slice(0, 2), fileId, '1');
+  const name = volumeName(1, file.volumes[0]!);
+  const volume = join(service.data, 'volumes', fileId.slice(0, 2), fileId, name);
   await rm(volume);
   await mkdir(volume);
   await assert.rejects(readVolume(user, fileId, 1), { code: 'ECONNRESET' });

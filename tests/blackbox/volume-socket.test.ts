@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeInit, headers, pathOf, type SocketMessage, volumeSocket } from '@szafa/protocol';
+import {
+  contentDigest,
+  encodeInit,
+  headers,
+  pathOf,
+  type SocketMessage,
+  volumeSocket,
+} from '@szafa/protocol';
 import {
   assertNoLeftovers,
   assertOk,
   assertReadable,
   begin,
+  beginStreamed,
   complete,
+  completeStreamed,
   eventually,
   listFiles,
   makeFile,
@@ -15,6 +24,7 @@ import {
   received,
   register,
   type Service,
+  sha256,
   sharedUser,
   type User,
   useService,
@@ -75,6 +85,25 @@ const volumePath = (transferId: string, idx: number) =>
 
 const volumeHead = (user: User, transferId: string, idx: number, length: number) =>
   headOf(volumePath(transferId, idx), length, user.token);
+
+test('volumes of a streamed transfer along a socket carry their digests in the head', async () => {
+  const user = await sharedUser(service);
+  const file = makeFile([200_000, 0, 3 * MIB]);
+  const transferId = await beginStreamed(user, file, 'unsized');
+  const client = await SocketClient.open(service);
+  const put = (idx: number, bytes: Buffer, ...more: string[]) =>
+    client.put(headOf(volumePath(transferId, idx), bytes.length, user.token, more), bytes);
+  const digest = (bytes: Buffer) => `${headers.contentDigest}: ${contentDigest(sha256(bytes))}`;
+  assert.equal((await put(1, file.volumes[0]!)).status, 400);
+  assert.equal((await put(1, file.volumes[0]!, `${headers.contentDigest}: sha-256=:x:`)).status, 400);
+  assert.equal((await put(1, file.volumes[0]!, digest(file.volumes[2]!))).status, 409);
+  for (const [at, bytes] of file.volumes.entries()) {
+    assert.deepEqual(await put(at + 1, bytes, digest(bytes)), { status: 200, body: { ok: true } });
+  }
+  client.close();
+  const done = await completeStreamed(user, transferId, file);
+  await assertReadable(user, String(done.json['file_id']), file);
+});
 
 test('volumes and small files along one socket are what they are by requests', async () => {
   const user = await register(service);

@@ -16,6 +16,7 @@ import {
   received,
   type Service,
   User,
+  volumeName,
 } from '../harness/index.ts';
 import { type Content, fill, useEngines } from './commands.ts';
 import { type Meddling, S3Proxy } from './s3-proxy.ts';
@@ -48,8 +49,9 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
   await small.terminate();
 
   // A store with one broken volume is not migrated, and what did go over is not sent again.
-  const { fileId } = content.files[0]!;
-  const damaged = join(small.data, 'volumes', fileId.slice(0, 2), fileId, '1');
+  const { fileId, file } = content.files[0]!;
+  const name = volumeName(1, file.volumes[0]!);
+  const damaged = join(small.data, 'volumes', fileId.slice(0, 2), fileId, name);
   const bytes = await readFile(damaged);
   await writeFile(damaged, Buffer.concat([bytes.subarray(1), Buffer.from('x')]));
   const first = await run(up);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import pg from 'pg';
@@ -10,7 +10,6 @@ import { openPair } from '../../server/src/admin/pair.ts';
 import { Report } from '../../server/src/admin/report.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
-import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import {
   assertError,
   assertOk,
@@ -24,6 +23,7 @@ import {
   register,
   type Service,
   upload,
+  volumeName,
 } from '../harness/index.ts';
 import { fill, type Result, useEngines } from './commands.ts';
 
@@ -32,7 +32,7 @@ const engines = useEngines();
 /** What a store has under a service, as somebody sees it who goes behind the service's back. */
 interface Behind {
   env: Record<string, string>;
-  damage(group: string, idx: number, bytes: Buffer): Promise<void>;
+  damage(group: string, name: string, bytes: Buffer): Promise<void>;
   lose(group: string, name: string): Promise<void>;
   /** A document that is not a group's. */
   replace(name: string, text: string): Promise<void>;
@@ -47,11 +47,11 @@ async function behindS3(id: string): Promise<Behind> {
     options: `-c search_path=${id}`,
   });
   await client.connect();
-  const keys: Record<string, string> = { 'manifest.json': 'files/{}.json', 'volumes.json': 'groups/{}.json' };
   return {
     env: engines.large(id),
-    damage: async (group, idx, bytes) => void (await s3.write(`volumes/${group}/${idx}`, bytes)),
-    lose: (group, name) => s3.delete([(keys[name] ?? `volumes/{}/${name}`).replace('{}', group)]),
+    damage: async (group, name, bytes) => void (await s3.write(`volumes/${group}/${name}`, bytes)),
+    lose: (group, name) =>
+      s3.delete([name === 'manifest.json' ? `files/${group}.json` : `volumes/${group}/${name}`]),
     replace: async (name, text) => void (await s3.write(name, Buffer.from(text))),
     query: async (text) => (await client.query(text)).rows,
     close: async () => {
@@ -66,9 +66,9 @@ function behindFolder(data: string): Behind {
   const place = (group: string, name: string) => join(data, 'volumes', group.slice(0, 2), group, name);
   return {
     env: { SZ_DATA: data },
-    damage: async (group, idx, bytes) => {
+    damage: async (group, name, bytes) => {
       await mkdir(place(group, ''), { recursive: true });
-      await writeFile(place(group, String(idx)), bytes);
+      await writeFile(place(group, name), bytes);
     },
     lose: (group, name) => rm(place(group, name)),
     replace: (name, text) =>
@@ -82,13 +82,13 @@ const told = ({ lines }: Pick<Result, 'lines'>, what: string, ...keys: string[])
   lines.filter((line) => line['problem'] === what).map((line) => keys.map((key) => line[key]));
 
 /** A sector that the disk has lost ends no check. */
-async function assertUnreadable(volumes: string, group: string, env: Record<string, string>): Promise<void> {
+async function assertUnreadable(folder: string, name: string, env: Record<string, string>): Promise<void> {
   const faults = ['-e', 'trace=pread64', '-e', 'inject=pread64:error=EIO'];
-  const path = join(volumes, group.slice(0, 2), group, '2');
+  const path = join(folder, name);
   const strace = ['strace', '-f', '-o', '/dev/null', '-P', path, ...faults];
   const result = await engines.begin(['fsck', '--json'], env, strace).ended;
   assert.equal(result.code, 1, result.errors);
-  assert.deepEqual(told(result, 'volumes that cannot be read', 'file', 'volume'), [[group, 2]]);
+  assert.deepEqual(told(result, 'volumes that cannot be read', 'file', 'volume'), [[basename(folder), 2]]);
 }
 
 /** As it would run in two hours. */
@@ -119,6 +119,7 @@ for (const kind of ['folder', 'S3'] as const) {
     test('a broken volume of an upload under way is told; repaired, it is sent again', async () => {
       const user = await register(service);
       const file = makeFile([100_000, 5000, 300]);
+      const named = (idx: number) => volumeName(idx, file.volumes[idx - 1]!);
       const transferId = await begin(user, file);
       await putAll(user, transferId, file);
       await eventually(async () => {
@@ -128,9 +129,9 @@ for (const kind of ['folder', 'S3'] as const) {
       const [{ file_id: group = '' } = {}] = await behind.query(
         "SELECT file_id FROM transfers WHERE status = 'uploading'",
       );
-      await behind.damage(String(group), 1, randomBytes(100_000));
-      await behind.damage(String(group), 2, file.volumes[1]!.subarray(1));
-      await behind.lose(String(group), '3');
+      await behind.damage(String(group), named(1), randomBytes(100_000));
+      await behind.damage(String(group), named(2), file.volumes[1]!.subarray(1));
+      await behind.lose(String(group), named(3));
       const broken = [
         ['volumes with wrong bytes', 1],
         ['volumes with wrong bytes', 2],
@@ -153,7 +154,8 @@ for (const kind of ['folder', 'S3'] as const) {
       await putAll(user, transferId, file);
       assertOk(await complete(user, transferId));
       assert.equal((await engines.run(['fsck'], behind.env)).code, 0);
-      if (kind === 'folder') await assertUnreadable(join(service.data, 'volumes'), String(group), behind.env);
+      const place = join(service.data, 'volumes', String(group).slice(0, 2), String(group));
+      if (kind === 'folder') await assertUnreadable(place, named(2), behind.env);
       await checkInvariants(service, user.token);
       assertOk(await user.delete(pathOf('deleteFile', { file_id: String(group) })));
     });
@@ -180,12 +182,10 @@ for (const kind of ['folder', 'S3'] as const) {
 
     test('it finds and repairs what can be repaired', async () => {
       const { user, files, transferId } = await fill(service);
-      const many = await upload(user, makeFile(Array.from({ length: LISTED_IN_MANIFEST + 1 }, () => 1)));
       const { env } = behind;
       const clean = await engines.run(['fsck', '--json'], env);
       assert.equal(clean.code, 0, clean.errors);
-      const stored = 4 + many.file.volumes.length + 1;
-      assert.equal(clean.lines.at(-1)!['volumes'], stored, 'those of the upload under way too');
+      assert.equal(clean.lines.at(-1)!['volumes'], 5, 'those of the upload under way too');
       assert.equal(clean.lines.at(-1)!['unfinished uploads'], 1);
 
       const [{ account_id: account = '' } = {}] = await behind.query(
@@ -198,13 +198,15 @@ for (const kind of ['folder', 'S3'] as const) {
       await behind.replace(`accounts/${account}.json`, '{}');
       await behind.replace('service-id', 'f'.repeat(32));
       const [first, second] = files;
-      await behind.damage(first!.fileId, 1, randomBytes(1_200_000));
-      await behind.lose(second!.fileId, '2');
+      const named = (of: typeof first, idx: number) => volumeName(idx, of!.file.volumes[idx - 1]!);
+      await behind.damage(first!.fileId, named(first, 1), randomBytes(1_200_000));
+      await behind.lose(second!.fileId, named(second, 2));
+      const stray = randomBytes(5);
+      await behind.damage(second!.fileId, volumeName(1, stray), stray);
       await behind.lose(second!.fileId, 'manifest.json');
-      await behind.lose(many.fileId, 'volumes.json');
       await behind.query(`UPDATE usage SET bytes_low = bytes_low + 7 WHERE owner = '${user.username}'`);
       const orphan = randomBytes(16).toString('hex');
-      await behind.damage(orphan, 1, randomBytes(1));
+      await behind.damage(orphan, volumeName(1, stray), stray);
       if (kind === 'folder') await utimes(join(service.data, 'volumes', orphan.slice(0, 2), orphan), 0, 0);
       const found = await engines.run(['fsck', '--json', '--repair', '--rate', '500'], env);
       assert.equal(found.code, 1, found.errors);
@@ -215,9 +217,9 @@ for (const kind of ['folder', 'S3'] as const) {
         [account, true],
       ]);
       assert.deepEqual(told(found, 'stores with a wrong service id', 'mended'), [[true]]);
-      assert.deepEqual(told(found, 'files without their documents', 'file', 'mended'), [
-        [second!.fileId, true],
-        [many.fileId, true],
+      assert.deepEqual(told(found, 'files without a manifest', 'file', 'mended'), [[second!.fileId, true]]);
+      assert.deepEqual(told(found, 'volumes that belong to no file', 'file', 'volume', 'mended'), [
+        [second!.fileId, 1, true],
       ]);
       // There nobody can make it older than it is.
       const later = kind === 'S3' ? await fsckLater(behind.env) : found;
@@ -230,7 +232,7 @@ for (const kind of ['folder', 'S3'] as const) {
       const quota = await user.get(pathOf('quota'));
       assert.equal(
         quota.json['used_bytes'],
-        [...files, many].reduce((sum, { file }) => sum + file.init.file_size, 0),
+        files.reduce((sum, { file }) => sum + file.init.file_size, 0),
       );
       const rest = await engines.run(['fsck', '--json'], env);
       assert.equal(rest.lines.filter((line) => 'problem' in line).length, 2, 'what is lost stays told');

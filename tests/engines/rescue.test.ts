@@ -39,7 +39,7 @@ const KINDS = ['SQLite and a folder', 'PostgreSQL and S3'] as const;
 documentTests(engines, KINDS);
 
 async function manifestOf(store: VolumeStore, fileId: string): Promise<Manifest> {
-  return (await store.documents(fileId)).manifest!;
+  return (await store.manifest(fileId))!;
 }
 
 async function accountOf(store: VolumeStore, username: string): Promise<AccountDocument | undefined> {

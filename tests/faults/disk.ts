@@ -10,7 +10,6 @@ import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
 import { Metrics } from '../../server/src/metrics/registry.ts';
 import { newProcessName } from '../../server/src/services.ts';
 import { FolderStore } from '../../server/src/volumes/folder.ts';
-import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import { eventually, filesBelow, type Service } from '../harness/index.ts';
 
 interface Known {
@@ -61,13 +60,9 @@ export async function assertTidy(
     assert.deepEqual(strangers, [], 'groups on disk that the database does not know');
     for (const [id, count] of files) {
       const names = await readdir(join(service.data, 'volumes', id.slice(0, 2), id));
-      assert.equal(names.filter((name) => /^\d+$/.test(name)).length, count, `volumes of ${id}`);
-      const documents = count > LISTED_IN_MANIFEST ? ['manifest.json', 'volumes.json'] : ['manifest.json'];
-      assert.deepEqual(
-        names.filter((name) => name.endsWith('.json')).sort(),
-        documents,
-        `documents of ${id}`,
-      );
+      assert.equal(names.filter((name) => /^\d+-[0-9a-f]{64}$/.test(name)).length, count, `volumes of ${id}`);
+      const documents = names.filter((name) => name.endsWith('.json'));
+      assert.deepEqual(documents, ['manifest.json'], `documents of ${id}`);
     }
   }, withinMs);
 }

@@ -3,20 +3,23 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { LISTED_IN_MANIFEST } from '../../server/src/volumes/store.ts';
 import {
   type Answer,
+  assertError,
   assertOk,
   assertReadable,
   begin,
+  beginStreamed,
   checkInvariants,
   complete,
+  completeStreamed,
   eventually,
   listFiles,
   type MadeFile,
   makeDir,
   makeFile,
   putAll,
+  putStreamed,
   putVolume,
   received,
   register,
@@ -45,9 +48,6 @@ afterEach((context) => {
   if (!passed) diagnostic.call(context, `log of the service:\n${service.tail()}`);
 });
 after(() => service.stop());
-
-/** More volumes than a manifest lists: their specification is written at init. */
-const MANY = Array.from({ length: LISTED_IN_MANIFEST + 1 }, () => 1);
 
 /** Any thread, or the main thread, where the database is; `when` counts there. */
 const at = (calls: string): Injection => ({ calls, fault: 'signal=KILL:when=1' });
@@ -83,14 +83,9 @@ const name = ({ calls, fault, mainThread, path }: Injection) =>
     ? `${calls} of the log`
     : `${calls} ${mainThread ? `of the database, ${fault.replace(/.*=/, 'number ')}` : 'of a file'}`;
 
-for (const [step, sizes] of [
-  [at('mkdir'), MANY],
-  [at('rename'), MANY],
-  [inDatabase('pwrite64', 1), SIZES],
-  [inLog(), SIZES],
-] as const) {
+for (const step of [inDatabase('pwrite64', 1), inLog()]) {
   test(`init, killed at ${name(step)}: no half transfer, the next one works`, async () => {
-    const file = makeFile([...sizes]);
+    const file = makeFile(SIZES);
     await killedAt(step, () => user.post(pathOf('init'), file.init));
     const transferId = await begin(user, file);
     assert.deepEqual(await received(user, transferId), []);
@@ -111,6 +106,47 @@ for (const step of [at('pwrite64'), at('ftruncate'), at('fdatasync'), at('rename
     const done = await complete(user, transferId);
     assertOk(done);
     await assertReadable(user, String(done.json['file_id']), file);
+  });
+}
+
+// The last two are between the durable bytes and the row that says so, and between that row and its answer.
+for (const [round, step] of [
+  at('fdatasync'),
+  at('rename'),
+  at('fsync'),
+  inDatabase('pwrite64', 1),
+  inLog(),
+].entries()) {
+  test(`PUT of a streamed transfer, killed at ${name(step)}: what was acknowledged stays, the volume can come again`, async () => {
+    const file = makeFile(SIZES);
+    const transferId = await beginStreamed(user, file, round % 2 ? 'sized' : 'unsized');
+    assertOk(await putStreamed(user, transferId, 2, file.volumes[1]!));
+    await killedAt(step, () => putStreamed(user, transferId, 1, file.volumes[0]!));
+    const here = (await received(user, transferId)) as number[];
+    assert.ok(here.includes(2), 'an acknowledged volume is gone');
+    if (step.path === undefined) assert.deepEqual(here, [2], 'a volume counts before its row is there');
+    assertOk(await putStreamed(user, transferId, 1, file.volumes[0]!));
+    assertOk(await putStreamed(user, transferId, 2, file.volumes[1]!));
+    const done = await completeStreamed(user, transferId, file);
+    assertOk(done);
+    await assertReadable(user, String(done.json['file_id']), file);
+  });
+}
+
+for (const step of [inDatabase('pwrite64', 1), inLog(), at('rename'), inDatabase('pwrite64', 9)]) {
+  test(`complete of a streamed transfer, killed at ${name(step)}: one file in the end`, async () => {
+    const file = makeFile(SIZES);
+    const transferId = await beginStreamed(user, file, 'unsized');
+    for (const [at, bytes] of file.volumes.entries()) await putStreamed(user, transferId, at + 1, bytes);
+    const before = await listFiles(user);
+    await killedAt(step, () => completeStreamed(user, transferId, file));
+    const answers = await Promise.all([1, 2].map(() => completeStreamed(user, transferId, file)));
+    for (const answer of answers) assertOk(answer);
+    const [one, two] = answers.map(({ json }) => json['file_id']);
+    assert.equal(one, two);
+    assertError(await completeStreamed(user, transferId, file, { file_size: 1 }), 409);
+    assert.equal((await listFiles(user)).length - before.length, 1, 'not exactly one record');
+    await assertReadable(user, String(one), file);
   });
 }
 

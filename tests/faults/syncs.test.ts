@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { StreamBody } from '../../server/src/volumes/body.ts';
 import { FolderStore } from '../../server/src/volumes/folder.ts';
+import { newName } from '../../server/src/volumes/names.ts';
 import type { Manifest } from '../../server/src/volumes/store.ts';
 
 /** What this process asks of the system while `work` runs, a line for each call, with the paths behind descriptors. */
@@ -97,22 +98,21 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
     string,
   ];
   const group = (id: string) => join(root, 'volumes', id.slice(0, 2), id);
-  const manifest = { file_id: whole } as Manifest;
+  const bytes: Record<string, Buffer> = {
+    [small]: randomBytes(100),
+    [large]: randomBytes(300_000),
+    [whole]: randomBytes(100),
+  };
+  const specOf = (id: string) => volumeOf(bytes[id]!);
+  const manifest = (id: string) => ({ file_id: id, volumes: [specOf(id)] }) as Manifest;
   const lines = await traced(folder, async () => {
-    for (const [id, size] of [
-      [small, 100],
-      [large, 300_000],
-    ] as const) {
-      const bytes = randomBytes(size);
-      await store.put(id, volumeOf(bytes), bodyOf(bytes));
-    }
-    const bytes = randomBytes(100);
-    await store.putFile(manifest, volumeOf(bytes), bodyOf(bytes));
-    await store.writeManifest({ file_id: small } as Manifest);
-    await store.copy(whole, clone);
+    for (const id of [small, large]) await store.put(id, specOf(id), bodyOf(bytes[id]!));
+    await store.putFile(manifest(whole), specOf(whole), bodyOf(bytes[whole]!));
+    await store.writeManifest(manifest(small));
+    await store.copy(whole, clone, [specOf(whole)]);
   });
   for (const id of [small, large, whole]) {
-    const place = join(group(id), '1');
+    const place = join(group(id), newName(specOf(id)));
     assertDurableBefore(lines, place);
     for (const path of [group(id), dirname(group(id))]) {
       assertInOrder(lines, { 'the name of a volume': renamed(place), [`the sync of ${path}`]: synced(path) });
@@ -124,7 +124,7 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
   const inOne = lines.find((line) => line.includes(`"${join(group(whole), 'manifest.json')}"`));
   assert.match(inOne ?? '', /O_DSYNC/);
   assertInOrder(lines, {
-    'the bytes of a copy': synced(join(group(clone), '1')),
+    'the bytes of a copy': synced(join(group(clone), newName(specOf(whole)))),
     'their name': synced(group(clone)),
     'the name of the group': synced(dirname(group(clone))),
   });

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { type FileRecord, headers as headerNames, type InitBody, pathOf, toBase64 } from '@szafa/protocol';
+import {
+  type CompleteBody,
+  contentDigest,
+  type FileRecord,
+  headers as headerNames,
+  type InitBody,
+  pathOf,
+  type StreamedInitBody,
+  toBase64,
+} from '@szafa/protocol';
 import type { Answer } from './http.ts';
 import { freshName, type User } from './user.ts';
 
@@ -20,6 +29,9 @@ export function sha256(...parts: Uint8Array[]): string {
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
 const rawNumber = rawJSON('9007199254740993');
 export const ENC_PARAMS = '{"exact":9007199254740993}';
+
+/** What a volume is called in the store. */
+export const volumeName = (idx: number, bytes: Uint8Array) => `${idx}-${sha256(bytes)}`;
 
 /** Volumes of the given sizes; any key of the init body can be replaced. */
 export function makeFile(sizes: number[] = [1000], init: Partial<InitBody> = {}): MadeFile {
@@ -63,6 +75,59 @@ export async function putAll(user: User, transferId: string, file: MadeFile): Pr
 
 export function complete(user: User, transferId: string): Promise<Answer> {
   return user.call('POST', pathOf('complete', { transfer_id: transferId }));
+}
+
+/** How much init says of a streamed transfer: the sizes of the volumes, or nothing. */
+export type Length = 'sized' | 'unsized';
+
+export function streamedInit({ init }: MadeFile, length: Length): StreamedInitBody {
+  const { chunk_count, dir_id } = init;
+  const chunks = init.chunks.map(({ size }) => ({ size }));
+  const dir = dir_id === undefined ? {} : { dir_id };
+  return { streamed: true, ...(length === 'sized' && { chunk_count, chunks }), ...dir };
+}
+
+export async function beginStreamed(user: User, file: MadeFile, length: Length): Promise<string> {
+  const answer = await user.post(pathOf('init'), streamedInit(file, length));
+  assert.equal(answer.status, 200, answer.text);
+  return String(answer.json['transfer_id']);
+}
+
+/** A volume with its own digest, or with another one. */
+export function putStreamed(
+  user: User,
+  transferId: string,
+  idx: number | string,
+  body: Uint8Array,
+  digest: string = contentDigest(sha256(body)),
+): Promise<Answer> {
+  return putVolume(user, transferId, idx, body, { [headerNames.contentDigest]: digest });
+}
+
+/** What complete of a streamed transfer says of the file. */
+export function completeBody({ init }: MadeFile, over: Partial<CompleteBody> = {}): CompleteBody {
+  const { file_name, file_size, total_sha256, enc_params, chunk_count } = init;
+  return { file_name, file_size, total_sha256, enc_params, chunk_count, ...over };
+}
+
+export function completeStreamed(
+  user: User,
+  transferId: string,
+  file: MadeFile,
+  over?: Partial<CompleteBody>,
+): Promise<Answer> {
+  return user.post(pathOf('complete', { transfer_id: transferId }), completeBody(file, over));
+}
+
+export async function uploadStreamed(user: User, file: MadeFile, length: Length): Promise<Uploaded> {
+  const transferId = await beginStreamed(user, file, length);
+  for (const [at, bytes] of file.volumes.entries()) {
+    const answer = await putStreamed(user, transferId, at + 1, bytes);
+    assert.equal(answer.status, 200, answer.text);
+  }
+  const answer = await completeStreamed(user, transferId, file);
+  assert.equal(answer.status, 200, answer.text);
+  return { fileId: String(answer.json['file_id']), transferId, file };
 }
 
 /** The way of small files: all in one request, under an id of our own. */

@@ -66,9 +66,23 @@ export const mutants: Mutant[] = [
   {
     name: 'digests keep their capital letters',
     file: 'protocol/src/init.ts',
-    find: 'sha256: chunk.sha256.toLowerCase()',
-    replace: 'sha256: chunk.sha256',
+    find: '({ sha256 }) => sha256.toLowerCase()',
+    replace: '({ sha256 }) => sha256',
     tests: [INIT],
+  },
+  {
+    name: 'a Content-Digest may say two different SHA-256',
+    file: 'protocol/src/streamed.ts',
+    find: 'if (found !== undefined) throw',
+    replace: 'if (found === header) throw',
+    tests: ['protocol/test/streamed.test.ts'],
+  },
+  {
+    name: 'a Content-Digest may have a SHA-256 of another length',
+    file: 'protocol/src/streamed.ts',
+    find: 'if (bytes.length !== SHA256_BYTES)',
+    replace: 'if (bytes.length > SHA256_BYTES)',
+    tests: ['protocol/test/streamed.test.ts'],
   },
   {
     name: 'sizes are added up beyond what a number holds',

@@ -193,8 +193,8 @@ export const mutants: Mutant[] = [
   {
     name: 'rescue takes a file that lacks a volume',
     file: 'server/src/admin/rescue-files.ts',
-    find: 'if (!specs || missing || specs.length !== manifest.chunk_count) {',
-    replace: 'if (!specs || specs.length !== manifest.chunk_count) {',
+    find: 'if (missing) {',
+    replace: 'if (missing && missing.idx === 0) {',
     tests: ['tests/engines/rescue.test.ts'],
     only: 'documents follow',
   },

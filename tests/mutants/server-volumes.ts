@@ -77,10 +77,10 @@ export const mutants: Mutant[] = [
     tests: [FOLDER, 'tests/attacks/store.test.ts'],
   },
   {
-    name: 'the specification of a large group is not written',
-    file: 'server/src/volumes/folder.ts',
-    find: 'if (volumes.length <= LISTED_IN_MANIFEST) return;',
-    replace: 'if (volumes.length >= LISTED_IN_MANIFEST) return;',
+    name: 'the name of a volume does not say its digest',
+    file: 'server/src/volumes/names.ts',
+    find: 'const name = `${idx}-${sha256}`;',
+    replace: "const name = `${idx}-${'0'.repeat(sha256.length)}`;",
     tests: [FOLDER],
   },
   {
@@ -171,7 +171,7 @@ export const mutants: Mutant[] = [
   {
     name: 'S3: a volume that comes in after its group was removed stays',
     file: 'server/src/volumes/s3.ts',
-    find: 'if ((await this.#client.size(keys.spec(id))) === undefined) {',
+    find: 'if ((await this.#client.size(keys.marker(id))) === undefined) {',
     replace: 'if (id === undefined) {',
     tests: [S3],
   },
@@ -185,7 +185,7 @@ export const mutants: Mutant[] = [
   {
     name: 'S3: a copy takes the place of a group that exists',
     file: 'server/src/volumes/s3.ts',
-    find: 'if (!found?.equals(spec))',
+    find: 'if (!found?.equals(ours))',
     replace: 'if (!found)',
     tests: [S3],
   },

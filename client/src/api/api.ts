@@ -1,5 +1,7 @@
 import {
+  type CompleteBody,
   type Credentials,
+  contentDigest,
   type Directory,
   decodeEncParams,
   type FileRecord,
@@ -10,16 +12,18 @@ import {
   type PullProgress,
   pathOf,
   type Quota,
+  type ReceivedVolume,
   type RouteName,
   RuleError,
   routes,
   type Session,
+  type StreamedInitBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
 import type { Body } from '../upload/shelf.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
-import { areDirectories, areNumbers, areRecords, isSession } from './shapes.ts';
+import { areDirectories, areNumbers, areRecords, areVolumes, isSession } from './shapes.ts';
 import {
   fetchTransport,
   sizeOf,
@@ -207,18 +211,39 @@ export class Api {
     return this.#json('init', { json: body, ...options });
   }
 
+  /** Beyond the specification: a transfer whose digests, or even its length, are not known yet. */
+  initStreamed(
+    body: Omit<StreamedInitBody, 'streamed'>,
+    options?: CallOptions,
+  ): Promise<{ transfer_id: string }> {
+    return this.#json('init', { json: { streamed: true, ...body }, ...options });
+  }
+
   async received(transferId: string, options?: CallOptions): Promise<number[]> {
     const params = { transfer_id: transferId };
     const { received } = await this.#json<{ received: unknown }>('received', { params, ...options });
     return this.#expect(received, areNumbers, 'volumes that are no numbers');
   }
 
-  writeVolume(transferId: string, idx: number, bytes: Body, options?: VolumeOptions): Promise<{ ok: true }> {
-    const timeoutMs = patience(sizeOf(bytes));
+  /** The same of a streamed transfer, with sizes and digests, by which a client knows its own volumes again. */
+  async receivedStreamed(transferId: string, options?: CallOptions): Promise<ReceivedVolume[]> {
+    const params = { transfer_id: transferId };
+    const { volumes } = await this.#json<{ volumes: unknown }>('received', { params, ...options });
+    return this.#expect(volumes, areVolumes, 'volumes without digests');
+  }
+
+  /** `sha256`: the digest of the volume in hex, which one of a streamed transfer needs. */
+  writeVolume(
+    transferId: string,
+    idx: number,
+    bytes: Body,
+    { sha256, ...options }: VolumeOptions & { sha256?: string | undefined } = {},
+  ): Promise<{ ok: true }> {
     return this.#json('writeVolume', {
       params: { transfer_id: transferId, idx },
+      ...(sha256 !== undefined && { headers: { [headerNames.contentDigest]: contentDigest(sha256) } }),
       bytes,
-      timeoutMs,
+      timeoutMs: patience(sizeOf(bytes)),
       ...options,
     });
   }
@@ -262,12 +287,22 @@ export class Api {
   }
 
   /** Answers with the volumes that are there when some are missing. */
-  async complete(
+  complete(transferId: string, options?: CallOptions): Promise<{ file_id: string } | { received: number[] }> {
+    return this.#complete({ params: { transfer_id: transferId }, ...options });
+  }
+
+  /** The same for a streamed transfer, with what the file is. */
+  completeStreamed(
     transferId: string,
+    body: CompleteBody,
     options?: CallOptions,
   ): Promise<{ file_id: string } | { received: number[] }> {
+    return this.#complete({ params: { transfer_id: transferId }, json: body, ...options });
+  }
+
+  async #complete(said: Call): Promise<{ file_id: string } | { received: number[] }> {
     try {
-      const call = { params: { transfer_id: transferId }, timeoutMs: 10 * QUIET_MS, ...options };
+      const call = { timeoutMs: 10 * QUIET_MS, ...said };
       return await this.#json<{ file_id: string }>('complete', call);
     } catch (error) {
       const incomplete =

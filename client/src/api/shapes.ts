@@ -1,4 +1,4 @@
-import type { Directory, FileRecord, Session } from '@szafa/protocol';
+import type { Directory, FileRecord, ReceivedVolume, Session } from '@szafa/protocol';
 
 /** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
 type Shape<T> = { [K in keyof T]?: (value: unknown) => boolean };
@@ -23,6 +23,7 @@ const directory: Shape<Directory> = {
   file_count: count,
   size: count,
 };
+const receivedVolume: Shape<ReceivedVolume> = { idx: count, size: count, sha256: text };
 const session: Shape<Session> = { token: text };
 
 function fits<T>(shape: Shape<T>, value: unknown): value is T {
@@ -35,4 +36,6 @@ export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));
 export const areDirectories = (value: unknown): value is Directory[] =>
   Array.isArray(value) && value.every((one) => fits(directory, one));
+export const areVolumes = (value: unknown): value is ReceivedVolume[] =>
+  Array.isArray(value) && value.every((one) => fits(receivedVolume, one));
 export const areNumbers = (value: unknown): value is number[] => Array.isArray(value) && value.every(count);

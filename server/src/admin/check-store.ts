@@ -48,7 +48,7 @@ function storeChecks(store: VolumeStore): Check[] {
   const [id, copy] = [newId(), newId()];
   const body = (content: Buffer) => new StreamBody(Readable.from([content], { objectMode: false }));
   const assertStored = async (group: string) => {
-    const open = await store.open(group, 1);
+    const open = await store.open(group, volume);
     assert.ok(open, 'an acknowledged volume is missing');
     assert.equal(await digestOf(open), volume.sha256, 'different bytes came back');
     await open.close();
@@ -57,7 +57,7 @@ function storeChecks(store: VolumeStore): Check[] {
     [
       'a volume can be read as soon as it is acknowledged',
       async () => {
-        await store.create(id, [volume]);
+        await store.create(id);
         await store.put(id, volume, body(bytes));
         await assertStored(id);
         assert.deepEqual(await store.received(id), [1], 'it is not listed');
@@ -73,7 +73,7 @@ function storeChecks(store: VolumeStore): Check[] {
     [
       'a copy is made by the store itself',
       async () => {
-        await store.copy(id, copy);
+        await store.copy(id, copy, [volume]);
         await assertStored(copy);
       },
     ],
@@ -82,7 +82,7 @@ function storeChecks(store: VolumeStore): Check[] {
       async () => {
         for (const group of [id, copy]) {
           await store.remove(group);
-          assert.equal(await store.open(group, 1), undefined, 'it can still be read');
+          assert.equal(await store.open(group, volume), undefined, 'it can still be read');
           assert.deepEqual(await store.received(group), [], 'it is still listed');
         }
         // Those of others are left to the service.

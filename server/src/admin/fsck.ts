@@ -3,8 +3,10 @@ import type { Volume } from '@szafa/protocol';
 import { refile } from '../domain/documents.ts';
 import { pages, sortOut } from '../domain/orphans.ts';
 import type { FileRow } from '../metadata/files.ts';
+import { isStreaming } from '../metadata/streamed.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { mendUsage, wrongUsage } from '../metadata/usage.ts';
+import { nameOf } from '../volumes/names.ts';
 import type { OpenVolume } from '../volumes/store.ts';
 import { checkAccounts } from './fsck-accounts.ts';
 import type { Pair } from './pair.ts';
@@ -86,19 +88,26 @@ class Check {
       const fault = await this.#look(id, spec);
       if (fault) faults.push([fault, spec.idx]);
     }
-    const { manifest, volumes: listed } = await volumes.documents(id);
-    const lacks = !manifest || !listed;
+    const lacks = !(await volumes.manifest(id));
+    const known = new Set(specs.map(nameOf));
+    const strays = (await volumes.list(id)).filter((volume) => !known.has(nameOf(volume)));
+    const isFaulty = faults.length > 0 || strays.length > 0 || lacks;
     // It may have been deleted while we looked; then nothing is wrong.
-    if ((faults.length > 0 || lacks) && !(await metadata.files.get(id))) return;
+    if (isFaulty && !(await metadata.files.get(id))) return;
     for (const [what, volume] of faults) this.#report.problem(what, { file: id, owner: file.owner, volume });
     if (lacks) {
       const mended = this.#repair && specs.length === file.chunk_count;
       if (mended) {
-        if (!listed) await volumes.create(id, specs);
         await metadata.documents.outdate(id);
         await refile(this.#pair, id);
       }
-      this.#report.problem('files without their documents', { file: id }, mended);
+      this.#report.problem('files without a manifest', { file: id }, mended);
+    }
+    for (const stray of strays) {
+      // A crash left it, of a streamed upload: what a file is made of does not change any more.
+      const mended = this.#repair && specs.length === file.chunk_count;
+      if (mended) await volumes.withdraw(id, stray, async () => false);
+      this.#report.problem('volumes that belong to no file', { file: id, volume: stray.idx }, mended);
     }
     this.#report.count('files');
   }
@@ -107,20 +116,21 @@ class Check {
   async upload(upload: TransferRow): Promise<void> {
     const { metadata, volumes } = this.#pair;
     const id = upload.file_id;
-    const specs = await metadata.files.volumes(id);
+    const specs = await metadata.streamed.volumes(upload);
+    const streaming = isStreaming(upload);
     // A note is written after its volume: read before them, none is ahead of what is listed.
     const noted = await metadata.arrivals.numbers(id);
     const here = new Set(await volumes.received(id));
     const withdrawn: number[] = [];
     for (const spec of specs) {
-      const expected = noted.has(spec.idx) || upload.status === 'storing';
+      const expected = streaming || noted.has(spec.idx) || upload.status === 'storing';
       if (!here.has(spec.idx) && !expected) continue;
       // Twice: what was sent again between the list and the end of reading is right at the second look.
       const fault = (await this.#look(id, spec)) && (await this.#look(id, spec));
       if (!fault) continue;
       const withdraws = this.#repair && (await metadata.transfers.isOpen(id));
       // It came in again at this moment.
-      if (withdraws && !(await this.#withdraw(id, spec))) continue;
+      if (withdraws && !(await this.#withdraw(upload, spec))) continue;
       const now = await metadata.transfers.get(upload.transfer_id);
       // Cancelled, or one of the files, which come next.
       if (!now || now.status === 'done') break;
@@ -137,17 +147,25 @@ class Check {
   }
 
   /** Has the client send it again. */
-  async #withdraw(id: string, spec: Volume): Promise<boolean> {
+  async #withdraw(upload: TransferRow, spec: Volume): Promise<boolean> {
     const { metadata, volumes } = this.#pair;
+    const { transfer_id: transferId, file_id: fileId, streamed } = upload;
+    const streaming = isStreaming(upload);
+    if (streaming && !(await metadata.streamed.withdraw(transferId, spec))) return false;
     const isRight = async (volume: OpenVolume) => !(await this.#faultOf(volume, spec).catch(unreadable));
-    if (!(await volumes.withdraw(id, spec.idx, isRight))) return false;
-    await metadata.arrivals.remove(id, [spec.idx]);
-    return true;
+    if (await volumes.withdraw(fileId, spec, isRight)) {
+      await metadata.arrivals.remove(fileId, [spec.idx]);
+      return true;
+    }
+    // Whoever sent it again may have been told that it is there, by the row that is gone now.
+    const bounds = { claimed: false, most: Number.POSITIVE_INFINITY };
+    if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, bounds);
+    return false;
   }
 
   async #look(id: string, spec: Volume): Promise<Fault | undefined> {
     const look = async () => {
-      const volume = await this.#pair.volumes.open(id, spec.idx);
+      const volume = await this.#pair.volumes.open(id, spec);
       if (!volume) return 'missing volumes';
       this.#report.count('volumes');
       return this.#faultOf(volume, spec).finally(() => volume.close());

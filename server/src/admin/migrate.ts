@@ -5,7 +5,10 @@ import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { handOver } from '../metadata/store-record.ts';
+import { insertArrived, isStreaming } from '../metadata/streamed.ts';
+import type { TransferRow } from '../metadata/transfers.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
+import { newName } from '../volumes/names.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
@@ -15,6 +18,7 @@ interface Group {
   id: string;
   /** The record, where the group is a file by now. */
   file: FileRow | undefined;
+  upload: TransferRow | undefined;
 }
 
 /**
@@ -46,26 +50,28 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
 
 /** Files, and uploads under way. What is waiting to be removed stays behind. */
 async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
-  for await (const file of filesOf(sql)) yield { id: file.file_id, file };
-  for await (const { file_id } of uploadsOf(sql)) yield { id: file_id, file: undefined };
+  for await (const file of filesOf(sql)) yield { id: file.file_id, file, upload: undefined };
+  for await (const upload of uploadsOf(sql)) yield { id: upload.file_id, file: undefined, upload };
 }
 
-async function copyGroup(from: Pair, to: Pair, { id, file }: Group, report: Report): Promise<void> {
-  const specs = await from.metadata.files.volumes(id);
-  await to.volumes.create(id, specs);
-  const here = new Set(await to.volumes.received(id));
-  const there = new Set(await from.volumes.received(id));
+async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, report: Report): Promise<void> {
+  const specs = await (upload ? from.metadata.streamed.volumes(upload) : from.metadata.files.volumes(id));
+  // Of other uploads only some have come.
+  const isWhole = !upload || isStreaming(upload);
+  await to.volumes.create(id);
+  const here = new Set((await to.volumes.list(id)).map(newName));
+  const there = new Set((await from.volumes.list(id)).map(newName));
   for (const spec of specs) {
-    if (here.has(spec.idx)) report.count('volumes already there');
-    else if (there.has(spec.idx)) await copyVolume(from, to, id, spec, report);
-    else if (file) report.problem('missing volumes', { file: id, volume: spec.idx });
+    if (here.has(newName(spec))) report.count('volumes already there');
+    else if (there.has(newName(spec))) await copyVolume(from, to, id, spec, report);
+    else if (isWhole) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
   if (file) await to.volumes.writeManifest(await manifestFor(from.metadata, file));
   report.count(file ? 'files' : 'unfinished uploads');
 }
 
 async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report: Report): Promise<void> {
-  const volume = await from.volumes.open(id, spec.idx);
+  const volume = await from.volumes.open(id, spec);
   if (!volume) {
     report.problem('missing volumes', { file: id, volume: spec.idx });
     return;
@@ -106,7 +112,8 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
       ...columns.split(', ').map((column) => row[column]!),
     );
   }
-  for await (const { id } of groupsOf(from.sql)) {
+  for await (const { id, upload } of groupsOf(from.sql)) {
     await insertVolumes(tx, id, await from.metadata.files.volumes(id));
+    if (upload && isStreaming(upload)) await insertArrived(tx, id, await from.metadata.streamed.list(id));
   }
 }

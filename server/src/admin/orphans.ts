@@ -51,7 +51,7 @@ async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise
 /** A manifest that broke is one all the same. */
 async function readable(volumes: VolumeStore, id: string): Promise<Manifest | undefined> {
   try {
-    return (await volumes.documents(id)).manifest;
+    return await volumes.manifest(id);
   } catch (error) {
     if (!(error instanceof BrokenDocument)) throw error;
     return undefined;

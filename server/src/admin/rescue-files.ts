@@ -1,11 +1,12 @@
-import { ADMIN, limits, type Volume } from '@szafa/protocol';
+import { ADMIN, limits } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, outdate, outdateAccount } from '../metadata/documents.ts';
 import { insertFile } from '../metadata/files.ts';
 import { unclaim } from '../metadata/garbage.ts';
 import { claimOrphan } from '../metadata/orphans.ts';
 import type { Sql } from '../metadata/sql.ts';
-import { insertVolumes } from '../metadata/volumes.ts';
+import { forgetVolumes, insertVolumes } from '../metadata/volumes.ts';
 import { BrokenDocument, isAccountId } from '../volumes/documents.ts';
+import { newName } from '../volumes/names.ts';
 import type { Manifest } from '../volumes/store.ts';
 import type { Pair } from './pair.ts';
 import type { Report } from './report.ts';
@@ -33,17 +34,16 @@ export class FileRescue {
   /** The file of a group that the database does not know as one. */
   async take(id: string): Promise<void> {
     const { volumes } = this.#pair;
-    const { manifest, volumes: specs } = await volumes.documents(id);
+    const manifest = await volumes.manifest(id);
     if (!manifest) {
       this.#report.count('groups that are not files');
       return;
     }
     check(manifest, id);
-    const here = new Set(await volumes.received(id));
-    if (specs) checkVolumes(specs, id);
-    const missing = specs?.find(({ idx }) => !here.has(idx));
-    if (!specs || missing || specs.length !== manifest.chunk_count) {
-      const volume = missing?.idx ?? 0;
+    const here = new Set((await volumes.list(id)).map(newName));
+    const missing = manifest.volumes.find((volume) => !here.has(newName(volume)));
+    if (missing) {
+      const volume = missing.idx;
       this.#report.problem('files that lack volumes', { file: id, owner: manifest.owner, volume });
       return;
     }
@@ -53,7 +53,7 @@ export class FileRescue {
       this.#report.problem('files of an unknown account', { file: id, account, owner: name });
       return;
     }
-    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner, specs))) {
+    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner))) {
       this.#report.problem('groups that are not orphans', { group: id });
       return;
     }
@@ -62,25 +62,35 @@ export class FileRescue {
   }
 
   /** False when somebody else has made the group theirs meanwhile. */
-  async #insert(manifest: Manifest, owner: string, specs: Volume[]): Promise<boolean> {
+  async #insert({ volumes, ...manifest }: Manifest, owner: string): Promise<boolean> {
     const created_at = Date.parse(manifest.created_at);
     const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
-    const file_id = manifest.file_id;
+    const { file_id, chunk_count } = manifest;
+    const stored_size = volumes.reduce((sum, { size }) => sum + size, 0);
     // A database that is in use may have given the number of the directory to another one.
     const byName = this.#taking !== 'all' && manifest.dir_id !== 0;
     const dir = byName ? await this.#accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
     const inserted = await this.#pair.sql.transaction(async (tx) => {
       // One that was under way when an older database was saved, and is complete by what the store has.
       const [upload] = await tx.execute(
-        "UPDATE transfers SET status = 'done', owner = ? WHERE file_id = ? AND status <> 'done' RETURNING transfer_id",
+        `UPDATE transfers SET status = 'done', enc_params = '', owner = ?, file_name = ?, file_size = ?,
+           stored_size = ?, total_sha256 = ?, chunk_count = ?
+         WHERE file_id = ? AND status <> 'done' RETURNING transfer_id`,
         owner,
+        manifest.file_name,
+        manifest.size,
+        stored_size,
+        manifest.sha256,
+        chunk_count,
         file_id,
       );
       if (!upload && this.#taking === 'missing') {
         await unclaim(tx, file_id);
         if (!(await claimOrphan(tx, file_id))) return false;
       }
-      if (!upload) await insertVolumes(tx, file_id, specs);
+      // Of a streamed upload not all may have been known then.
+      if (upload) await forgetVolumes(tx, file_id);
+      await insertVolumes(tx, file_id, volumes);
       const dir_id = await this.#dirOf(tx, manifest, owner, dir);
       const differs = dir_id !== manifest.dir_id;
       const rev = manifest.rev + (differs ? 1 : 0);
@@ -89,7 +99,7 @@ export class FileRescue {
         seq,
         owner,
         dir_id,
-        stored_size: specs.reduce((sum, { size }) => sum + size, 0),
+        stored_size,
         created_at,
         cloned_from: null,
         rev,
@@ -116,7 +126,12 @@ export class FileRescue {
   }
 
   /** Where the file goes: one that is not there, or is somebody else's, means the root. */
-  async #dirOf(tx: Sql, manifest: Manifest, owner: string, name: string | undefined): Promise<number> {
+  async #dirOf(
+    tx: Sql,
+    manifest: Pick<Manifest, 'dir_id' | 'account_id'>,
+    owner: string,
+    name: string | undefined,
+  ): Promise<number> {
     const { dir_id: dirId, account_id } = manifest;
     if (dirId === 0) return 0;
     // Files without an owner are the administrator's.
@@ -180,13 +195,8 @@ function check(manifest: Manifest, id: string): void {
     isDigest(manifest.sha256) &&
     [size, dir_id, rev, chunk_count].every(isCount) &&
     chunk_count <= limits.volumesPerFile &&
+    chunk_count === manifest.volumes.length &&
+    manifest.volumes.every((volume) => isCount(volume.size)) &&
     isTime(manifest.created_at);
   if (!right) throw new BrokenDocument(`the manifest of file ${id} is malformed`);
-}
-
-function checkVolumes(specs: Volume[], id: string): void {
-  const right =
-    Array.isArray(specs) &&
-    specs.every((spec, at) => spec?.idx === at + 1 && isCount(spec.size) && isDigest(spec.sha256));
-  if (!right) throw new BrokenDocument(`the specification of file ${id} is malformed`);
 }

@@ -51,7 +51,8 @@ export class Arrivals {
       for (let idx = 1; idx <= chunk_count && all; idx++) if (!noted.has(idx)) yield idx;
     };
     await inParallel(unknown(), ASKED_AT_ONCE, async (idx) => {
-      const volume = await this.#volumes.open(file_id, idx, false);
+      const { sha256 } = (await this.#metadata.files.volume(file_id, idx))!;
+      const volume = await this.#volumes.open(file_id, { idx, sha256 }, false);
       if (!volume) all = false;
       await volume?.close();
     });

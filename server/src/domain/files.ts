@@ -126,9 +126,11 @@ export class Files {
   async #copy(source: FileRow, target: Target): Promise<string> {
     const now = this.#now();
     try {
-      await this.#volumes.copy(source.file_id, target.fileId);
-      const copied = await this.#volumes.received(target.fileId);
-      if (copied.length !== source.chunk_count) throw new Error('a volume of the source is missing');
+      await this.#volumes.copy(
+        source.file_id,
+        target.fileId,
+        await this.#metadata.files.volumes(source.file_id),
+      );
       const { fileId: file_id, owner, dirId: dir_id } = target;
       const copy = { ...source, file_id, owner, dir_id, created_at: now, rev: 0 };
       await this.#volumes.writeManifest(await manifestFor(this.#metadata, copy, source.file_id));
@@ -161,12 +163,11 @@ export class Files {
   async openVolume(
     fileId: string,
     found: ReadableFile | undefined,
-    idx: number,
     caller: string,
     whole: boolean,
   ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume }> {
     const { file, known } = readableVolume(found, caller);
-    const volume = await this.#volumes.open(fileId, idx, whole);
+    const volume = await this.#volumes.open(fileId, known, whole);
     if (!volume) throw unknownVolume();
     return { file, sha256: known.sha256, volume };
   }

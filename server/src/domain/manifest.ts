@@ -1,11 +1,11 @@
 import type { Volume } from '@szafa/protocol';
 import type { FileRow } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import { LISTED_IN_MANIFEST, type Manifest } from '../volumes/store.ts';
+import type { Manifest } from '../volumes/store.ts';
 
 type Described = Omit<FileRow, 'seq' | 'stored_size' | 'cloned_from'>;
 
-export function manifestOf(file: Described, accountId: string, volumes: Volume[] | undefined): Manifest {
+export function manifestOf(file: Described, accountId: string, volumes: Volume[]): Manifest {
   return {
     file_id: file.file_id,
     file_name: file.file_name,
@@ -18,7 +18,7 @@ export function manifestOf(file: Described, accountId: string, volumes: Volume[]
     created_at: new Date(file.created_at).toISOString(),
     enc_params: file.enc_params,
     rev: file.rev,
-    ...(file.chunk_count <= LISTED_IN_MANIFEST && { volumes }),
+    volumes,
   };
 }
 
@@ -28,10 +28,7 @@ export async function manifestFor(
   file: Described,
   volumesOf = file.file_id,
 ): Promise<Manifest> {
-  const [accountId, volumes] = await Promise.all([
-    accounts.idOf(file.owner),
-    file.chunk_count <= LISTED_IN_MANIFEST ? files.volumes(volumesOf) : undefined,
-  ]);
+  const [accountId, volumes] = await Promise.all([accounts.idOf(file.owner), files.volumes(volumesOf)]);
   if (accountId === undefined) throw new Error(`the owner of file ${file.file_id} is unknown`);
   return manifestOf(file, accountId, volumes);
 }

@@ -59,6 +59,7 @@ export class Pulls {
     if (transfer.status === 'storing' || transfer.status === 'done') {
       throw new ServiceError(409, 'the transfer is complete');
     }
+    if (transfer.streamed !== 'no') throw new ServiceError(409, 'a streamed transfer is not pulled');
     await this.#claim(transferId, from.caller);
     const cancelled = new AbortController();
     const reporter = new Reporter(metadata, {
@@ -140,7 +141,7 @@ export class Pulls {
   async status(transferId: string, found: TransferState | undefined): Promise<PullProgress> {
     const { metadata, transfers } = this.#deps;
     const transfer = await transfers.use(transferId, found);
-    const here = new Set(await transfers.received(transfer));
+    const here = new Set((await transfers.received(transfer)).received);
     for (const idx of parseRanges(await metadata.pulls.landed(transferId))) here.add(idx);
     return { pulled: here.size, total: transfer.chunk_count };
   }

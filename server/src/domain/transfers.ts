@@ -1,15 +1,28 @@
-import { checkFile, checkInit, type SentInit, type Volume } from '@szafa/protocol';
+import {
+  type CompleteBody,
+  checkComplete,
+  checkFile,
+  checkInit,
+  checkStreamedInit,
+  type InitBody,
+  isStreamedInit,
+  type Received,
+  type Sent,
+  type SentInit,
+  type StreamedInitBody,
+  type Volume,
+} from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import {
   badDirectory,
   isNoSpace,
   isOsError,
   ServiceError,
-  TryLater,
   unknownTransfer,
   VolumeRejected,
 } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import { isStreaming } from '../metadata/streamed.ts';
 import {
   type Creation,
   fileOf,
@@ -18,20 +31,20 @@ import {
   transferOf,
 } from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
+import { newName as nameOf } from '../volumes/names.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { manifestFor, manifestOf } from './manifest.ts';
+import { overQuota, tooManyOpen } from './refusals.ts';
 import type { Space } from './space.ts';
+import { type SentVolume, StreamedVolumes } from './streamed.ts';
 
 type Settings = Pick<
   Config,
   'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
 >;
-
-/** When to ask again whether there are fewer unfinished uploads. */
-const CROWDED_SECONDS = 30;
 
 /** Longest time between two signs of life of a running upload. */
 const TOUCH_MS = 3_600_000;
@@ -40,6 +53,7 @@ const UNNAMED_MS = 1_800_000;
 
 export class Transfers {
   readonly arrivals: Arrivals;
+  readonly #streamed: StreamedVolumes;
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
   readonly #space: Space;
@@ -51,18 +65,21 @@ export class Transfers {
     this.#volumes = volumes;
     this.#space = space;
     this.arrivals = new Arrivals(metadata, volumes);
+    this.#streamed = new StreamedVolumes(metadata, volumes, settings);
     this.#settings = settings;
     this.#now = now;
   }
 
-  async init(sent: SentInit, caller: string): Promise<string> {
-    const init = checkInit(sent, this.#settings.maxVolumeBytes);
+  async init(sent: Sent<InitBody | StreamedInitBody>, caller: string): Promise<string> {
+    const init = isStreamedInit(sent.body)
+      ? checkStreamedInit(sent.body, this.#settings.maxVolumeBytes)
+      : checkInit(sent as SentInit, this.#settings.maxVolumeBytes);
     this.#space.look(init.storedSize);
     const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
     const open = { transfers: this.#settings.openTransfers, volumes: this.#settings.openVolumes };
     // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.
     const [group, record] = await Promise.allSettled([
-      this.#volumes.create(ids.fileId, init.volumes),
+      this.#volumes.create(ids.fileId),
       this.#metadata.transfers.create(init, ids, { quota: this.#quota, open }),
     ]);
     const created = record.status === 'fulfilled' && record.value === 'created';
@@ -93,31 +110,43 @@ export class Transfers {
     return transfer;
   }
 
-  async received(transfer: TransferState): Promise<number[]> {
-    if (transfer.status === 'done') return Array.from({ length: transfer.chunk_count }, (_, at) => at + 1);
-    return this.#volumes.received(transfer.file_id);
+  async received(transfer: TransferState): Promise<Received> {
+    if (transfer.streamed !== 'no') {
+      const volumes = await this.#here(transfer);
+      return { received: volumes.map(({ idx }) => idx), volumes };
+    }
+    const { status, chunk_count, file_id } = transfer;
+    if (status === 'done') return { received: Array.from({ length: chunk_count }, (_, at) => at + 1) };
+    return { received: await this.#volumes.received(file_id) };
   }
 
-  /** `announced` is the Content-Length, where there is one; `begin` asks the client for its body. */
+  /** The volumes that a streamed transfer has. */
+  async #here(transfer: TransferState): Promise<Volume[]> {
+    const volumes = await this.#metadata.streamed.volumes(transfer);
+    if (isStreaming(transfer) || transfer.status === 'done') return volumes;
+    // It met a fault after complete, and fsck may have withdrawn some.
+    const names = new Set((await this.#volumes.list(transfer.file_id)).map(nameOf));
+    return volumes.filter((volume) => names.has(nameOf(volume)));
+  }
+
+  /** `begin` asks the client for its body. */
   async receive(
     transferId: string,
     found: TransferState | undefined,
     idx: number,
     body: Body,
-    announced: number | undefined,
+    sent: SentVolume,
     begin: () => void,
   ): Promise<void> {
     const transfer = await this.use(transferId, found);
     if (transfer.status === 'storing' || transfer.status === 'done') {
       throw new VolumeRejected('state', 'the transfer is complete');
     }
-    const inRange = Number.isInteger(idx) && idx >= 1 && idx <= transfer.chunk_count;
-    const volume = inRange ? await this.#metadata.files.volume(transfer.file_id, idx) : undefined;
-    if (!volume)
-      throw new VolumeRejected('number', `the volume number is outside 1 to ${transfer.chunk_count}`);
-    requireSize(volume, announced);
+    const streaming = isStreaming(transfer);
+    const volume = streaming
+      ? await this.#streamed.expect(transfer, idx, sent)
+      : await this.#specified(transfer, idx, sent);
     const room = await this.#space.forVolumes(volume.size);
-    begin();
     // A volume that is still coming in keeps its transfer alive, however long it takes.
     const alive = setInterval(
       () => {
@@ -127,13 +156,28 @@ export class Transfers {
       Math.min(this.#settings.transferTtlMs / 4, TOUCH_MS),
     );
     try {
-      await this.arrivals.take(transfer.file_id, volume, body);
+      const claimed = streaming && (await this.#streamed.claim(transferId, transfer, volume));
+      begin();
+      if (streaming) await this.#streamed.take(transferId, transfer, volume, body, claimed);
+      else await this.arrivals.take(transfer.file_id, volume, body);
     } catch (error) {
       notTaken(error);
     } finally {
       clearInterval(alive);
       room.end();
     }
+  }
+
+  async #specified(
+    { file_id, chunk_count }: TransferState,
+    idx: number,
+    { length }: SentVolume,
+  ): Promise<Volume> {
+    const inRange = Number.isInteger(idx) && idx >= 1 && idx <= chunk_count;
+    const volume = inRange ? await this.#metadata.files.volume(file_id, idx) : undefined;
+    if (!volume) throw new VolumeRejected('number', `the volume number is outside 1 to ${chunk_count}`);
+    requireSize(volume, length);
+    return volume;
   }
 
   /**
@@ -179,11 +223,17 @@ export class Transfers {
     return refuse(result);
   }
 
-  async complete(transferId: string, caller: string): Promise<string> {
+  /** `said`: what came along with it, which only a streamed transfer needs. */
+  async complete(transferId: string, caller: string, said: () => Sent<CompleteBody>): Promise<string> {
     const transfer = await this.find(transferId);
+    const file = transfer.streamed === 'no' ? undefined : checkComplete(said());
+    const isHeld = transfer.status === 'storing' || transfer.status === 'done' || isStreaming(transfer);
     // Also when it is done: a write, and so its answer, waits until what it found is on disk.
-    if (transfer.status !== 'storing' && transfer.status !== 'done') await this.#requireAll(transfer);
-    const storing = await this.#beginStoring(transferId, caller).catch(notFiled);
+    if (!isHeld) await this.#requireAll(transfer);
+    const storing = await (file
+      ? this.#streamed.beginStoring(transfer, caller, file)
+      : this.#beginStoring(transferId, caller)
+    ).catch(notFiled);
     if (!storing) throw unknownTransfer();
     if (storing === 'over quota') return refuse(storing);
     await this.store(storing);
@@ -232,8 +282,8 @@ export class Transfers {
   }
 
   async #requireAll(transfer: TransferRow): Promise<void> {
-    if (await this.arrivals.knowsAll(transfer)) return;
-    const received = await this.#volumes.received(transfer.file_id);
+    if (transfer.streamed === 'no' && (await this.arrivals.knowsAll(transfer))) return;
+    const { received } = await this.received(transfer);
     if (received.length === transfer.chunk_count) return;
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
     throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
@@ -248,11 +298,8 @@ function requireSize(volume: Volume, announced: number | undefined): void {
 
 function refuse(why: Creation): never {
   if (why === 'no directory') throw badDirectory();
-  if (why === 'over quota') throw new ServiceError(507, 'the file would exceed your quota');
-  if (why === 'too many') {
-    const message = 'you have too many unfinished uploads; complete or cancel some of them';
-    throw new TryLater(429, message, CROWDED_SECONDS);
-  }
+  if (why === 'over quota') throw overQuota();
+  if (why === 'too many') throw tooManyOpen();
   throw new ServiceError(409, 'this transfer id is already in use');
 }
 

@@ -1,3 +1,4 @@
+import { isStreamedInit } from '@szafa/protocol';
 import { Ajv, type ValidateFunction } from 'ajv';
 import fastJson, { type Schema } from 'fast-json-stringify';
 import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
@@ -33,6 +34,20 @@ export const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
   };
   return validate;
 };
+
+/** Init by one of its two schemas, so that what is wrong is told by the one that was meant. */
+export const compileInitValidator: FastifySchemaCompiler<object> = () => {
+  const validate: FastifyValidationResult = (value) => {
+    const check = validatorOf(isStreamedInit(value) ? 'StreamedInit' : 'Init');
+    const isValid = check(value);
+    validate.errors = check.errors ?? null;
+    return isValid;
+  };
+  return validate;
+};
+
+/** What the handler checks. */
+export const compileNoValidator: FastifySchemaCompiler<object> = () => () => true;
 
 export const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
   const compiled = once(() => fastJson(schema as Schema, { schema: named() }));

@@ -153,7 +153,8 @@ function typeOf(schema: Schema): string {
 function example({ method, path, security, requestBody, responses }: Operation): string {
   const json = requestBody?.content?.['application/json']?.schema;
   const raw = requestBody && !json;
-  const { properties = {}, required = [] } = json ?? {};
+  // Of several the first, which is the one of the specification.
+  const { properties = {}, required = [] } = json?.anyOf?.[0] ?? json ?? {};
   const names = required.length ? required : Object.keys(properties);
   const body = JSON.stringify(Object.fromEntries(names.map((name: string) => [name, SAMPLES[name]])));
   const words = [

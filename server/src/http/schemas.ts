@@ -49,6 +49,7 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   };
   if (route.body) schema['body'] = refer(route.body);
   if (route.query) schema['querystring'] = refer(route.query);
+  if (route.headers) schema['headers'] = refer(route.headers);
   if (route.rawBody) {
     schema['consumes'] = ['application/octet-stream'];
     // Accepts anything: the receiver checks the bytes.
@@ -65,6 +66,7 @@ const MEANING: Record<number, string> = {
   403: 'not allowed, or not yours',
   404: 'not found',
   409: 'conflicts with what is there, or failed on the disk',
+  411: 'the length of the body must be known',
   412: 'the account has other keys by now, or none',
   413: 'the body is too large',
   416: 'the range is outside the volume',

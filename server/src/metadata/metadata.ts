@@ -9,6 +9,7 @@ import { OrphansTable } from './orphans.ts';
 import { PullsTable } from './pulls.ts';
 import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
+import { StreamedTable } from './streamed.ts';
 import { TimesTable } from './times.ts';
 import { TransfersTable } from './transfers.ts';
 import { lookUpUsage, usageOf } from './usage.ts';
@@ -25,6 +26,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly orphans = new OrphansTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
   readonly store = new StoreRecord(this.sql);
+  readonly streamed = new StreamedTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {

@@ -40,6 +40,10 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // Specifications in blocks of entries; see volumes.ts.
     `CREATE TABLE volume_blocks (
       file_id TEXT NOT NULL, block INTEGER NOT NULL, entries TEXT NOT NULL, PRIMARY KEY (file_id, block))`,
+    // Volumes of streamed transfers, until complete makes a specification of them; see streamed.ts.
+    `CREATE TABLE streamed_volumes (
+      file_id TEXT NOT NULL, idx INTEGER NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL,
+      PRIMARY KEY (file_id, idx)) ${clustered}`,
     // Volumes that a store is known to have, as bits; see arrivals.ts.
     `CREATE TABLE arrivals (
       file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,
@@ -53,7 +57,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
       stored_size BIGINT NOT NULL, total_sha256 TEXT NOT NULL, chunk_count INTEGER NOT NULL,
-      created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL)`,
+      created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL, streamed TEXT NOT NULL)`,
     // Those that are done live as long as their files: whoever looks for the others must not pass them all.
     "CREATE INDEX transfers_touched ON transfers (touched_at) WHERE status IN ('uploading', 'failed')",
     "CREATE INDEX transfers_dir ON transfers (dir_id) WHERE status <> 'done'",

@@ -6,6 +6,8 @@ export interface Dialect {
   clustered: string;
   /** Ending of a SELECT that locks the rows it reads until the transaction ends. */
   forUpdate: string;
+  /** The same, but others may lock them so as well; only who would change them waits. */
+  forShare: string;
   /** SELECT of the texts in a parameter that is a JSON array of them. */
   listed: string;
   /** Statement after which no other transaction passes the same one until this one ends. */

@@ -10,6 +10,7 @@ const dialect: Dialect = {
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   clustered: 'WITHOUT ROWID',
   forUpdate: '',
+  forShare: '',
   listed: 'SELECT value FROM json_each(?)',
   // A transaction is alone in any case.
   alone: 'SELECT 1',

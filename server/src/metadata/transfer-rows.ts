@@ -1,3 +1,4 @@
+import type { Streamed } from '@szafa/protocol';
 import { forgetPull } from './pulls.ts';
 import { insertInto, type Sql } from './sql.ts';
 
@@ -16,21 +17,40 @@ export interface TransferRow {
   file_size: number;
   stored_size: number;
   total_sha256: string;
+  /** Of an unsized one that is open: how many have come. */
   chunk_count: number;
   created_at: number;
   touched_at: number;
   /** Empty once it is done: the file has them, and both live equally long. */
   enc_params: string;
+  streamed: Streamed;
 }
 
 export const TRANSFER_COLUMNS = [
   ...['transfer_id', 'file_id', 'creator', 'owner', 'dir_id', 'status', 'file_name', 'file_size'],
-  ...['stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at', 'enc_params'],
+  ...['stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at', 'enc_params', 'streamed'],
 ] as const;
 export const COLUMNS = TRANSFER_COLUMNS.join(', ');
 
 /** As the indexes of those that are not done have it, so that they are used. */
 export const NOT_DONE = "status <> 'done'";
+
+/** How many transfers, and volumes, the creator of a row has open. Those that are done do not count, so it never reads many. */
+export const OPEN = `(SELECT COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0) FROM transfers o
+  WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;
+
+export function openCounts(open: string): { transfers: number; volumes: number } {
+  const [transfers, volumes] = open.split(' ').map(Number) as [number, number];
+  return { transfers, volumes };
+}
+
+export async function lockTransfer(tx: Sql, transferId: string): Promise<TransferRow | undefined> {
+  const [row] = await tx.query<TransferRow>(
+    `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
+    transferId,
+  );
+  return row;
+}
 
 /** What `returning` says of it; undefined when there is a transfer of that id. */
 export async function insertTransfer<Row = object>(

@@ -7,14 +7,26 @@ import { type FileRow, insertFile } from './files.ts';
 import type { Lookup, SessionRow } from './lookup.ts';
 import { forgetPull } from './pulls.ts';
 import { hold, Queries, Refused, refusal, type Sql } from './sql.ts';
-import { COLUMNS, insertTransfer, NOT_DONE, type TransferRow, type TransferStatus } from './transfer-rows.ts';
+import {
+  COLUMNS,
+  insertTransfer,
+  lockTransfer,
+  NOT_DONE,
+  OPEN,
+  openCounts,
+  type TransferRow,
+  type TransferStatus,
+} from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { forgetVolumes, insertVolumes } from './volumes.ts';
 
 export type { TransferRow } from './transfer-rows.ts';
 
 /** What says how far a transfer is. */
-export type TransferState = Pick<TransferRow, 'file_id' | 'status' | 'chunk_count' | 'touched_at'>;
+export type TransferState = Pick<
+  TransferRow,
+  'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed'
+>;
 
 export interface NewIds {
   transferId: string;
@@ -38,7 +50,7 @@ export interface Bounds {
 const INITS_AT_ONCE = 64;
 
 /** With `t` for the transfer. */
-const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at';
+const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed';
 
 export class TransfersTable extends Queries {
   create(init: NewTransfer, ids: NewIds, bounds: Bounds = {}): Promise<Creation> {
@@ -231,14 +243,6 @@ export class TransfersTable extends Queries {
   }
 }
 
-async function lockTransfer(tx: Sql, transferId: string): Promise<TransferRow | undefined> {
-  const [row] = await tx.query<TransferRow>(
-    `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
-    transferId,
-  );
-  return row;
-}
-
 async function store(sql: Sql, transferId: string, owner: string): Promise<TransferRow | undefined> {
   const [row] = await sql.execute<TransferRow>(
     `UPDATE transfers SET status = 'storing', owner = ?
@@ -249,10 +253,6 @@ async function store(sql: Sql, transferId: string, owner: string): Promise<Trans
   return row;
 }
 
-/** How many transfers, and volumes, the creator of a row has open. Those that are done do not count, so it never reads many. */
-const OPEN = `(SELECT COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0) FROM transfers o
-  WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;
-
 /** Whether the creator has more open than they may. `seen` is `OPEN` by the statement that inserted the latest. */
 async function isCrowded(
   tx: Sql,
@@ -261,7 +261,7 @@ async function isCrowded(
   most: NonNullable<Bounds['open']>,
 ): Promise<boolean> {
   const passes = (open: string, moreTransfers: number, moreVolumes: number) => {
-    const [transfers, volumes] = open.split(' ').map(Number) as [number, number];
+    const { transfers, volumes } = openCounts(open);
     return transfers + moreTransfers > most.transfers || volumes + moreVolumes > most.volumes;
   };
   // What others insert at this moment is not seen. Only where it could matter does one init wait for another.
@@ -289,6 +289,7 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
   created_at: ids.now,
   touched_at: ids.now,
   enc_params: init.encParams,
+  streamed: init.streamed,
 });
 
 /** What a transfer becomes. */

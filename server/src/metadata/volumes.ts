@@ -11,12 +11,15 @@ const DIGEST_CHARS = 64;
 const SIZE_CHARS = 16;
 const ENTRY_CHARS = DIGEST_CHARS + SIZE_CHARS;
 
-const entryOf = ({ size, sha256 }: Volume) => sha256 + String(size).padStart(SIZE_CHARS, '0');
+/** In the place of a digest that the client says only with the volume. */
+const NO_DIGEST = '-'.repeat(DIGEST_CHARS);
+
+const entryOf = ({ size, sha256 }: Volume) => (sha256 || NO_DIGEST) + String(size).padStart(SIZE_CHARS, '0');
 
 const volumeOf = (entry: string, idx: number): Volume => ({
   idx,
   size: Number(entry.slice(DIGEST_CHARS)),
-  sha256: entry.slice(0, DIGEST_CHARS),
+  sha256: entry.startsWith('-') ? '' : entry.slice(0, DIGEST_CHARS),
 });
 
 const ROWS_AT_ONCE = 125;
@@ -85,4 +88,5 @@ export async function copyVolumes(tx: Sql, from: string, to: string): Promise<vo
 
 export async function forgetVolumes(tx: Sql, fileId: string): Promise<void> {
   await tx.execute('DELETE FROM volume_blocks WHERE file_id = ?', fileId);
+  await tx.execute('DELETE FROM streamed_volumes WHERE file_id = ?', fileId);
 }

@@ -12,23 +12,25 @@ import {
 import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Writable } from 'node:stream';
-import { limits, type Volume } from '@szafa/protocol';
+import type { Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
 import { ifMissing, syncFolder, writeDurably } from './durable.ts';
+import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { send } from './sender.ts';
-import {
-  type AccountDocument,
-  LISTED_IN_MANIFEST,
-  type Manifest,
-  type NoteName,
-  type OpenVolume,
-  type VolumePlace,
-  type VolumeStore,
+import { parseManifest, textOfManifest } from './specification.ts';
+import type {
+  AccountDocument,
+  Manifest,
+  NoteName,
+  OpenVolume,
+  VolumeName,
+  VolumePlace,
+  VolumeStore,
 } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
@@ -57,8 +59,7 @@ export interface FolderOptions {
 /**
  * Volumes in a folder:
  *
- *     volumes/ab/<id>/1, 2, ...       one group, from its first volume to deletion
- *     volumes/ab/<id>/volumes.json    sizes and digests, written at init, of a group that is not small
+ *     volumes/ab/<id>/<n>-<sha256>    the volumes of one group, from its first volume to deletion
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
  *     accounts/<id>.json              what an account is rebuilt from
  *     volumes/store-id, store-mark    which store this is, and which database used it last
@@ -115,14 +116,8 @@ export class FolderStore implements VolumeStore {
     for (const name of names) await rm(join(tmp, name), { recursive: true, force: true });
   }
 
-  async create(id: string, volumes: Volume[]): Promise<void> {
-    const folder = this.#group(id);
-    if (volumes.length <= LISTED_IN_MANIFEST) return;
-    this.#makeGroup(folder);
-    await Promise.all([
-      this.#writeDocument(folder, 'volumes.json', { volumes }),
-      syncFolder(dirname(folder)),
-    ]);
+  async create(): Promise<void> {
+    // The first volume makes the folder.
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
@@ -132,7 +127,7 @@ export class FolderStore implements VolumeStore {
     this.#makeGroup(folder);
     try {
       await receive(unfinished, volume, body, this.#receiving);
-      this.#place(unfinished, join(folder, String(volume.idx)));
+      this.#place(unfinished, join(folder, newName(volume)));
       await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -145,11 +140,11 @@ export class FolderStore implements VolumeStore {
   /** It is looked at once it has been moved aside: what arrives meanwhile is another one. */
   async withdraw(
     id: string,
-    idx: number,
+    named: VolumeName,
     isRight: (volume: OpenVolume) => Promise<boolean>,
   ): Promise<boolean> {
     const folder = this.#group(id);
-    const place = join(folder, String(idx));
+    const place = join(folder, newName(named));
     const aside = this.#newTemp();
     if (!(await rename(place, aside).then(() => true, ifMissing(false)))) return true;
     let stays = true;
@@ -165,23 +160,15 @@ export class FolderStore implements VolumeStore {
   }
 
   async received(id: string): Promise<number[]> {
-    const names = await readdir(this.#group(id)).catch(ifMissing([]));
-    if (names.length <= LISTED_IN_MANIFEST) {
-      return names
-        .map(numberOf)
-        .filter((idx) => idx > 0)
-        .sort((a, b) => a - b);
-    }
-    // Sorting ten thousand takes longer than looking for each.
-    const here = new Uint8Array(limits.volumesPerFile + 1);
-    for (const name of names) here[numberOf(name)] = 1;
-    const numbers: number[] = [];
-    for (let idx = 1; idx < here.length; idx++) if (here[idx]) numbers.push(idx);
-    return numbers;
+    return numbersOf(await this.#names(id));
+  }
+
+  async list(id: string): Promise<VolumeName[]> {
+    return (await this.#names(id)).flatMap((name) => volumeNamed(name) ?? []);
   }
 
   async writeManifest(manifest: Manifest): Promise<void> {
-    await this.#writeDocument(this.#group(manifest.file_id), MANIFEST, manifest);
+    await this.#replace(this.#group(manifest.file_id), MANIFEST, textOfManifest(manifest));
   }
 
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
@@ -191,12 +178,12 @@ export class FolderStore implements VolumeStore {
       await receive(unfinished, volume, body, this.#receiving);
       mkdirSync(folder, { mode: 0o700 });
       this.#letGroup(folder, GROUP_FOLDER);
-      this.#place(unfinished, join(folder, String(volume.idx)));
+      this.#place(unfinished, join(folder, newName(volume)));
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
     }
-    await writeDurably(join(folder, MANIFEST), JSON.stringify(manifest));
+    await writeDurably(join(folder, MANIFEST), textOfManifest(manifest));
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   }
 
@@ -207,7 +194,8 @@ export class FolderStore implements VolumeStore {
   }
 
   async writeAccount(account: AccountDocument): Promise<void> {
-    await this.#writeDocument(this.#accounts, `${checkedAccountId(account.account_id)}.json`, account);
+    const name = `${checkedAccountId(account.account_id)}.json`;
+    await this.#replace(this.#accounts, name, JSON.stringify(account));
   }
 
   async *accounts(): AsyncIterable<string> {
@@ -218,30 +206,30 @@ export class FolderStore implements VolumeStore {
   }
 
   async account(accountId: string): Promise<AccountDocument | undefined> {
-    return this.#readDocument(join(this.#accounts, `${checkedAccountId(accountId)}.json`));
+    const path = join(this.#accounts, `${checkedAccountId(accountId)}.json`);
+    const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
+    return text === undefined ? undefined : parseDocument(path, text);
   }
 
-  async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
+  async manifest(id: string): Promise<Manifest | undefined> {
+    const path = join(this.#group(id), MANIFEST);
+    const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
+    return text === undefined ? undefined : parseManifest(path, text);
+  }
+
+  async open(id: string, volume: VolumeName): Promise<OpenVolume | undefined> {
     const folder = this.#group(id);
-    const [spec, manifest] = await Promise.all([
-      this.#readDocument<{ volumes: Volume[] }>(join(folder, 'volumes.json')),
-      this.#readDocument<Manifest>(join(folder, MANIFEST)),
-    ]);
-    return { volumes: manifest?.volumes ?? spec?.volumes, manifest };
-  }
-
-  async open(id: string, idx: number): Promise<OpenVolume | undefined> {
-    if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
-    const path = join(this.#group(id), String(idx));
+    const name = nameOf(volume);
+    if (name === undefined) return undefined;
     try {
-      return this.#openFile(path);
+      return this.#openFile(join(folder, name));
     } catch (error) {
       return ifMissing(undefined)(error as NodeJS.ErrnoException);
     }
   }
 
-  locate(id: string, { idx }: Volume): VolumePlace | undefined {
-    const path = join(this.#group(id), String(idx));
+  locate(id: string, volume: Volume): VolumePlace | undefined {
+    const path = join(this.#group(id), newName(volume));
     const found = statSync(path, { throwIfNoEntry: false });
     return found && { kind: 'folder', path: relative(join(this.#root, 'volumes'), path), size: found.size };
   }
@@ -260,13 +248,12 @@ export class FolderStore implements VolumeStore {
     }
   }
 
-  async copy(from: string, to: string): Promise<void> {
+  async copy(from: string, to: string, volumes: Volume[]): Promise<void> {
     const source = this.#group(from);
     const target = this.#group(to);
     await mkdir(target, { mode: 0o700 });
     this.#letGroup(target, GROUP_FOLDER);
-    const names = (await readdir(source)).filter((name) => name !== MANIFEST);
-    await inParallel(names, COPIES_AT_ONCE, async (name) => {
+    await inParallel(volumes.map(newName), COPIES_AT_ONCE, async (name) => {
       await copyFile(join(source, name), join(target, name), constants.COPYFILE_EXCL);
       await syncFolder(join(target, name));
     });
@@ -352,13 +339,8 @@ export class FolderStore implements VolumeStore {
     return join(this.#tmp, randomBytes(12).toString('hex'));
   }
 
-  async #readDocument<T extends object>(path: string): Promise<T | undefined> {
-    const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
-    return text === undefined ? undefined : parseDocument<T>(path, text);
-  }
-
-  async #writeDocument(folder: string, name: string, content: unknown): Promise<void> {
-    await this.#replace(folder, name, JSON.stringify(content));
+  #names(id: string): Promise<string[]> {
+    return readdir(this.#group(id)).catch(ifMissing([]));
   }
 
   async #replace(folder: string, name: string, text: string): Promise<void> {
@@ -375,17 +357,6 @@ export class FolderStore implements VolumeStore {
 }
 
 const idOfRemoved = (name: string) => name.slice(0, 32);
-
-/** The volume's number; 0 for the documents beside them. By hand: a complete looks at ten thousand names. */
-function numberOf(name: string): number {
-  let number = 0;
-  for (let at = 0; at < name.length; at++) {
-    const digit = name.charCodeAt(at) - 48;
-    if (digit < 0 || digit > 9) return 0;
-    number = number * 10 + digit;
-  }
-  return number <= limits.volumesPerFile ? number : 0;
-}
 
 /** Another came in, or the whole group went away. */
 function unlessReplaced(error: NodeJS.ErrnoException): void {

@@ -1,16 +1,26 @@
+import { randomBytes } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { limits, type Volume } from '@szafa/protocol';
+import type { Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
 import type { OpenBody } from '../s3/connection.ts';
 import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
+import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
 import { openRange, sendRange } from './s3-download.ts';
 import { upload } from './s3-upload.ts';
 import { SegmentPool } from './segments.ts';
-import { pack, unpack } from './specification.ts';
-import type { AccountDocument, Manifest, NoteName, OpenVolume, VolumePlace, VolumeStore } from './store.ts';
+import { parseManifest, textOfManifest } from './specification.ts';
+import type {
+  AccountDocument,
+  Manifest,
+  NoteName,
+  OpenVolume,
+  VolumeName,
+  VolumePlace,
+  VolumeStore,
+} from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;
@@ -19,15 +29,16 @@ const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
 /** A signed address is used at once. */
 const SIGNED_SECONDS = 60;
+const NOTHING = Buffer.alloc(0);
 /** A store that copies more slowly than this is taken for dead. */
 const COPY_BYTES_PER_MS = 5_000;
 
 export const keys = {
-  spec: (id: string) => `groups/${checked(id)}.json`,
+  marker: (id: string) => `groups/${checked(id)}`,
   manifest: (id: string) => `files/${checked(id)}.json`,
   account: (id: string) => `accounts/${checkedAccountId(id)}.json`,
   volumes: (id: string) => `volumes/${checked(id)}/`,
-  volume: (id: string, idx: number) => `volumes/${checked(id)}/${idx}`,
+  volume: (id: string, volume: VolumeName) => `volumes/${checked(id)}/${newName(volume)}`,
 };
 
 function checked(id: string): string {
@@ -38,12 +49,12 @@ function checked(id: string): string {
 /**
  * Volumes as objects of an S3 store:
  *
- *     groups/<id>.json     sizes and digests, written at init; the group exists while this does
- *     volumes/<id>/<n>     the volumes, from arrival to deletion under the same key
- *     files/<id>.json      the file's record, written at complete
- *     accounts/<id>.json   what an account is rebuilt from
- *     store-id, store-mark which store this is, and which database used it last
- *     service-id           which service it is of
+ *     groups/<id>                 the marker, written at init; the group exists while this does
+ *     volumes/<id>/<n>-<sha256>   the volumes, from arrival to deletion under the same key
+ *     files/<id>.json             the file's record, written at complete
+ *     accounts/<id>.json          what an account is rebuilt from
+ *     store-id, store-mark        which store this is, and which database used it last
+ *     service-id                  which service it is of
  *
  * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
  */
@@ -59,15 +70,15 @@ export class S3Store implements VolumeStore {
     this.#client = client;
   }
 
-  async create(id: string, volumes: Volume[]): Promise<void> {
-    await this.#client.write(keys.spec(id), document(pack(volumes)));
+  async create(id: string): Promise<void> {
+    await this.#client.write(keys.marker(id), NOTHING);
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
-    const key = keys.volume(id, volume.idx);
+    const key = keys.volume(id, volume);
     await upload(this.#client, key, volume, body, this.#receiving);
-    // Whoever removes the group takes this document away first and then lists the volumes: one of us sees the other.
-    if ((await this.#client.size(keys.spec(id))) === undefined) {
+    // Whoever removes the group takes the marker away first and then lists the volumes: one of us sees the other.
+    if ((await this.#client.size(keys.marker(id))) === undefined) {
       await this.#client.delete([key]);
       throw unknownTransfer();
     }
@@ -76,12 +87,12 @@ export class S3Store implements VolumeStore {
   /** A moment is left between the last look and the deletion: what comes in just then has to be sent again. */
   async withdraw(
     id: string,
-    idx: number,
+    named: VolumeName,
     isRight: (volume: OpenVolume) => Promise<boolean>,
   ): Promise<boolean> {
-    const key = keys.volume(id, idx);
+    const key = keys.volume(id, named);
     const before = await this.#changedAt(key);
-    const volume = await this.open(id, idx);
+    const volume = await this.open(id, named, false);
     if (volume && (await isRight(volume).finally(() => volume.close()))) return false;
     if ((await this.#changedAt(key)) !== before) return false;
     await this.#client.delete([key]);
@@ -89,18 +100,21 @@ export class S3Store implements VolumeStore {
   }
 
   async received(id: string): Promise<number[]> {
-    const volumes = await this.#volumes(id);
-    return volumes.map(({ idx }) => idx).sort((a, b) => a - b);
+    return numbersOf(await this.#names(id));
+  }
+
+  async list(id: string): Promise<VolumeName[]> {
+    return (await this.#names(id)).flatMap((name) => volumeNamed(name) ?? []);
   }
 
   async writeManifest(manifest: Manifest): Promise<void> {
-    await this.#client.write(keys.manifest(manifest.file_id), document(manifest));
+    await this.#client.write(keys.manifest(manifest.file_id), Buffer.from(textOfManifest(manifest)));
   }
 
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
     const id = manifest.file_id;
-    await this.create(id, [volume]);
-    await upload(this.#client, keys.volume(id, volume.idx), volume, body, this.#receiving);
+    await this.create(id);
+    await upload(this.#client, keys.volume(id, volume), volume, body, this.#receiving);
     await this.writeManifest(manifest);
   }
 
@@ -109,7 +123,7 @@ export class S3Store implements VolumeStore {
   }
 
   async writeAccount(account: AccountDocument): Promise<void> {
-    await this.#client.write(keys.account(account.account_id), document(account));
+    await this.#client.write(keys.account(account.account_id), Buffer.from(JSON.stringify(account)));
   }
 
   async *accounts(): AsyncIterable<string> {
@@ -125,20 +139,16 @@ export class S3Store implements VolumeStore {
     return text && parseDocument(key, text.toString('utf8'));
   }
 
-  async documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }> {
-    const [spec, manifest] = await Promise.all([
-      this.#client.read(keys.spec(id)),
-      this.#client.read(keys.manifest(id)),
-    ]);
-    return {
-      volumes: spec && unpack(parseDocument(keys.spec(id), spec.toString('utf8'))),
-      manifest: manifest && parseDocument(keys.manifest(id), manifest.toString('utf8')),
-    };
+  async manifest(id: string): Promise<Manifest | undefined> {
+    const key = keys.manifest(id);
+    const text = await this.#client.read(key);
+    return text && parseManifest(key, text.toString('utf8'));
   }
 
-  async open(id: string, idx: number, whole = true): Promise<OpenVolume | undefined> {
-    const key = keys.volume(id, idx);
-    if (!(Number.isInteger(idx) && idx >= 1 && idx <= limits.volumesPerFile)) return undefined;
+  async open(id: string, volume: VolumeName, whole = true): Promise<OpenVolume | undefined> {
+    checked(id);
+    if (nameOf(volume) === undefined) return undefined;
+    const key = keys.volume(id, volume);
     const client = this.#client;
     const pool = this.#sending;
     let opened = whole
@@ -165,28 +175,29 @@ export class S3Store implements VolumeStore {
   }
 
   /** Without a look: whoever asks there is told. */
-  locate(id: string, { idx, size }: Volume): VolumePlace {
-    return { kind: 's3', path: this.#client.signedPath(keys.volume(id, idx), SIGNED_SECONDS), size };
+  locate(id: string, volume: Volume): VolumePlace {
+    const path = this.#client.signedPath(keys.volume(id, volume), SIGNED_SECONDS);
+    return { kind: 's3', path, size: volume.size };
   }
 
-  async copy(from: string, to: string): Promise<void> {
-    const spec = await this.#client.read(keys.spec(from));
-    if (!spec) throw new Error('the group to copy is not there');
-    if (!(await this.#client.write(keys.spec(to), spec, { onlyNew: true }))) {
+  async copy(from: string, to: string, volumes: Volume[]): Promise<void> {
+    const ours = Buffer.from(randomBytes(16).toString('hex'));
+    if (!(await this.#client.write(keys.marker(to), ours, { onlyNew: true }))) {
       // A write whose answer was lost meets itself when it is tried again.
-      const found = await this.#client.read(keys.spec(to));
-      if (!found?.equals(spec)) throw new Error('the group to copy to exists');
+      const found = await this.#client.read(keys.marker(to));
+      if (!found?.equals(ours)) throw new Error('the group to copy to exists');
     }
-    await inParallel(await this.#volumes(from), COPIES_AT_ONCE, ({ key, idx, size }) =>
-      this.#client.copy(key, keys.volume(to, idx), this.#client.limits.silenceMs + size / COPY_BYTES_PER_MS),
-    );
+    await inParallel(volumes, COPIES_AT_ONCE, (volume) => {
+      const patience = this.#client.limits.silenceMs + volume.size / COPY_BYTES_PER_MS;
+      return this.#client.copy(keys.volume(from, volume), keys.volume(to, volume), patience);
+    });
   }
 
-  /** Begins with the document, so that no volume can come in unseen, and may be repeated from any point. */
+  /** Begins with the marker, so that no volume can come in unseen, and may be repeated from any point. */
   async remove(id: string): Promise<void> {
-    await this.#client.delete([keys.spec(id), keys.manifest(id)]);
-    const volumes = await this.#volumes(id);
-    await this.#client.delete(volumes.map(({ key }) => key));
+    await this.#client.delete([keys.marker(id), keys.manifest(id)]);
+    const names = await this.#names(id);
+    await this.#client.delete(names.flatMap((name) => (volumeNamed(name) ? keys.volumes(id) + name : [])));
   }
 
   async reclaim(): Promise<void> {
@@ -236,18 +247,13 @@ export class S3Store implements VolumeStore {
     return first?.key === key ? first.changedAt : undefined;
   }
 
-  async #volumes(id: string): Promise<(S3Object & { idx: number })[]> {
+  async #names(id: string): Promise<string[]> {
     const prefix = keys.volumes(id);
-    const found: (S3Object & { idx: number })[] = [];
-    for await (const object of this.#client.list(prefix)) {
-      const name = object.key.slice(prefix.length);
-      if (/^[1-9][0-9]*$/.test(name)) found.push({ ...object, idx: Number(name) });
-    }
-    return found;
+    const names: string[] = [];
+    for await (const { key } of this.#client.list(prefix)) names.push(key.slice(prefix.length));
+    return names;
   }
 }
-
-const document = (content: unknown) => Buffer.from(JSON.stringify(content));
 
 function unlessMissing(error: unknown): undefined {
   if (!(error instanceof S3Error && error.status === 404)) throw error;
@@ -277,7 +283,7 @@ async function nextId(
   for (;;) {
     const { value, done } = await source.next();
     if (done) return undefined;
-    const id = /^(?:groups|files|volumes)\/([0-9a-f]{32})(?:\.json|\/)$/.exec(value.key)?.[1];
+    const id = /^(?:groups|files|volumes)\/([0-9a-f]{32})(?:\.json|\/)?$/.exec(value.key)?.[1];
     if (id !== undefined) return { id, changedAt: value.changedAt };
   }
 }

@@ -1,7 +1,8 @@
 import { limits, type Volume } from '@szafa/protocol';
-import { BrokenDocument } from './documents.ts';
+import { BrokenDocument, parseDocument } from './documents.ts';
+import type { Manifest } from './store.ts';
 
-/** The specification of a group as it lies in an S3 store: less than half of the bytes of a list of objects. */
+/** The specification of a group as it lies in a manifest: less than half of the bytes of a list of objects. */
 interface Packed {
   /** All SHA-256, one behind the other, in Base64. */
   digests: string;
@@ -35,12 +36,22 @@ export function unpack(document: Packed): Volume[] {
   return volumes;
 }
 
-function isPacked({ digests, sizes }: Packed): boolean {
+/** A manifest as it lies in the store. */
+export const textOfManifest = (manifest: Manifest) =>
+  JSON.stringify({ ...manifest, volumes: pack(manifest.volumes) });
+
+export function parseManifest(name: string, text: string): Manifest {
+  const { volumes, ...rest } = parseDocument<Omit<Manifest, 'volumes'> & { volumes: Packed }>(name, text);
+  return { ...rest, volumes: unpack(volumes) };
+}
+
+function isPacked(document: Packed | undefined): document is Packed {
+  const { digests, sizes } = document ?? {};
   if (typeof digests !== 'string' || !Array.isArray(sizes)) return false;
   let total = 0;
   for (const entry of sizes) {
     if (!Array.isArray(entry) || !Number.isSafeInteger(entry[1]) || entry[1] < 1) return false;
     total += entry[1];
   }
-  return total <= limits.volumesPerFile;
+  return total <= limits.volumesPerFile && Buffer.byteLength(digests, 'base64') === total * DIGEST_BYTES;
 }

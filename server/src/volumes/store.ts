@@ -18,8 +18,8 @@ export interface Manifest {
   enc_params: string;
   /** Which state of the record this is. */
   rev: number;
-  /** The specification, of a file of few volumes: one document less to be made durable for each small file. */
-  volumes?: Volume[] | undefined;
+  /** All of them, in order. */
+  volumes: Volume[];
 }
 
 /** An account as it is in the store, for the same purpose: its user can log in with their own password. */
@@ -35,8 +35,8 @@ export interface AccountDocument {
   rev: number;
 }
 
-/** A group of at most this many volumes has its specification in its manifest. */
-export const LISTED_IN_MANIFEST = 64;
+/** What a volume is found by: its name in the store is made of both, so that no body ever takes another's place. */
+export type VolumeName = Pick<Volume, 'idx' | 'sha256'>;
 
 /** What a store says of itself: which one it is, which service it is of, and which database used it last. */
 export type NoteName = 'store-id' | 'service-id' | 'store-mark';
@@ -59,21 +59,27 @@ export interface VolumePlace {
 
 /**
  * Keeps volumes in groups, one group for each file, from init to deletion under the same id. A volume is
- * received when its verified bytes are under their final name: the store is the truth, there is no list
- * beside it. Ids come from the service, never from a request.
+ * here when its verified bytes are under their final name, which says its number and its digest: it can be checked by itself.
+ * Ids come from the service, never from a request.
  */
 export interface VolumeStore {
-  /** Creates a group, with its specification beside it unless the manifest will have it. May be repeated. */
-  create(id: string, volumes: Volume[]): Promise<void>;
+  /** Creates a group. May be repeated. */
+  create(id: string): Promise<void>;
   /** Takes one volume. Once it resolves, the verified bytes are durable; a VolumeRejected leaves no trace. */
   put(id: string, volume: Volume, body: Body): Promise<void>;
   /**
-   * Withdraws a wrong volume of an upload, so that it counts as not received; one that has arrived again
-   * meanwhile stays. True when the volume is gone.
+   * Withdraws a volume that should not be here, wrong or not wanted, unless it turns out to be right: one that has
+   * arrived again meanwhile stays. True when the volume is gone.
    */
-  withdraw(id: string, idx: number, isRight: (volume: OpenVolume) => Promise<boolean>): Promise<boolean>;
+  withdraw(
+    id: string,
+    volume: VolumeName,
+    isRight: (volume: OpenVolume) => Promise<boolean>,
+  ): Promise<boolean>;
   /** Numbers of the volumes that are here, ascending. */
   received(id: string): Promise<number[]>;
+  /** The volumes that are here, in no order; of one number there may be several. */
+  list(id: string): Promise<VolumeName[]>;
   /** Makes the group permanent: stores the manifest durably beside the volumes. May be repeated. */
   writeManifest(manifest: Manifest): Promise<void>;
   /**
@@ -88,14 +94,14 @@ export interface VolumeStore {
   /** The ids of all accounts that have a document, in no order. */
   accounts(): AsyncIterable<string>;
   account(accountId: string): Promise<AccountDocument | undefined>;
-  /** What lies beside the volumes of a group. */
-  documents(id: string): Promise<{ volumes?: Volume[] | undefined; manifest?: Manifest | undefined }>;
+  /** The manifest of a group, of one that is a file. */
+  manifest(id: string): Promise<Manifest | undefined>;
   /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */
-  open(id: string, idx: number, whole?: boolean): Promise<OpenVolume | undefined>;
+  open(id: string, volume: VolumeName, whole?: boolean): Promise<OpenVolume | undefined>;
   /** For another program that may read the store. Undefined when the volume is known not to be here. */
   locate(id: string, volume: Volume): VolumePlace | undefined;
-  /** Copies every volume of a filed group to a new group, durably, without its manifest. */
-  copy(from: string, to: string): Promise<void>;
+  /** Copies these volumes of a group to a new group, durably. */
+  copy(from: string, to: string, volumes: Volume[]): Promise<void>;
   /** Whether `received` takes long where there are thousands of volumes. */
   readonly listsSlowly?: boolean;
   /** Whether a removal that fails has removed nothing. */

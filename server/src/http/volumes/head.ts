@@ -43,6 +43,7 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
     idx: target[2],
     init: headers.get(headerNames.init.toLowerCase()),
     length,
+    digest: headers.get(headerNames.contentDigest.toLowerCase()),
     authorization: headers.get('authorization'),
     forwardedFor: headers.get('x-forwarded-for'),
     requestId: headers.get(REQUEST_ID),

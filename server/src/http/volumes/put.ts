@@ -23,6 +23,8 @@ export interface VolumePut {
   init: string | undefined;
   /** Undefined for a body in chunks. */
   length: number | undefined;
+  /** Content-Digest */
+  digest: string | undefined;
   authorization: string | undefined;
   forwardedFor: string | undefined;
 }
@@ -52,7 +54,7 @@ export function volumeHandler(services: Services): VolumeHandler {
         const lookUp = metadata.transfers.lookUp(transferId);
         const { caller, found } = await accounts.identify(authorization, lookUp);
         user = caller.username;
-        await transfers.receive(transferId, found.transfer, volumeNumber(idx), body, length, begin);
+        await transfers.receive(transferId, found.transfer, volumeNumber(idx), body, put, begin);
       } else {
         const { caller, found } = await accounts.identify(authorization, metadata.accounts.lookUpId());
         user = caller.username;
@@ -107,6 +109,7 @@ export function putRoute(handle: VolumeHandler) {
       idx,
       init: raw.headers[headers.init.toLowerCase()]?.toString(),
       length: length === undefined ? undefined : Number(length),
+      digest: raw.headers[headers.contentDigest.toLowerCase()]?.toString(),
       authorization: raw.headers.authorization,
       forwardedFor: raw.headers['x-forwarded-for']?.toString(),
     };

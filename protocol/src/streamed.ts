@@ -1,0 +1,84 @@
+/**
+ * Beyond the specification: streamed transfers, of which nothing need be known before the first byte leaves. Init says
+ * how long the volumes are, or not even that; each PUT carries the digest of its volume in Content-Digest; complete says
+ * what the file is.
+ */
+import { keptEncParams, type NewTransfer, numbered, type Sent } from './init.ts';
+import { cleanFileName, RuleError } from './names.ts';
+import { type CompleteBody, type StreamedInitBody, targetDir } from './resources.ts';
+
+/** Whether this, and only this, is what makes an init that of a streamed transfer. */
+export const isStreamedInit = (body: unknown): body is StreamedInitBody =>
+  (body as StreamedInitBody | null)?.streamed === true;
+
+/** The rules that a schema cannot say. */
+export function checkStreamedInit(body: StreamedInitBody, maxVolumeBytes: number): NewTransfer {
+  const { chunk_count, chunks } = body;
+  if ((chunk_count === undefined) !== (chunks === undefined)) {
+    throw new RuleError('chunk_count and chunks come together, or neither of them does');
+  }
+  const volumes = numbered(chunks ?? [], chunk_count ?? 0, maxVolumeBytes, () => '');
+  return {
+    ...volumes,
+    streamed: chunks ? 'sized' : 'unsized',
+    fileName: '',
+    fileSize: 0,
+    totalSha256: '',
+    dirId: targetDir(body),
+    encParams: '',
+  };
+}
+
+/** What complete says of the file, in the form in which it is stored. */
+export interface StreamedFile
+  extends Pick<NewTransfer, 'fileName' | 'fileSize' | 'totalSha256' | 'encParams'> {
+  chunkCount: number;
+}
+
+export function checkComplete({ body, text }: Sent<CompleteBody>): StreamedFile {
+  return {
+    fileName: cleanFileName(body.file_name),
+    fileSize: body.file_size + 0,
+    totalSha256: body.total_sha256.toLowerCase(),
+    encParams: keptEncParams(text),
+    chunkCount: body.chunk_count,
+  };
+}
+
+const ALGORITHM = 'sha-256';
+/** One digest of RFC 9530: a key of a structured field, and bytes; and whether another follows. */
+const DIGEST = /[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):[ \t]*(,|$)/y;
+const SHA256_BYTES = 32;
+
+/** The value of Content-Digest for a SHA-256 in hex. */
+export const contentDigest = (sha256: string) => `${ALGORITHM}=:${Uint8Array.fromHex(sha256).toBase64()}:`;
+
+/** The SHA-256 that a Content-Digest says, in hex. What it says by other algorithms is ignored, but must be readable. */
+export function parseContentDigest(header: string | undefined): string {
+  if (header === undefined) throw new RuleError('Content-Digest is missing');
+  let found: string | undefined;
+  let more = true;
+  for (let at = 0; more; at = DIGEST.lastIndex) {
+    DIGEST.lastIndex = at;
+    const [, algorithm, base64, comma] = DIGEST.exec(header) ?? [];
+    if (algorithm === undefined) throw new RuleError('Content-Digest is malformed');
+    more = comma === ',';
+    if (algorithm !== ALGORITHM) continue;
+    if (found !== undefined) throw new RuleError(`Content-Digest says ${ALGORITHM} twice`);
+    found = sha256In(base64!);
+  }
+  if (found === undefined) throw new RuleError(`Content-Digest has no ${ALGORITHM}`);
+  return found;
+}
+
+function sha256In(base64: string): string {
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = Uint8Array.fromBase64(base64, { lastChunkHandling: 'strict' });
+  } catch (cause) {
+    throw new RuleError('Content-Digest is not base64', { cause });
+  }
+  if (bytes.length !== SHA256_BYTES)
+    throw new RuleError(`Content-Digest: ${ALGORITHM} has ${SHA256_BYTES} bytes`);
+  return bytes.toHex();
+}

@@ -1,0 +1,243 @@
+import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
+import { spaceClaimed } from './claims.ts';
+import { Queries, Refused, refusal, type Sql } from './sql.ts';
+import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
+import { holdUsage } from './usage.ts';
+import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes.ts';
+
+const INTO = 'INSERT INTO streamed_volumes (file_id, idx, size, sha256)';
+
+/** `known`: one of that number is there already, or the transfer takes no more; see `find`. */
+export type Arrival = 'arrived' | 'known' | 'too many';
+
+/** `gaps`: not exactly the volumes 1 to `chunkCount` are there. `other`: it was completed with other values. */
+export type Filing = 'gaps' | 'other' | 'over quota';
+
+/**
+ * Streamed transfers: the client says what a volume is when it sends it. Each has a row from the moment it is durable, so
+ * that these rows, and not what the store has, say what was received. Complete makes the specification of them, and from
+ * then on the transfer is as any other.
+ */
+export class StreamedTable extends Queries {
+  /** Writes down that a volume is durable, if the transfer is open and has none of that number. */
+  arrive(
+    { transferId, fileId, streamed }: { transferId: string; fileId: string; streamed: Streamed },
+    { idx, size, sha256 }: Volume,
+    { claimed, most }: { claimed: boolean; most: number },
+  ): Promise<Arrival> {
+    if (streamed === 'sized') return this.#arriveSized(transferId, { idx, size, sha256 });
+    return this.sql
+      .transaction<Arrival>(async (tx) => {
+        // What it has counts as it grows, since nobody said how much it would be.
+        const [open] = await tx.execute<{ open: string }>(
+          `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
+           WHERE transfer_id = ? AND status = 'uploading' RETURNING ${OPEN} AS open`,
+          claimed ? 0 : size,
+          transferId,
+        );
+        if (!open) return 'known';
+        if (openCounts(open.open).volumes > most) throw new Refused('too many');
+        const [row] = await tx.execute(
+          `${INTO} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING idx`,
+          fileId,
+          idx,
+          size,
+          sha256,
+        );
+        if (!row) throw new Refused('known');
+        return 'arrived';
+      })
+      .catch(refusal<Arrival>);
+  }
+
+  /** One statement, and transfers of many volumes at once do not wait for each other. */
+  async #arriveSized(transferId: string, { idx, size, sha256 }: Volume): Promise<Arrival> {
+    const [row] = await this.sql.execute(
+      `${INTO} SELECT file_id, CAST(? AS INTEGER), CAST(? AS BIGINT), CAST(? AS TEXT) FROM transfers
+       WHERE transfer_id = ? AND status = 'uploading' ${this.sql.dialect.forShare}
+       ON CONFLICT DO NOTHING RETURNING idx`,
+      idx,
+      size,
+      sha256,
+      transferId,
+    );
+    return row ? 'arrived' : 'known';
+  }
+
+  /** The volume of that number, as it was sent or as complete has taken it. */
+  async find(fileId: string, idx: number): Promise<Volume | undefined> {
+    const [row] = await this.sql.query<Volume>(
+      'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? AND idx = ?',
+      fileId,
+      idx,
+    );
+    if (row) return row;
+    const specified = await findVolume(this.sql, fileId, idx);
+    return specified?.sha256 === '' ? undefined : specified;
+  }
+
+  /** The volumes that a transfer is known to be made of, or to have so far. */
+  volumes({
+    file_id,
+    status,
+    streamed,
+  }: Pick<TransferRow, 'file_id' | 'status' | 'streamed'>): Promise<Volume[]> {
+    return isStreaming({ status, streamed }) ? this.list(file_id) : listVolumes(this.sql, file_id);
+  }
+
+  /** What was received of an open transfer, in order. */
+  list(fileId: string): Promise<Volume[]> {
+    return listArrived(this.sql, fileId);
+  }
+
+  /**
+   * Claims bytes of the quota for a volume of a transfer whose length nobody knows, before its body is read. They count
+   * until the volume has arrived, and then as its own.
+   */
+  async claim(
+    transferId: string,
+    bytes: number,
+    quota: number,
+  ): Promise<'claimed' | 'over quota' | 'closed'> {
+    return this.sql
+      .transaction<'claimed' | 'over quota' | 'closed'>(async (tx) => {
+        const creator = await addStored(tx, transferId, bytes);
+        if (creator === undefined) return 'closed';
+        await holdUsage(tx, creator);
+        if ((await spaceClaimed(tx, creator)) > BigInt(quota)) throw new Refused('over quota');
+        return 'claimed';
+      })
+      .catch(refusal<'over quota'>);
+  }
+
+  /** The volume did not arrive. */
+  async unclaim(transferId: string, bytes: number): Promise<void> {
+    await addStored(this.sql, transferId, -bytes);
+  }
+
+  /** Takes back the row of a volume whose bytes are lost. False when complete has taken it already. */
+  withdraw(transferId: string, { idx, size, sha256 }: Volume): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const row = await lockTransfer(tx, transferId);
+      if (row?.status !== 'uploading') return false;
+      const gone = await tx.execute(
+        'DELETE FROM streamed_volumes WHERE file_id = ? AND idx = ? AND sha256 = ? RETURNING idx',
+        row.file_id,
+        idx,
+        sha256,
+      );
+      if (gone.length > 0 && row.streamed === 'unsized') {
+        await tx.execute(
+          'UPDATE transfers SET chunk_count = chunk_count - 1, stored_size = stored_size - ? WHERE transfer_id = ?',
+          size,
+          transferId,
+        );
+      }
+      return true;
+    });
+  }
+
+  /**
+   * `uploading` -> `storing` with what the file is, if all volumes are there. Repeated with the same it gives the transfer
+   * as it is; out of `failed` it goes back to `storing`.
+   */
+  beginStoring(
+    transferId: string,
+    owner: string,
+    file: StreamedFile,
+    quota: number | undefined,
+  ): Promise<TransferRow | Filing | undefined> {
+    return this.sql
+      .transaction<TransferRow | Filing | undefined>(async (tx) => {
+        const before = await lockTransfer(tx, transferId);
+        if (!before) return undefined;
+        if (before.status !== 'uploading') {
+          if (!(await isSame(tx, before, file))) return 'other';
+          if (before.status !== 'failed') return before;
+        } else if (before.streamed === 'sized' && before.chunk_count !== file.chunkCount) return 'gaps';
+        if (quota !== undefined) await holdUsage(tx, owner);
+        const storedSize = before.status === 'failed' ? before.stored_size : await specify(tx, before, file);
+        if (storedSize === undefined) return 'gaps';
+        const [row] = await tx.execute<TransferRow>(
+          `UPDATE transfers SET status = 'storing', owner = ?, file_name = ?, file_size = ?, stored_size = ?,
+             total_sha256 = ?, chunk_count = ?, enc_params = ? WHERE transfer_id = ? RETURNING ${COLUMNS}`,
+          owner,
+          file.fileName,
+          file.fileSize,
+          storedSize,
+          file.totalSha256,
+          file.chunkCount,
+          file.encParams,
+          transferId,
+        );
+        const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
+        const isNew = (before.owner ?? before.creator) !== owner;
+        if (quota !== undefined && (grows || isNew) && (await spaceClaimed(tx, owner)) > BigInt(quota)) {
+          throw new Refused('over quota');
+        }
+        return row;
+      })
+      .catch(refusal<'over quota'>);
+  }
+}
+
+/** The volumes that arrived become the specification; undefined where they are not exactly those. */
+async function specify(
+  tx: Sql,
+  { file_id }: TransferRow,
+  { chunkCount }: StreamedFile,
+): Promise<number | undefined> {
+  const volumes = await listArrived(tx, file_id);
+  if (volumes.length !== chunkCount || volumes.at(-1)!.idx !== chunkCount) return undefined;
+  await forgetVolumes(tx, file_id);
+  await insertVolumes(tx, file_id, volumes);
+  return volumes.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Whether it was completed with the same values. */
+async function isSame(tx: Sql, row: TransferRow, file: StreamedFile): Promise<boolean> {
+  let encParams = row.enc_params;
+  if (row.status === 'done') {
+    const [filed] = await tx.query<{ enc_params: string }>(
+      'SELECT enc_params FROM files WHERE file_id = ?',
+      row.file_id,
+    );
+    encParams = filed?.enc_params ?? '';
+  }
+  return (
+    row.file_name === file.fileName &&
+    row.file_size === file.fileSize &&
+    row.total_sha256 === file.totalSha256 &&
+    row.chunk_count === file.chunkCount &&
+    encParams === file.encParams
+  );
+}
+
+/** Those of another database. */
+export async function insertArrived(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
+  for (const { idx, size, sha256 } of volumes) {
+    await tx.execute(`${INTO} VALUES (?, ?, ?, ?)`, fileId, idx, size, sha256);
+  }
+}
+
+function listArrived(sql: Sql, fileId: string): Promise<Volume[]> {
+  return sql.query<Volume>(
+    'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? ORDER BY idx',
+    fileId,
+  );
+}
+
+/** Whose transfer it is; undefined when it is not open. */
+async function addStored(sql: Sql, transferId: string, bytes: number): Promise<string | undefined> {
+  const [row] = await sql.execute<{ creator: string }>(
+    `UPDATE transfers SET stored_size = stored_size + ?
+     WHERE transfer_id = ? AND status = 'uploading' AND streamed = 'unsized' RETURNING creator`,
+    bytes,
+    transferId,
+  );
+  return row?.creator;
+}
+
+/** Its volumes are as they come; from complete on it is as any other. */
+export const isStreaming = ({ status, streamed }: Pick<TransferRow, 'status' | 'streamed'>) =>
+  streamed !== 'no' && status === 'uploading';

@@ -1,0 +1,54 @@
+import { limits } from '@szafa/protocol';
+import type { VolumeName } from './store.ts';
+
+/** Two hyphens cannot be in it, nor anything that a folder or an S3 key would take for something else. */
+const NAME = /^([1-9][0-9]{0,5})-([0-9a-f]{64})$/;
+const DIGEST_CHARS = 64;
+
+/** What a volume is called in its group; undefined for what no volume can be. */
+export function nameOf({ idx, sha256 }: VolumeName): string | undefined {
+  const name = `${idx}-${sha256}`;
+  return idx <= limits.volumesPerFile && NAME.test(name) ? name : undefined;
+}
+
+/** The same for one that is about to be stored. */
+export function newName(volume: VolumeName): string {
+  const name = nameOf(volume);
+  if (name === undefined) throw new TypeError('not a volume number and a digest');
+  return name;
+}
+
+/** The other way round; undefined for what was named by somebody else, or is no volume. */
+export function volumeNamed(name: string): VolumeName | undefined {
+  const [, idx, sha256] = NAME.exec(name) ?? [];
+  if (sha256 === undefined || Number(idx) > limits.volumesPerFile) return undefined;
+  return { idx: Number(idx), sha256 };
+}
+
+/** The numbers of the volumes among these names, each once, ascending. */
+export function numbersOf(names: Iterable<string>): number[] {
+  // Sorting ten thousand takes longer than looking for each.
+  const here = new Uint8Array(limits.volumesPerFile + 1);
+  let last = 0;
+  for (const name of names) {
+    const idx = numberOf(name);
+    here[idx] = 1;
+    if (idx > last) last = idx;
+  }
+  const numbers: number[] = [];
+  for (let idx = 1; idx <= last; idx++) if (here[idx]) numbers.push(idx);
+  return numbers;
+}
+
+/** The volume's number; 0 for whatever is none. By hand: a complete looks at ten thousand names. */
+function numberOf(name: string): number {
+  const end = name.length - DIGEST_CHARS - 1;
+  if (end < 1 || name[end] !== '-') return 0;
+  let number = 0;
+  for (let at = 0; at < end; at++) {
+    const digit = name.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) return 0;
+    number = number * 10 + digit;
+  }
+  return number <= limits.volumesPerFile ? number : 0;
+}

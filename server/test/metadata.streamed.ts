@@ -1,0 +1,158 @@
+/** The part of the metadata contract about streamed transfers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
+import type { Stores } from './metadata.contract.ts';
+import { assertSums, begin, DIGEST, finish, fresh, ids, NOW } from './metadata.fixture.ts';
+
+const OTHER = 'cd'.repeat(32);
+const volumeOf = (idx: number, sha256 = DIGEST): Volume => ({ idx, size: 10, sha256 });
+const file = (chunkCount: number, over: Partial<StreamedFile> = {}): StreamedFile => ({
+  fileName: 'name',
+  fileSize: 7,
+  totalSha256: OTHER,
+  encParams: '{"k": 1}',
+  chunkCount,
+  ...over,
+});
+const FREE = { claimed: false, most: 1000 };
+
+export function streamedContract(stores: Stores): void {
+  const open = async (streamed: Exclude<Streamed, 'no'>, count = 3, creator = fresh('u')) => {
+    const volumes =
+      streamed === 'sized' ? Array.from({ length: count }, (_, at) => volumeOf(at + 1, '')) : [];
+    const init = { streamed, volumes, storedSize: 10 * volumes.length, fileSize: 0, encParams: '' };
+    return { ...(await begin(stores.one, creator, init)), streamed, creator };
+  };
+  const plain = async (fileId: string) => (await stores.two.streamed.list(fileId)).map((row) => ({ ...row }));
+
+  for (const streamed of ['sized', 'unsized'] as const) {
+    test(`${streamed}: a volume has a row once it arrived, and one digest for each number`, async () => {
+      const transfer = await open(streamed);
+      const { arrive, find } = {
+        arrive: (volume: Volume) => stores.one.streamed.arrive(transfer, volume, FREE),
+        find: async (idx: number) => ({ ...(await stores.two.streamed.find(transfer.fileId, idx)) }),
+      };
+      assert.deepEqual(await find(2), {});
+      assert.equal(await arrive(volumeOf(2)), 'arrived');
+      assert.equal(await arrive(volumeOf(1)), 'arrived');
+      assert.equal(await arrive(volumeOf(2)), 'known');
+      assert.equal(await arrive(volumeOf(2, OTHER)), 'known');
+      assert.deepEqual(await find(2), volumeOf(2));
+      assert.deepEqual(await plain(transfer.fileId), [volumeOf(1), volumeOf(2)]);
+      const row = (await stores.two.transfers.get(transfer.transferId))!;
+      const counted = streamed === 'sized' ? [3, 30] : [2, 20];
+      assert.deepEqual([row.chunk_count, row.stored_size], counted);
+    });
+
+    test(`${streamed}: of many at once, with many digests, one wins for each number`, async () => {
+      const transfer = await open(streamed);
+      const rivals = Array.from({ length: 24 }, (_, at) =>
+        volumeOf((at % 3) + 1, `${at % 8}${at % 3}`.repeat(32)),
+      );
+      const arrivals = await Promise.all(
+        rivals.map((volume, at) =>
+          (at % 2 ? stores.one : stores.two).streamed.arrive(transfer, volume, FREE),
+        ),
+      );
+      assert.equal(arrivals.filter((arrival) => arrival === 'arrived').length, 3);
+      const won = rivals.filter((_, at) => arrivals[at] === 'arrived').sort((a, b) => a.idx - b.idx);
+      assert.deepEqual(await plain(transfer.fileId), won);
+      assert.equal((await stores.one.transfers.get(transfer.transferId))!.chunk_count, 3);
+    });
+
+    test(`${streamed}: complete takes the volumes and what the file is, once; then nothing arrives`, async () => {
+      const transfer = await open(streamed);
+      const { transferId, fileId, creator } = transfer;
+      const complete = (what: StreamedFile, quota?: number) =>
+        stores.one.streamed.beginStoring(transferId, creator, what, quota);
+      for (const idx of [3, 1]) await stores.one.streamed.arrive(transfer, volumeOf(idx), FREE);
+      assert.equal(await complete(file(3)), 'gaps');
+      assert.equal(await complete(file(2)), 'gaps');
+      assert.equal(await complete(file(1)), 'gaps');
+      await stores.one.streamed.arrive(transfer, volumeOf(2), FREE);
+      assert.equal(await complete(file(4)), 'gaps');
+      assert.equal(await complete(file(2)), 'gaps');
+      assert.equal((await stores.one.transfers.get(transferId))!.status, 'uploading');
+      assert.equal(await complete(file(3, { fileSize: 31 }), 30), 'over quota');
+      assert.equal((await plain(fileId)).length, 3, 'nothing was taken');
+      const row = await complete(file(3), 30);
+      assert.ok(typeof row === 'object');
+      assert.deepEqual(
+        [row.status, row.stored_size, row.chunk_count, row.owner],
+        ['storing', 30, 3, creator],
+      );
+      assert.deepEqual(await plain(fileId), []);
+      const specified = [1, 2, 3].map((idx) => volumeOf(idx));
+      assert.deepEqual(await stores.two.files.volumes(fileId), specified);
+      assert.deepEqual(await stores.two.streamed.volumes(row), specified);
+      assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(4), FREE), 'known');
+      assert.deepEqual(await stores.two.streamed.find(fileId, 2), volumeOf(2));
+      assert.equal(await stores.one.streamed.withdraw(transferId, volumeOf(2)), false);
+      for (const state of ['storing', 'failed', 'done']) {
+        if (state === 'failed') await stores.one.transfers.failStoring(transferId);
+        if (state === 'done') assert.ok(await finish(stores.one, transferId));
+        const others = [{ fileName: 'x' }, { fileSize: 8 }, { totalSha256: DIGEST }, { encParams: '{}' }];
+        for (const over of others) assert.equal(await complete(file(3, over)), 'other', state);
+        assert.equal(await complete(file(2)), 'other', state);
+        const again = await complete(file(3));
+        assert.ok(typeof again === 'object' && again.status === (state === 'done' ? 'done' : 'storing'));
+      }
+      assert.deepEqual(await ids(stores.two, creator), [fileId]);
+      await assertSums(stores.two, stores.sql, [creator]);
+    });
+
+    test(`${streamed}: a row is taken back while the transfer is open, and goes with it`, async () => {
+      const transfer = await open(streamed);
+      const { transferId, fileId } = transfer;
+      for (const idx of [1, 2]) await stores.one.streamed.arrive(transfer, volumeOf(idx), FREE);
+      assert.equal(await stores.two.streamed.withdraw(transferId, volumeOf(1, OTHER)), true);
+      assert.equal((await plain(fileId)).length, 2, 'that is another one');
+      assert.equal(await stores.two.streamed.withdraw(transferId, volumeOf(1)), true);
+      assert.deepEqual(await plain(fileId), [volumeOf(2)]);
+      const row = (await stores.one.transfers.get(transferId))!;
+      assert.deepEqual([row.chunk_count, row.stored_size], streamed === 'sized' ? [3, 30] : [1, 10]);
+      await stores.one.transfers.remove(transferId, ['uploading'], NOW);
+      assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(3), FREE), 'known');
+      await stores.one.garbage.forget(fileId);
+      assert.deepEqual(await plain(fileId), []);
+    });
+  }
+
+  test('complete and a volume that arrives at the same moment: it is in the file, or it has not arrived', async () => {
+    for (let round = 0; round < 8; round++) {
+      const transfer = await open(round % 2 ? 'sized' : 'unsized', 2);
+      await stores.one.streamed.arrive(transfer, volumeOf(1), FREE);
+      const [filing, arrival] = await Promise.all([
+        stores.one.streamed.beginStoring(transfer.transferId, transfer.creator, file(2), undefined),
+        stores.two.streamed.arrive(transfer, volumeOf(2), FREE),
+      ]);
+      assert.equal(arrival, 'arrived', 'the transfer was open, or was left so');
+      if (filing === 'gaps') assert.equal((await plain(transfer.fileId)).length, 2);
+      else assert.equal((await stores.two.files.volumes(transfer.fileId)).length, 2);
+    }
+  });
+
+  test('volumes of no known length count as they come, toward the quota and the volumes under way', async () => {
+    const transfer = await open('unsized');
+    const { transferId, creator } = transfer;
+    const { streamed } = stores.one;
+    const claims = await Promise.all([1, 2, 3, 4].map(() => streamed.claim(transferId, 10, 25)));
+    assert.deepEqual(claims.toSorted(), ['claimed', 'claimed', 'over quota', 'over quota']);
+    await streamed.unclaim(transferId, 10);
+    assert.equal(await streamed.claim(transferId, 15, 25), 'claimed');
+    assert.equal(await streamed.claim(transferId, 1, 25), 'over quota');
+    await streamed.unclaim(transferId, 15);
+    assert.equal(await streamed.arrive(transfer, volumeOf(1), { claimed: true, most: 1000 }), 'arrived');
+    assert.equal((await stores.two.transfers.get(transferId))!.stored_size, 10, 'not counted twice');
+    const second = await open('unsized', 0, creator);
+    assert.equal(await streamed.arrive(second, volumeOf(1), { claimed: false, most: 2 }), 'arrived');
+    // The statement sees the state before it or after it, as the engine likes.
+    const bounded = { claimed: false, most: 1 };
+    assert.equal(await streamed.arrive(second, volumeOf(2), bounded), 'too many');
+    assert.deepEqual(await plain(second.fileId), [volumeOf(1)]);
+    assert.equal((await stores.two.transfers.get(second.transferId))!.chunk_count, 1);
+    await stores.one.transfers.remove(transferId, ['uploading'], NOW);
+    assert.equal(await streamed.claim(transferId, 1, 25), 'closed');
+  });
+}

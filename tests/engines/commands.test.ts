@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import {
+  assertError,
   assertOk,
   assertReadable,
+  beginStreamed,
   checkInvariants,
   complete,
+  completeStreamed,
   eventually,
   listFiles,
   makeDir,
+  makeFile,
+  putStreamed,
   putVolume,
   received,
+  register,
   type Service,
   User,
   volumeName,
@@ -89,6 +96,30 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
   const user = new User(again, content.user.username, content.user.password, content.user.token);
   for (const { fileId: one, file } of content.files) await assertReadable(user, one, file);
   await checkInvariants(again, user.token);
+});
+
+test('migrate takes streamed uploads under way along, with what they have received', async () => {
+  const small = await engines.service();
+  const user = await register(small);
+  const file = makeFile([3000, 200]);
+  const open = await Promise.all(
+    (['sized', 'unsized'] as const).map((length) => beginStreamed(user, file, length)),
+  );
+  for (const transferId of open) assertOk(await putStreamed(user, transferId, 2, file.volumes[1]!));
+  await small.terminate();
+  const { SZ_DATABASE, SZ_VOLUMES } = large(small.id);
+  const moved = await run(['migrate', '--from', small.data, '--to', `${SZ_DATABASE},${SZ_VOLUMES}`]);
+  assert.equal(moved.code, 0, moved.errors);
+  const node = await engines.service(large(small.id));
+  const same = new User(node, user.username, user.password, user.token);
+  for (const transferId of open) {
+    assert.deepEqual(await received(same, transferId), [2]);
+    assertError(await putStreamed(same, transferId, 2, randomBytes(200)), 409);
+    assertOk(await putStreamed(same, transferId, 1, file.volumes[0]!));
+    const done = await completeStreamed(same, transferId, file);
+    await assertReadable(same, String(done.json['file_id']), file);
+  }
+  await node.terminate();
 });
 
 test('migrate that is killed is just run again: all arrives, verified, nothing twice', async () => {

@@ -18,6 +18,7 @@ import {
   type Uploaded,
   type User,
   upload,
+  uploadStreamed,
 } from '../harness/index.ts';
 import { Ceph } from './ceph.ts';
 import { Postgres } from './postgres.ts';
@@ -158,7 +159,7 @@ export async function fill(service: Service): Promise<Content> {
   const dirId = await makeDir(user, 'papers');
   const files = [
     await upload(user, makeFile([1_200_000, 5])),
-    await upload(user, makeFile([0, 70_000], { dir_id: dirId })),
+    await uploadStreamed(user, makeFile([0, 70_000], { dir_id: dirId }), 'unsized'),
   ];
   const pending = makeFile([100, 200]);
   const transferId = await begin(user, pending);

@@ -13,12 +13,16 @@ import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
 import {
   assertError,
   assertOk,
+  assertReadable,
   begin,
+  beginStreamed,
   checkInvariants,
   complete,
+  completeStreamed,
   eventually,
   makeFile,
   putAll,
+  putStreamed,
   received,
   register,
   type Service,
@@ -158,6 +162,41 @@ for (const kind of ['folder', 'S3'] as const) {
       if (kind === 'folder') await assertUnreadable(place, named(2), behind.env);
       await checkInvariants(service, user.token);
       assertOk(await user.delete(pathOf('deleteFile', { file_id: String(group) })));
+    });
+
+    test('so is one of a streamed upload, and what a crash left beside a volume does not count', async () => {
+      const user = await register(service);
+      const file = makeFile([5000, 300, 20]);
+      const named = (idx: number) => volumeName(idx, file.volumes[idx - 1]!);
+      for (const length of ['sized', 'unsized'] as const) {
+        const transferId = await beginStreamed(user, file, length);
+        const send = async (numbers: number[]) => {
+          for (const idx of numbers)
+            assertOk(await putStreamed(user, transferId, idx, file.volumes[idx - 1]!));
+        };
+        await send([1, 2]);
+        const [{ file_id = '' } = {}] = await behind.query(
+          `SELECT file_id FROM transfers WHERE status = 'uploading' AND creator = '${user.username}'`,
+        );
+        const group = String(file_id);
+        await behind.damage(group, named(1), randomBytes(5000));
+        await behind.lose(group, named(2));
+        await behind.damage(group, named(3), file.volumes[2]!);
+        assert.deepEqual(await received(user, transferId), [1, 2]);
+        for (const mended of [false, true]) {
+          const result = await engines.run(['fsck', '--json', ...(mended ? ['--repair'] : [])], behind.env);
+          const faults = [...told(result, 'volumes with wrong bytes', 'upload', 'volume', 'mended')];
+          assert.deepEqual(faults, [[group, 1, mended]]);
+          assert.deepEqual(told(result, 'missing volumes', 'upload', 'volume', 'mended'), [
+            [group, 2, mended],
+          ]);
+        }
+        assert.deepEqual(await received(user, transferId), []);
+        await send([1, 2, 3]);
+        const done = await completeStreamed(user, transferId, file);
+        await assertReadable(user, String(done.json['file_id']), file);
+        assertOk(await user.delete(pathOf('deleteFile', { file_id: group })));
+      }
     });
 
     test('it reads no faster than it may, tells how far it is, and takes no upload or file that goes for a loss', async () => {

@@ -9,6 +9,7 @@ export {
 } from './api/transport.ts';
 export {
   type DownloadProgress,
+  PIECE_SIZE,
   type ReadOptions,
   RemoteFile,
   type StreamOptions,

@@ -102,7 +102,13 @@ export interface LocalHead {
   headers: Record<string, string>;
 }
 
-/** From the worker to the service worker, one for each `pull`. */
+/**
+ * From the service worker to the worker: it wants the next part, and gives the memory of the last one back. Memory that
+ * waited for the collector instead would be as large as the file in a fast browser.
+ */
+export type LocalPull = { memory: ArrayBuffer | undefined } | 'cancel';
+
+/** From the worker to the service worker: the head, then one part for each pull. */
 export type LocalPart =
   | { head: LocalHead }
   | { chunk: Uint8Array<ArrayBuffer> }

@@ -46,6 +46,8 @@ export interface OpenContext {
 }
 
 const PARALLEL = 4;
+/** What is passed on at a time: little enough that memory is small, much enough that a message for each costs little. @public */
+export const PIECE_SIZE = 1024 * 1024;
 /** Up to this size the first volume is fetched together with the header. */
 const AT_ONCE = 1024 * 1024;
 
@@ -308,27 +310,33 @@ export class RemoteFile {
    * an error says that the whole file is right, so nothing may be given its final name before.
    */
   stream(options: StreamOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const volumes = this.volumes(options);
+    const pieces = this.pieces(options);
     return new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         async pull(controller) {
-          let next = await volumes.next();
-          // An empty volume is nothing to pass on; a pull that passes nothing on is not called again.
-          while (!next.done && next.value.bytes.length === 0) next = await volumes.next();
-          if (next.done) {
-            controller.close();
-            return;
-          }
-          // A reader may keep what it gets; the borrowed memory goes back.
-          controller.enqueue(next.value.bytes.slice() as Bytes);
-          next.value.release();
+          const { done, value } = await pieces.next();
+          // A reader may keep what it gets.
+          if (value) controller.enqueue(value.slice() as Bytes);
+          if (done) controller.close();
         },
         async cancel() {
-          await volumes.return(undefined);
+          await pieces.return();
         },
       },
       { highWaterMark: 0 },
     );
+  }
+
+  /** The same without a copy: each piece, of up to PIECE_SIZE bytes, is good until the next is asked for. */
+  async *pieces(options: StreamOptions = {}): AsyncGenerator<Uint8Array, void> {
+    for await (const volume of this.volumes(options)) {
+      const { bytes } = volume;
+      try {
+        for (let at = 0; at < bytes.length; at += PIECE_SIZE) yield bytes.subarray(at, at + PIECE_SIZE);
+      } finally {
+        volume.release();
+      }
+    }
   }
 
   /** The volumes in order, fetched ahead, without a copy; the digests are checked at the end. */

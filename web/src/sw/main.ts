@@ -4,7 +4,7 @@
  * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
  * tab's worker fetches. Sockets pass it by.
  */
-import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
+import type { LocalHead, LocalPart, LocalPull, LocalRequest } from '../bridge.ts';
 
 interface Client {
   postMessage(message: unknown, transfer: Transferable[]): void;
@@ -67,23 +67,27 @@ function ask(
   });
 }
 
-/** Asks for a part when the browser wants one, so that nothing piles up. */
+/** Asks for a part when the browser wants one: by then it has copied the one before, whose memory goes back to be filled again. */
 function bodyFrom(port: MessagePort): ReadableStream<Uint8Array> {
+  const say = (pull: LocalPull, transfer: Transferable[] = []) => port.postMessage(pull, transfer);
+  let memory: ArrayBuffer | undefined;
   return new ReadableStream(
     {
       pull(controller) {
         return new Promise((resolve) => {
           port.onmessage = ({ data }: MessageEvent<LocalPart>) => {
-            if ('chunk' in data) controller.enqueue(data.chunk);
-            else if ('error' in data) controller.error(new Error(data.error));
+            if ('chunk' in data) {
+              memory = data.chunk.buffer;
+              controller.enqueue(data.chunk);
+            } else if ('error' in data) controller.error(new Error(data.error));
             else controller.close();
             resolve();
           };
-          port.postMessage('pull');
+          say({ memory }, memory && [memory]);
         });
       },
       cancel() {
-        port.postMessage('cancel');
+        say('cancel');
       },
     },
     { highWaterMark: 0 },

@@ -1,9 +1,9 @@
 /** Answers the browser's own requests for a file (a download, a film) with its plaintext, through the service worker. */
-import type { RemoteFile } from '@szafa/client';
-import { safeSegments } from '@szafa/client';
+import type { DownloadProgress, RemoteFile } from '@szafa/client';
+import { PIECE_SIZE, safeSegments } from '@szafa/client';
 import { extentOf, volumeAt } from '@szafa/client/format';
 import { parseRange } from '@szafa/protocol';
-import type { LocalHead, LocalPart, LocalRequest } from '../bridge.ts';
+import type { LocalHead, LocalPart, LocalPull, LocalRequest } from '../bridge.ts';
 import { shownType } from './types.ts';
 
 /** Content from a person's file under our address: it gets no powers here, whatever it is. */
@@ -15,7 +15,8 @@ export class RefusedError extends Error {
   readonly code = 'refused';
 }
 
-type Parts = AsyncGenerator<Uint8Array<ArrayBuffer>, void>;
+/** Up to PIECE_SIZE bytes each, good until the next is asked for. */
+type Pieces = AsyncGenerator<Uint8Array, void>;
 
 function headersOf(remote: RemoteFile, attachment: boolean): Record<string, string> {
   const { name, type } = remote.metadata;
@@ -65,20 +66,9 @@ export function answerTo(
   return { head: { status: 206, headers }, from, to };
 }
 
-async function* wholeFile(
-  remote: RemoteFile,
-  signal: AbortSignal,
-  tell: (done: number, total: number) => void,
-): Parts {
-  const onProgress = ({ done, total }: { done: number; total: number }) => tell(done, total);
-  for await (const volume of remote.volumes({ signal, onProgress })) {
-    // Handed over with its memory.
-    yield volume.bytes as Uint8Array<ArrayBuffer>;
-  }
-}
-
-async function* range(remote: RemoteFile, from: number, to: number, signal: AbortSignal): Parts {
-  yield (await remote.readRange(from, to - from, { signal })) as Uint8Array<ArrayBuffer>;
+async function* range(remote: RemoteFile, from: number, to: number, signal: AbortSignal): Pieces {
+  const bytes = await remote.readRange(from, to - from, { signal });
+  for (let at = 0; at < bytes.length; at += PIECE_SIZE) yield bytes.subarray(at, at + PIECE_SIZE);
 }
 
 /** Sends one part for each message of the port, until the end, an error, or the other side's `cancel`. */
@@ -93,14 +83,19 @@ export async function serveFile(
   const whole = head.status === 200;
   const cancelled = new AbortController();
   const either = AbortSignal.any([signal, cancelled.signal]);
-  const parts = whole ? wholeFile(remote, either, tell) : range(remote, from, to, either);
+  const onProgress = ({ done, total }: DownloadProgress) => tell(done, total);
+  const pieces = whole ? remote.pieces({ signal: either, onProgress }) : range(remote, from, to, either);
   const say = (part: LocalPart, transfer: Transferable[] = []) => port.postMessage(part, transfer);
   const ended = Promise.withResolvers<void>();
 
-  async function next(): Promise<void> {
+  async function next(memory = new ArrayBuffer(PIECE_SIZE)): Promise<void> {
     try {
-      const { done, value } = from === to ? { done: true, value: undefined } : await parts.next();
-      if (value) say({ chunk: value }, [value.buffer]);
+      const { done, value } = from === to ? { done: true, value: undefined } : await pieces.next();
+      if (value) {
+        const chunk = new Uint8Array(memory, 0, value.length);
+        chunk.set(value);
+        say({ chunk }, [memory]);
+      }
       if (!done) return;
       say({ end: true });
       ended.resolve();
@@ -110,8 +105,8 @@ export async function serveFile(
     }
   }
 
-  port.onmessage = ({ data }) => {
-    if (data === 'pull') void next();
+  port.onmessage = ({ data }: MessageEvent<LocalPull>) => {
+    if (data !== 'cancel') void next(data.memory);
     else cancelled.abort(new RefusedError('the browser stopped reading'));
   };
   cancelled.signal.addEventListener('abort', () => ended.reject(cancelled.signal.reason), { once: true });
@@ -120,6 +115,6 @@ export async function serveFile(
     await ended.promise;
   } finally {
     port.close();
-    await parts.return();
+    await pieces.return();
   }
 }

@@ -1,5 +1,6 @@
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
 import type { Body } from '../upload/shelf.ts';
+import { partsOf } from './parts.ts';
 
 /** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
 export interface TransportRequest {
@@ -44,17 +45,10 @@ async function readBody(response: Response, request: TransportRequest): Promise<
   const whole = known && response.ok ? (request.into?.(declared) ?? new Uint8Array(declared)) : undefined;
   const parts: Uint8Array[] = [];
   let length = 0;
-  // Not `for await`: the streams of WebKit, and so of Safari, cannot be iterated.
-  const reader = response.body.getReader();
-  for (;;) {
-    const { done, value: part } = await reader.read();
-    if (done) break;
-    if (length + part.length > (whole?.length ?? request.maxBytes)) {
-      await reader.cancel();
-      throw new TooLongError();
-    }
+  for await (const part of partsOf(response.body)) {
+    if (length + part.length > (whole?.length ?? request.maxBytes)) throw new TooLongError();
     if (whole) whole.set(part, length);
-    else parts.push(part);
+    else parts.push(part.slice());
     length += part.length;
     request.onBytes?.(part.length);
   }

@@ -84,26 +84,36 @@ export class Visitor {
     const felt: Felt = { keyMs: [], tabBytes: [] };
     await this.#upload(file, async () => {
       felt.keyMs.push(await this.#pressKey());
-      felt.tabBytes.push(tabBytes(this.pid));
+      felt.tabBytes.push(this.tabBytes);
       await sleep(KEY_MS);
     });
     return felt;
   }
 
-  /** Downloads the first file of the list into a folder; what the tab took meanwhile, before it first. */
-  async download(folder: string): Promise<number[]> {
+  /** Downloads the first file of the list into a folder; calls `look` before, and again and again until it is there. */
+  async download(folder: string, look: () => void | Promise<void>): Promise<void> {
     await this.#browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
     await this.#browser.until('a file', "document.querySelector('.rows .row')", LIMIT_MS);
-    const taken = [tabBytes(this.pid)];
+    await look();
     await this.#browser.evaluate(`document.querySelector('.rows [aria-label^="More actions for"]').click()`);
     await this.#browser.evaluate(
       "[...document.querySelectorAll('[role=menuitem]')].find((one) => /Download/.test(one.innerText)).click()",
     );
     await this.#finish(async () => {
-      taken.push(tabBytes(this.pid));
+      await look();
       await sleep(LOOK_MS);
     });
-    return taken;
+  }
+
+  /** Resident bytes of all processes of the browser. */
+  get bytes(): number {
+    return residentOf(this.pid).reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Resident bytes of the largest renderer. */
+  get tabBytes(): number {
+    const tabs = residentOf(this.pid).filter(({ command }) => command.includes('--type=renderer'));
+    return Math.max(0, ...tabs.map(({ bytes }) => bytes));
   }
 
   stop(): Promise<void> {
@@ -140,19 +150,18 @@ export class Visitor {
   }
 }
 
-/** Resident bytes of the largest renderer in the browser's process group. */
-function tabBytes(group: number): number {
-  let most = 0;
+function residentOf(group: number): { command: string; bytes: number }[] {
+  const found: { command: string; bytes: number }[] = [];
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-      if (Number(fields[2]) !== group || !command.includes('--type=renderer')) continue;
+      if (Number(fields[2]) !== group) continue;
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-      most = Math.max(most, Number(resident?.[1] ?? 0) * 1024);
+      found.push({ command, bytes: Number(resident?.[1] ?? 0) * 1024 });
     } catch {
       // Ended between the listing and the look.
     }
   }
-  return most;
+  return found;
 }

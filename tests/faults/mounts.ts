@@ -69,6 +69,15 @@ export class Disk {
     run('perl', '-e', `${ioctl} ioctl($top, 0x8004587D, $how) or die $!`, this.path);
   }
 
+  /** Whoever writes waits until `thaw`, as on a disk that is slow without end. */
+  freeze(): void {
+    run('fsfreeze', '--freeze', this.path);
+  }
+
+  thaw(): void {
+    run('fsfreeze', '--unfreeze', this.path);
+  }
+
   async powerBack(): Promise<void> {
     await this.#unmount();
     this.#mount();

@@ -10,6 +10,8 @@ export class SlowLine {
   refused: string | undefined;
   /** Bytes that went to the service. */
   carried = 0;
+  /** Bytes that came from it. */
+  brought = 0;
   /** They themselves, once somebody wants them. */
   heard: Buffer[] | undefined;
   readonly #server: Server;
@@ -67,6 +69,7 @@ export class SlowLine {
       });
       from.on('data', (bytes: Buffer) => {
         if (from === near) this.#listen(near, bytes);
+        else this.brought += bytes.length;
         const wait = (bytes.length * 1000) / this.bytesPerSecond;
         from.pause();
         to.write(bytes, () => {

@@ -1,6 +1,7 @@
 import { BlobSource, type Bytes, type Engine, webEngine } from '@szafa/client';
 import { SEGMENT_SIZE } from '@szafa/client/format';
 import { discard } from '../discard.ts';
+import { VolumeMemory } from './memory.ts';
 import { Sealers } from './sealers.ts';
 
 /**
@@ -20,6 +21,7 @@ export function holdingEngine(): HoldingEngine {
   const sealers = new Sealers();
   // One volume is read or written while the others are sealed.
   const web = webEngine({ parallel: sealers.count + 1, discard });
+  const memory = new VolumeMemory();
   const held = new WeakMap<Bytes, CryptoKey>();
 
   const asBase = (bytes: Bytes) => subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']);
@@ -53,6 +55,8 @@ export function holdingEngine(): HoldingEngine {
       const params = { name: 'HKDF', hash: 'SHA-256', salt, info };
       return new Uint8Array(await subtle.deriveBits(params, base, length * 8));
     },
+
+    borrow: (length) => memory.borrow(length),
 
     sealSegments(key, source, part, plainDigest) {
       // What is small is done before another thread would have heard of it.

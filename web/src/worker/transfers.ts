@@ -75,9 +75,8 @@ export class Transfers {
       const target = await handle.createWritable();
       try {
         const onProgress = ({ done, total }: { done: number; total: number }) => tell('receive', done, total);
-        for await (const volume of remote.volumes({ signal, onProgress })) {
-          await target.write(volume.bytes as Uint8Array<ArrayBuffer>);
-          volume.release();
+        for await (const piece of remote.pieces({ signal, onProgress })) {
+          await target.write(piece as Uint8Array<ArrayBuffer>);
         }
         await target.close();
       } catch (error) {

@@ -23,6 +23,8 @@ const NEEDS = [
   { files: /^tests\/faults\/memory/, packages: CEPH },
   { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },
   { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
+  // A disk that takes nothing for a while.
+  { files: /^tests\/web\/downloads\.long/, packages: ['e2fsprogs'] },
   { files: /^tests\/setup\/command/, page: true },
   {
     files: /^tests\/browsers\//,

@@ -131,8 +131,8 @@ export const mutants: Mutant[] = [
   {
     name: 'fetch takes an answer of any length',
     file: 'client/src/api/transport.ts',
-    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) {',
-    replace: 'if (whole && length + part.length > whole.length) {',
+    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) throw',
+    replace: 'if (whole && length + part.length > whole.length) throw',
     tests: [API],
   },
   {
@@ -145,8 +145,8 @@ export const mutants: Mutant[] = [
   {
     name: 'node: an answer of unknown length may have any',
     file: 'client/src/node/transport.ts',
-    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) {',
-    replace: 'if (whole && length + part.length > whole.length) {',
+    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) throw',
+    replace: 'if (whole && length + part.length > whole.length) throw',
     tests: [API],
   },
   {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { fromBase64Url, layoutWith } from '@szafa/client/format';
-import { nodeEngine, type RemoteFile } from '@szafa/client/node';
+import { nodeEngine, PIECE_SIZE, type RemoteFile } from '@szafa/client/node';
 import { type FileVector, runFile } from '../../client/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
 import { answerTo, serveFile } from '../../web/src/worker/outlet.ts';
@@ -103,7 +103,10 @@ const vectors = JSON.parse(
   readFileSync(new URL('../../client/vectors/files.json', import.meta.url), 'utf8'),
 ) as FileVector[];
 
-/** Serves a file and asks for parts until the end, or `most` of them. */
+/** Memory that is told from what the outlet makes itself. */
+const OWN_SIZE = PIECE_SIZE + 1;
+
+/** Serves a file and asks for parts until the end, or `most` of them, each but the first to come in memory of ours. */
 async function served(remote: RemoteFile, request: LocalRequest, most = 100) {
   const { port1, port2 } = new MessageChannel();
   const serving = serveFile(remote, request, port1, new AbortController().signal, () => {});
@@ -111,9 +114,18 @@ async function served(remote: RemoteFile, request: LocalRequest, most = 100) {
   const chunks: Uint8Array[] = [];
   const last = await new Promise<LocalPart>((resolve) => {
     port2.onmessage = ({ data }: MessageEvent<LocalPart>) => {
-      if ('chunk' in data) chunks.push(data.chunk);
+      if ('chunk' in data) {
+        if (chunks.length > 0)
+          assert.equal(data.chunk.buffer.byteLength, OWN_SIZE, 'in the memory that came back');
+        chunks.push(data.chunk);
+      }
       if ('end' in data || 'error' in data) resolve(data);
-      else port2.postMessage(chunks.length < most ? 'pull' : 'cancel');
+      else if (chunks.length >= most) port2.postMessage('cancel');
+      else if (chunks.length === 0) port2.postMessage({ memory: undefined });
+      else {
+        const memory = new ArrayBuffer(OWN_SIZE);
+        port2.postMessage({ memory }, [memory]);
+      }
       if (chunks.length >= most) resolve(data);
     };
   });

@@ -5,38 +5,57 @@ const spare: ArrayBuffer[] = [];
 /** Being read. Chromium collects a stream that only its own reader knows of, and what waits for it then waits forever. */
 const reading = new Set<ReadableStream>();
 
+type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
+
 /**
  * A body as it comes, each part good until the next is asked for: they come in the same memory, where a browser can do
  * that. New memory for each would be freed when the collector comes, and that is late where much arrives.
  */
-export async function* partsOf(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-): AsyncGenerator<Uint8Array, void> {
+export async function* partsOf(body: Body): AsyncGenerator<Uint8Array, void> {
   const reader = readerOf(body);
   reading.add(body);
-  let memory = spare.pop() ?? new ArrayBuffer(PART_BYTES);
-  let whole = false;
+  let isWhole = false;
   try {
     for (;;) {
-      const { done, value } = await reader.read(new Uint8Array(memory));
-      if (value && reader instanceof ReadableStreamBYOBReader) memory = value.buffer;
-      whole = done;
+      const { done, value } = await reader.read();
+      isWhole = done;
       if (done) return;
       yield value;
     }
   } finally {
     reading.delete(body);
-    if (!whole) await reader.cancel();
-    else if (spare.length < MOST_SPARE) spare.push(memory);
+    if (isWhole) reader.giveBack();
+    else await reader.cancel();
   }
 }
 
-function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStreamBYOBReader {
+interface Reader {
+  read(): Promise<ReadableStreamReadResult<Uint8Array>>;
+  cancel(): Promise<void>;
+  /** At the end: its memory is for others. */
+  giveBack(): void;
+}
+
+function readerOf(body: Body): Reader {
+  let reader: ReadableStreamBYOBReader;
   try {
-    return body.getReader({ mode: 'byob' });
+    reader = body.getReader({ mode: 'byob' });
   } catch (error) {
-    // A stream that cannot be read into given memory; its reader takes no notice of it.
-    if (error instanceof TypeError) return body.getReader() as unknown as ReadableStreamBYOBReader;
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    // In this browser bodies cannot be read into given memory.
+    const plain = body.getReader();
+    return { read: () => plain.read(), cancel: () => plain.cancel(), giveBack: () => {} };
   }
+  let memory: ArrayBuffer | undefined = spare.pop() ?? new ArrayBuffer(PART_BYTES);
+  return {
+    async read() {
+      const result = await reader.read(new Uint8Array(memory!));
+      memory = result.value?.buffer;
+      return result as ReadableStreamReadResult<Uint8Array>;
+    },
+    cancel: () => reader.cancel(),
+    giveBack() {
+      if (memory && spare.length < MOST_SPARE) spare.push(memory);
+    },
+  };
 }

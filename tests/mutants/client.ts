@@ -145,8 +145,8 @@ export const mutants: Mutant[] = [
   {
     name: 'node: an answer of unknown length may have any',
     file: 'client/src/node/transport.ts',
-    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) throw',
-    replace: 'if (whole && length + part.length > whole.length) throw',
+    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) {',
+    replace: 'if (whole && length + part.length > whole.length) {',
     tests: [API],
   },
   {
@@ -575,6 +575,13 @@ export const mutants: Mutant[] = [
     file: 'client/src/download/remote-file.ts',
     find: "        if (left.status === 'fulfilled') left.value.release();\n",
     replace: '        void left;\n',
+    tests: [MEMORY],
+  },
+  {
+    name: 'a volume whose pieces nobody reads on is not given back',
+    file: 'client/src/download/remote-file.ts',
+    find: '      } finally {\n        volume.release();\n      }\n',
+    replace: '        volume.release();\n      } finally {\n      }\n',
     tests: [MEMORY],
   },
   {

@@ -7,6 +7,13 @@ const SOCKET = 'tests/worker/volume-socket.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'memory that the service worker gives back is not used again',
+    file: 'web/src/worker/outlet.ts',
+    find: 'void next(data.memory);',
+    replace: 'void next();',
+    tests: [OUTLET],
+  },
+  {
     name: 'a preview has the powers of the page',
     file: 'web/src/worker/outlet.ts',
     find: "...(shown === 'application/pdf' ? {} : { 'content-security-policy': HARMLESS }),",

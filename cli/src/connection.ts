@@ -1,6 +1,6 @@
 import {
   type ConnectOptions,
-  fileRings,
+  filePins,
   type Kept,
   nodeEngine,
   nodeTransport,
@@ -71,7 +71,12 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     transport,
     retry: { forMs: seconds * 1000 },
     onRetry,
-    rings: fileRings(settings.config, server),
+    pins: filePins(settings.config, server),
+    onKnownElsewhere: (addresses) => {
+      const others = addresses.map(oneLine).join(', ');
+      const message = `this server says that it is the one at ${others}. If it has not moved here, stop now and change your password there`;
+      out.note('known-elsewhere', message, { server, known_as: addresses });
+    },
     signal,
   };
   const close = async () => {
@@ -142,12 +147,13 @@ async function openToken(
     return Szafa.open(options, keptSession({ ...here, token }));
   }
   const { passphrase, password } = settings;
-  const source = passphrase.text !== undefined || passphrase.file !== undefined ? passphrase : password;
+  const isPassword = passphrase.text === undefined && passphrase.file === undefined;
+  const source = isPassword ? password : passphrase;
   const secret =
     keys === 'useful'
       ? await givenSecret(source, 'password')
       : await readSecret({ source, what: 'password', signal });
-  const szafa = await Szafa.open(options, { username, token, secret });
+  const szafa = await Szafa.open(options, { username, token, secret, isPassword });
   if (keys === 'needed') await checkKeys(szafa, secret, invocation);
   return szafa;
 }

@@ -1,4 +1,4 @@
-import type { ApiError, NetworkError, SzafaError } from '@szafa/client';
+import type { ApiError, NetworkError, SzafaError, TamperedError } from '@szafa/client';
 import { CliError, type Exit, exits } from './errors.ts';
 
 export interface Explained {
@@ -102,12 +102,16 @@ const hints: Record<string, string> = {
   name: 'choose another name, or --dir',
   'same-secret': 'choose another passphrase',
   journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
+  pins: 'it says which server and which keys were seen before. If you know why it is damaged, delete it',
   exists: 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
   'not-own': 'find out who made it, then delete it, or choose another place with --output',
   'pull-address': 'give an address of this machine with --pull-address, or omit --pull',
   incomplete: 'the server has a problem; run the same command again later',
 };
+
+const UNTRUSTED =
+  'do not use this server until you know why. If it was really set up anew, with new accounts, delete keys-*.json in the configuration folder';
 
 /** Any error as one line, what to do next, and the exit code. */
 export function explain(error: unknown): Explained {
@@ -137,6 +141,9 @@ export function explain(error: unknown): Explained {
     return { code, message, hint: explainNetwork(error as NetworkError), exit: exits.failed };
   }
   if (code === 'not-the-service') return { code, message, hint: explainOther(error), exit: exits.failed };
+  if (code === 'tampered' && (error as TamperedError).aboutKeys) {
+    return { code: 'keys', message, hint: UNTRUSTED, exit: exits.failed };
+  }
   return { code, message, hint: hints[code] ?? 'try again', exit: exits.failed };
 }
 
@@ -172,6 +179,7 @@ const FATAL = new Set([
   'unauthorized',
   'not-the-service',
   'locked',
+  'keys',
   'wrong-password',
   'no-space',
   'rate-limited',

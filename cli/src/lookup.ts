@@ -115,7 +115,7 @@ export class Lookup {
   async #newest(found: Entry[]): Promise<Entry> {
     const [first] = found;
     // Without keys there is nothing to prove it by, and nothing that could be read either.
-    if (!this.#szafa.keyring.unlocked) return first!;
+    if (!this.#szafa.keys.unlocked) return first!;
     const versions = await this.#szafa.versions(found, { signal: this.#signal });
     const problem = versions.find((version) => version.problem)?.problem;
     if (problem) throw problem;

@@ -15,17 +15,19 @@ export async function checkNew(secret: string, what: string, username: string): 
 }
 
 /**
- * A wrong secret shows here, not when files and directories are already under it. Where the account has nothing to tell by,
- * a secret that the service did not check at the login is a new one.
+ * A wrong secret shows here, not when files and directories are already under it. Where the account has no keys yet, a secret
+ * that the service did not check at the login is a new one.
  */
 export async function checkKeys(
   szafa: Szafa,
   unchecked: string | undefined,
   { flags, signal }: Invocation,
 ): Promise<void> {
-  if (!szafa.keyring.unlocked) return;
-  const known = await szafa.checkKeys({ signal, filesOnly: flags.yes });
-  if (!known && unchecked !== undefined) await checkNew(unchecked, 'passphrase', szafa.username);
+  if (!szafa.keys.unlocked) return;
+  const beforeFirst = async () => {
+    if (unchecked !== undefined) await checkNew(unchecked, 'passphrase', szafa.username);
+  };
+  await szafa.checkKeys({ signal, filesOnly: flags.yes, beforeFirst });
 }
 
 /** Ends a session that is of no use. Its token would end by itself; an answer is not worth waiting long for. */

@@ -11,7 +11,7 @@ export interface KeptSession {
   server: string;
   username: string;
   token: string;
-  /** The key that opens the account's key rings and directory names; absent where no file can be opened. */
+  /** The key that opens the account's key bag; absent where no file can be opened. */
   kek?: string;
 }
 

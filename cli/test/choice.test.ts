@@ -40,7 +40,7 @@ function entry(number: number, name: string, more: Partial<Entry> = {}): Entry {
 /** As much of a session as the choice depends on; the entry with the highest ID is the newest. */
 function sessionWith(entries: Entry[], problem?: Version['problem']): Szafa {
   return {
-    keyring: { unlocked: true },
+    keys: { unlocked: true },
     list: async () => entries,
     dirs: async () => [{ dirId: 7, name: 'dir', verified: true }],
     versions: async (some: Entry[]): Promise<Version[]> =>
@@ -117,7 +117,7 @@ suite('what an upload would repeat', () => {
   const source = { size: 10, read: async () => new Uint8Array(10), check: async () => {} };
   const version = (number: number, metadata: Partial<Opened['metadata']>): Opened => ({
     entry: entry(number, 'f'),
-    metadata: { name: 'f', size: 10, mtime: 5, source: '/here/f', ...metadata },
+    metadata: { name: 'f', size: 10, rev: 1, gen: 1, added: 1, mtime: 5, source: '/here/f', ...metadata },
   });
   /** The content is asked for, and is gone meanwhile. */
   const meet = async (versions: Opened[], checksum = false) => {

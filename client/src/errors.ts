@@ -14,16 +14,37 @@ export type Stage =
   | 'params'
   | 'version'
   | 'header'
-  | 'kdf'
-  | 'ring'
-  | 'file-key'
+  | 'epoch'
   | 'mac'
+  | 'file-key'
   | 'metadata'
   | 'record'
   | 'volume'
   | 'digest'
   | 'name'
-  | 'journal';
+  | 'journal'
+  // Of the key bag, and of the service that has it.
+  | 'service'
+  | 'no-bag'
+  | 'suite'
+  | 'bag'
+  | 'profile'
+  | 'owner'
+  | 'rollback'
+  | 'entry'
+  | 'bag-mac'
+  | 'masters';
+
+const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
+  'service',
+  'no-bag',
+  'bag',
+  'owner',
+  'rollback',
+  'entry',
+  'bag-mac',
+  'masters',
+]);
 
 /** What the service returned is not what the owner of the keys put there. @public */
 export class TamperedError extends SzafaError {
@@ -33,6 +54,11 @@ export class TamperedError extends SzafaError {
   constructor(stage: Stage, message: string, options?: ErrorOptions) {
     super('tampered', message, options);
     this.stage = stage;
+  }
+
+  /** It is about the keys of the account, or the service itself, and so about every file. */
+  get aboutKeys(): boolean {
+    return KEY_STAGES.has(this.stage);
   }
 }
 
@@ -47,12 +73,12 @@ export class UnsupportedError extends SzafaError {
   }
 }
 
-/** The key ring does not open: another password, or a ring that was exchanged. @public */
+/** The key bag does not open: another password, or a bag that was exchanged. @public */
 export class WrongPasswordError extends SzafaError {
   override name = 'WrongPasswordError';
-  readonly stage: Stage = 'ring';
+  readonly stage: Stage = 'entry';
 
-  constructor(message = 'the password does not open the key ring', options?: ErrorOptions) {
+  constructor(message = 'the password does not open the keys of this account', options?: ErrorOptions) {
     super('wrong-password', message, options);
   }
 }

@@ -16,6 +16,7 @@ export {
 } from './download/remote-file.ts';
 export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
+export type { Pin } from './format/bag.ts';
 export type { Bytes } from './format/bytes.ts';
 export type {
   Engine,
@@ -28,9 +29,9 @@ export type {
 } from './format/engine.ts';
 export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
 export type { Metadata } from './format/metadata.ts';
-export { Keyring, type KnownRing, type RingCache } from './keyring.ts';
+export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { DirEntry, Entry } from './listing.ts';
-export { type ConnectOptions, type Kept, type Secrets, Szafa } from './szafa.ts';
+export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
 export { DEFAULT_BUDGET } from './upload/budget.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';

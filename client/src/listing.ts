@@ -1,6 +1,8 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
 import { nameKind, type OpenContext, openUnnamed, otherName } from './download/remote-file.ts';
-import { SzafaError } from './errors.ts';
+import { LockedError, SzafaError, WrongPasswordError } from './errors.ts';
+import type { Master } from './format/bag.ts';
+import type { Engine } from './format/engine.ts';
 import { sizeOfStored } from './format/layout.ts';
 import { looksSealed, openDirName, openFileName } from './format/names.ts';
 import { forEach } from './pool.ts';
@@ -44,10 +46,13 @@ function entryOf(record: FileRecord, name: string, verified: boolean): Entry {
 }
 
 /** The name under the keys known so far: sealed and whole, or not to be told yet. */
-async function nameOf({ engine, keyring }: OpenContext, record: FileRecord): Promise<Entry | undefined> {
-  for (const master of await keyring.masters()) {
-    const opened = await openFileName(engine, master, record.file_name, bindingOf(record));
-    if (opened) keyring.seen(master, record.created_at);
+async function nameOf(
+  { engine }: OpenContext,
+  masters: Master[],
+  record: FileRecord,
+): Promise<Entry | undefined> {
+  for (const { key } of masters) {
+    const opened = await openFileName(engine, key, record.file_name, bindingOf(record));
     if (opened?.whole) return entryOf(record, opened.name, true);
     if (opened) return undefined;
   }
@@ -56,7 +61,7 @@ async function nameOf({ engine, keyring }: OpenContext, record: FileRecord): Pro
 
 /**
  * Names are opened with the keys at hand. Only a name that none of them opens, or that was too long for the
- * record, costs a request: the file's header tells the ring and the whole name.
+ * record, costs a request: the file's header tells its master key and the whole name.
  */
 export async function listEntries(
   context: OpenContext,
@@ -65,16 +70,16 @@ export async function listEntries(
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   const open: { at: number; record: FileRecord }[] = [];
+  const masters = await mastersOf(context, signal);
   for (const record of records) {
-    const sealed = context.keyring.unlocked && looksSealed(record.file_name);
-    const entry = sealed ? await nameOf(context, record) : undefined;
+    const sealed = context.keys.unlocked && looksSealed(record.file_name);
+    const entry = sealed ? await nameOf(context, masters, record) : undefined;
     if (sealed && !entry) open.push({ at: entries.length, record });
     entries.push(entry ?? entryOf(record, record.file_name, false));
   }
   await forEach(open, PARALLEL, async ({ at, record }) => {
-    entries[at] = (await nameOf(context, record)) ?? (await nameFromHeader(context, record, signal));
+    entries[at] = await nameFromHeader(context, record, signal);
   });
-  await context.keyring.keep();
   return entries;
 }
 
@@ -96,13 +101,34 @@ async function nameFromHeader(
   }
 }
 
+/** None where the password does not open the bag: the list is shown all the same, and each sealed file says why it cannot be read. */
+async function mastersOf({ keys }: OpenContext, signal?: AbortSignal): Promise<Master[]> {
+  if (!keys.unlocked) return [];
+  try {
+    return await keys.masters(signal);
+  } catch (error) {
+    if (error instanceof WrongPasswordError || error instanceof LockedError) return [];
+    throw error;
+  }
+}
+
+async function dirNameOf(engine: Engine, masters: Master[], name: string): Promise<string | undefined> {
+  for (const { key } of masters) {
+    const opened = await openDirName(engine, key, name);
+    if (opened !== undefined) return opened;
+  }
+  return undefined;
+}
+
 export async function listDirEntries(
-  { engine, keyring }: OpenContext,
+  context: OpenContext,
   dirs: Iterable<Directory>,
+  signal?: AbortSignal,
 ): Promise<DirEntry[]> {
   const entries: DirEntry[] = [];
+  const masters = await mastersOf(context, signal);
   for (const dir of dirs) {
-    const name = keyring.unlocked ? await openDirName(engine, keyring.kek, dir.name) : undefined;
+    const name = await dirNameOf(context.engine, masters, dir.name);
     entries.push({
       dirId: dir.dir_id,
       name: name ?? dir.name,

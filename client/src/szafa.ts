@@ -2,12 +2,13 @@ import { cleanUsername, type Quota } from '@szafa/protocol';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
 import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
-import { SameSecretError, SzafaError } from './errors.ts';
-import type { Bytes } from './format/bytes.ts';
+import { SameSecretError, SzafaError, TamperedError } from './errors.ts';
+import { makeBag } from './format/bag.ts';
+import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
-import { deriveAccountKeys } from './format/keys.ts';
+import { type AccountName, deriveAccountKeys } from './format/keys.ts';
 import { sealDirName } from './format/names.ts';
-import { type CheckOptions, Keyring, type RingCache } from './keyring.ts';
+import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
 import { Budget } from './upload/budget.ts';
 import type { Journal } from './upload/journal.ts';
@@ -21,9 +22,18 @@ import { webEngine } from './web/engine.ts';
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */
   engine?: Engine | undefined;
-  /** Where the account's rings are kept between sessions. */
-  rings?: ((username: string) => RingCache) | undefined;
+  /** What is remembered of services and key bags between sessions. */
+  pins?: Pins | undefined;
+  /** The service names itself as one that is known from these other addresses; called before it gets anything. */
+  onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** What a client remembers, so that a service cannot pass for another one, or give an older key bag than before. @public */
+export interface Pins {
+  of(username: string): PinStore;
+  /** The addresses of services and the ids that they had there, of all accounts. */
+  services(): Promise<{ server: string; serviceId: string }[]>;
 }
 
 /** What a person enters. @public */
@@ -46,6 +56,27 @@ export interface Kept {
   kek?: Bytes | undefined;
   /** The password, unless the files are under a passphrase: then that. */
   secret?: string | undefined;
+  /** The secret is the password, and the service does not know it: it also logs in. */
+  isPassword?: boolean | undefined;
+}
+
+/** The account at this address; refuses a service that is another one than before. */
+async function accountAt(
+  api: Api,
+  username: string,
+  { pins, onKnownElsewhere, signal }: ConnectOptions,
+): Promise<AccountName> {
+  const { service_id: serviceId } = await api.service({ signal });
+  const known = (await pins?.services()) ?? [];
+  const here = known.filter(({ server }) => server === api.server);
+  if (here.length > 0 && here.every((one) => one.serviceId !== serviceId)) {
+    throw new TamperedError('service', 'the server at this address is another one than before');
+  }
+  const elsewhere = known.filter((one) => one.serviceId === serviceId && one.server !== api.server);
+  if (here.length === 0 && elsewhere.length > 0) {
+    onKnownElsewhere?.([...new Set(elsewhere.map(({ server }) => server))]);
+  }
+  return { serviceId, username };
 }
 
 /** One account on one service: keys, names, uploads and downloads. @public */
@@ -53,19 +84,21 @@ export class Szafa {
   readonly api: Api;
   readonly engine: Engine;
   readonly username: string;
-  readonly keyring: Keyring;
+  readonly keys: Keys;
   readonly #context: OpenContext & UploadContext;
 
-  private constructor(api: Api, engine: Engine, keyring: Keyring, username: string) {
+  private constructor({ pins }: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
+    const { api, engine, username } = options;
+    const keys = new Keys({ ...options, pin: pins?.of(username) });
     this.api = api;
     this.engine = engine;
-    this.keyring = keyring;
+    this.keys = keys;
     this.username = username;
     const budget = new Budget(engine.memoryBudget);
-    this.#context = { api, engine, keyring, username, budget };
+    this.#context = { api, engine, keys, username, budget };
   }
 
-  /** Makes the account and logs in. */
+  /** Makes the account, with its keys, and logs in. */
   static register(options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
     return Szafa.#enter('register', options, secrets);
   }
@@ -74,14 +107,22 @@ export class Szafa {
     return Szafa.#enter('login', options, secrets);
   }
 
-  /** Goes on with a token; no request is made. Without a KEK or a secret only what needs no keys works. */
+  /** Goes on with a token; with a KEK no request is made. Without a KEK or a secret only what needs no keys works. */
   static async open(options: ConnectOptions, kept: Kept): Promise<Szafa> {
-    const { username, token, secret } = kept;
+    const { username, token, secret, isPassword } = kept;
     const engine = options.engine ?? webEngine();
     const api = new Api({ ...options, token });
-    const derive = kept.kek === undefined && secret !== undefined;
-    const kek = derive ? (await deriveAccountKeys(engine, username, secret)).kek : kept.kek;
-    return Szafa.#with(options, api, engine, username, kek, secret);
+    if (kept.kek !== undefined || secret === undefined) {
+      return new Szafa(options, { api, engine, username, kek: kept.kek });
+    }
+    const account = await accountAt(api, username, options);
+    const { kek, authSecret } = await deriveAccountKeys(engine, account, secret);
+    const known = {
+      ...account,
+      kek: await engine.hold(kek),
+      authSecret: isPassword ? authSecret : undefined,
+    };
+    return new Szafa(options, { api, engine, ...known });
   }
 
   static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
@@ -90,34 +131,25 @@ export class Szafa {
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
     if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
-    const account = raw ? undefined : await deriveAccountKeys(engine, username, password);
-    const files = passphrase === undefined ? account : await deriveAccountKeys(engine, username, passphrase);
-    const credentials = { username, password: account?.authSecret ?? password };
+    const account = await accountAt(api, username, options);
+    const own = raw ? undefined : await deriveAccountKeys(engine, account, password);
+    const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
+    const authSecret = own?.authSecret ?? password;
+    const bag = how === 'register' && files ? await makeBag(engine, account, files.kek) : undefined;
+    const credentials = { username, password: authSecret, ...(bag && { keys: toBase64Url(bag) }) };
     const session = await api[how](credentials, { signal: options.signal });
     api.token = session.token;
-    const secret = passphrase ?? (raw ? undefined : password);
-    return Szafa.#with(options, api, engine, username, files?.kek, secret);
-  }
-
-  static #with(
-    { rings }: ConnectOptions,
-    api: Api,
-    engine: Engine,
-    username: string,
-    kek: Bytes | undefined,
-    secret: string | undefined,
-  ): Szafa {
-    const cache = rings?.(username);
-    return new Szafa(api, engine, new Keyring({ engine, api, username, kek, secret, cache }), username);
+    const kek = files && (await engine.hold(files.kek));
+    return new Szafa(options, { api, engine, ...account, kek, authSecret });
   }
 
   get token(): string | undefined {
     return this.api.token;
   }
 
-  /** That the keys are those of this account's files: see `Keyring.check`. */
-  checkKeys(options?: CheckOptions): Promise<boolean> {
-    return this.keyring.check(options);
+  /** That the keys are those of this account: see `Keys.check`. */
+  checkKeys(options?: CheckOptions): Promise<void> {
+    return this.keys.check(options);
   }
 
   quota(options?: CallOptions): Promise<Quota> {
@@ -140,7 +172,7 @@ export class Szafa {
   }
 
   async dirs(options?: CallOptions): Promise<DirEntry[]> {
-    return listDirEntries(this.#context, await this.api.listDirs(options));
+    return listDirEntries(this.#context, await this.api.listDirs(options), options?.signal);
   }
 
   /** The directory of this name; of a sealed and a plain one with the same name, the sealed one. */
@@ -151,8 +183,9 @@ export class Szafa {
 
   /** A new directory under a sealed name; `plain` shows the name to the service. */
   async makeDir(name: string, options: CallOptions & { plain?: boolean } = {}): Promise<number> {
-    const text = options.plain ? name : await sealDirName(this.engine, this.keyring.kek, name);
-    return (await this.api.createDir(text, { signal: options.signal })).dir_id;
+    const { plain, signal } = options;
+    const seal = async () => sealDirName(this.engine, (await this.keys.current(signal)).key, name);
+    return (await this.api.createDir(plain ? name : await seal(), { signal })).dir_id;
   }
 
   /** The directory of this name, made when it is not there; another device may win the race. */

@@ -11,7 +11,7 @@ import {
   TAG_BYTES,
   toBase64Url,
 } from '../src/format/index.ts';
-import { type Bytes, bytesSource, isAhead, type SzafaError, type Version } from '../src/index.ts';
+import { type Bytes, bytesSource, isAhead, type Version } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import {
   earlier,
@@ -30,7 +30,7 @@ import {
   volume,
 } from './hostile.ts';
 import { type Hostility, isVolume, volumeOf } from './proxy.ts';
-import { content, engine, newUser, password, sameUser } from './service.ts';
+import { content, newUser, password, sameUser } from './service.ts';
 
 const SEALED = SEGMENT + TAG_BYTES;
 
@@ -43,22 +43,21 @@ test('a bit of a volume: first, middle, last byte; first, second and last volume
   }
 });
 
-test('header, MAC, ring, keys and metadata', async () => {
+test('header, MAC, keys, epoch and metadata', async () => {
   const flipIn = (key: string) =>
     inHeader((json) => ({ ...json, [key]: toBase64Url(flipped(fromBase64Url(json[key] as string), -1)) }));
   await refused(flipIn('file_id'), { code: 'tampered', stage: 'mac' });
   await refused(flipIn('metadata'), { code: 'tampered', stage: 'mac' });
-  await refused(flipIn('file_key'), { code: 'tampered', stage: 'file-key' });
+  await refused(flipIn('file_key'), { code: 'tampered', stage: 'mac' });
   const flipMac = onHeader((params) => ({
     ...params,
     mac: toBase64Url(flipped(fromBase64Url(params['mac'] as string), 0)),
   }));
   await refused(flipMac, { code: 'tampered', stage: 'mac' });
-  const ring = inHeader((json) => {
-    const inner = json['ring'] as Record<string, string>;
-    return { ...json, ring: { ...inner, key: toBase64Url(flipped(fromBase64Url(inner['key']!), -1)) } };
-  });
-  await refused(ring, { code: 'tampered', stage: 'ring' });
+  await refused(
+    inHeader((json) => ({ ...json, epoch: 2 })),
+    { code: 'tampered', stage: 'epoch' },
+  );
   await refused(
     onHeader(() => ({})),
     { code: 'unsupported', stage: 'params' },
@@ -285,6 +284,8 @@ test('the order of the list: the newest is the one that says so under its seal',
   for (const [at, added] of [now - 1000, now, now - 2000].entries()) {
     await owner.upload(bytesSource(content(10, at)), { name: 'v', added });
   }
+  // A clock that was ahead makes nothing the newest for ever.
+  await owner.upload(bytesSource(content(10)), { name: 'v', added: now - 3000, after: 1 });
   const times = (versions: Version[]) => versions.map(({ metadata }) => metadata?.added);
   for (const reorder of [(files: FileRecord[]) => files, (files: FileRecord[]) => files.toReversed()]) {
     proxy.hostility = onList((files) =>
@@ -292,86 +293,27 @@ test('the order of the list: the newest is the one that says so under its seal',
     );
     const user = await sameUser(owner, proxy.url);
     const versions = await user.versions(await user.list());
-    assert.deepEqual(times(versions), [now, now - 1000, now - 2000]);
+    assert.deepEqual(times(versions), [now - 3000, now, now - 1000, now - 2000]);
     assert.ok(versions.every(({ metadata }) => !isAhead(metadata!)));
   }
   proxy.hostility = () => undefined;
-  await owner.upload(bytesSource(content(10)), { name: 'v', added: now + 90_000_000 });
+  await owner.upload(bytesSource(content(10)), { name: 'v', added: now + 90_000_000, after: 2 });
   const [first] = await owner.versions(await owner.list());
   assert.ok(first?.metadata && isAhead(first.metadata));
-  assert.ok(!isAhead({ name: 'v', size: 0, added: now + 80_000_000 }, now));
-  assert.ok(!isAhead({ name: 'v', size: 0 }));
+  assert.ok(!isAhead({ ...first.metadata, added: now + 80_000_000 }, now));
 });
 
-test('a ring or a wrapped key that the server knows', async () => {
+test('a header, or a wrapped key, of another account', async () => {
   const theirs = await volume(stranger, foreign, 1);
   await refused(
     onHeader(() => theirs.encParams),
-    { code: 'wrong-password' },
+    { code: 'tampered', stage: 'mac' },
   );
-  const headerOf = (params: Record<string, unknown>) =>
-    JSON.parse(fromUtf8(fromBase64Url(params['header'] as string)));
-  const { ring, file_key } = headerOf(theirs.encParams);
-  await refused(
-    inHeader((json) => ({ ...json, ring })),
-    { code: 'wrong-password' },
-  );
+  const { file_key } = JSON.parse(fromUtf8(fromBase64Url(theirs.encParams['header'] as string)));
   await refused(
     inHeader((json) => ({ ...json, file_key })),
-    { code: 'tampered', stage: 'file-key' },
+    { code: 'tampered', stage: 'mac' },
   );
-
-  // An upload meanwhile takes no ring that did not open: it stops, and init carries nothing of it.
-  proxy.hostility = onHeader(() => theirs.encParams);
-  proxy.requests.length = 0;
-  const user = await sameUser(szafa, proxy.url);
-  await assert.rejects(user.upload(bytesSource(content(5)), { name: 'x' }), { code: 'wrong-password' });
-  assert.ok(!proxy.requests.some(({ method }) => method !== 'GET' && method !== 'HEAD'));
-  proxy.hostility = () => undefined;
-});
-
-test('weaker or absurd KDF parameters are refused before the KDF runs', async () => {
-  const absurd = [
-    { m: 64 * 1024 * 1024 },
-    { m: 1024 * 1024, t: 10 },
-    { m: 256 * 1024, t: 5 },
-    { t: 1_000_000 },
-  ];
-  for (const change of [{ m: 1024 }, { t: 0 }, { p: 64 }, ...absurd]) {
-    const hostility = inHeader((json) => ({ ...json, ring: { ...(json['ring'] as object), ...change } }));
-    const started = performance.now();
-    await refused(hostility, { code: 'unsupported', stage: 'kdf' });
-    assert.ok(performance.now() - started < 5_000);
-  }
-  let derived = 0;
-  const counting = {
-    ...engine,
-    argon2id(...args: Parameters<typeof engine.argon2id>) {
-      derived++;
-      return engine.argon2id(...args);
-    },
-  };
-  const user = await sameUser(szafa, proxy.url, { engine: counting });
-  proxy.hostility = inHeader((json) => ({ ...json, ring: { ...(json['ring'] as object), m: 1024 } }));
-  await assert.rejects(user.openFile(file.file_id), { code: 'unsupported', stage: 'kdf' });
-  assert.equal(derived, 0);
-  // Within the limits, but a new salt in every answer: the device does not go on deriving.
-  let answers = 0;
-  proxy.hostility = inHeader((json) => {
-    const salt = toBase64Url(new Uint8Array(16).fill(++answers));
-    return { ...json, ring: { ...(json['ring'] as object), m: 47_104, t: 1, salt } };
-  });
-  const outcomes = new Set<string>();
-  for (let i = 0; i < 8; i++) {
-    const fault = await user.openFile(file.file_id).then(
-      () => 'opened',
-      (error: SzafaError) => error.code,
-    );
-    outcomes.add(fault);
-  }
-  assert.deepEqual([...outcomes], ['wrong-password', 'unsupported']);
-  assert.equal(derived, 4);
-  proxy.hostility = () => undefined;
 });
 
 test('another version, plaintext instead of ciphertext', async () => {

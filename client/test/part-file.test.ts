@@ -87,16 +87,17 @@ test('a file counts as there already by its size and its time to the millisecond
   const folder = await mkdtemp(join(tmpdir(), 'szafa-part-'));
   const path = join(folder, 'file');
   try {
-    const metadata = { name: 'file', size: 4, mtime: 1_700_000_000_123 };
+    const sealed = { name: 'file', size: 4, rev: 1, gen: 1, added: 1 };
+    const metadata = { ...sealed, mtime: 1_700_000_000_123 };
     assert.equal(localState(path, metadata), 'absent');
     await writeFile(path, 'four');
     await utimes(path, 1_700_000_000.123, 1_700_000_000.123);
     assert.equal(localState(path, metadata), 'same');
     assert.equal(localState(path, { ...metadata, size: 5 }), 'other');
     assert.equal(localState(path, { ...metadata, mtime: 1_700_000_000_124 }), 'other');
-    assert.equal(localState(path, { name: 'file', size: 4 }), 'other');
+    assert.equal(localState(path, sealed), 'other');
     const { size, mtimeMs } = await lstat(folder);
-    assert.equal(localState(folder, { name: 'file', size, mtime: Math.round(mtimeMs) }), 'other');
+    assert.equal(localState(folder, { ...sealed, size, mtime: Math.round(mtimeMs) }), 'other');
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AccountKeys, deriveAccountKeys } from '../src/format/index.ts';
 import { type ConnectOptions, Szafa } from '../src/index.ts';
 import { nodeEngine, nodeTransport } from '../src/node/index.ts';
 
@@ -69,24 +68,10 @@ export function newUser(server: string, more: Partial<ConnectOptions> = {}): Pro
   return Szafa.register(optionsFor(server, more), { username, password });
 }
 
-/** The KDF, a quarter of a second each time, gives every device the same. */
-const derived = new Map<string, Promise<AccountKeys>>();
-
-/** The same account through another address, or on another device: nothing but the password is carried over. */
-export async function sameUser(
-  szafa: Szafa,
-  server: string,
-  more: Partial<ConnectOptions> = {},
-): Promise<Szafa> {
-  const keys = derived.get(szafa.username) ?? deriveAccountKeys(engine, szafa.username, password);
-  derived.set(szafa.username, keys);
-  const kek = (await keys).kek.slice();
-  return Szafa.open(optionsFor(server, more), {
-    username: szafa.username,
-    token: szafa.token!,
-    kek,
-    secret: password,
-  });
+/** The same account through another address, or on another device: nothing is carried over but what the password gives everywhere. */
+export function sameUser(szafa: Szafa, server: string, more: Partial<ConnectOptions> = {}): Promise<Szafa> {
+  const { username, token, keys } = szafa;
+  return Szafa.open(optionsFor(server, more), { username, token: token!, kek: keys.kek.slice() });
 }
 
 /** Bytes that differ from place to place, the same at every call. */

@@ -2,8 +2,17 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Api, bytesSource, displayName, Szafa, safeSegments, webEngine } from '../src/index.ts';
-import { fileRings, nodeTransport } from '../src/node/index.ts';
+import { deriveAccountKeys } from '../src/format/index.ts';
+import {
+  Api,
+  bytesSource,
+  displayName,
+  Szafa,
+  safeSegments,
+  type Transport,
+  webEngine,
+} from '../src/index.ts';
+import { filePins, nodeTransport } from '../src/node/index.ts';
 import { startProxy } from './proxy.ts';
 import {
   content,
@@ -56,7 +65,6 @@ test('files of every size come back, and any device reads them with the password
   assert.deepEqual(await remote.readRange(2990, 50), content(3000).slice(2990));
   await second.upload(bytesSource(content(5)), { name: 'from the second' });
   assert.deepEqual((await szafa.list())[0]?.name, 'from the second');
-  assert.equal((await szafa.keyring.masters()).length, 1);
 });
 
 test('the service never gets the password, and a wrong one opens nothing', async () => {
@@ -95,43 +103,69 @@ test('a passphrase for the files; a raw password opens none', async () => {
   assert.equal((await other.list())[0]?.verified, false);
 });
 
-test('two devices that make their first upload at once: both rings stay readable, the older one is used on', async () => {
-  const szafa = await newUser(service.url);
-  const second = await sameUser(szafa, service.url);
-  const [a, b] = await Promise.all([szafa.keyring.forUpload(), second.keyring.forUpload()]);
-  assert.notDeepEqual(a.master, b.master);
-  await szafa.upload(bytesSource(content(3)), { name: 'from a' });
-  await second.upload(bytesSource(content(4)), { name: 'from b' });
-  const third = await sameUser(szafa, service.url);
-  for (const device of [szafa, second, third]) {
-    const names = (await device.list()).map(({ name, verified }) => verified && name);
-    assert.deepEqual(names, ['from b', 'from a']);
-    assert.equal((await device.keyring.masters()).length, 2);
-  }
-  const used = await Promise.all([szafa, second, third].map((device) => device.keyring.forUpload()));
-  assert.deepEqual([...new Set(used.map(({ master }) => master.toHex()))], [a.master.toHex()]);
+test('two devices that make the first keys at once: one bag is stored, and both use it', async () => {
+  const username = `both_${process.pid}`;
+  const bare = new Api(optionsFor(service.url));
+  const { service_id: serviceId } = await bare.service();
+  const { authSecret } = await deriveAccountKeys(engine, { serviceId, username }, password);
+  await bare.register({ username, password: authSecret });
+  // Both have seen that there is none before either stores one.
+  const both = Promise.withResolvers<void>();
+  let storing = 0;
+  const statuses: number[] = [];
+  const held: Transport = async (request) => {
+    if (request.method !== 'PUT') return transport(request);
+    if (++storing === 2) both.resolve();
+    await both.promise;
+    const response = await transport(request);
+    statuses.push(response.status);
+    return response;
+  };
+  const options = optionsFor(service.url, { transport: held });
+  const login = () => Szafa.login(options, { username, password });
+  const devices = await Promise.all([login(), login()]);
+  const [one, two] = await Promise.all(devices.map((device) => device.keys.current()));
+  assert.deepEqual(statuses.toSorted(), [200, 412]);
+  assert.equal(one!.key.toHex(), two!.key.toHex());
+  const third = await login();
+  assert.equal((await third.keys.current()).key.toHex(), one!.key.toHex());
 });
 
-test('rings are kept: a new session needs no look at the files', async () => {
-  const rings = fileRings(join(service.folder, 'config'), service.url);
-  const szafa = await newUser(service.url, { rings });
+test('an answer that is lost makes no second bag; a session without the password makes none', async () => {
+  const username = `lost_${process.pid}`;
+  const bare = new Api(optionsFor(service.url));
+  const { service_id: serviceId } = await bare.service();
+  const { authSecret, kek } = await deriveAccountKeys(engine, { serviceId, username }, password);
+  const { token } = await bare.register({ username, password: authSecret });
+  const kept = await Szafa.open(optionsFor(service.url), { username, token, kek });
+  await assert.rejects(kept.upload(bytesSource(content(1)), { name: 'x' }), { code: 'locked' });
+  const proxy = await startProxy(service.url);
+  try {
+    let cut = 0;
+    proxy.hostility = ({ method }) => (method === 'PUT' && cut++ === 0 ? 'cut' : undefined);
+    const szafa = await Szafa.open(optionsFor(proxy.url), {
+      ...{ username, token, secret: password, isPassword: true },
+    });
+    const { key } = await szafa.keys.current();
+    assert.equal(cut, 2);
+    assert.equal((await kept.keys.current()).key.toHex(), key.toHex(), 'the first attempt had worked');
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('a session that goes on asks for the keys once, and for nothing else', async () => {
+  const pins = filePins(join(service.folder, 'config'), service.url);
+  const szafa = await newUser(service.url, { pins });
   await szafa.upload(bytesSource(content(3)), { name: 'one' });
   const proxy = await startProxy(service.url);
   try {
-    const later = await sameUser(szafa, proxy.url, { rings });
+    const later = await sameUser(szafa, proxy.url, { pins });
     await later.upload(bytesSource(content(3)), { name: 'two' });
     const asked = proxy.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{32}/, 'ID')}`);
-    assert.equal(asked.length, 1, asked.join('\n'));
+    assert.equal(asked.length, 2, asked.join('\n'));
     assert.equal((await later.list()).filter(({ verified }) => verified).length, 2);
-    assert.equal(proxy.requests.length, 2);
-    // Of two processes that found a ring each, neither forgets the other's; what no key opens is passed over.
-    const [one, two] = [rings(szafa.username), rings(szafa.username)];
-    const [known] = await one.load();
-    const other = { ...known!, ring: { ...known!.ring, key: known!.ring.key.replace(/^.{8}/, 'AAAAAAAA') } };
-    await two.save([other]);
-    assert.deepEqual(await one.load(), [other, known]);
-    const third = await sameUser(szafa, proxy.url, { rings });
-    assert.equal((await third.keyring.masters()).length, 1);
+    assert.equal(proxy.requests.length, 3);
   } finally {
     await proxy.stop();
   }

@@ -6,10 +6,14 @@ import { after, describe, test } from 'node:test';
 import { type RemoteFile, webEngine } from '../src/index.ts';
 import { downloadToFile, nodeEngine } from '../src/node/index.ts';
 import {
+  type BagVector,
+  type BagWriterVector,
   type FileVector,
   type KdfVector,
   type LayoutVector,
   type NameVector,
+  runBag,
+  runBagWriter,
   runFile,
   runKdf,
   runLayout,
@@ -87,6 +91,15 @@ for (const [name, engine] of [
         const { sha256, sealed, expect } = vector;
         const wanted = { sha256, ...(sealed !== undefined && { sealed }), expect };
         assert.deepEqual(await runVolume(engine, vector), wanted, `${vector.name}: ${vector.about}`);
+      }
+    });
+
+    test('bags', async () => {
+      for (const vector of load<BagVector>('bags')) {
+        assert.deepEqual(await runBag(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
+      }
+      for (const vector of load<BagWriterVector>('bag-writers')) {
+        assert.deepEqual(await runBagWriter(engine, vector), vector.expect, vector.name);
       }
     });
 

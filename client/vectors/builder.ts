@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { concat, utf8 } from '../src/format/bytes.ts';
-import { EMPTY, labels } from '../src/format/engine.ts';
+import { labels } from '../src/format/engine.ts';
 import {
   type EncParams,
   extentOf,
   layoutWith,
+  type Master,
   type NameBinding,
-  type Ring,
-  ringToJson,
   seal,
   sealFileName,
   sealVolume,
@@ -46,10 +45,13 @@ export const withKey = (key: string, value: unknown) => (json: Json) => ({ ...js
 
 /** Where a fault can be put in; what comes after it is made from the faulty thing, seals and MACs included. */
 export interface Faults {
-  ring?: (ring: Json) => unknown;
+  /** Under which header and name are made, instead of the reader's. */
+  master?: Bytes;
   fileKey?: (sealed: Bytes) => Bytes;
   /** The file key that is sealed and used. */
-  sealedUnder?: { master?: Bytes; label?: string; key?: Bytes };
+  sealedUnder?: { by?: 'master'; label?: string; key?: Bytes };
+  metadataUnder?: 'file key';
+  macUnder?: 'file key';
   metadata?: (metadata: Json) => unknown;
   metadataText?: (text: Bytes) => Bytes;
   sealedMetadata?: (sealed: Bytes) => Bytes;
@@ -70,14 +72,13 @@ export interface Faults {
   record?: (record: Json) => Json;
   /** What is sealed as the record's name, and what it is bound to. */
   recordName?: string;
+  recordRev?: number;
   nameBinding?: Partial<NameBinding>;
 }
 
 export interface Base {
-  username: string;
-  password: string;
-  ring: Ring;
-  master: Bytes;
+  /** Those that the reader has, newest first; the file is under the first. */
+  masters: Master[];
   /** With its padding, if it has any. */
   plain: Bytes;
   volumeSize: number;
@@ -115,30 +116,34 @@ export async function buildFile(
     )
   ).toHex();
   const total = faults.total?.(honest) ?? honest;
-  const { master = base.master, label = labels.fileKey, key = fileKey } = faults.sealedUnder ?? {};
-  const sealedKey = await seal(engine, master, label, key);
+  const [{ epoch, key: own }] = base.masters as [Master];
+  const master = faults.master ?? own;
+  const derived = await engine.hkdf(master, fileId, utf8(labels.header), 64);
+  const [macKey, sealKey] = [derived.slice(0, 32), derived.slice(32)];
+  const { by, label = labels.fileKey, key = fileKey } = faults.sealedUnder ?? {};
+  const sealedKey = await seal(engine, by ? master : sealKey, label, key);
   const metadata = faults.metadata?.({ ...base.metadata }) ?? base.metadata;
   const metadataText = utf8(JSON.stringify(metadata));
+  const blanks = new Uint8Array(Math.ceil(metadataText.length / 256) * 256 - metadataText.length).fill(0x20);
   const sealedMetadata = await seal(
     engine,
-    fileKey,
+    faults.metadataUnder ? fileKey : sealKey,
     faults.metadataLabel ?? labels.metadata,
-    faults.metadataText?.(metadataText) ?? metadataText,
+    faults.metadataText?.(metadataText) ?? concat(metadataText, blanks),
   );
-  const ring = ringToJson(base.ring) as unknown as Json;
   const header: Json = {
     file_id: toBase64Url(fileId),
+    epoch,
     volume_size: volumeSize,
     ...(lateVolumeSize !== volumeSize && { late_volume_size: lateVolumeSize }),
     volume_count: layout.count,
     total_sha256: total,
-    ring: faults.ring ? faults.ring({ ...ring }) : ring,
     file_key: toBase64Url(faults.fileKey?.(sealedKey) ?? sealedKey),
     metadata: toBase64Url(faults.sealedMetadata?.(sealedMetadata) ?? sealedMetadata),
   };
   const written = utf8(JSON.stringify(faults.header ? faults.header(header) : header));
   const text = faults.headerText?.(written) ?? written;
-  const mac = await engine.hmac(await engine.hkdf(fileKey, EMPTY, utf8(labels.mac), 32), text);
+  const mac = await engine.hmac(faults.macUnder ? fileKey : macKey, text);
   const params: EncParams = {
     szafa: 1,
     header: toBase64Url(faults.headerAfterMac?.(text) ?? text),
@@ -146,18 +151,19 @@ export async function buildFile(
   };
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   const record: Json = {
-    file_name: await sealFileName(engine, base.master, faults.recordName ?? base.metadata.name, {
-      ...binding,
-      ...faults.nameBinding,
-    }),
+    file_name: await sealFileName(
+      engine,
+      master,
+      { name: faults.recordName ?? known.name, rev: faults.recordRev ?? known.rev },
+      { ...binding, ...faults.nameBinding },
+    ),
     size: binding.storedSize,
     sha256: total,
     chunk_count: layout.count,
   };
   const volumes = sealed.map(({ bytes }) => bytes);
   return {
-    username: base.username,
-    password: base.password,
+    masters: base.masters.map((one) => ({ epoch: one.epoch, key: one.key.toHex() })),
     enc_params: faults.params?.(params as unknown as Json) ?? (params as unknown as Json),
     chunk_count: faults.chunkCount ?? String(layout.count),
     record: (faults.record?.(record) ?? record) as FileVector['record'],

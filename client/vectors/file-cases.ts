@@ -1,5 +1,5 @@
 /** The cases of the file vectors. One list, so that what is missing in it can be seen. */
-import { fromBase64Url, toBase64Url, utf8 } from '../src/format/bytes.ts';
+import { utf8 } from '../src/format/bytes.ts';
 import type { Bytes } from '../src/index.ts';
 import { type Faults, type Json, withKey } from './builder.ts';
 
@@ -13,7 +13,7 @@ export interface Case {
 }
 
 /** The place of each part of a sealed thing: r, commitment, ciphertext, tag (from the end). */
-const PARTS = { random: 0, commitment: 24, ciphertext: 56, tag: -1 } as const;
+export const PARTS = { random: 0, commitment: 24, ciphertext: 56, tag: -1 } as const;
 
 export function flip(bytes: Bytes, at: number): Bytes {
   const copy = bytes.slice();
@@ -22,9 +22,9 @@ export function flip(bytes: Bytes, at: number): Bytes {
   return copy;
 }
 
-const without = (key: string) => (json: Json) =>
+export const without = (key: string) => (json: Json) =>
   Object.fromEntries(Object.entries(json).filter(([name]) => name !== key));
-const short = (bytes: Bytes) => bytes.slice(0, -1);
+export const short = (bytes: Bytes) => bytes.slice(0, -1);
 
 export function replaced(text: Bytes, from: RegExp, to: string): Bytes {
   return utf8(new TextDecoder().decode(text).replace(from, to));
@@ -35,6 +35,9 @@ function stray(text: string): string {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return text.slice(0, -1) + letters[letters.indexOf(text.at(-1)!) ^ 1];
 }
+
+/** A master key that no reader has. */
+const OTHER = new Uint8Array(32).fill(0x6f);
 
 const params: Case[] = [
   {
@@ -145,7 +148,7 @@ const header: Case[] = [
   },
   { name: 'header-array', about: 'a JSON array', faults: { headerText: () => utf8('[]') }, stage: 'header' },
   { name: 'header-null', about: 'JSON null', faults: { headerText: () => utf8('null') }, stage: 'header' },
-  ...['file_id', 'volume_size', 'volume_count', 'total_sha256', 'ring', 'file_key', 'metadata'].map(
+  ...['file_id', 'epoch', 'volume_size', 'volume_count', 'total_sha256', 'file_key', 'metadata'].map(
     (key): Case => ({
       name: `header-without-${key}`,
       about: `no ${key}`,
@@ -177,8 +180,10 @@ const header: Case[] = [
       ['total_sha256', 'ab', 'too short'],
       ['total_sha256', 'A'.repeat(64), 'upper case'],
       ['total_sha256', 'g'.repeat(64), 'not hex'],
-      ['ring', null, 'null'],
-      ['ring', 'ring', 'text'],
+      ['epoch', 0, 'zero'],
+      ['epoch', 1.5, 'a fraction'],
+      ['epoch', '1', 'text'],
+      ['epoch', 2 ** 32, '2^32'],
       ['file_key', '*', 'not base64url'],
       ['metadata', 5, 'a number'],
     ] as const
@@ -206,122 +211,6 @@ const header: Case[] = [
       stage: 'mac',
     }),
   ),
-];
-
-const ringBytes = (key: string, change: (bytes: Bytes) => Bytes) => (ring: Json) => ({
-  ...ring,
-  [key]: toBase64Url(change(fromBase64Url(String(ring[key])))),
-});
-
-const ring: Case[] = [
-  ...(
-    [
-      ['m', 47103, 'below the floor'],
-      ['m', 262145, 'above the ceiling'],
-      ['m', 1e12, 'absurd'],
-      ['m', 65536.5, 'a fraction'],
-      ['m', 0, 'zero'],
-      ['t', 0, 'zero'],
-      ['t', 17, 'above the ceiling'],
-      ['t', -1, 'negative'],
-      ['p', 0, 'zero'],
-      ['p', 2, 'two lanes'],
-    ] as const
-  ).map(
-    ([key, value, about]): Case => ({
-      name: `kdf-${key}-${value}`,
-      about: `${key} is ${about}`,
-      faults: { ring: withKey(key, value) },
-      stage: 'kdf',
-      code: 'unsupported',
-    }),
-  ),
-  {
-    name: 'kdf-work',
-    about: 'm and t within their limits, but too much together',
-    faults: { ring: (json) => ({ ...json, m: 262144, t: 5 }) },
-    stage: 'kdf',
-    code: 'unsupported',
-  },
-  ...['kdf', 'm', 't', 'p', 'salt', 'key'].map(
-    (key): Case => ({
-      name: `ring-without-${key}`,
-      about: `no ${key}`,
-      faults: { ring: without(key) },
-      stage: 'header',
-    }),
-  ),
-  {
-    name: 'ring-kdf-other',
-    about: 'another KDF',
-    faults: { ring: withKey('kdf', 'pbkdf2') },
-    stage: 'header',
-  },
-  { name: 'ring-m-text', about: 'm is text', faults: { ring: withKey('m', '65536') }, stage: 'header' },
-  {
-    name: 'ring-salt-short',
-    about: 'a salt of 15 bytes',
-    faults: { ring: ringBytes('salt', short) },
-    stage: 'header',
-  },
-  {
-    name: 'ring-key-base64',
-    about: 'key is not base64url',
-    faults: { ring: withKey('key', 'a b') },
-    stage: 'header',
-  },
-  {
-    name: 'ring-salt-flip',
-    about: 'a bit of the salt',
-    faults: { ring: ringBytes('salt', (salt) => flip(salt, 3)) },
-    stage: 'ring',
-    code: 'wrong-password',
-  },
-  {
-    name: 'ring-t-changed',
-    about: 't within its limits, but not that of the ring',
-    faults: { ring: (json) => ({ ...json, m: 47104, t: 1 }) },
-    stage: 'ring',
-    code: 'wrong-password',
-  },
-  {
-    name: 'ring-random',
-    about: 'a bit of r',
-    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.random)) },
-    stage: 'ring',
-    code: 'wrong-password',
-  },
-  {
-    name: 'ring-commitment',
-    about: 'a bit of the commitment',
-    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.commitment)) },
-    stage: 'ring',
-    code: 'wrong-password',
-  },
-  {
-    name: 'ring-ciphertext',
-    about: 'a bit of the sealed master key',
-    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.ciphertext)) },
-    stage: 'ring',
-  },
-  {
-    name: 'ring-tag',
-    about: 'a bit of the tag',
-    faults: { ring: ringBytes('key', (key) => flip(key, PARTS.tag)) },
-    stage: 'ring',
-  },
-  {
-    name: 'ring-short',
-    about: 'the sealed master key lacks a byte',
-    faults: { ring: ringBytes('key', short) },
-    stage: 'ring',
-  },
-  {
-    name: 'ring-empty',
-    about: 'the sealed master key is empty',
-    faults: { ring: ringBytes('key', () => new Uint8Array(0)) },
-    stage: 'ring',
-  },
 ];
 
 const sealedThings: Case[] = [
@@ -360,19 +249,49 @@ const sealedThings: Case[] = [
   {
     name: 'file-key-31',
     about: 'a file key of 31 bytes',
-    faults: { sealedUnder: { key: new Uint8Array(31) } },
+    faults: { sealedUnder: { key: new Uint8Array(31).fill(3) } },
     stage: 'file-key',
   },
   {
-    name: 'file-key-other-master',
-    about: 'sealed under a master key that the server knows',
-    faults: { sealedUnder: { master: new Uint8Array(32) } },
+    name: 'file-key-master',
+    about: 'sealed under the master key itself',
+    faults: { sealedUnder: { by: 'master' } },
     stage: 'file-key',
   },
   {
-    name: 'file-key-other',
-    about: 'another file key than the one under the MAC',
-    faults: { sealedUnder: { key: new Uint8Array(32) } },
+    name: 'metadata-file-key',
+    about: 'the metadata is sealed under the file key, which is given away with a share',
+    faults: { metadataUnder: 'file key' },
+    stage: 'metadata',
+  },
+  {
+    name: 'mac-file-key',
+    about: 'a MAC from the file key',
+    faults: { macUnder: 'file key' },
+    stage: 'mac',
+  },
+  {
+    name: 'mac-other-master',
+    about: 'a header by somebody who does not have the master key',
+    faults: { master: OTHER },
+    stage: 'mac',
+  },
+  {
+    name: 'epoch-later',
+    about: 'a later epoch than the reader has a master key for',
+    faults: { header: withKey('epoch', 8) },
+    stage: 'epoch',
+  },
+  {
+    name: 'epoch-missing',
+    about: 'an epoch between two that the reader has master keys for',
+    faults: { header: withKey('epoch', 3) },
+    stage: 'epoch',
+  },
+  {
+    name: 'epoch-earlier',
+    about: 'the epoch of another master key than that of the MAC',
+    faults: { header: withKey('epoch', 4) },
     stage: 'mac',
   },
   {
@@ -409,6 +328,18 @@ const sealedThings: Case[] = [
     [
       ['name', undefined],
       ['name', 5],
+      ['name', 'a\0b'],
+      ['rev', undefined],
+      ['rev', 0],
+      ['rev', 2 ** 32],
+      ['gen', undefined],
+      ['gen', 0],
+      ['gen', 1.5],
+      ['added', undefined],
+      ['link', 5],
+      ['link', null],
+      ['thumbnail', 'AB'],
+      ['dir', 5],
       ['size', undefined],
       ['size', -1],
       ['size', 1.5],
@@ -436,7 +367,7 @@ const sealedThings: Case[] = [
     ] as const
   ).map(
     ([key, value]): Case => ({
-      name: `metadata-${key}-${value === undefined ? 'missing' : value}`,
+      name: `metadata-${key}-${value === undefined ? 'missing' : String(value).replace('\0', 'nul')}`,
       about: `${key} is ${value === undefined ? 'missing' : JSON.stringify(value)}`,
       faults: { metadata: withKey(key, value) },
       stage: 'metadata',
@@ -487,6 +418,12 @@ const otherNames: Case[] = [
     stage: 'name',
   },
   {
+    name: 'name-rev',
+    about: 'the list has the same name, of an earlier rev',
+    faults: { recordRev: 2 },
+    stage: 'name',
+  },
+  {
     name: 'name-foreign',
     about: 'the list has the same name, sealed for another record',
     faults: { nameBinding: { totalSha256: '0'.repeat(64) } },
@@ -516,31 +453,30 @@ const two: Case[] = [
     code: 'unsupported',
   },
   {
-    name: 'two-header-kdf',
-    about: 'KDF parameters below the floor, and a file_key that is not base64url',
-    faults: { ring: withKey('m', 1024), header: withKey('file_key', '*') },
+    name: 'two-header-epoch',
+    about: 'an epoch that the reader has no master key for, and a file_key that is not base64url',
+    faults: { header: (json) => ({ ...json, epoch: 8, file_key: '*' }) },
     stage: 'header',
   },
   {
-    name: 'two-kdf-ring',
-    about: 'KDF parameters above the ceiling, and a ring that does not open',
-    faults: { ring: (json) => ringBytes('key', (key) => flip(key, PARTS.tag))({ ...json, t: 17 }) },
-    stage: 'kdf',
-    code: 'unsupported',
+    name: 'two-epoch-mac',
+    about: 'an epoch that the reader has no master key for, and another MAC',
+    faults: { header: withKey('epoch', 8), mac: (mac) => flip(mac, 0) },
+    stage: 'epoch',
   },
   {
-    name: 'two-ring-file-key',
-    about: 'neither the ring nor the file key opens',
-    faults: {
-      ring: ringBytes('key', (key) => flip(key, PARTS.tag)),
-      fileKey: (key) => flip(key, PARTS.tag),
-    },
-    stage: 'ring',
-  },
-  {
-    name: 'two-file-key-mac',
-    about: 'the file key does not open, and the MAC is another',
+    name: 'two-mac-file-key',
+    about: 'the MAC is another, and the file key does not open',
     faults: { fileKey: (key) => flip(key, PARTS.tag), mac: (mac) => flip(mac, 0) },
+    stage: 'mac',
+  },
+  {
+    name: 'two-file-key-metadata',
+    about: 'neither the file key nor the metadata opens',
+    faults: {
+      fileKey: (key) => flip(key, PARTS.tag),
+      sealedMetadata: (sealed) => flip(sealed, PARTS.tag),
+    },
     stage: 'file-key',
   },
   {
@@ -696,7 +632,6 @@ const volume: Case[] = [
 export const cases: Case[] = [
   ...params,
   ...header,
-  ...ring,
   ...sealedThings,
   ...record,
   ...otherNames,

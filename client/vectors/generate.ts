@@ -5,31 +5,21 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { concat } from '../src/format/bytes.ts';
-import { labels } from '../src/format/engine.ts';
-import {
-  accountSalt,
-  deriveAccountKeys,
-  deriveKek,
-  makeRing,
-  seal,
-  sealDirName,
-  sealFileName,
-  toBase64Url,
-} from '../src/format/index.ts';
+import { deriveAccountKeys, type Master, seal, toBase64Url } from '../src/format/index.ts';
 import type { Bytes } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
+import { bagBytes, bagJson } from './bag-builder.ts';
+import { type BagCase, badBags, goodBags } from './bag-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
-import type { FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
+import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
-import { boundTo, sealName, writers } from './writer-cases.ts';
+import { bagWriters, boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
 
 const native = nodeEngine();
 const engine = reproducible(native, 'szafa vectors');
-const username = 'wektor';
-const password = 'zażółć gęślą jaźń';
-const { kek } = await deriveAccountKeys(engine, username, password);
-const { ring, master } = await makeRing(engine, kek, await accountSalt(engine, username));
+const masters: Master[] = [7, 4, 1].map((epoch) => ({ epoch, key: engine.random(32) }));
+const master = masters[0]!.key;
 
 function bytesOf(length: number): Bytes {
   const bytes = new Uint8Array(length);
@@ -37,9 +27,11 @@ function bytesOf(length: number): Bytes {
   return bytes;
 }
 
+const sealedWith = (name: string, size: number) => ({ name, size, rev: 3, gen: 2, added: 1_767_225_600_001 });
+
 function baseOf(length: number, more: Partial<Base> = {}): Base {
-  const metadata = { name: 'raport.txt', size: length, mtime: 1_767_225_600_000, type: 'text/plain' };
-  return { username, password, ring, master, plain: bytesOf(length), volumeSize: 64, metadata, ...more };
+  const metadata = { ...sealedWith('raport.txt', length), mtime: 1_767_225_600_000, type: 'text/plain' };
+  return { masters, plain: bytesOf(length), volumeSize: 64, metadata, ...more };
 }
 
 async function good(name: string, about: string, base: Base, faults?: Faults): Promise<FileVector> {
@@ -53,26 +45,27 @@ const files: FileVector[] = [];
 for (const length of [0, 1, 63, 64, 65, 127, 128, 129, 150]) {
   files.push(await good(`good-${length}`, `${length} bytes in volumes of 64`, baseOf(length)));
 }
-const named = (name: string) => baseOf(10, { metadata: { name, size: 10 } });
+const named = (name: string) => baseOf(10, { metadata: sealedWith(name, 10) });
 files.push(
   await good('good-minimal', 'only what must be in the metadata', named('a')),
   await good('good-long-name', 'a name that does not fit the record', named('ż'.repeat(300))),
   await good('good-path', 'a path as a name', named('folder/inner/file.bin')),
   await good('good-digest', 'with the digest of the plaintext', {
     ...baseOf(10),
-    metadata: { name: 'd', size: 10, sha256: sha256(bytesOf(10)) },
+    metadata: { ...sealedWith('d', 10), sha256: sha256(bytesOf(10)) },
   }),
   await good('good-all-metadata', 'every field that the metadata may have', {
     ...baseOf(10),
     metadata: {
-      name: 'd',
-      size: 10,
+      ...sealedWith('d', 10),
       mtime: -1,
       type: 'text/plain',
       sha256: sha256(bytesOf(10)),
-      added: 1_767_225_600_001,
       mode: 0o640,
       source: '/home/ewa/d',
+      link: '../target',
+      thumbnail: sha256(bytesOf(11)),
+      dir: 'Zdjęcia',
     },
   }),
   await good('good-plain-name', 'the name is not sealed in the list', baseOf(10), {
@@ -94,10 +87,14 @@ files.push(
   await good('good-unknown-metadata', 'a key that this version does not know', named('d'), {
     metadata: withKey('later', true),
   }),
+  await good('good-unpadded', 'metadata without blanks behind it', named('d'), {
+    metadataText: (text) => text,
+  }),
+  await good('good-earlier', 'under an earlier master key', baseOf(10, { masters: masters.toReversed() })),
 );
 /** `size` bytes, and zeros up to `padded`. */
 function paddedBase(size: number, padded: number): Base {
-  const metadata = { name: 'p', size, padded };
+  const metadata = { ...sealedWith('p', size), padded };
   return baseOf(padded, { plain: concat(bytesOf(size), new Uint8Array(padded - size)), metadata });
 }
 for (const [size, padded] of [
@@ -137,21 +134,10 @@ for (const [at, where] of [
     expect: { stage: 'volume', code: 'tampered' },
   });
 }
-const salt = engine.random(16);
-const otherKdf = { m: 47_104, t: 1, p: 1 };
-const otherKek = await deriveKek(engine, password, salt, otherKdf);
-const other = await makeRing(engine, otherKek, salt);
-files.push(
-  await good('good-other-kdf', 'a ring with its own salt and the weakest parameters', {
-    ...baseOf(10),
-    ring: { ...other.ring, kdf: otherKdf },
-    master: other.master,
-  }),
-);
 for (const { name, about, faults, stage, code = 'tampered' } of cases) {
   files.push({ name, about, ...(await buildFile(engine, baseOf(150), faults)), expect: { stage, code } });
 }
-const wrongDigest = { ...baseOf(10), metadata: { name: 'd', size: 10, sha256: 'b'.repeat(64) } };
+const wrongDigest = { ...baseOf(10), metadata: { ...sealedWith('d', 10), sha256: 'b'.repeat(64) } };
 files.push({
   name: 'digest-plain',
   about: 'the digest of the plaintext in the metadata is another',
@@ -181,45 +167,52 @@ files.push(
     volumes: one.volumes,
     expect: { stage: 'volume', code: 'tampered' },
   },
-  {
-    name: 'wrong-password',
-    about: 'another password',
-    ...one,
-    password: 'zazolc gesla jazn',
-    expect: { stage: 'ring', code: 'wrong-password' },
-  },
 );
-files.push({
-  name: 'good-other-user',
-  about: 'read from another account: the ring names its own salt, so file and password are enough',
-  ...one,
-  username: 'wektor2',
-  expect: { metadata: baseOf(150).metadata, plain: toBase64Url(bytesOf(150)) },
-});
-const stranger = await makeRing(engine, engine.random(32), await accountSalt(engine, username));
-files.push({
-  name: 'ring-of-server',
-  about: 'ring, file key and MAC made by somebody who does not know the password',
-  ...(await buildFile(engine, baseOf(150, stranger))),
-  expect: { stage: 'ring', code: 'wrong-password' },
-});
-const master31 = await seal(engine, kek, labels.master, engine.random(31));
-files.push({
-  name: 'ring-31',
-  about: 'a master key of 31 bytes',
-  ...(await buildFile(engine, baseOf(150, { ring: { ...ring, sealedMaster: master31 } }))),
-  expect: { stage: 'ring', code: 'tampered' },
-});
+
+/** Under a KEK that is given; deriving it has vectors of its own. */
+const reader = { service_id: '5a'.repeat(16), username: 'wektor', kek: engine.random(32).toHex() };
+const identity = { x25519: '25'.repeat(32), ed25519: 'ed'.repeat(32) };
+async function bagVector(one: BagCase): Promise<BagVector> {
+  const { text = (json) => json, raw = (written) => written, bytes = (bag) => bag } = one;
+  const account = { serviceId: reader.service_id, username: reader.username };
+  const parts = { account, kek: Uint8Array.fromHex(reader.kek), masters, rev: 5 };
+  const json = text(await bagJson(engine, parts));
+  const under = { earlier: masters[1]!.key, unknown: new Uint8Array(32).fill(9), current: master };
+  const made = await bagBytes(engine, under[one.macUnder ?? 'current'], raw(JSON.stringify(json)), one.suite);
+  const bag = bytes(made);
+  const pin = one.pin?.digest === 'same' ? { ...one.pin, digest: sha256(bag) } : one.pin;
+  const known = one.name === 'good-first' ? masters.slice(0, 1) : masters;
+  return {
+    name: one.name,
+    about: one.about,
+    ...reader,
+    ...one.reader,
+    ...(pin && { pin }),
+    bag: toBase64Url(bag),
+    expect: one.stage
+      ? { stage: one.stage, code: one.code ?? 'tampered' }
+      : {
+          rev: 5,
+          digest: sha256(bag),
+          masters: known.map(({ epoch, key: bytesOfKey }) => ({ epoch, key: bytesOfKey.toHex() })),
+          ...identity,
+        },
+  };
+}
+const bags: BagVector[] = [];
+for (const one of [...goodBags, ...badBags]) bags.push(await bagVector(one));
 
 const kdfs: KdfVector[] = [];
-for (const [name, user, secret] of [
-  ['ascii', 'ewa', 'correct horse battery staple'],
-  ['composed', 'ewa', 'zażółć'],
-  ['decomposed', 'ewa', 'zażółć'.normalize('NFD')],
-  ['other-user', 'Ewa', 'correct horse battery staple'],
+for (const [name, serviceId, username, secret] of [
+  ['ascii', '5a'.repeat(16), 'ewa', 'correct horse battery staple'],
+  ['composed', '5a'.repeat(16), 'ewa', 'zażółć'],
+  ['decomposed', '5a'.repeat(16), 'ewa', 'zażółć'.normalize('NFD')],
+  ['other-user', '5a'.repeat(16), 'Ewa', 'correct horse battery staple'],
+  ['other-service', '5b'.repeat(16), 'ewa', 'correct horse battery staple'],
 ] as const) {
-  const keys = await deriveAccountKeys(engine, user, secret);
-  kdfs.push({ name, username: user, password: secret, auth_secret: keys.authSecret, kek: keys.kek.toHex() });
+  const keys = await deriveAccountKeys(engine, { serviceId, username }, secret);
+  const derived = { auth_secret: keys.authSecret, kek: keys.kek.toHex() };
+  kdfs.push({ name, service_id: serviceId, username, password: secret, profile: 1, ...derived });
 }
 
 const key = engine.random(32);
@@ -245,12 +238,12 @@ const seals: SealVector[] = [
   sealVector('too-short', sealed.slice(0, 71), { fault: 'length' }),
   sealVector('empty', new Uint8Array(0), { fault: 'length' }),
   sealVector('other-label', sealed, { fault: 'commitment' }, { label: 'szafa/v1/tesu' }),
-  sealVector('other-key', sealed, { fault: 'commitment' }, { key: '00'.repeat(32) }),
+  sealVector('other-key', sealed, { fault: 'commitment' }, { key: '01'.repeat(32) }),
 ];
 
 const names: NameVector[] = [];
 const total = sha256(bytesOf(5));
-const binding = { totalSha256: total, storedSize: 1234, count: 3 };
+const bound = boundTo(Uint8Array.fromHex(total), 1234, 3);
 const fields = {
   kind: 'file',
   key: master.toHex(),
@@ -258,52 +251,67 @@ const fields = {
   size: 1234,
   chunk_count: 3,
 } as const;
-for (const name of ['', 'a', 'raport.txt', 'żółw/ß.bin', 'x'.repeat(174), 'y'.repeat(175), 'ż'.repeat(100)]) {
-  const cut = new TextEncoder().encode(name).length > 174;
-  const kept = cut ? name.slice(0, name.startsWith('y') ? 174 : 87) : name;
-  const text = await sealFileName(engine, master, name, binding);
-  names.push({ name: `file-${names.length}`, ...fields, text, expect: { name: kept, whole: !cut } });
+const fileName = (name: string, rev: number) => sealName('file', master, bound, namePlain(name, rev));
+for (const [given, rev, kept = given] of [
+  ['', 1],
+  ['a', 1],
+  ['raport.txt', 1],
+  ['raport.txt', 2],
+  ['raport.txt', 2 ** 32 - 1],
+  ['żółw/ß.bin', 1],
+  ['n'.repeat(32), 1],
+  ['n'.repeat(33), 1],
+  ['x'.repeat(160), 1],
+  ['x'.repeat(161), 1],
+  ['x'.repeat(170), 1],
+  ['y'.repeat(171), 1, 'y'.repeat(170)],
+  ['ż'.repeat(100), 1, 'ż'.repeat(85)],
+] as [given: string, rev: number, kept?: string][]) {
+  const expect = { name: kept, rev, whole: kept === given };
+  names.push({ name: `file-${names.length}`, ...fields, given, text: fileName(given, rev), expect });
 }
-const text = await sealFileName(engine, master, 'raport.txt', binding);
+const text = fileName('raport.txt', 1);
 const first = text[0] === 'A' ? 'B' : 'A';
-const sealedRaw = (...bytes: number[]) =>
-  sealName(master, boundTo(Uint8Array.fromHex(total), 1234, 3), Uint8Array.of(...bytes));
+const sealedRaw = (...bytes: number[]) => {
+  const plain = new Uint8Array(37);
+  plain.set(bytes);
+  return sealName('file', master, bound, plain);
+};
 const nameFaults: [string, Partial<NameVector>][] = [
-  ['not-utf8', { text: sealedRaw(0, 0x61, 0xc5) }],
-  ['flag', { text: sealedRaw(2, 0x61) }],
+  ['not-utf8', { text: sealedRaw(0, 0, 0, 0, 1, 0x61, 0xc5) }],
+  ['flag', { text: sealedRaw(2, 0, 0, 0, 1, 0x61) }],
+  ['too-short', { text: sealName('file', master, bound, Uint8Array.of(0, 0, 0, 0, 1, 0x61)) }],
   ['sha256', { total_sha256: '0'.repeat(64) }],
   ['sha256-not-hex', { total_sha256: 'x'.repeat(64) }],
   ['size', { size: 1235 }],
   ['count', { chunk_count: 4 }],
-  ['key', { key: kek.toHex() }],
+  ['key', { key: masters[1]!.key.toHex() }],
   ['iv', { text: first + text.slice(1) }],
   ['end', { text: `${text.slice(0, -4)}AAAA` }],
   ['shorter', { text: text.slice(0, -4) }],
   ['padding', { text: `${text}=` }],
   ['plain', { text: 'raport.txt' }],
-  ['plain-letters', { text: 'CertificateOfIncorporation2026' }],
+  ['plain-letters', { text: 'CertificateOfIncorporationAndOtherPapersOfTheYear2026OfTheCompany' }],
   ['empty', { text: '' }],
   ['as-directory', { kind: 'dir' }],
 ];
 for (const [name, fault] of nameFaults)
   names.push({ name: `file-${name}`, ...fields, text, ...fault, expect: null });
-for (const name of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
-  const sealedName = await sealDirName(engine, kek, name);
-  names.push({
-    name: `dir-${name.length}`,
-    kind: 'dir',
-    key: kek.toHex(),
-    text: sealedName,
-    expect: { name, whole: true },
-  });
-  names.push({
-    name: `dir-${name.length}-key`,
-    kind: 'dir',
-    key: master.toHex(),
-    text: sealedName,
-    expect: null,
-  });
+for (const given of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
+  const dir = { kind: 'dir', text: dirName(master, given) } as const;
+  const name = `dir-${given.length}`;
+  names.push(
+    { name, ...dir, key: master.toHex(), given, expect: { name: given, rev: 0, whole: true } },
+    { name: `${name}-key`, ...dir, key: masters[1]!.key.toHex(), expect: null },
+  );
 }
+names.push({
+  name: 'dir-unpadded',
+  kind: 'dir',
+  key: master.toHex(),
+  text: sealName('dir', master, new Uint8Array(0), Buffer.from('Zdjęcia')),
+  expect: null,
+});
 
 const MIB = 1024 * 1024;
 /** Cut volume by volume, as a writer does that does not know the end. */
@@ -356,7 +364,10 @@ function textOf(vectors: unknown[]): string {
 }
 
 const counts: string[] = [];
-for (const [name, vectors] of Object.entries({ files, kdfs, seals, names, layouts, writers, volumes })) {
+for (const [name, vectors] of Object.entries({
+  ...{ files, kdfs, seals, names, layouts, writers, volumes },
+  ...{ bags, 'bag-writers': bagWriters },
+})) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);
 }

@@ -1,16 +1,23 @@
 import { openFile, type RemoteFile } from '../src/download/remote-file.ts';
-import { utf8 } from '../src/format/bytes.ts';
-import { macOf } from '../src/format/header.ts';
 import {
+  checkBag,
   deriveAccountKeys,
+  type EncParams,
   extentOf,
   fromBase64Url,
   layoutOf,
   layoutWith,
+  type Master,
+  makeBag,
+  openBag,
   openDirName,
   openFileName,
+  openIdentity,
   openVolume,
+  parseBag,
+  sealDirName,
   sealFileName,
+  sealHeader,
   sealVolume,
   storedSize,
   streamSizes,
@@ -23,11 +30,18 @@ import {
   type Bytes,
   bytesSource,
   type Engine,
-  Keyring,
+  Keys,
   type Metadata,
   SzafaError,
   type Transport,
 } from '../src/index.ts';
+import { bagBytes, bagJson } from './bag-builder.ts';
+
+/** A master key in hex. */
+export interface MasterJson {
+  epoch: number;
+  key: string;
+}
 
 /** What opening must come to: the plaintext, or the class of the error and the stage at which it showed. */
 export type Expected = { metadata: Metadata; plain: string } | { stage: string; code: string };
@@ -36,8 +50,8 @@ export interface FileVector {
   name: string;
   /** The one thing that is wrong. */
   about: string;
-  username: string;
-  password: string;
+  /** Those that the reader has, newest first. */
+  masters: MasterJson[];
   enc_params: Record<string, unknown>;
   /** The value of X-Chunk-Count. */
   chunk_count: string;
@@ -49,8 +63,10 @@ export interface FileVector {
 
 export interface KdfVector {
   name: string;
+  service_id: string;
   username: string;
   password: string;
+  profile: number;
   auth_secret: string;
   kek: string;
 }
@@ -71,7 +87,35 @@ export interface NameVector {
   total_sha256?: string;
   size?: number;
   chunk_count?: number;
-  expect: { name: string; whole: boolean } | null;
+  /** What a writer was given, where the text is what it makes of it. */
+  given?: string;
+  /** A directory has no `rev`: 0. */
+  expect: { name: string; rev: number; whole: boolean } | null;
+}
+
+export interface BagVector {
+  name: string;
+  about: string;
+  /** Of the reader, in hex but for the username. */
+  service_id: string;
+  username: string;
+  kek: string;
+  /** Of the newest bag that it has seen. */
+  pin?: { rev: number; digest: string };
+  bag: string;
+  expect:
+    | { rev: number; digest: string; masters: MasterJson[]; x25519: string; ed25519: string }
+    | { stage: string; code: string };
+}
+
+/** The first bag of an account, from random bytes that are drawn in this order (hex). */
+export interface BagWriterVector {
+  name: string;
+  service_id: string;
+  username: string;
+  kek: string;
+  random: string[];
+  expect: { bag: string };
 }
 
 /** What a writer must come to: everything about a file that leaves it no choice. */
@@ -80,13 +124,14 @@ export interface WriterVector {
   file_key: string;
   file_id: string;
   master: string;
-  file_name: string;
+  epoch: number;
+  metadata: Metadata;
   plain: string;
   volume_size: number;
   /** Of each volume, hex. */
   salts: string[];
-  /** The header's text, as some writer wrote it. */
-  header: string;
+  /** The r of the sealed file key, and that of the sealed metadata, hex. */
+  random: string[];
   expect: {
     volumes: string[];
     total_sha256: string;
@@ -94,7 +139,8 @@ export interface WriterVector {
     chunk_count: number;
     /** As it stands in the record. */
     file_name: string;
-    mac: string;
+    /** With the keys in the order of the document, and no blanks. */
+    enc_params: EncParams;
   };
 }
 
@@ -144,23 +190,26 @@ export interface VolumeVector {
   expect: 'opens' | 'length' | 'commitment' | 'tag';
 }
 
-const keks = new WeakMap<Engine, Map<string, ReturnType<typeof deriveAccountKeys>>>();
-
-/** The KDF runs once for each account, as it does in a client. */
-function keysOf(engine: Engine, username: string, password: string) {
-  const known = keks.get(engine) ?? new Map<string, ReturnType<typeof deriveAccountKeys>>();
-  keks.set(engine, known);
-  const id = JSON.stringify([username, password]);
-  const keys = known.get(id) ?? deriveAccountKeys(engine, username, password);
-  known.set(id, keys);
-  return keys;
+/** An engine that draws these bytes, in this order, and no others. */
+function drawing(engine: Engine, random: string[]): Engine {
+  const left = random.map((hex) => Uint8Array.fromHex(hex));
+  return {
+    ...engine,
+    random(length) {
+      const next = left.shift();
+      if (next?.length !== length) throw new Error(`${length} random bytes were not expected`);
+      return next;
+    },
+  };
 }
 
-/** A service that has this one file. */
-function serviceOf(vector: FileVector): Transport {
+/** A service that has this one file, and the key bag of its owner. */
+function serviceOf(vector: FileVector, bag: Bytes): Transport {
   const params = new TextEncoder().encode(JSON.stringify(vector.enc_params)).toBase64();
   const headers: Record<string, string> = { 'x-enc-params': params, 'x-chunk-count': vector.chunk_count };
+  const keys = new TextEncoder().encode(JSON.stringify({ keys: toBase64Url(bag) }));
   return async ({ url, method, into }) => {
+    if (url.endsWith('/api/account/keys')) return { status: 200, header: () => undefined, body: keys };
     const idx = Number(url.split('/').at(-1));
     const bytes = fromBase64Url(vector.volumes[idx - 1]!);
     const body =
@@ -181,14 +230,23 @@ const readStream: Read = async (remote) => {
 
 /** Opens the file as a download does. */
 export async function runFile(engine: Engine, vector: FileVector, read = readStream): Promise<Expected> {
-  const { username, password, record } = vector;
-  const { kek } = await keysOf(engine, username, password);
-  const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector) });
-  const keyring = new Keyring({ engine, api, username, kek, secret: password });
-  const created = { created_at: '2026-01-01T00:00:00.000Z', dir_id: null, dir_name: '', user_id: username };
+  const { record } = vector;
+  const account = { serviceId: '5a'.repeat(16), username: 'wektor' };
+  const masters = vector.masters.map(({ epoch, key }): Master => ({ epoch, key: Uint8Array.fromHex(key) }));
+  const kek = new Uint8Array(32).fill(0x5a);
+  // A bag has them newest first; a file may be under any of them.
+  const newest = masters.toSorted((a, b) => b.epoch - a.epoch);
+  const bag = await bagBytes(
+    engine,
+    newest[0]!.key,
+    await bagJson(engine, { account, kek, masters: newest }),
+  );
+  const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector, bag) });
+  const keys = new Keys({ engine, api, username: account.username, kek });
+  const created = { created_at: '2026-01-01T00:00:00.000Z', dir_id: null, dir_name: '', user_id: 'wektor' };
   try {
     const whole = { ...record, ...created, file_id: 'f' };
-    const remote = await openFile({ api, engine, keyring }, 'f', { record: whole });
+    const remote = await openFile({ api, engine, keys }, 'f', { record: whole });
     return { metadata: remote.metadata, plain: toBase64Url(await read(remote)) };
   } catch (error) {
     if (!(error instanceof SzafaError)) throw error;
@@ -200,7 +258,8 @@ export async function runKdf(
   engine: Engine,
   vector: KdfVector,
 ): Promise<Pick<KdfVector, 'auth_secret' | 'kek'>> {
-  const { authSecret, kek } = await keysOf(engine, vector.username, vector.password);
+  const { service_id: serviceId, username, password, profile } = vector;
+  const { authSecret, kek } = await deriveAccountKeys(engine, { serviceId, username }, password, profile);
   return { auth_secret: authSecret, kek: kek.toHex() };
 }
 
@@ -214,21 +273,63 @@ export async function runSeal(engine: Engine, vector: SealVector): Promise<SealV
   return 'plain' in opened ? { plain: opened.plain.toHex() } : opened;
 }
 
+/** Reads the name; where it says from what, it is also written, and must come to the same text. */
 export async function runName(engine: Engine, vector: NameVector): Promise<NameVector['expect']> {
   const key = Uint8Array.fromHex(vector.key);
-  if (vector.kind === 'dir') {
-    const name = await openDirName(engine, key, vector.text);
-    return name === undefined ? null : { name, whole: true };
-  }
+  const { given, expect, text } = vector;
   const binding = {
     totalSha256: vector.total_sha256 ?? '',
     storedSize: vector.size ?? 0,
     count: vector.chunk_count ?? 0,
   };
-  return (await openFileName(engine, key, vector.text, binding)) ?? null;
+  if (given !== undefined) {
+    const written =
+      vector.kind === 'dir'
+        ? await sealDirName(engine, key, given)
+        : await sealFileName(engine, key, { name: given, rev: expect?.rev ?? 0 }, binding);
+    if (written !== text) return { name: `written as ${written}`, rev: 0, whole: false };
+  }
+  if (vector.kind === 'file') return (await openFileName(engine, key, text, binding)) ?? null;
+  const name = await openDirName(engine, key, text);
+  return name === undefined ? null : { name, rev: 0, whole: true };
+}
+
+/** Opens the bag as a session does. */
+export async function runBag(engine: Engine, vector: BagVector): Promise<BagVector['expect']> {
+  const { service_id: serviceId, username, pin } = vector;
+  try {
+    const bag = parseBag(fromBase64Url(vector.bag));
+    const next = await checkBag(engine, bag, { serviceId, username }, pin && { serviceId, ...pin });
+    const masters = await openBag(plainEngine(engine), bag, Uint8Array.fromHex(vector.kek));
+    const { x25519, ed25519 } = await openIdentity(engine, bag, masters[0]!);
+    return {
+      rev: next.rev,
+      digest: next.digest,
+      masters: masters.map(({ epoch, key }) => ({ epoch, key: key.toHex() })),
+      x25519: x25519.toHex(),
+      ed25519: ed25519.toHex(),
+    };
+  } catch (error) {
+    if (!(error instanceof SzafaError)) throw error;
+    return { stage: String((error as SzafaError & { stage?: string }).stage), code: error.code };
+  }
+}
+
+/** One that holds no keys: they are what the vector is about. */
+const plainEngine = (engine: Engine): Engine => ({ ...engine, hold: (key) => key });
+
+export async function runBagWriter(
+  engine: Engine,
+  vector: BagWriterVector,
+): Promise<BagWriterVector['expect']> {
+  const { service_id: serviceId, username, kek, random } = vector;
+  const account = { serviceId, username };
+  const bag = await makeBag(drawing(engine, random), account, Uint8Array.fromHex(kek));
+  return { bag: toBase64Url(bag) };
 }
 
 export async function runWriter(engine: Engine, vector: WriterVector): Promise<WriterVector['expect']> {
+  const { epoch, metadata, random } = vector;
   const [fileKey, fileId, master] = [vector.file_key, vector.file_id, vector.master].map((hex) =>
     Uint8Array.fromHex(hex),
   ) as [Bytes, Bytes, Bytes];
@@ -250,8 +351,11 @@ export async function runWriter(engine: Engine, vector: WriterVector): Promise<W
     total_sha256: total,
     file_size: binding.storedSize,
     chunk_count: layout.count,
-    file_name: await sealFileName(engine, master, vector.file_name, binding),
-    mac: toBase64Url(await macOf(engine, fileKey, utf8(vector.header))),
+    file_name: await sealFileName(engine, master, metadata, binding),
+    enc_params: await sealHeader(drawing(engine, random), {
+      ...{ fileId, fileKey, layout, totalSha256: total, metadata },
+      master: { epoch, key: master },
+    }),
   };
 }
 

@@ -1,15 +1,18 @@
 import { createCipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
-import type { WriterVector } from './vectors.ts';
+import type { BagWriterVector, WriterVector } from './vectors.ts';
 import { sealVolume } from './volume-cases.ts';
 
 /**
  * What a writer must come to, made from docs/format.md with Node's own primitives and nothing of the client: here
  * two implementations agree, or one of them is wrong.
  */
-const hkdf = (key: Uint8Array, info: Uint8Array, length: number) =>
-  Buffer.from(hkdfSync('sha256', key, new Uint8Array(0), info, length));
+const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length: number) =>
+  Buffer.from(hkdfSync('sha256', key, salt, info, length));
+const EMPTY = new Uint8Array(0);
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest();
 const hmac = (key: Uint8Array, data: Uint8Array) => createHmac('sha256', key).update(data).digest();
+const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
@@ -23,8 +26,21 @@ function u64(value: number): Buffer {
   return bytes;
 }
 
-export function sealName(master: Uint8Array, bound: Uint8Array, plain: Uint8Array): string {
-  const keys = hkdf(master, Buffer.from('szafa/v1/file-name'), 64);
+/** The sealing of small things, with the r that it draws. */
+function seal(key: Uint8Array, label: string, plain: Uint8Array, r: Uint8Array): Buffer {
+  const derived = hkdf(key, r, label, 64);
+  const cipher = createCipheriv('aes-256-gcm', derived.subarray(0, 32), Buffer.alloc(12));
+  const sealed = [cipher.update(plain), cipher.final(), cipher.getAuthTag()];
+  return Buffer.concat([r, derived.subarray(32), ...sealed]);
+}
+
+export function sealName(
+  kind: 'file' | 'dir',
+  master: Uint8Array,
+  bound: Uint8Array,
+  plain: Uint8Array,
+): string {
+  const keys = hkdf(master, EMPTY, `szafa/v1/${kind}-name`, 64);
   const iv = hmac(keys.subarray(0, 32), Buffer.concat([bound, plain])).subarray(0, 16);
   const cipher = createCipheriv('aes-256-ctr', keys.subarray(32), iv);
   return Buffer.concat([iv, cipher.update(plain), cipher.final()]).toString('base64url');
@@ -33,20 +49,36 @@ export function sealName(master: Uint8Array, bound: Uint8Array, plain: Uint8Arra
 export const boundTo = (total: Uint8Array, size: number, count: number) =>
   Buffer.concat([total, u64(size), u32(count)]);
 
-/** The first characters that fit in 174 bytes, as the name is cut. */
-function cutName(name: string): Buffer {
-  const all = Buffer.from(name);
-  if (all.length <= 174) return Buffer.concat([Uint8Array.of(0), all]);
-  let kept = '';
-  for (const char of name) {
-    if (Buffer.byteLength(kept + char) > 174) break;
-    kept += char;
-  }
-  return Buffer.concat([Uint8Array.of(1), Buffer.from(kept)]);
+/** Zeros up to a multiple of 32, but not beyond `most`. */
+function padded(name: Uint8Array, most: number): Buffer {
+  const length = Math.min(most, Math.max(32, Math.ceil(name.length / 32) * 32));
+  return Buffer.concat([name, Buffer.alloc(length - name.length)]);
 }
 
-function writer(name: string, length: number, fileName: string): WriterVector {
-  const fixed = (label: string, bytes: number) => sha256(Buffer.from(`${name} ${label}`)).subarray(0, bytes);
+export const dirName = (master: Uint8Array, name: string) =>
+  sealName('dir', master, EMPTY, padded(Buffer.from(name), 32));
+
+/** Flag, rev, and the first characters that fit in 170 bytes. */
+export function namePlain(name: string, rev: number): Buffer {
+  let kept = '';
+  for (const char of name) {
+    if (Buffer.byteLength(kept + char) > 170) break;
+    kept += char;
+  }
+  return Buffer.concat([Uint8Array.of(kept === name ? 0 : 1), u32(rev), padded(Buffer.from(kept), 170)]);
+}
+
+const fixedFor = (name: string) => (label: string, bytes: number) =>
+  sha256(Buffer.from(`${name} ${label}`)).subarray(0, bytes);
+
+function writer(
+  name: string,
+  length: number,
+  fileName: string,
+  more: { epoch?: number; rev?: number } = {},
+): WriterVector {
+  const fixed = fixedFor(name);
+  const { epoch = 1, rev = 1 } = more;
   const [fileKey, fileId, master] = [fixed('file key', 32), fixed('file id', 16), fixed('master', 32)];
   const plain = Buffer.from(Array.from({ length }, (_, i) => (i * 11 + 5) & 255));
   const volumeSize = 64;
@@ -57,24 +89,42 @@ function writer(name: string, length: number, fileName: string): WriterVector {
   );
   const total = sha256(Buffer.concat(volumes.map(sha256)));
   const size = length + 72 * count;
-  const header = `{"file_id":"${fileId.toString('base64url')}","any":"text"}`;
+  const metadata = { name: fileName, size: length, rev, gen: 3, added: 1_767_225_600_000 };
+  const [ofKey, ofMetadata] = [fixed('r of the file key', 24), fixed('r of the metadata', 24)];
+  const keys = hkdf(master, fileId, 'szafa/v1/header', 64);
+  const text = Buffer.from(JSON.stringify(metadata));
+  const blanks = Buffer.alloc(Math.ceil(text.length / 256) * 256 - text.length, ' ');
+  const header = JSON.stringify({
+    file_id: b64(fileId),
+    epoch,
+    volume_size: volumeSize,
+    volume_count: count,
+    total_sha256: hex(total),
+    file_key: b64(seal(keys.subarray(32), 'szafa/v1/file-key', fileKey, ofKey)),
+    metadata: b64(seal(keys.subarray(32), 'szafa/v1/metadata', Buffer.concat([text, blanks]), ofMetadata)),
+  });
   return {
     name,
-    file_key: fileKey.toString('hex'),
-    file_id: fileId.toString('hex'),
-    master: master.toString('hex'),
-    file_name: fileName,
-    plain: plain.toString('base64url'),
+    file_key: hex(fileKey),
+    file_id: hex(fileId),
+    master: hex(master),
+    epoch,
+    metadata,
+    plain: b64(plain),
     volume_size: volumeSize,
-    salts: salts.map((salt) => salt.toString('hex')),
-    header,
+    salts: salts.map(hex),
+    random: [ofKey, ofMetadata].map(hex),
     expect: {
-      volumes: volumes.map((volume) => volume.toString('base64url')),
-      total_sha256: total.toString('hex'),
+      volumes: volumes.map(b64),
+      total_sha256: hex(total),
       file_size: size,
       chunk_count: count,
-      file_name: sealName(master, boundTo(total, size, count), cutName(fileName)),
-      mac: hmac(hkdf(fileKey, Buffer.from('szafa/v1/mac'), 32), Buffer.from(header)).toString('base64url'),
+      file_name: sealName('file', master, boundTo(total, size, count), namePlain(fileName, rev)),
+      enc_params: {
+        szafa: 1,
+        header: b64(Buffer.from(header)),
+        mac: b64(hmac(keys.subarray(0, 32), Buffer.from(header))),
+      },
     },
   };
 }
@@ -82,6 +132,45 @@ function writer(name: string, length: number, fileName: string): WriterVector {
 export const writers: WriterVector[] = [
   writer('empty', 0, 'nothing'),
   writer('one-volume', 64, 'żółw/ß.bin'),
-  writer('three-volumes', 150, 'raport.txt'),
+  writer('three-volumes', 150, 'raport.txt', { epoch: 2, rev: 7 }),
   writer('long-name', 65, 'ż'.repeat(100)),
+];
+
+function bagWriter(name: string, username: string): BagWriterVector {
+  const fixed = fixedFor(name);
+  const [serviceId, kek, master] = [fixed('service', 16), fixed('kek', 32), fixed('master', 32)];
+  const [x25519, ed25519] = [fixed('x25519', 32), fixed('ed25519', 32)];
+  const r = ['password', 'x25519', 'ed25519'].map((label) => fixed(`r of ${label}`, 24)) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
+  const text = JSON.stringify({
+    service_id: hex(serviceId),
+    username,
+    rev: 1,
+    profile: 1,
+    epoch: 1,
+    earlier: [],
+    entries: [{ type: 'password', key: b64(seal(kek, 'szafa/v1/password', master, r[0])) }],
+    identity: {
+      x25519: b64(seal(master, 'szafa/v1/x25519', x25519, r[1])),
+      ed25519: b64(seal(master, 'szafa/v1/ed25519', ed25519, r[2])),
+    },
+  });
+  const covered = Buffer.concat([Uint8Array.of(1), Buffer.from(text)]);
+  const mac = hmac(hkdf(master, EMPTY, 'szafa/v1/bag', 32), covered);
+  return {
+    name,
+    service_id: hex(serviceId),
+    username,
+    kek: hex(kek),
+    random: [master, r[0], x25519, r[1], ed25519, r[2]].map(hex),
+    expect: { bag: b64(Buffer.concat([Uint8Array.of(1), mac, Buffer.from(text)])) },
+  };
+}
+
+export const bagWriters: BagWriterVector[] = [
+  bagWriter('first-bag', 'wektor'),
+  bagWriter('other-bag', 'Ewa_2'),
 ];

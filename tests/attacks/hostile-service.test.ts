@@ -1,8 +1,9 @@
 /** The command against a service that lies in its answers: about names, about order, and about what it wants to be sent. */
 import assert from 'node:assert/strict';
-import { access, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
 import { PASSWORD, registered } from '../cross/account.ts';
 import { Between } from '../cross/between.ts';
 import { assertError, Device } from '../cross/device.ts';
@@ -36,6 +37,15 @@ async function setUp(stack: AsyncDisposableStack, files: [name: string, content:
     ids.push(String(put.line('uploaded')['file_id']));
   }
   return { between, device, ids };
+}
+
+/** The key bag of the account that a device is logged in to. */
+async function keysOf(device: Device): Promise<string> {
+  const { token } = JSON.parse(await readFile(device.path('config/session.json'), 'utf8')) as {
+    token: string;
+  };
+  const answer = await service.call({ path: pathOf('readKeys'), token });
+  return String(answer.json['keys']);
 }
 
 const there = (path: string) =>
@@ -169,42 +179,97 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     const right = { SZ_PASSWORD: PASSWORD, SZ_PASSPHRASE: phrase };
     const wrong = { SZ_PASSWORD: PASSWORD, SZ_PASSPHRASE: 'rower chmura zamek lampy' };
     const weak = { SZ_PASSWORD: PASSWORD, SZ_PASSPHRASE: 'password1' };
-    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
-    // Nothing is there yet, so the first passphrase is a new one, and has to be a strong one.
-    assertError(await device.run(['login', '--passphrase'], { env: weak }), 2, /too easy to guess/);
-    const once = await device.run(['put', '-', '--name', 'x'], {
-      env: { ...weak, SZ_CONFIG: device.path('once') },
-      input: 'x',
-    });
-    assertError(once, 2, /too easy to guess/);
-    await device.ok(['login', '--passphrase'], { env: right });
+    const raw = ['login', '--raw-password', '--passphrase'];
+    await device.ok(['register', '--raw-password'], { env: { SZ_PASSWORD: PASSWORD } });
+    // There are no keys yet, so the first passphrase is a new one, and has to be a strong one.
+    assertError(await device.run(raw, { env: weak }), 2, /too easy to guess/);
+    await device.ok(raw, { env: right });
     await device.ok(['mkdir', 'Zdjęcia z wakacji']);
+    await device.ok(['put', '-', '--name', 'x'], { input: 'x' });
     const fresh = { SZ_CONFIG: device.path('fresh') };
+    for (const secrets of [wrong, weak]) {
+      assertError(
+        await device.run(raw, { env: { ...secrets, ...fresh } }),
+        12,
+        /does not open the keys of this account/,
+      );
+    }
+    assert.ok(!(await there(join(device.path('fresh'), 'session.json'))));
+    const names = (await device.ok(['ls', '--json'])).lines.map(({ name }) => name);
+    assert.deepEqual(names, ['Zdjęcia z wakacji', 'x']);
+    await device.ok(raw, { env: { ...right, ...fresh } });
+
+    // The same where the service does not know the password either.
+    const other = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => other.remove());
+    await other.ok(['register', '--passphrase'], { env: right });
     const tries: [string[], Record<string, string>][] = [
       [['login', '--passphrase'], wrong],
       [['login'], { SZ_PASSWORD: PASSWORD }],
       [['mkdir', 'Inne'], wrong],
     ];
     for (const [args, secrets] of tries) {
-      assertError(
-        await device.run(args, { env: { ...secrets, ...fresh } }),
-        12,
-        /none of this account's directory names/,
-      );
+      const env = { ...secrets, SZ_CONFIG: other.path('fresh') };
+      assertError(await other.run(args, { env }), 12, /does not open the keys of this account/);
     }
-    await device.ok(['put', '-', '--name', 'x'], { input: 'x' });
-    await rm(device.path('fresh'), { recursive: true, force: true });
-    for (const [args, secrets] of tries) {
-      assertError(
-        await device.run(args, { env: { ...secrets, ...fresh } }),
-        12,
-        /none of this account's files/,
-      );
-    }
-    assert.ok(!(await there(join(device.path('fresh'), 'session.json'))));
-    const names = (await device.ok(['ls', '--json'])).lines.map(({ name }) => name);
-    assert.deepEqual(names, ['Zdjęcia z wakacji', 'x']);
-    await device.ok(['login', '--passphrase'], { env: { ...right, ...fresh } });
+    assert.deepEqual((await other.ok(['ls', '--json'])).lines, []);
+  });
+
+  test('other keys than before, or none, stop every command; so does another server at the same address', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, [['kept.txt', 'kept']]);
+    const stranger = await registered(service);
+    stack.defer(() => stranger.remove());
+    const env = { SZ_PASSWORD: PASSWORD };
+    const answers = (at: string, json: object) => {
+      between.inward = (path, body) => (path === at ? Buffer.from(JSON.stringify(json)) : body);
+    };
+    const acts = [
+      ['put', '-', '--name', 'x'],
+      ['mkdir', 'x'],
+      ['get', 'kept.txt', '-o', 'out'],
+    ];
+    const refused = async (why: RegExp, some = acts.slice(0, 1)) => {
+      between.requests.length = 0;
+      for (const args of [...some, ['login']]) {
+        assertError(await device.run(args, { env, input: 'x' }), 1, why, /do not use this server/);
+      }
+      const changing = between.requests.filter(({ method, path }) => method !== 'GET' && !/auth/.test(path));
+      assert.deepEqual(changing, []);
+      assert.ok(!(await there(device.path('out'))));
+      between.inward = (_path, body) => body;
+      between.status = (_path, status) => status;
+    };
+    const own = await keysOf(device);
+    answers('/api/account/keys', { keys: await keysOf(stranger) });
+    await refused(/belongs to another account/, acts);
+    const [pin] = (await readdir(device.path('config'))).filter((name) => name.startsWith('keys-'));
+    const path = join(device.path('config'), pin!);
+    const seen = await readFile(path, 'utf8');
+    await writeFile(path, seen.replace('"rev":1', '"rev":2'));
+    await refused(/is an older one \(1, 2 was seen before\)/);
+    await writeFile(path, seen);
+    between.status = (at, status) => (at === '/api/account/keys' ? 404 : status);
+    await refused(/has no keys, but it had them before/);
+    // A device that has seen nothing makes no other keys beside the files.
+    between.status = (at, status) => (at === '/api/account/keys' ? 404 : status);
+    const fresh = { ...env, SZ_CONFIG: device.path('fresh') };
+    assertError(await device.run(['login'], { env: fresh }), 1, /but there are encrypted files/);
+    between.status = (_path, status) => status;
+    assert.equal(await keysOf(device), own);
+
+    answers('/api/service', { service_id: 'ab'.repeat(16), version: '1', features: [] });
+    between.requests.length = 0;
+    assertError(await device.run(['login'], { env }), 1, /another one than before/, /do not use this server/);
+    assert.deepEqual([...new Set(between.requests.map((one) => one.path))], ['/api/service']);
+    between.inward = (_path, body) => body;
+    // It has moved, or another one says that it is this one: told before anything is sent.
+    const here = { ...env, SZ_SERVER: service.url };
+    const moved = await device.ok(['login'], { env: here });
+    assert.match(moved.stderr, /says that it is the one at http:.*change your password there/);
+    const again = await device.ok(['login'], { env: here });
+    assert.doesNotMatch(again.stderr, /says that it is/);
+    assert.equal((await device.ok(['get', 'kept.txt', '-o', '-'], { env: here })).stdout, 'kept');
   });
 
   test('weak passwords do not register, with or without a terminal', async () => {

@@ -251,7 +251,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a version of a clock that was ahead stays the newest',
     file: 'cli/src/commands/put.ts',
-    find: '      after: newest?.metadata.added,\n',
+    find: '      after: newest?.metadata.gen,\n',
     replace: '',
     tests: ['tests/cross/compare.test.ts'],
   },

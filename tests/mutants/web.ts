@@ -77,17 +77,10 @@ export const mutants: Mutant[] = [
     tests: [KEYS],
   },
   {
-    name: 'a new master key is not held',
-    file: 'client/src/format/ring.ts',
-    find: 'await engine.hold(master)',
-    replace: 'master',
-    tests: [KEYS],
-  },
-  {
     name: 'an opened master key is not held',
-    file: 'client/src/format/ring.ts',
-    find: 'return engine.hold(opened.plain)',
-    replace: 'return opened.plain',
+    file: 'client/src/format/bag.ts',
+    find: 'key: await engine.hold(current)',
+    replace: 'key: current',
     tests: [KEYS],
   },
   {
@@ -188,5 +181,12 @@ export const mutants: Mutant[] = [
     find: 'now - last < TELL_EVERY_MS && done < total && phase === lastPhase',
     replace: 'now - last < TELL_EVERY_MS && phase === lastPhase',
     tests: [CABINET],
+  },
+  {
+    name: 'a copy of a handle is a key of zeros',
+    file: 'web/src/worker/engine.ts',
+    find: "subtle.importKey('raw', requireKey(bytes), 'HKDF'",
+    replace: "subtle.importKey('raw', bytes, 'HKDF'",
+    tests: [KEYS],
   },
 ];

@@ -30,12 +30,12 @@ const shown = (page: Page) => page.locator('.file-name').allTextContents();
 /** Records with sealed names; by name, by size and by date they stand in three different orders. */
 async function fillSealed(username: string, files: number): Promise<void> {
   const szafa = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
-  await szafa.list();
-  const [master] = await szafa.keyring.masters();
+  const { key } = await szafa.keys.current();
   await fillDatabase(service.data, username, files, async (index, totalSha256) => {
-    const size = 16 + ((index * 7919) % files);
+    // Of an empty file, and one byte more for each.
+    const size = 72 + ((index * 7919) % files);
     const binding = { totalSha256, storedSize: size, count: 1 };
-    const file_name = await sealFileName(szafa.engine, master!, `Report ${index}.pdf`, binding);
+    const file_name = await sealFileName(szafa.engine, key, { name: `Report ${index}.pdf`, rev: 1 }, binding);
     return { file_name, size, created_at: FIRST + ((index * 5) % files) * HOUR_MS };
   });
 }

@@ -160,11 +160,13 @@ test('keys stay in the browser in a form that cannot be read out, and go with th
         [...database.objectStoreNames].map(async (name) => (await all(name)).length),
       );
       const kek = session?.kek;
+      const pins = await all('pins');
       database.close();
       return {
         key: kek && { type: kek.type, extractable: kek.extractable, algorithm: kek.algorithm.name },
         keys: session && Object.keys(session).sort(),
         total: counts.reduce((sum, count) => sum + count, 0),
+        pins: pins.map((pin) => Object.keys(pin as object).sort()),
         storage: localStorage.length + sessionStorage.length,
       };
     });
@@ -183,6 +185,7 @@ test('keys stay in the browser in a form that cannot be read out, and go with th
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await other.getByText('You signed out in another tab').waitFor();
   await other.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
-  const { key, total, storage } = await look();
-  assert.deepEqual({ key, total, storage }, { key: undefined, total: 0, storage: 0 });
+  const { key, total, storage, pins } = await look();
+  assert.deepEqual({ key, total, storage }, { key: undefined, total: 1, storage: 0 });
+  assert.deepEqual(pins, [['digest', 'rev', 'serviceId']], 'what protects the next visit, and no secret');
 });

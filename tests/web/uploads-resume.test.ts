@@ -143,14 +143,14 @@ for (const next of usually(NEXT.slice(0, 1), NEXT)) {
     const left = await keptIn(page);
     assert.deepEqual(left['session'], [{ username }], 'neither token nor key');
     assert.deepEqual(
-      ['rings', 'journal', 'uploads'].map((name) => left[name]?.length),
-      [1, 1, 1],
+      ['journal', 'uploads'].map((name) => left[name]?.length),
+      [1, 1],
     );
 
     if (next === 'another account') {
       await register(page);
-      const { rings, journal, uploads } = await keptIn(page);
-      assert.deepEqual({ rings, journal, uploads }, { rings: [], journal: [], uploads: [] });
+      const { journal, uploads } = await keptIn(page);
+      assert.deepEqual({ journal, uploads }, { journal: [], uploads: [] });
       return;
     }
     await signIn(page, username);

@@ -1,9 +1,13 @@
 /** Bundled for the browser: runs vectors and names those that came out otherwise. */
 import {
+  type BagVector,
+  type BagWriterVector,
   type FileVector,
   type KdfVector,
   type LayoutVector,
   type NameVector,
+  runBag,
+  runBagWriter,
   runFile,
   runKdf,
   runLayout,
@@ -31,6 +35,8 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
     const { sha256, sealed, expect } = vector;
     return [await runVolume(engine, vector), { sha256, sealed, expect }];
   },
+  bags: async (vector: BagVector) => [await runBag(engine, vector), vector.expect],
+  'bag-writers': async (vector: BagWriterVector) => [await runBagWriter(engine, vector), vector.expect],
   writers: async (vector: WriterVector) => [await runWriter(engine, vector), vector.expect],
   files: async (vector: FileVector) => [await runFile(engine, vector), vector.expect],
 };

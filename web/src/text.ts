@@ -260,6 +260,7 @@ const CODES: Record<string, string> = {
   locked: 'You are signed out.',
   gone: 'This no longer exists.',
   tampered: 'This was changed since it was uploaded, so it was not opened.',
+  keys: 'The server gave other keys than it had before, so nothing was opened. Do not use it until you know why.',
   unsupported: 'This was made by another program or a newer version. Open it there.',
   'file-changed': 'The file changed while it was being uploaded.',
   'too-long': 'The server sent more than it should.',

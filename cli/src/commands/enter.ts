@@ -58,12 +58,12 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
     });
     await mode.remember(raw ? 'raw' : 'derived');
     try {
-      if (how === 'login') await checkKeys(szafa, passphrase, invocation);
+      await checkKeys(szafa, how === 'login' ? passphrase : undefined, invocation);
     } catch (error) {
       await endSession(szafa, signal);
       throw error;
     }
-    const kek = szafa.keyring.unlocked ? { kek: toBase64Url(szafa.keyring.kek) } : {};
+    const kek = szafa.keys.unlocked ? { kek: toBase64Url(szafa.keys.kek) } : {};
     await store.save({ server, username, token: szafa.token!, ...kek });
   } finally {
     await close();

@@ -102,7 +102,7 @@ async function send(
       name,
       dirId: dirId || null,
       mtime,
-      after: newest?.metadata.added,
+      after: newest?.metadata.gen,
       mode: source.mode,
       source: origin,
       volumeSize:

@@ -7,15 +7,19 @@ import {
   type FileRecord,
   headers as headerNames,
   type InitBody,
+  isKeys,
+  type KeysBody,
   limits,
   type PullBody,
   type PullProgress,
   pathOf,
   type Quota,
   type ReceivedVolume,
+  type Registration,
   type RouteName,
   RuleError,
   routes,
+  type ServiceInfo,
   type Session,
   type StreamedInitBody,
 } from '@szafa/protocol';
@@ -23,7 +27,7 @@ import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../er
 import type { Body } from '../upload/shelf.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
-import { areDirectories, areNumbers, areRecords, areVolumes, isSession } from './shapes.ts';
+import { areDirectories, areNumbers, areRecords, areVolumes, isServiceInfo, isSession } from './shapes.ts';
 import {
   fetchTransport,
   sizeOf,
@@ -121,15 +125,25 @@ export class Api {
     this.#onRetry = options.onRetry;
   }
 
-  register(credentials: Credentials, options?: CallOptions): Promise<Session> {
-    return this.#enter('register', credentials, options);
+  /** Which service this is. */
+  async service(options?: CallOptions): Promise<ServiceInfo> {
+    try {
+      return this.#expect(await this.#json('service', { ...options }), isServiceInfo, 'no service id');
+    } catch (error) {
+      if (!(error instanceof ApiError && NO_SUCH_ROUTE.has(error.status))) throw error;
+      throw new NotTheServiceError(this.server, error.status, 'no service id', { cause: error });
+    }
+  }
+
+  register(registration: Registration, options?: CallOptions): Promise<Session> {
+    return this.#enter('register', registration, options);
   }
 
   login(credentials: Credentials, options?: CallOptions): Promise<Session> {
     return this.#enter('login', credentials, options);
   }
 
-  async #enter(how: 'register' | 'login', json: Credentials, options?: CallOptions): Promise<Session> {
+  async #enter(how: 'register' | 'login', json: Registration, options?: CallOptions): Promise<Session> {
     return this.#expect(await this.#json(how, { json, ...options }), isSession, 'no session');
   }
 
@@ -139,6 +153,28 @@ export class Api {
 
   logout(options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('logout', { ...options });
+  }
+
+  /** The account's key bag; undefined where it has none. */
+  async keys(options?: CallOptions): Promise<string | undefined> {
+    try {
+      const { keys } = await this.#json<{ keys: unknown }>('readKeys', { signal: options?.signal });
+      return this.#expect(keys, isKeys, 'keys of another kind');
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** False when the account has a key bag already; also when it is this one, stored by an attempt whose answer was lost. */
+  async writeFirstKeys(json: KeysBody, options?: CallOptions): Promise<boolean> {
+    try {
+      await this.#json('writeKeys', { json, headers: { 'if-none-match': '*' }, signal: options?.signal });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 412) return false;
+      throw error;
+    }
   }
 
   quota(options?: CallOptions): Promise<Quota> {

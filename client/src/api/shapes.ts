@@ -1,4 +1,4 @@
-import type { Directory, FileRecord, ReceivedVolume, Session } from '@szafa/protocol';
+import type { Directory, FileRecord, ReceivedVolume, ServiceInfo, Session } from '@szafa/protocol';
 
 /** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
 type Shape<T> = { [K in keyof T]?: (value: unknown) => boolean };
@@ -24,6 +24,9 @@ const directory: Shape<Directory> = {
   size: count,
 };
 const receivedVolume: Shape<ReceivedVolume> = { idx: count, size: count, sha256: text };
+const serviceInfo: Shape<ServiceInfo> = {
+  service_id: (value) => text(value) && /^[0-9a-f]{32}$/.test(value as string),
+};
 const session: Shape<Session> = { token: text };
 
 function fits<T>(shape: Shape<T>, value: unknown): value is T {
@@ -31,6 +34,7 @@ function fits<T>(shape: Shape<T>, value: unknown): value is T {
   return Object.entries<Shape<T>[keyof T]>(shape).every(([key, is]) => is!(value[key as never]));
 }
 
+export const isServiceInfo = (value: unknown): value is ServiceInfo => fits(serviceInfo, value);
 export const isSession = (value: unknown): value is Session => fits(session, value);
 export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));

@@ -16,7 +16,7 @@ import type { Metadata } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segments.ts';
 import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
-import type { Keyring } from '../keyring.ts';
+import type { Keys } from '../keys.ts';
 import { lanesFor } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
 
@@ -42,7 +42,7 @@ export interface StreamOptions {
 export interface OpenContext {
   api: Api;
   engine: Engine;
-  keyring: Keyring;
+  keys: Keys;
 }
 
 const PARALLEL = 4;
@@ -77,14 +77,14 @@ export async function openUnnamed(
   fileId: string,
   options: OpenOptions = {},
 ): Promise<RemoteFile> {
-  const { api, engine, keyring } = context;
+  const { api, engine, keys } = context;
   const { record, signal, headOnly } = options;
   const small = !headOnly && record?.chunk_count === 1 && record.size <= AT_ONCE;
   const answer = small
     ? await api.readVolume(fileId, 1, Math.max(record.size, sealedSize(0)), { signal })
     : await readHead(api, fileId, signal);
   const parsed = parseHeader(answer.encParams);
-  const master = await keyring.unlock(parsed.ring, record?.created_at);
+  const master = await keys.master(parsed.epoch, signal);
   const header = await openHeader(engine, parsed, master);
   checkCount(answer, header.layout);
   if (record) checkRecord(record, header);
@@ -118,15 +118,15 @@ function checkRecord(record: FileRecord, { layout, totalSha256: total }: OpenedH
 
 /** What the record's name is to the file: its name as sealed, its name as the service keeps a plain one, or another's. */
 export async function nameKind(
-  { engine, keyring }: OpenContext,
+  { engine, keys }: OpenContext,
   record: FileRecord,
-  { ring, layout, totalSha256: total, metadata: { name } }: OpenedHeader,
+  { epoch, layout, totalSha256: total, metadata }: OpenedHeader,
 ): Promise<'sealed' | 'plain' | 'other'> {
-  const master = await keyring.unlock(ring, record.created_at);
+  const master = await keys.master(epoch);
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   // Names are sealed deterministically: there is one text for this name beside this record.
-  if (record.file_name === (await sealFileName(engine, master, name, binding))) return 'sealed';
-  return record.file_name === plainNameOf(name) ? 'plain' : 'other';
+  if (record.file_name === (await sealFileName(engine, master, metadata, binding))) return 'sealed';
+  return record.file_name === plainNameOf(metadata.name) ? 'plain' : 'other';
 }
 
 function wrongLength(idx: number, cause?: unknown): TamperedError {

@@ -18,13 +18,13 @@ const DAY_MS = 86_400_000;
 
 /** Uploaded at a time that has not come yet: a clock is wrong, here or where it was uploaded. @public */
 export function isAhead({ added }: Metadata, now = Date.now()): boolean {
-  return added !== undefined && added > now + DAY_MS;
+  return added > now + DAY_MS;
 }
 
 /**
- * The entries, newest first by the time sealed into each: order and times of the list are the service's word. It can
- * still withhold the newest. Files without a sealed time come after those with one, files of other clients after
- * these, both as the list has them; those with a problem are last. What was removed meanwhile is left out.
+ * The entries, newest first by what is sealed into each: order and times of the list are the service's word. It can
+ * still withhold the newest. Files of other clients come after ours, as the list has them; those with a problem are last.
+ * What was removed meanwhile is left out.
  */
 export async function versionsOf(
   context: OpenContext,
@@ -41,34 +41,35 @@ export async function versionsOf(
 
 interface Ranked {
   version: Version;
-  /** Sealed time; below zero where there is none. */
-  time: number;
-  /** Of two uploads at the same millisecond every device takes the same one. */
+  /** `gen`; below zero where there is none. */
+  gen: number;
+  added: number;
+  /** The file id: of two uploads at the same millisecond every device takes the same one. */
   tie: string;
 }
 
-const WITHOUT_TIME = -1;
-const FOREIGN = -2;
-const BROKEN = -3;
+const FOREIGN = -1;
+const BROKEN = -2;
 
 async function rank(context: OpenContext, entry: Entry, signal?: AbortSignal): Promise<Ranked | undefined> {
   const { record, fileId } = entry;
   try {
     const { header } = await openFile(context, fileId, { record, signal, headOnly: true });
     const { metadata } = header;
-    const time = metadata.added ?? WITHOUT_TIME;
-    return { version: { entry, metadata }, time, tie: time < 0 ? '' : header.fileId.toHex() };
+    const { gen, added } = metadata;
+    return { version: { entry, metadata }, gen, added, tie: header.fileId.toHex() };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     if (error instanceof ApiError && error.status === 404) return undefined;
     const foreign = error instanceof UnsupportedError && error.stage === 'params' && !entry.verified;
-    if (foreign) return { version: { entry }, time: FOREIGN, tie: '' };
+    if (foreign) return { version: { entry }, gen: FOREIGN, added: 0, tie: '' };
     if (error instanceof ApiError) throw error;
-    return { version: { entry, problem: error }, time: BROKEN, tie: '' };
+    return { version: { entry, problem: error }, gen: BROKEN, added: 0, tie: '' };
   }
 }
 
 function newestFirst(a: Ranked, b: Ranked): number {
-  if (a.time !== b.time) return b.time - a.time;
+  if (a.gen !== b.gen) return b.gen - a.gen;
+  if (a.added !== b.added) return b.added - a.added;
   return a.tie === b.tie ? 0 : a.tie < b.tie ? 1 : -1;
 }

@@ -28,6 +28,10 @@ export function u32(value: number): Bytes {
   return bytes;
 }
 
+export function readU32(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at);
+}
+
 export function u64(value: number): Bytes {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value));

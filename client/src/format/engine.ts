@@ -92,14 +92,24 @@ export const labels = {
   salt: 'szafa/v1/salt',
   auth: 'szafa/v1/auth',
   kek: 'szafa/v1/kek',
+  bag: 'szafa/v1/bag',
+  password: 'szafa/v1/password',
   master: 'szafa/v1/master',
+  x25519: 'szafa/v1/x25519',
+  ed25519: 'szafa/v1/ed25519',
+  header: 'szafa/v1/header',
   fileKey: 'szafa/v1/file-key',
   metadata: 'szafa/v1/metadata',
-  mac: 'szafa/v1/mac',
   volume: 'szafa/v1/volume',
   fileName: 'szafa/v1/file-name',
   dirName: 'szafa/v1/dir-name',
   journal: 'szafa/v1/journal',
 } as const;
+
+/** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */
+export function requireKey(key: Bytes): Bytes {
+  if (key.every((byte) => byte === 0)) throw new TypeError('zeros are no key');
+  return key;
+}
 
 export const EMPTY: Bytes = new Uint8Array(0);

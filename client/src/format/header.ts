@@ -1,10 +1,11 @@
 import { encodeEncParams, limits } from '@szafa/protocol';
-import { NameError, type Stage, TamperedError, UnsupportedError } from '../errors.ts';
-import { type Bytes, equal, fromBase64Url, fromUtf8, toBase64Url, utf8 } from './bytes.ts';
-import { EMPTY, type Engine, labels } from './engine.ts';
+import { NameError, TamperedError, UnsupportedError } from '../errors.ts';
+import { type Master, MOST_EPOCHS } from './bag.ts';
+import { type Bytes, equal, toBase64Url, utf8 } from './bytes.ts';
+import { type Engine, labels } from './engine.ts';
+import { bytesOf, isWhole, parseObject } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith, type VolumeSizes } from './layout.ts';
-import { checkMetadata, type Metadata } from './metadata.ts';
-import { type Ring, type RingJson, ringFromJson, ringToJson } from './ring.ts';
+import { checkMetadata, type Metadata, metadataText } from './metadata.ts';
 import { seal, unseal } from './seal.ts';
 import { VERSION } from './volume.ts';
 
@@ -20,12 +21,12 @@ export interface EncParams {
 /** The JSON text inside. */
 interface HeaderJson {
   file_id: string;
+  epoch: number;
   volume_size: number;
   /** Where it is another one. */
   late_volume_size?: number;
   volume_count: number;
   total_sha256: string;
-  ring: RingJson;
   file_key: string;
   metadata: string;
 }
@@ -40,7 +41,7 @@ export interface OpenedHeader extends FileSecrets {
   layout: Layout;
   /** Lower-case hex. */
   totalSha256: string;
-  ring: Ring;
+  epoch: number;
   metadata: Metadata;
 }
 
@@ -49,9 +50,10 @@ export interface ParsedHeader extends VolumeSizes {
   text: Bytes;
   mac: Bytes;
   fileId: Bytes;
+  /** Of the master key that opens it. */
+  epoch: number;
   count: number;
   totalSha256: string;
-  ring: Ring;
   sealedFileKey: Bytes;
   sealedMetadata: Bytes;
 }
@@ -60,35 +62,44 @@ export function newSecrets(engine: Engine): FileSecrets {
   return { fileId: engine.random(16), fileKey: engine.random(32) };
 }
 
-export async function macOf(engine: Engine, fileKey: Bytes, text: Bytes): Promise<Bytes> {
-  return engine.hmac(await engine.hkdf(fileKey, EMPTY, utf8(labels.mac), 32), text);
+/**
+ * Of everything that the owner alone may read or say about a file. The file key is no part of it: that one opens volumes only, and so
+ * can be given away.
+ */
+async function headerKeys(
+  engine: Engine,
+  master: Bytes,
+  fileId: Bytes,
+): Promise<{ mac: Bytes; seal: Bytes }> {
+  const derived = await engine.hkdf(master, fileId, utf8(labels.header), 64);
+  return { mac: derived.slice(0, 32), seal: derived.slice(32) };
 }
 
 export interface HeaderParts extends FileSecrets {
   layout: Layout;
   totalSha256: string;
-  ring: Ring;
-  master: Bytes;
+  master: Master;
   metadata: Metadata;
 }
 
 export async function sealHeader(engine: Engine, parts: HeaderParts): Promise<EncParams> {
-  const { fileId, fileKey, layout, totalSha256, ring, master, metadata } = parts;
+  const { fileId, fileKey, layout, totalSha256, master, metadata } = parts;
+  const keys = await headerKeys(engine, master.key, fileId);
   const json: HeaderJson = {
     file_id: toBase64Url(fileId),
+    epoch: master.epoch,
     volume_size: layout.volumeSize,
     ...(layout.lateVolumeSize !== layout.volumeSize && { late_volume_size: layout.lateVolumeSize }),
     volume_count: layout.count,
     total_sha256: totalSha256,
-    ring: ringToJson(ring),
-    file_key: toBase64Url(await seal(engine, master, labels.fileKey, fileKey)),
-    metadata: toBase64Url(await seal(engine, fileKey, labels.metadata, utf8(JSON.stringify(metadata)))),
+    file_key: toBase64Url(await seal(engine, keys.seal, labels.fileKey, fileKey)),
+    metadata: toBase64Url(await seal(engine, keys.seal, labels.metadata, metadataText(metadata))),
   };
   const text = utf8(JSON.stringify(json));
   const params: EncParams = {
     szafa: VERSION,
     header: toBase64Url(text),
-    mac: toBase64Url(await macOf(engine, fileKey, text)),
+    mac: toBase64Url(await engine.hmac(keys.mac, text)),
   };
   if (encodeEncParams(params).length > limits.encParamsBase64Bytes) {
     throw new NameError('the file name is too long to be stored');
@@ -96,19 +107,7 @@ export async function sealHeader(engine: Engine, parts: HeaderParts): Promise<En
   return params;
 }
 
-function bytesOf(value: unknown, stage: Stage, what: string, length?: number): Bytes {
-  let bytes: Bytes;
-  try {
-    bytes = fromBase64Url(value as string);
-  } catch (cause) {
-    throw new TamperedError(stage, `${what} is not base64url`, { cause });
-  }
-  if (length !== undefined && bytes.length !== length) {
-    throw new TamperedError(stage, `${what} has a wrong length`);
-  }
-  return bytes;
-}
-
+/** Everything that can be checked without a key. @public */
 export function parseHeader(params: Record<string, unknown>): ParsedHeader {
   if (!('szafa' in params))
     throw new UnsupportedError('params', 'the file was made by another kind of client');
@@ -120,15 +119,8 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
   }
   const text = bytesOf(params['header'], 'params', 'the header');
   const mac = bytesOf(params['mac'], 'params', 'the MAC', 32);
-  let json: Partial<HeaderJson>;
-  try {
-    json = JSON.parse(fromUtf8(text)) as Partial<HeaderJson>;
-  } catch (cause) {
-    throw new TamperedError('header', 'the header is not JSON', { cause });
-  }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new TamperedError('header', 'the header is not a JSON object');
-  }
+  const json = parseObject(text, 'header', 'the header') as Partial<HeaderJson>;
+  if (!isWhole(json.epoch, 1, MOST_EPOCHS)) throw new TamperedError('header', 'the epoch is out of range');
   const { volume_size: volumeSize, volume_count: count, total_sha256: total } = json;
   const { late_volume_size: lateVolumeSize = volumeSize } = json;
   const sizes = { volumeSize: volumeSize!, lateVolumeSize: lateVolumeSize! };
@@ -145,33 +137,33 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
     text,
     mac,
     fileId: bytesOf(json.file_id, 'header', 'file_id', 16),
+    epoch: json.epoch,
     ...sizes,
     count: count!,
     totalSha256: total,
     sealedFileKey: bytesOf(json.file_key, 'header', 'file_key'),
     sealedMetadata: bytesOf(json.metadata, 'header', 'metadata'),
-    // Last: its limits are a stage of their own, after the shape of everything.
-    ring: ringFromJson(json.ring),
   };
 }
 
-/** Everything after the ring: file key, MAC, metadata, and that they agree with each other. @public */
+/** MAC, file key, metadata, and that they agree with each other. @public */
 export async function openHeader(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<OpenedHeader> {
-  const { fileId, count, totalSha256, ring } = parsed;
-  const opened = await unseal(engine, master, labels.fileKey, parsed.sealedFileKey);
+  const { fileId, count, totalSha256, epoch } = parsed;
+  const keys = await headerKeys(engine, master, fileId);
+  if (!equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) {
+    throw new TamperedError('mac', 'the MAC of the header is wrong');
+  }
+  const opened = await unseal(engine, keys.seal, labels.fileKey, parsed.sealedFileKey);
   if (!('plain' in opened) || opened.plain.length !== 32) {
     throw new TamperedError('file-key', 'the file key does not open');
   }
   const fileKey = await engine.hold(opened.plain);
-  if (!equal(await macOf(engine, fileKey, parsed.text), parsed.mac)) {
-    throw new TamperedError('mac', 'the MAC of the header is wrong');
-  }
-  const sealed = await unseal(engine, fileKey, labels.metadata, parsed.sealedMetadata);
+  const sealed = await unseal(engine, keys.seal, labels.metadata, parsed.sealedMetadata);
   if (!('plain' in sealed)) throw new TamperedError('metadata', 'the metadata does not open');
   const metadata = checkMetadata(sealed.plain);
   const layout = layoutWith(parsed, metadata.size, metadata.padded);
   if (layout.count !== count) {
     throw new TamperedError('metadata', 'size, volume size and number of volumes do not match');
   }
-  return { fileId, fileKey, layout, totalSha256, ring, metadata };
+  return { fileId, fileKey, layout, totalSha256, epoch, metadata };
 }

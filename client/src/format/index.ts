@@ -2,6 +2,16 @@
  * The raw format, for tools and other clients: `@szafa/client/format`. docs/format.md has it to the byte.
  * @packageDocumentation
  */
+export {
+  checkBag,
+  type Master,
+  makeBag,
+  openBag,
+  openIdentity,
+  type ParsedBag,
+  type Pin,
+  parseBag,
+} from './bag.ts';
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
 export {
   type Engine,
@@ -9,6 +19,7 @@ export {
   labels,
   type OpenedSegments,
   type OpenedVolume,
+  requireKey,
   type SealedSegments,
   type SealedVolume,
   type VolumeKey,
@@ -23,7 +34,14 @@ export {
   parseHeader,
   sealHeader,
 } from './header.ts';
-export { type AccountKeys, accountSalt, checkKdf, deriveAccountKeys, deriveKek, KDF } from './keys.ts';
+export {
+  type AccountKeys,
+  type AccountName,
+  accountSalt,
+  deriveAccountKeys,
+  PROFILE,
+  PROFILES,
+} from './keys.ts';
 export {
   areVolumeSizes,
   DEFAULT_VOLUME_SIZE,
@@ -49,7 +67,6 @@ export {
   sealDirName,
   sealFileName,
 } from './names.ts';
-export { makeRing, openRing, type Ring, type RingJson, ringFromJson, ringToJson } from './ring.ts';
 export { seal, unseal } from './seal.ts';
 export { HEAD_BYTES, SALT_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
 export {

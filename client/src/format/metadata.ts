@@ -1,5 +1,6 @@
 import { TamperedError } from '../errors.ts';
-import { fromUtf8 } from './bytes.ts';
+import { type Bytes, utf8 } from './bytes.ts';
+import { isWhole, parseObject } from './json.ts';
 
 /** What only the owner may read about a file. @public */
 export interface Metadata {
@@ -7,6 +8,12 @@ export interface Metadata {
   name: string;
   /** Bytes of plaintext. */
   size: number;
+  /** From 1, and one more for each time that the header is sealed anew; the name in the list has the same. */
+  rev: number;
+  /** From 1; of several files of one name, the one with the highest is the newest. */
+  gen: number;
+  /** Time of the upload by the uploader's clock, in milliseconds since 1970. */
+  added: number;
   /** Bytes with the zeros behind them that hide the size; no more than `size` unless told. */
   padded?: number;
   /** Last modification, in milliseconds since 1970. */
@@ -15,52 +22,69 @@ export interface Metadata {
   type?: string;
   /** SHA-256 of the plaintext, in hex. Written for files of one volume, where it costs one call. */
   sha256?: string;
-  /** Time of the upload by the uploader's clock, in milliseconds since 1970: what makes one version newer than another. */
-  added?: number;
   /** Permission bits of the source, 0 to 0o777. A copy never gets more than these. */
   mode?: number;
   /** Path of the source on the machine that uploaded it. It only tells sources apart: never a place to write to. */
   source?: string;
+  /** Target of a symbolic link, which has no bytes. Never to be followed out of the folder that is written to. */
+  link?: string;
+  /** SHA-256 of the sealed thumbnail, in hex. */
+  thumbnail?: string;
+  /** The directory, at the time of `rev`; '' is the root. */
+  dir?: string;
 }
 
-/** RFC 8259 has numbers, not integers: 3 and 3.0 are the same one. */
-const whole = (value: unknown, least: number, most: number) =>
-  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
+const MOST_REVS = 2 ** 32 - 1;
+/** What the text is padded to a multiple of, so that its length says little about name and source. */
+const STEP = 256;
+
 const isText = (value: unknown) => typeof value === 'string';
+const isDigest = (value: unknown) => isText(value) && /^[0-9a-f]{64}$/.test(value as string);
+const isName = (value: unknown) => isText(value) && !(value as string).includes('\0');
+
+/** The fields that must be there, and what each must be. */
+const required: Record<string, (value: unknown) => boolean> = {
+  name: isName,
+  size: (value) => isWhole(value, 0, MOST),
+  rev: (value) => isWhole(value, 1, MOST_REVS),
+  gen: (value) => isWhole(value, 1, MOST),
+  added: (value) => isWhole(value, 0, MOST),
+};
 
 /** The fields that may be absent, and what each must be where it is there. */
 const optional: Record<string, (value: unknown) => boolean> = {
-  padded: (value) => whole(value, 0, MOST),
-  mtime: (value) => whole(value, LEAST, MOST),
+  padded: (value) => isWhole(value, 0, MOST),
+  mtime: (value) => isWhole(value, LEAST, MOST),
   type: isText,
-  sha256: (value) => isText(value) && /^[0-9a-f]{64}$/.test(value as string),
-  added: (value) => whole(value, 0, MOST),
-  mode: (value) => whole(value, 0, 0o777),
+  sha256: isDigest,
+  mode: (value) => isWhole(value, 0, 0o777),
   source: isText,
+  link: isText,
+  thumbnail: isDigest,
+  dir: isText,
 };
 
-/** The JSON text under the seal; unknown keys are left to later versions of a client. */
+/** The JSON text under the seal, with blanks behind it. */
+export function metadataText(metadata: Metadata): Bytes {
+  const text = utf8(JSON.stringify(metadata));
+  const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
+  padded.set(text);
+  return padded;
+}
+
+/** Unknown keys are left to later versions of a client. */
 export function checkMetadata(text: Uint8Array): Metadata {
-  let json: Record<string, unknown>;
-  try {
-    json = JSON.parse(fromUtf8(text)) as Record<string, unknown>;
-  } catch (cause) {
-    throw new TamperedError('metadata', 'the metadata is not JSON', { cause });
-  }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new TamperedError('metadata', 'the metadata is not a JSON object');
-  }
-  const { name, size } = json;
-  if (!isText(name) || !whole(size, 0, MOST)) {
-    throw new TamperedError('metadata', 'the metadata lacks its name or size');
-  }
+  const json = parseObject(text, 'metadata', 'the metadata');
+  const lacking = Object.keys(required).find((key) => !required[key]!(json[key]));
+  if (lacking) throw new TamperedError('metadata', `the metadata lacks its ${lacking}, or it is malformed`);
   const found = Object.entries(optional).filter(([key]) => json[key] !== undefined);
   const wrong = found.find(([key, fits]) => !fits(json[key]));
-  if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata has a wrong type`);
-  if (typeof json['padded'] === 'number' && json['padded'] < (size as number)) {
+  if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata is malformed`);
+  const { name, size, rev, gen, added } = json as unknown as Metadata;
+  if (typeof json['padded'] === 'number' && json['padded'] < size) {
     throw new TamperedError('metadata', 'the padded size is smaller than the size');
   }
   const fields = Object.fromEntries(found.map(([key]) => [key, json[key]]));
-  return { name: (name as string).toWellFormed(), size: size as number, ...fields };
+  return { name: name.toWellFormed(), size, rev, gen, added, ...fields };
 }

@@ -1,5 +1,16 @@
 import { NameError } from '../errors.ts';
-import { type Bytes, concat, equal, fromBase64Url, fromUtf8, toBase64Url, u32, u64, utf8 } from './bytes.ts';
+import {
+  type Bytes,
+  concat,
+  equal,
+  fromBase64Url,
+  fromUtf8,
+  readU32,
+  toBase64Url,
+  u32,
+  u64,
+  utf8,
+} from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 
 /** What a sealed file name is bound to: the public fields of its record, which a clone keeps. @public */
@@ -11,15 +22,24 @@ export interface NameBinding {
 
 export interface OpenedName {
   name: string;
+  /** As in the metadata: a name that was given later has a higher one. */
+  rev: number;
   /** False when the name was too long for the record; the whole is in the metadata. */
   whole: boolean;
 }
 
 const SIV = 16;
-/** 255 characters of base64url are 191 bytes, less the synthetic IV and the flag. @public */
-export const FILE_NAME_BYTES = 174;
+/** The flag, and `rev`. */
+const BEFORE_NAME = 5;
+/** 255 characters of base64url are 191 bytes, less the synthetic IV and what stands before the name. @public */
+export const FILE_NAME_BYTES = 170;
 /** 64 characters are 48 bytes, less the synthetic IV. @public */
 export const DIR_NAME_BYTES = 32;
+/** What a name is padded to a multiple of: its length says little about it. */
+const STEP = 32;
+
+/** A sealed file name of the shortest kind. */
+const SEALED_LEAST = SIV + BEFORE_NAME + STEP;
 
 interface NameKeys {
   mac: Bytes;
@@ -77,7 +97,23 @@ function sealedBytes(text: string, least: number): Bytes | undefined {
 
 /** Whether a name of a record may be a sealed one; it may still be a plain name of that shape. @public */
 export function looksSealed(text: string): boolean {
-  return sealedBytes(text, SIV + 1) !== undefined;
+  return sealedBytes(text, SEALED_LEAST) !== undefined;
+}
+
+/** The same for directories, whose sealed names all have one length. @public */
+export function looksLikeSealedDir(text: string): boolean {
+  return sealedBytes(text, SIV + DIR_NAME_BYTES)?.length === SIV + DIR_NAME_BYTES;
+}
+
+/** With zeros behind it; no name has one of its own. */
+function padded(name: Bytes, most: number): Bytes {
+  const length = Math.min(most, Math.max(STEP, Math.ceil(name.length / STEP) * STEP));
+  return concat(name, new Uint8Array(length - name.length));
+}
+
+function bytesOfName(name: string): Bytes {
+  if (name.includes('\0')) throw new NameError('a name cannot contain NUL');
+  return utf8(name);
 }
 
 /** As many whole characters as fit. */
@@ -96,12 +132,13 @@ function cut(name: string, most: number): Bytes {
 export async function sealFileName(
   engine: Engine,
   master: Bytes,
-  name: string,
+  { name, rev }: { name: string; rev: number },
   binding: NameBinding,
 ): Promise<string> {
-  const all = utf8(name);
+  const all = bytesOfName(name);
   const whole = all.length <= FILE_NAME_BYTES;
-  const plain = concat(Uint8Array.of(whole ? 0 : 1), whole ? all : cut(name, FILE_NAME_BYTES));
+  const shown = whole ? all : cut(name, FILE_NAME_BYTES);
+  const plain = concat(Uint8Array.of(whole ? 0 : 1), u32(rev), padded(shown, FILE_NAME_BYTES));
   return sealSiv(engine, await nameKeys(engine, master, labels.fileName), boundTo(binding), plain);
 }
 
@@ -112,37 +149,44 @@ export async function openFileName(
   text: string,
   binding: NameBinding,
 ): Promise<OpenedName | undefined> {
-  const sealed = sealedBytes(text, SIV + 1);
+  const sealed = sealedBytes(text, SEALED_LEAST);
   if (!sealed || !/^[0-9a-f]{64}$/.test(binding.totalSha256)) return undefined;
   const keys = await nameKeys(engine, master, labels.fileName);
   const plain = await openSiv(engine, keys, boundTo(binding), sealed);
-  const name = plain && plain[0]! <= 1 ? textOf(plain.subarray(1)) : undefined;
-  return name === undefined ? undefined : { name, whole: plain![0] === 0 };
+  if (!plain || plain[0]! > 1) return undefined;
+  const name = textOf(plain.subarray(BEFORE_NAME));
+  return name === undefined ? undefined : { name, rev: readU32(plain, 1), whole: plain[0] === 0 };
 }
 
-/** Under the KEK, and bound to nothing: the same name is the same text on every device. @public */
-export async function sealDirName(engine: Engine, kek: Bytes, name: string): Promise<string> {
-  const plain = utf8(name);
+/** Bound to nothing: the same name is the same text on every device. @public */
+export async function sealDirName(engine: Engine, master: Bytes, name: string): Promise<string> {
+  const plain = bytesOfName(name);
   if (plain.length === 0) throw new NameError('the directory name is empty');
   if (plain.length > DIR_NAME_BYTES) {
     throw new NameError(
       `an encrypted directory name has at most ${DIR_NAME_BYTES} bytes, not ${plain.length}`,
     );
   }
-  return sealSiv(engine, await nameKeys(engine, kek, labels.dirName), EMPTY, plain);
+  return sealSiv(
+    engine,
+    await nameKeys(engine, master, labels.dirName),
+    EMPTY,
+    padded(plain, DIR_NAME_BYTES),
+  );
 }
 
-export async function openDirName(engine: Engine, kek: Bytes, text: string): Promise<string | undefined> {
-  const sealed = sealedBytes(text, SIV + 1);
-  if (!sealed) return undefined;
-  const plain = await openSiv(engine, await nameKeys(engine, kek, labels.dirName), EMPTY, sealed);
+/** Undefined when this master key did not seal it. @public */
+export async function openDirName(engine: Engine, master: Bytes, text: string): Promise<string | undefined> {
+  if (!looksLikeSealedDir(text)) return undefined;
+  const keys = await nameKeys(engine, master, labels.dirName);
+  const plain = await openSiv(engine, keys, EMPTY, fromBase64Url(text));
   return plain && textOf(plain);
 }
 
-/** Another client may have cut a name inside a character; one such must not take the whole list with it. */
+/** Without the zeros behind it. Another client may have cut a name inside a character; one such must not take the whole list with it. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
-    return fromUtf8(bytes);
+    return fromUtf8(bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1));
   } catch {
     return undefined;
   }

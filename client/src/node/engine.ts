@@ -11,7 +11,7 @@ import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { FileChangedError } from '../errors.ts';
 import { type Bytes, concat } from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
+import { type Engine, requireKey } from '../format/engine.ts';
 import { plainLength, sealedSize, TAG_BYTES } from '../format/segments.ts';
 import { memoryBudget } from './budget.ts';
 import { FileSource } from './file-source.ts';
@@ -68,7 +68,7 @@ function random(length: number): Bytes {
 
 /** RFC 5869. Node's own makes a key object and a job for each call, which takes several times as long. */
 function hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes {
-  const secret = createHmac('sha256', salt).update(key).digest();
+  const secret = createHmac('sha256', salt).update(requireKey(key)).digest();
   const output = new Uint8Array(length);
   let block = new Uint8Array(0);
   for (let at = 0, count = 1; at < length; at += block.length, count++) {
@@ -94,11 +94,11 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     random,
     hold: (key) => key,
     sha256: (data) => plain(createHash('sha256').update(data).digest()),
-    hmac: (key, data) => plain(createHmac('sha256', key).update(data).digest()),
+    hmac: (key, data) => plain(createHmac('sha256', requireKey(key)).update(data).digest()),
     hkdf,
 
     gcmSeal(key, aad, data, nonce = NONCE) {
-      const cipher = createCipheriv('aes-256-gcm', key, nonce);
+      const cipher = createCipheriv('aes-256-gcm', requireKey(key), nonce);
       cipher.setAAD(aad);
       return concat(cipher.update(data), cipher.final(), cipher.getAuthTag());
     },
@@ -106,7 +106,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     gcmOpen(key, aad, data, nonce = NONCE) {
       const end = data.length - TAG_BYTES;
       if (end < 0) return undefined;
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+      const decipher = createDecipheriv('aes-256-gcm', requireKey(key), nonce);
       decipher.setAAD(aad).setAuthTag(data.subarray(end));
       const plain = decipher.update(data.subarray(0, end));
       try {
@@ -118,7 +118,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     },
 
     ctr(key, counter, data) {
-      const cipher = createCipheriv('aes-256-ctr', key, counter);
+      const cipher = createCipheriv('aes-256-ctr', requireKey(key), counter);
       return concat(cipher.update(data), cipher.final());
     },
 

@@ -22,7 +22,8 @@ export interface UploadState {
   fileKey: Bytes;
   /** Source.identity at the start. */
   identity: string;
-  /** As sealed into the metadata. */
+  /** Both as sealed into the metadata. */
+  gen: number;
   added: number;
   layout: Layout;
   digests: Bytes[];
@@ -34,6 +35,7 @@ interface StateJson {
   file_id: string;
   file_key: string;
   identity: string;
+  gen: number;
   added: number;
   size: number;
   volume_size: number;
@@ -56,6 +58,7 @@ export async function sealState(engine: Engine, master: Bytes, state: UploadStat
     file_id: toBase64Url(state.fileId),
     file_key: toBase64Url(state.fileKey),
     identity: state.identity,
+    gen: state.gen,
     added: state.added,
     size: state.layout.size,
     volume_size: state.layout.volumeSize,
@@ -84,6 +87,7 @@ export async function openState(
     fileId: fromBase64Url(json.file_id),
     fileKey: fromBase64Url(json.file_key),
     identity: json.identity,
+    gen: json.gen,
     added: json.added,
     layout,
     digests: parts(json.digests, 32),

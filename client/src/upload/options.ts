@@ -1,6 +1,6 @@
 import type { Api } from '../api/api.ts';
 import type { Engine } from '../format/engine.ts';
-import type { Keyring } from '../keyring.ts';
+import type { Keys } from '../keys.ts';
 import type { Budget } from './budget.ts';
 import type { Journal } from './journal.ts';
 import type { Shelf } from './shelf.ts';
@@ -39,7 +39,7 @@ export interface UploadOptions {
   type?: string | undefined;
   /** When it is uploaded, in milliseconds since 1970; now unless told. */
   added?: number | undefined;
-  /** `added` of the newest file of this name: this one becomes newer, even where a clock was ahead. */
+  /** `gen` of the newest file of this name: this one becomes newer, whatever the clocks say. */
   after?: number | undefined;
   /** Permission bits of the source; only 0o777 of them are kept. */
   mode?: number | undefined;
@@ -76,7 +76,7 @@ export interface UploadResult {
 export interface UploadContext {
   api: Api;
   engine: Engine;
-  keyring: Keyring;
+  keys: Keys;
   username: string;
   budget: Budget;
 }

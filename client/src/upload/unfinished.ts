@@ -27,7 +27,7 @@ export async function abandon(
   const key = await keyOf(context, unfinished);
   const entry = await journal.load(key);
   if (!entry) return;
-  const { master } = await context.keyring.forUpload(signal);
+  const { key: master } = await context.keys.current(signal);
   const state = await openState(context.engine, master, entry.slice());
   await journal.remove(key);
   try {

@@ -1,9 +1,9 @@
 import { encodeInit, type InitBody } from '@szafa/protocol';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
+import type { Master } from '../format/bag.ts';
 import { newSecrets } from '../format/header.ts';
 import { extentOf, type Layout, largestVolume, layoutOf, storedSize } from '../format/layout.ts';
 import { totalSha256 } from '../format/volume.ts';
-import type { OpenRing } from '../keyring.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import { Budget } from './budget.ts';
 import { initBody } from './init-body.ts';
@@ -39,6 +39,7 @@ export class Upload {
   readonly #source: Source;
   readonly #options: UploadOptions;
   readonly #journal: Journal | undefined;
+  readonly #gen: number;
   readonly #added: number;
   #journalKey = '';
   #done = 0;
@@ -47,21 +48,22 @@ export class Upload {
     this.#context = context;
     this.#source = source;
     this.#options = options;
-    const { added = Date.now(), after = -1 } = options;
-    this.#added = Math.min(Math.max(added, after + 1), Number.MAX_SAFE_INTEGER);
+    const { added = Date.now(), after = 0 } = options;
+    this.#gen = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
+    this.#added = added;
     // One volume is sent again sooner than its journal would be on disk.
     const resumable = source.identity !== undefined && layoutOf(source.size, options.volumeSize).count > 1;
     this.#journal = resumable ? options.journal : undefined;
   }
 
   async run(): Promise<UploadResult> {
-    const { keyring } = this.#context;
+    const { keys } = this.#context;
     const { name, dirId, signal } = this.#options;
-    const ring = await keyring.forUpload(signal);
+    const master = await keys.current(signal);
     if (this.#journal) {
       this.#journalKey = await keyOf(this.#context, { place: this.#source.place, name, dirId });
     }
-    const resumed = await this.#resume(ring);
+    const resumed = await this.#resume(master);
     if (resumed) {
       try {
         return await this.#finish(resumed);
@@ -70,20 +72,20 @@ export class Upload {
         if (!(error instanceof FileChangedError)) throw error;
       }
     }
-    const prepared = await this.#prepare(ring);
-    return (await this.#sendWhole(prepared)) ?? this.#finish(await this.#begin(ring, prepared));
+    const prepared = await this.#prepare(master);
+    return (await this.#sendWhole(prepared)) ?? this.#finish(await this.#begin(master, prepared));
   }
 
-  async #resume(ring: OpenRing): Promise<Begun | undefined> {
+  async #resume(master: Master): Promise<Begun | undefined> {
     const { api, engine } = this.#context;
-    const { signal, after = -1 } = this.#options;
+    const { signal, after = 0 } = this.#options;
     const entry = await this.#journal?.load(this.#journalKey);
     if (!entry) return undefined;
-    const state = await openState(engine, ring.master, entry.slice());
+    const state = await openState(engine, master.key, entry.slice());
     try {
       const same = state?.identity === this.#source.identity && state?.layout.size === this.#source.size;
-      // Its time is sealed already: behind a file that came meanwhile it would be an older version.
-      if (state && same && state.added > after) {
+      // Its `gen` is sealed already: behind a file that came meanwhile it would be an older version.
+      if (state && same && state.gen > after) {
         const received = await api.received(state.transferId, { signal });
         const supplied = { engine, source: this.#source, layout: state.layout, secrets: state, signal };
         const supply = VolumeSupply.resume(supplied, state.digests, state.salts);
@@ -97,7 +99,7 @@ export class Upload {
     return undefined;
   }
 
-  async #prepare(ring: OpenRing): Promise<Prepared> {
+  async #prepare(master: Master): Promise<Prepared> {
     const { engine } = this.#context;
     const { signal, onProgress } = this.#options;
     const source = this.#source;
@@ -114,7 +116,11 @@ export class Upload {
     try {
       // One volume is read once: it is a file as it stood at some moment, which a log that grows never is for long.
       if (layout.count > 1) await source.check();
-      const init = await initBody(engine, ring, supply, { ...this.#options, added: this.#added });
+      const init = await initBody(engine, master, supply, {
+        ...this.#options,
+        gen: this.#gen,
+        added: this.#added,
+      });
       return { supply, init };
     } catch (error) {
       supply.burn();
@@ -148,15 +154,24 @@ export class Upload {
     }
   }
 
-  async #begin(ring: OpenRing, { supply, init }: Prepared): Promise<Begun> {
+  async #begin(master: Master, { supply, init }: Prepared): Promise<Begun> {
     const { api, engine } = this.#context;
     const { layout, secrets, digests, salts } = supply;
     try {
       const { transfer_id: transferId } = await api.init(init, { signal: this.#options.signal });
       if (this.#journal) {
         const identity = this.#source.identity!;
-        const state = { transferId, ...secrets, identity, added: this.#added, layout, digests, salts };
-        await this.#journal.store(this.#journalKey, await sealState(engine, ring.master, state));
+        const state = {
+          transferId,
+          ...secrets,
+          identity,
+          gen: this.#gen,
+          added: this.#added,
+          layout,
+          digests,
+          salts,
+        };
+        await this.#journal.store(this.#journalKey, await sealState(engine, master.key, state));
       }
       return { transferId, supply, received: [], resumed: false };
     } catch (error) {

@@ -1,5 +1,5 @@
 import { type Bytes, concat } from '../format/bytes.ts';
-import type { Engine, KdfParams } from '../format/engine.ts';
+import { type Engine, type KdfParams, requireKey } from '../format/engine.ts';
 import { sealedSize, TAG_BYTES } from '../format/segments.ts';
 import { DEFAULT_BUDGET } from '../upload/budget.ts';
 import { type Discard, openInPlace, sealInto, unlessChanged } from './segments.ts';
@@ -33,7 +33,7 @@ export interface WebEngineOptions {
 export function webEngine(options: WebEngineOptions = {}): Engine {
   const { subtle } = globalThis.crypto;
   const aes = (key: Bytes, name: 'AES-GCM' | 'AES-CTR') =>
-    subtle.importKey('raw', key, name, false, ['encrypt', 'decrypt']);
+    subtle.importKey('raw', requireKey(key), name, false, ['encrypt', 'decrypt']);
   const gcm = (aad: Bytes, iv: Bytes) => ({ name: 'AES-GCM', iv, additionalData: aad });
   const sha256 = async (data: Uint8Array) => new Uint8Array(await subtle.digest('SHA-256', data as Bytes));
   const release = () => {};
@@ -50,12 +50,16 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
     async hmac(key, data) {
       const hash = { name: 'HMAC', hash: 'SHA-256' };
       return new Uint8Array(
-        await subtle.sign('HMAC', await subtle.importKey('raw', key, hash, false, ['sign']), data),
+        await subtle.sign(
+          'HMAC',
+          await subtle.importKey('raw', requireKey(key), hash, false, ['sign']),
+          data,
+        ),
       );
     },
 
     async hkdf(key, salt, info, length) {
-      const base = await subtle.importKey('raw', key, 'HKDF', false, ['deriveBits']);
+      const base = await subtle.importKey('raw', requireKey(key), 'HKDF', false, ['deriveBits']);
       const params = { name: 'HKDF', hash: 'SHA-256', salt, info };
       return new Uint8Array(await subtle.deriveBits(params, base, length * 8));
     },

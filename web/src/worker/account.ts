@@ -1,8 +1,7 @@
-import { Api, ApiError, type ConnectOptions, LockedError, Szafa } from '@szafa/client';
-import { deriveAccountKeys } from '@szafa/client/format';
+import { ApiError, type ConnectOptions, LockedError, Szafa } from '@szafa/client';
 import { cleanUsername } from '@szafa/protocol';
 import type { Account } from '../bridge.ts';
-import { browserRings, kept } from './database.ts';
+import { browserPins, kept } from './database.ts';
 import { holdingEngine } from './engine.ts';
 import { pageTransport } from './transport.ts';
 
@@ -19,7 +18,7 @@ export class SignedIn {
       server: globalThis.location.origin,
       engine: this.#engine,
       transport: pageTransport(onReachable),
-      rings: browserRings,
+      pins: browserPins,
     };
   }
 
@@ -30,12 +29,9 @@ export class SignedIn {
 
   async enter(how: 'register' | 'login', rawName: string, password: string): Promise<Account> {
     const username = cleanUsername(rawName);
-    const { authSecret, kek } = await deriveAccountKeys(this.#engine, username, password);
-    const { token } = await new Api(this.#options)[how]({ username, password: authSecret });
-    await this.#engine.hold(kek);
-    const szafa = await Szafa.open(this.#options, { username, token, kek });
-    if (how === 'login') await this.#checkKeys(szafa);
-    const session = { username, token, kek: this.#engine.keyOf(kek) };
+    const szafa = await Szafa[how](this.#options, { username, password });
+    await this.#checkKeys(szafa);
+    const session = { username, token: szafa.token!, kek: this.#engine.keyOf(szafa.keys.kek) };
     const before = await kept.session();
     // Unfinished uploads of this account go on; those of another are none of its business.
     if (before && before.username !== username) await kept.forgetAll();
@@ -44,7 +40,7 @@ export class SignedIn {
     return { username };
   }
 
-  /** Where the files are under a passphrase of their own, this page would make directories that only it could read. */
+  /** Where the files are under a passphrase of their own, this page can open none of them. */
   async #checkKeys(szafa: Szafa): Promise<void> {
     try {
       await szafa.checkKeys();

@@ -94,6 +94,15 @@ export class Cabinet {
     return opening;
   }
 
+  /** `gen` of the newest file of this name in this place, as far as the list tells; 0 where there is none. */
+  async newestGen({ name, dirId }: { name: string; dirId: number | null }): Promise<number> {
+    const here = (entry: Entry) => (entry.dirId || null) === (dirId || null);
+    const same = [...this.#entries.values()].filter((entry) => entry.name === name && here(entry));
+    if (same.length === 0) return 0;
+    const [newest] = await this.#szafa().versions(same);
+    return newest?.metadata?.gen ?? 0;
+  }
+
   async info(fileId: string): Promise<FileInfo> {
     const { metadata } = await this.open(fileId);
     const { name, size, mtime, type } = metadata;

@@ -1,19 +1,21 @@
-import type { Journal, KnownRing, RingCache } from '@szafa/client';
+import type { Journal, Pin, Pins } from '@szafa/client';
 import type { UploadNote } from '../bridge.ts';
 
-/** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; rings and journals are sealed. */
+/** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
 export interface KeptSession {
   username: string;
   token: string;
   kek: CryptoKey;
 }
 
-/** Whose the rings and journals are that are still here. */
+/** Whose the journals are that are still here. */
 interface EndedSession {
   username: string;
 }
 
-const STORES = ['session', 'rings', 'journal', 'uploads'] as const;
+/** What ends with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
+const OF_A_SESSION = ['session', 'journal', 'uploads'] as const;
+const STORES = [...OF_A_SESSION, 'pins'] as const;
 type Store = (typeof STORES)[number];
 
 let opening: Promise<IDBDatabase> | undefined;
@@ -67,9 +69,9 @@ export const kept = {
       };
     }),
 
-  /** Token, key, rings, journals and names of unfinished uploads. */
+  /** Token, key, journals and names of unfinished uploads. */
   async forgetAll(): Promise<void> {
-    for (const store of STORES) await write(store, (objects) => objects.clear());
+    for (const store of OF_A_SESSION) await write(store, (objects) => objects.clear());
   },
 
   async notes(): Promise<UploadNote[]> {
@@ -89,9 +91,30 @@ export const browserJournal: Journal = {
   remove: (key) => write('journal', (objects) => objects.delete(key)),
 };
 
-export function browserRings(username: string): RingCache {
-  return {
-    load: async () => (await read<KnownRing[]>('rings', username)) ?? [],
-    save: (rings) => write('rings', (objects) => objects.put(rings, username)),
-  };
-}
+/** Of this origin alone: a browser keeps nothing here about other ones. */
+export const browserPins: Pins = {
+  of(username) {
+    const key = async () => {
+      const name = new TextEncoder().encode(username);
+      return new Uint8Array(await crypto.subtle.digest('SHA-256', name)).toHex();
+    };
+    return {
+      load: async () => read<Pin>('pins', await key()),
+      async save(pin) {
+        const at = await key();
+        await write('pins', (objects) => {
+          const found = objects.get(at) as IDBRequest<Pin | undefined>;
+          // Another tab may have seen a later one meanwhile.
+          found.onsuccess = () => {
+            if ((found.result?.rev ?? 0) <= pin.rev) objects.put(pin, at);
+          };
+        });
+      },
+    };
+  },
+  async services() {
+    const all = (await database()).transaction('pins').objectStore('pins').getAll();
+    const server = globalThis.location.origin;
+    return (await finished(all as IDBRequest<Pin[]>)).map(({ serviceId }) => ({ server, serviceId }));
+  },
+};

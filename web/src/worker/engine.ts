@@ -1,5 +1,5 @@
 import { BlobSource, type Bytes, type Engine, webEngine } from '@szafa/client';
-import { SEGMENT_SIZE } from '@szafa/client/format';
+import { requireKey, SEGMENT_SIZE } from '@szafa/client/format';
 import { discard } from '../discard.ts';
 import { VolumeMemory } from './memory.ts';
 import { Sealers } from './sealers.ts';
@@ -24,7 +24,7 @@ export function holdingEngine(): HoldingEngine {
   const memory = new VolumeMemory();
   const held = new WeakMap<Bytes, CryptoKey>();
 
-  const asBase = (bytes: Bytes) => subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']);
+  const asBase = (bytes: Bytes) => subtle.importKey('raw', requireKey(bytes), 'HKDF', false, ['deriveBits']);
 
   async function hold(bytes: Bytes): Promise<Bytes> {
     // Held twice, a handle would stand for the key of zeros.

@@ -55,7 +55,7 @@ const handlers: Handlers = {
     const { username } = signedIn.szafa;
     return (await kept.notes()).filter((note) => note.username === username);
   },
-  upload: (note, file) => transfers.upload(note, file),
+  upload: async (note, file) => transfers.upload(note, file, await cabinet.newestGen(note)),
   abandon: (note) => transfers.abandon(note),
   save: async (id, fileId, handle) => transfers.save(id, await cabinet.open(fileId), handle),
   async serve(id, fileId, request, port) {
@@ -76,7 +76,10 @@ function faultOf(error: unknown): Fault {
     const { code, message, status, retryAfter } = error;
     return { code, message, status, ...(retryAfter !== undefined && { retryAfter }) };
   }
-  if (error instanceof TamperedError) return { code: error.code, message: error.message, stage: error.stage };
+  if (error instanceof TamperedError) {
+    const { aboutKeys, code, message, stage } = error;
+    return { code: aboutKeys ? 'keys' : code, message, stage };
+  }
   if (error instanceof SzafaError || error instanceof StoppedError || error instanceof RefusedError)
     return { code: error.code, message: error.message };
   if (error instanceof RuleError) return { code: 'rule', message: error.message };

@@ -35,7 +35,8 @@ export class Transfers {
     for (const id of this.#running.keys()) this.stop(id);
   }
 
-  upload(note: UploadNote, file: File): Promise<{ fileId: string }> {
+  /** `after`: of the newest file of that name. */
+  upload(note: UploadNote, file: File, after: number): Promise<{ fileId: string }> {
     const { id, name, dirId } = note;
     return this.run(id, async (signal) => {
       const tell = this.teller(id);
@@ -46,6 +47,7 @@ export class Transfers {
           name,
           dirId,
           mtime: file.lastModified,
+          after,
           ...(file.type && { type: file.type }),
           memoryBudget: MEMORY_BUDGET,
           shelf: spool,

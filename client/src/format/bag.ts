@@ -1,0 +1,203 @@
+import { TamperedError, UnsupportedError, WrongPasswordError } from '../errors.ts';
+import { type Bytes, concat, equal, toBase64Url, utf8 } from './bytes.ts';
+import { EMPTY, type Engine, labels } from './engine.ts';
+import { bytesOf, isObject, isWhole, parseObject } from './json.ts';
+import { type AccountName, PROFILE, profileOf } from './keys.ts';
+import { SEAL_OVERHEAD, seal, unseal } from './seal.ts';
+
+/** What keys, MAC and seals a bag is made with; another number is another format. */
+const SUITE = 1;
+const MAC = 32;
+const KEY = 32;
+const SEALED_KEY = KEY + SEAL_OVERHEAD;
+/** Of master keys, whose epochs also travel in every header. @public */
+export const MOST_EPOCHS = 2 ** 32 - 1;
+const MOST_ENTRIES = 64;
+
+/** A master key: all that is sealed for the owner of an account hangs on one. @public */
+export interface Master {
+  /** From 1; a higher one was made later. */
+  epoch: number;
+  key: Bytes;
+}
+
+/** The JSON text inside. */
+interface BagJson {
+  service_id: string;
+  username: string;
+  rev: number;
+  profile: number;
+  /** Of the current master, which the entries seal. */
+  epoch: number;
+  /** Earlier masters, newest first, sealed under the current one. */
+  earlier: { epoch: number; key: string }[];
+  /** Ways to the current master: `password`; a client passes over those that it does not know. */
+  entries: { type: string; key: string }[];
+  /** Secret halves of the account's key pairs, sealed under the current master. */
+  identity: { x25519: string; ed25519: string };
+}
+
+/** A bag whose shape is right, before any key was tried. @public */
+export interface ParsedBag extends AccountName {
+  bytes: Bytes;
+  rev: number;
+  profile: number;
+  epoch: number;
+  earlier: { epoch: number; sealed: Bytes }[];
+  /** The current master under the KEK. */
+  password: Bytes;
+  identity: { x25519: Bytes; ed25519: Bytes };
+}
+
+/** What a client remembers of the newest bag that it has seen. @public */
+export interface Pin {
+  serviceId: string;
+  rev: number;
+  /** SHA-256 of the bag's bytes, lower-case hex. */
+  digest: string;
+}
+
+/** Suite ‖ MAC ‖ text. The MAC covers the suite and the exact text, so that nothing is ever serialised again. */
+async function macOf(engine: Engine, master: Bytes, text: Uint8Array): Promise<Bytes> {
+  const key = await engine.hkdf(master, EMPTY, utf8(labels.bag), 32);
+  return engine.hmac(key, concat(Uint8Array.of(SUITE), text));
+}
+
+/** The first bag of an account, with a new master key and new key pairs. @public */
+export async function makeBag(engine: Engine, account: AccountName, kek: Bytes): Promise<Bytes> {
+  const master = engine.random(KEY);
+  const sealed = async (key: Bytes, label: string, secret: Bytes) =>
+    toBase64Url(await seal(engine, key, label, secret));
+  const json: BagJson = {
+    service_id: account.serviceId,
+    username: account.username,
+    rev: 1,
+    profile: PROFILE,
+    epoch: 1,
+    earlier: [],
+    entries: [{ type: 'password', key: await sealed(kek, labels.password, master) }],
+    identity: {
+      x25519: await sealed(master, labels.x25519, engine.random(KEY)),
+      ed25519: await sealed(master, labels.ed25519, engine.random(KEY)),
+    },
+  };
+  const text = utf8(JSON.stringify(json));
+  const bag = concat(Uint8Array.of(SUITE), await macOf(engine, master, text), text);
+  master.fill(0);
+  return bag;
+}
+
+const malformed = (what: string) => new TamperedError('bag', `${what} in the key bag is malformed`);
+
+/** Everything that can be checked without a key. @public */
+export function parseBag(bytes: Bytes): ParsedBag {
+  const [suite] = bytes;
+  if (suite === undefined) throw new TamperedError('bag', 'the key bag is empty');
+  if (suite !== SUITE) throw new UnsupportedError('suite', `suite ${suite} is unknown to this client`);
+  if (bytes.length < 1 + MAC) throw new TamperedError('bag', 'the key bag is cut off');
+  const json = parseObject(bytes.subarray(1 + MAC), 'bag', 'the key bag') as Partial<BagJson>;
+  const { service_id: serviceId, username, rev, profile, epoch, earlier, entries, identity } = json;
+  if (typeof serviceId !== 'string' || !/^[0-9a-f]{32}$/.test(serviceId)) throw malformed('service_id');
+  if (typeof username !== 'string') throw malformed('username');
+  if (!isWhole(rev, 1, Number.MAX_SAFE_INTEGER)) throw malformed('rev');
+  if (!isWhole(profile, 0, Number.MAX_SAFE_INTEGER)) throw malformed('profile');
+  if (!isWhole(epoch, 1, MOST_EPOCHS)) throw malformed('epoch');
+  if (!Array.isArray(earlier)) throw malformed('earlier');
+  if (!Array.isArray(entries) || entries.length > MOST_ENTRIES) throw malformed('entries');
+  if (!isObject(identity)) throw malformed('identity');
+  const key = (value: unknown, what: string) => bytesOf(value, 'bag', what, SEALED_KEY);
+  let last = epoch;
+  const parsed = {
+    ...{ bytes, serviceId, username, rev, profile, epoch },
+    earlier: earlier.map((one: unknown) => {
+      if (!isObject(one) || !isWhole(one['epoch'], 1, last - 1)) throw malformed('earlier');
+      last = one['epoch'];
+      return { epoch: last, sealed: key(one['key'], 'an earlier master key') };
+    }),
+    password: passwordOf(entries, key),
+    identity: { x25519: key(identity.x25519, 'x25519'), ed25519: key(identity.ed25519, 'ed25519') },
+  };
+  // A stage of its own, after the shape of everything.
+  profileOf(profile);
+  return parsed;
+}
+
+function passwordOf(entries: unknown[], key: (value: unknown, what: string) => Bytes): Bytes {
+  const found: Bytes[] = [];
+  for (const entry of entries) {
+    if (!isObject(entry) || typeof entry['type'] !== 'string') throw malformed('entries');
+    if (entry['type'] === 'password') found.push(key(entry['key'], 'the entry of the password'));
+  }
+  const [password, another] = found;
+  if (!password || another) throw malformed('entries');
+  return password;
+}
+
+/** That it is this account's, and not older than what was seen before; the pin to keep from now on. @public */
+export async function checkBag(
+  engine: Engine,
+  bag: ParsedBag,
+  account: AccountName,
+  pin: Pin | undefined,
+): Promise<Pin> {
+  if (bag.serviceId !== account.serviceId) {
+    throw new TamperedError('owner', 'the key bag belongs to another server');
+  }
+  if (bag.username !== account.username) {
+    throw new TamperedError('owner', 'the key bag belongs to another account');
+  }
+  const digest = (await engine.sha256(bag.bytes)).toHex();
+  if (pin && bag.rev < pin.rev) {
+    throw new TamperedError(
+      'rollback',
+      `the key bag is an older one (${bag.rev}, ${pin.rev} was seen before)`,
+    );
+  }
+  if (pin && bag.rev === pin.rev && digest !== pin.digest) {
+    throw new TamperedError('rollback', 'the key bag is not the one that was seen before');
+  }
+  return { serviceId: bag.serviceId, rev: bag.rev, digest };
+}
+
+/** The master keys, newest first. @public */
+export async function openBag(engine: Engine, bag: ParsedBag, kek: Bytes): Promise<Master[]> {
+  const opened = await unseal(engine, kek, labels.password, bag.password);
+  if ('fault' in opened && opened.fault === 'commitment') throw new WrongPasswordError();
+  if (!('plain' in opened)) throw new TamperedError('entry', 'the entry of the password was changed');
+  // Held after the MAC: until then it is needed in the clear.
+  const current = opened.plain;
+  const mac = bag.bytes.subarray(1, 1 + MAC);
+  if (!equal(await macOf(engine, current, bag.bytes.subarray(1 + MAC)), mac)) {
+    throw new TamperedError('bag-mac', 'the MAC of the key bag is wrong');
+  }
+  const masters: Master[] = [{ epoch: bag.epoch, key: await engine.hold(current) }];
+  for (const { epoch, sealed } of bag.earlier) {
+    const key = await openKey(engine, masters[0]!, labels.master, sealed, 'an earlier master key');
+    masters.push({ epoch, key: await engine.hold(key) });
+  }
+  return masters;
+}
+
+/** The secret halves of the account's key pairs: 32 bytes each, by RFC 7748 and RFC 8032. @public */
+export async function openIdentity(
+  engine: Engine,
+  { identity }: ParsedBag,
+  master: Master,
+): Promise<{ x25519: Bytes; ed25519: Bytes }> {
+  return {
+    x25519: await openKey(engine, master, labels.x25519, identity.x25519, 'the X25519 key'),
+    ed25519: await openKey(engine, master, labels.ed25519, identity.ed25519, 'the Ed25519 key'),
+  };
+}
+
+async function openKey(
+  engine: Engine,
+  master: Master,
+  label: string,
+  sealed: Bytes,
+  what: string,
+): Promise<Bytes> {
+  const opened = await unseal(engine, master.key, label, sealed);
+  if (!('plain' in opened)) throw new TamperedError('masters', `${what} in the key bag does not open`);
+  return opened.plain;
+}

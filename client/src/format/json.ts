@@ -1,0 +1,36 @@
+import { type Stage, TamperedError } from '../errors.ts';
+import { type Bytes, fromBase64Url, fromUtf8 } from './bytes.ts';
+
+type Json = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The JSON object in these bytes, of which nothing is known yet. */
+export function parseObject(text: Uint8Array, stage: Stage, what: string): Json {
+  let json: unknown;
+  try {
+    json = JSON.parse(fromUtf8(text));
+  } catch (cause) {
+    throw new TamperedError(stage, `${what} is not JSON`, { cause });
+  }
+  if (!isObject(json)) throw new TamperedError(stage, `${what} is not a JSON object`);
+  return json;
+}
+
+/** RFC 8259 has numbers, not integers: 3 and 3.0 are the same one. */
+export const isWhole = (value: unknown, least: number, most: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
+
+export function bytesOf(value: unknown, stage: Stage, what: string, length?: number): Bytes {
+  let bytes: Bytes;
+  try {
+    bytes = fromBase64Url(value as string);
+  } catch (cause) {
+    throw new TamperedError(stage, `${what} is not base64url`, { cause });
+  }
+  if (length !== undefined && bytes.length !== length) {
+    throw new TamperedError(stage, `${what} has a wrong length`);
+  }
+  return bytes;
+}

@@ -1,0 +1,167 @@
+import type { Api } from './api/api.ts';
+import { LockedError, SzafaError, TamperedError } from './errors.ts';
+import { checkBag, type Master, makeBag, openBag, type Pin, parseBag } from './format/bag.ts';
+import { type Bytes, toBase64Url } from './format/bytes.ts';
+import type { Engine } from './format/engine.ts';
+import { bytesOf } from './format/json.ts';
+import { looksLikeSealedDir, looksSealed } from './format/names.ts';
+
+/** Where a client remembers the newest key bag of one account. No secret is in it, and it must outlive a logout. @public */
+export interface PinStore {
+  load(): Promise<Pin | undefined>;
+  save(pin: Pin): Promise<void>;
+}
+
+export interface KeysOptions {
+  engine: Engine;
+  api: Api;
+  username: string;
+  kek?: Bytes | undefined;
+  /** Of the service for which the KEK was derived; a session that was kept learns it from its pin, or from the bag. */
+  serviceId?: string | undefined;
+  /** What the service gets as `password`: with it an account without keys can be given its first ones. */
+  authSecret?: string | undefined;
+  pin?: PinStore | undefined;
+}
+
+export interface CheckOptions {
+  signal?: AbortSignal | undefined;
+  /** Called before an account gets its first keys under a secret that nobody has checked yet. */
+  beforeFirst?: (() => Promise<void>) | undefined;
+  /** Directory names tell nothing: a plain one may look like a sealed one. */
+  filesOnly?: boolean | undefined;
+}
+
+/** What does not get better by asking again: a list would ask for each of its files. */
+const FINAL = new Set(['wrong-password', 'tampered', 'unsupported']);
+/** Files looked at before an account counts as one that has none of ours. */
+const MOST_PROBES = 16;
+
+/**
+ * The keys of one account, out of its key bag, which the service keeps. It is fetched once for a session, and again when a file names
+ * a master key that is not in it. What the service gives is never older than what was seen before, and never taken for missing where it
+ * cannot be: no keys are made beside those that the files are under. @public
+ */
+export class Keys {
+  readonly #options: KeysOptions;
+  #loading: Promise<Master[]> | undefined;
+  /** The highest epoch that the bag was fetched again for. */
+  #askedFor = 0;
+
+  constructor(options: KeysOptions) {
+    this.#options = options;
+  }
+
+  get unlocked(): boolean {
+    return this.#options.kek !== undefined;
+  }
+
+  /** Opens the key bag. */
+  get kek(): Bytes {
+    if (!this.#options.kek) throw new LockedError();
+    return this.#options.kek;
+  }
+
+  /** That the secret opens the account's keys; makes the first ones. A WrongPasswordError before anything is sealed under a wrong one. */
+  async check(options: CheckOptions = {}): Promise<void> {
+    await this.#load(options);
+  }
+
+  /** The master key for whatever is sealed now. */
+  async current(signal?: AbortSignal): Promise<Master> {
+    return (await this.#load({ signal }))[0]!;
+  }
+
+  /** All master keys, newest first. */
+  masters(signal?: AbortSignal): Promise<Master[]> {
+    return this.#load({ signal });
+  }
+
+  /** The master key that a file names. */
+  async master(epoch: number, signal?: AbortSignal): Promise<Bytes> {
+    let masters = await this.#load({ signal });
+    if (epoch > masters[0]!.epoch && epoch > this.#askedFor) {
+      // Another device may have made a new one meanwhile.
+      this.#askedFor = epoch;
+      this.#loading = undefined;
+      masters = await this.#load({ signal });
+    }
+    const found = masters.find((master) => master.epoch === epoch);
+    if (found) return found.key;
+    throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
+  }
+
+  #load(options: CheckOptions): Promise<Master[]> {
+    this.#loading ??= this.#fetch(options).catch((error: unknown) => {
+      if (!(error instanceof SzafaError && FINAL.has(error.code))) this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #fetch(options: CheckOptions): Promise<Master[]> {
+    const { api, pin } = this.#options;
+    const kek = this.kek;
+    const known = await pin?.load();
+    const text = (await api.keys(options)) ?? (await this.#makeFirst(kek, known, options));
+    return this.#open(text, kek, known);
+  }
+
+  async #open(text: string, kek: Bytes, known: Pin | undefined): Promise<Master[]> {
+    const { engine, username, serviceId, pin } = this.#options;
+    const bag = parseBag(bytesOf(text, 'bag', 'the key bag'));
+    const account = { serviceId: serviceId ?? known?.serviceId ?? bag.serviceId, username };
+    const next = await checkBag(engine, bag, account, known);
+    const masters = await openBag(engine, bag, kek);
+    if (next.rev !== known?.rev) await pin?.save(next);
+    return masters;
+  }
+
+  /** The bag that is there afterwards: of two devices that do this at once, the service takes the first one's. */
+  async #makeFirst(kek: Bytes, known: Pin | undefined, options: CheckOptions): Promise<string> {
+    const { engine, api, username, serviceId, authSecret } = this.#options;
+    if (known) throw missing('it had them before');
+    if (authSecret === undefined || serviceId === undefined) {
+      throw new LockedError('this account has no keys yet: log in with its password once');
+    }
+    await this.#requireUnused(options);
+    await options.beforeFirst?.();
+    const keys = toBase64Url(await makeBag(engine, { serviceId, username }, kek));
+    if (await api.writeFirstKeys({ password: authSecret, keys }, options)) return keys;
+    const winner = await api.keys(options);
+    if (winner === undefined) throw missing('it said that there are some');
+    return winner;
+  }
+
+  /** An account that has sealed files or directories had keys when they were made. */
+  async #requireUnused({ signal, filesOnly }: CheckOptions): Promise<void> {
+    const { api } = this.#options;
+    const files = await Array.fromAsync(api.files({ signal }));
+    const sealed = files.filter((file) => looksSealed(file.file_name));
+    const plain = files.filter((file) => !looksSealed(file.file_name));
+    for (const file of [...sealed, ...plain].slice(0, MOST_PROBES)) {
+      if (await this.#isOurs(file.file_id, signal)) throw missing('there are encrypted files');
+    }
+    if (filesOnly) return;
+    for (const { name } of await api.listDirs({ signal })) {
+      // One that a person typed is hardly of both kinds of letters, and of this length.
+      if (looksLikeSealedDir(name) && /[A-Z]/.test(name) && /[a-z]/.test(name)) {
+        throw missing('there are encrypted directory names');
+      }
+    }
+  }
+
+  async #isOurs(fileId: string, signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      return 'szafa' in (await this.#options.api.headVolume(fileId, 1, { signal })).encParams;
+    } catch (error) {
+      // What cannot be read, or was removed meanwhile, tells nothing.
+      if (error instanceof SzafaError && error.code !== 'network') return false;
+      throw error;
+    }
+  }
+}
+
+function missing(why: string): TamperedError {
+  return new TamperedError('no-bag', `the server says that this account has no keys, but ${why}`);
+}

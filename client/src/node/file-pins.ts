@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SzafaError } from '../errors.ts';
+import type { Pin } from '../format/bag.ts';
+import type { Pins } from '../szafa.ts';
+import { readIfThere, writeWhole } from './whole-file.ts';
+
+const NAME = /^keys-[0-9a-f]{32}\.json$/;
+
+interface PinFile extends Pin {
+  server: string;
+  username: string;
+}
+
+function parse(path: string, text: Uint8Array): PinFile {
+  try {
+    const json = JSON.parse(Buffer.from(text).toString()) as PinFile;
+    const { server, username, serviceId, rev, digest } = json;
+    const sound = [server, username, serviceId, digest].every((one) => typeof one === 'string');
+    if (sound && Number.isSafeInteger(rev)) return { server, username, serviceId, rev, digest };
+  } catch {
+    // as below
+  }
+  // To go on without it would be to forget what it protects from.
+  throw new SzafaError('pins', `${path} is damaged`);
+}
+
+/** What this machine knows of services and of the key bags of accounts: a file for each, in one folder, without a secret. @public */
+export function filePins(folder: string, server: string): Pins {
+  const load = async (path: string) => {
+    const text = await readIfThere(path);
+    return text && parse(path, text);
+  };
+  return {
+    of(username) {
+      const id = createHash('sha256').update(JSON.stringify([server, username]));
+      const path = join(folder, `keys-${id.digest('hex').slice(0, 32)}.json`);
+      return {
+        load: () => load(path),
+        async save({ serviceId, rev, digest }) {
+          // Another process may have seen a later one meanwhile.
+          if (((await load(path))?.rev ?? 0) > rev) return;
+          const pin: PinFile = { server, username, serviceId, rev, digest };
+          await writeWhole(path, `${JSON.stringify(pin)}\n`);
+        },
+      };
+    },
+    async services() {
+      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      });
+      const found = await Promise.all(
+        names.filter((name) => NAME.test(name)).map((name) => load(join(folder, name))),
+      );
+      return found.filter((pin) => pin !== undefined);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder } from './folders.ts';
+
+/** Whole or not at all, also after a power cut. */
+export async function writeWhole(path: string, data: Uint8Array | string): Promise<void> {
+  makeFolder(dirname(path), 0o700);
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(data);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+export async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+/** Key bags as a client could make them one day, and as nobody should: for vectors and attacks. */
+import { concat, utf8 } from '../src/format/bytes.ts';
+import { EMPTY } from '../src/format/engine.ts';
+import {
+  type AccountName,
+  type Bytes,
+  type Engine,
+  labels,
+  type Master,
+  seal,
+  toBase64Url,
+} from '../src/format/index.ts';
+
+export interface BagParts {
+  account: AccountName;
+  kek: Bytes;
+  /** Newest first. */
+  masters: Master[];
+  rev?: number;
+}
+
+/** The text inside, as an object that a case may change. */
+export async function bagJson(engine: Engine, { account, kek, masters, rev = 1 }: BagParts) {
+  const [current, ...earlier] = masters as [Master, ...Master[]];
+  const sealed = async (key: Bytes, label: string, secret: Bytes) =>
+    toBase64Url(await seal(engine, key, label, secret));
+  return {
+    service_id: account.serviceId,
+    username: account.username,
+    rev,
+    profile: 1,
+    epoch: current.epoch,
+    earlier: await Promise.all(
+      earlier.map(async ({ epoch, key }) => ({ epoch, key: await sealed(current.key, labels.master, key) })),
+    ),
+    entries: [{ type: 'password', key: await sealed(kek, labels.password, current.key) }],
+    identity: {
+      x25519: await sealed(current.key, labels.x25519, new Uint8Array(32).fill(0x25)),
+      ed25519: await sealed(current.key, labels.ed25519, new Uint8Array(32).fill(0xed)),
+    },
+  };
+}
+
+/** The exact bytes for a text, right or wrong. */
+export async function bagBytes(
+  engine: Engine,
+  master: Bytes,
+  text: string | object,
+  suite = 1,
+): Promise<Bytes> {
+  const bytes = utf8(typeof text === 'string' ? text : JSON.stringify(text));
+  const key = await engine.hkdf(master, EMPTY, utf8(labels.bag), 32);
+  return concat(Uint8Array.of(suite), await engine.hmac(key, concat(Uint8Array.of(suite), bytes)), bytes);
+}

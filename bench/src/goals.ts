@@ -1,3 +1,4 @@
+import { judgeAccel } from './accel.ts';
 import { judgeClients } from './clients/judge.ts';
 import { judgePage } from './page.ts';
 import type { PeerName } from './peers/peer.ts';
@@ -39,6 +40,7 @@ export function judge(results: Results): Goal[] {
     complete(results),
     ...flat(results),
     chunks(results),
+    ...judgeAccel(results.accel),
     ...scale(results),
     ...judgeClients(results.clients),
     ...judgePage(results.page),

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { findChromium } from './browser.ts';
+import { measureAccel } from './cells/accel.ts';
 import { measureChunks } from './cells/chunks.ts';
 import { measureClients } from './cells/clients.ts';
 import { measureGrowth } from './cells/growth.ts';
@@ -51,6 +52,7 @@ function cellsOf({ quick, only }: Options): Cell[] {
       name: 'growth',
       run: async (bench, results) => void results.growth.push(...(await measureGrowth(bench))),
     },
+    { name: 'accel', run: async (bench, results) => void results.accel.push(await measureAccel(bench)) },
     { name: 'scale', run: async (bench, results) => void results.scale.push(...(await measureScale(bench))) },
     {
       name: 'clients',
@@ -73,7 +75,9 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const missing = [
-    ...missingPackages(options.peers),
+    ...missingPackages(
+      cells.some(({ name }) => name === 'accel') ? [...options.peers, 'nginx'] : options.peers,
+    ),
     ...(cells.some(({ name }) => name === 'clients') ? missingClientPackages() : []),
     ...(cells.some(({ name }) => name === 'page') && !findChromium() ? ['chromium'] : []),
   ];
@@ -106,6 +110,7 @@ async function main(args: string[]): Promise<number> {
     chunks: [],
     clients: [],
     scale: [],
+    accel: [],
     page: [],
   };
   cleanUpWhenInterrupted(folder);

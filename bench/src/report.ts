@@ -1,8 +1,9 @@
+import { accelRow } from './accel.ts';
 import { clientFailures, clientRows } from './clients/judge.ts';
 import { pageFailures, pageRows } from './page.ts';
 import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
-import type { ClientResult, Goal, PageResult, Results, VolumeResult } from './results.ts';
+import type { AccelResult, ClientResult, Goal, PageResult, Results, VolumeResult } from './results.ts';
 
 const titles: Record<PeerName, string> = {
   szafa: 'szafa',
@@ -19,6 +20,7 @@ export function report(results: Results, goals: Goal[]): string {
     `${machine.cpu}, ${size}, Linux ${machine.kernel}, Node ${machine.node}; rounds: ${rounds}`,
     ...volumeSections(results.volumes),
     ...otherSections(results),
+    ...accelSections(results.accel),
     ...clientSections(results.clients),
     ...pageSections(results.page),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
@@ -78,6 +80,14 @@ function volumeSections(volumes: VolumeResult[]): string[] {
     memory('Peak memory in MB of each process, PUT', 'put'),
     memory('Peak memory in MB of each process, GET', 'get'),
     ...(failed.length > 0 ? [section('Failures', ['cell', 'server', 'why'], failed)] : []),
+  ];
+}
+
+function accelSections(results: AccelResult[]): string[] {
+  if (results.length === 0) return [];
+  const header = ['cell', '/ nginx alone', 'MB/s', 'nginx alone MB/s', 'CPU s a GB in the node'];
+  return [
+    section('GET through nginx, which sends the volumes itself (SZ_ACCEL)', header, results.map(accelRow)),
   ];
 }
 

@@ -94,6 +94,13 @@ export interface PageResult {
   rounds: PageRound[];
 }
 
+/** GET through nginx that sends volumes itself, beside nginx alone. */
+export interface AccelResult {
+  bytes: number;
+  connections: number;
+  rounds: { nginxMbps: number; mbps: number; nodeCpuPerGb: number }[];
+}
+
 export interface ScaleResult {
   question: string;
   unit: 'a second' | 'MB/s' | 'ms';
@@ -122,5 +129,6 @@ export interface Results {
   chunks: ChunksResult[];
   clients: ClientResult[];
   scale: ScaleResult[];
+  accel: AccelResult[];
   page: PageResult[];
 }

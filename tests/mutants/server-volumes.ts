@@ -155,6 +155,13 @@ export const mutants: Mutant[] = [
     tests: [FOLDER],
   },
   {
+    name: 'reads that wait for the disk hold everybody up',
+    file: 'server/src/volumes/read-pace.ts',
+    find: 'this.#threaded = this.#penalty;',
+    replace: 'this.#threaded = 0;',
+    tests: ['server/test/read-pace.test.ts'],
+  },
+  {
     name: 'more bytes are sent than were announced',
     file: 'server/src/volumes/socket-sink.ts',
     find: 'if (this.received > this.#total)',

@@ -21,7 +21,7 @@ import { ifMissing, syncFolder, writeDurably } from './durable.ts';
 import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
-import { send } from './sender.ts';
+import { Sender } from './sender.ts';
 import { parseManifest, textOfManifest } from './specification.ts';
 import type {
   AccountDocument,
@@ -44,7 +44,7 @@ const RECLAIMED_AT_ONCE = 1000;
 const POOL_SEGMENTS = 64;
 /** Large writes are what a disk likes; what is read must still be in the core's cache when it is sent. */
 const RECEIVE_BYTES = 1024 * 1024;
-const SEND_BYTES = 256 * 1024;
+const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
 const MANIFEST = 'manifest.json';
 /** With `groupReads`: who knows the name of a volume may read it; nobody may list, and documents stay closed. */
@@ -81,7 +81,7 @@ export class FolderStore implements VolumeStore {
   readonly #tmp: string;
   #tmpReady = false;
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
-  readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);
+  readonly #sender = new Sender(new SegmentPool(POOL_SEGMENTS, SEND_BYTES));
 
   /** `process` names this process among those that share the folder. */
   constructor(root: string, process: string, { groupReads = false }: FolderOptions = {}) {
@@ -239,7 +239,7 @@ export class FolderStore implements VolumeStore {
     try {
       return {
         size: fstatSync(fd).size,
-        send: (sink: Writable, start: number, end: number) => send(fd, sink, start, end, this.#sending),
+        send: (sink: Writable, start: number, end: number) => this.#sender.send(fd, sink, start, end),
         close: async () => closeSync(fd),
       };
     } catch (error) {

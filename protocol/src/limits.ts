@@ -23,7 +23,7 @@ export const limits = {
 export const ADMIN = 'admin';
 
 /** What this service offers beside what is specified; clients ask before they rely on it. */
-export const features = ['keys'] as const;
+export const features = ['keys', 'streamed'] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

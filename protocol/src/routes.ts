@@ -96,6 +96,10 @@ const table = {
     path: '/api/account/keys',
     summary: 'Replace the key bag (If-Match), or store the first one (If-None-Match: *)',
     tag: 'Accounts',
+    headers: Type.Object({
+      'If-Match': Type.Optional(Type.String({ description: 'the ETag of the keys that are replaced' })),
+      'If-None-Match': Type.Optional(Type.String({ description: '*: there are none yet' })),
+    }),
     body: KeysBody,
     responses: {
       200: Type.Object({ ok }),

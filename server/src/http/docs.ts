@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { SwaggerOptions } from '@fastify/swagger';
+import { type Route, routes } from '@szafa/protocol';
 import type { SchemaObject as Schema } from 'ajv';
 import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
 
@@ -19,11 +20,21 @@ export const openapiInfo: SwaggerOptions = {
     servers: [{ url: '/' }],
     components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
   },
+  // The generator takes every body for a required one.
+  transformObject: (document) => {
+    const { openapiObject } = document as unknown as { openapiObject: Document };
+    for (const { path, method, optionalBody } of Object.values<Route>(routes)) {
+      const operation = openapiObject.paths[path]?.[method.toLowerCase()];
+      if (optionalBody && operation?.requestBody) operation.requestBody.required = false;
+    }
+    return openapiObject as never;
+  },
   refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
 };
 
 interface Content {
   description?: string;
+  required?: boolean;
   content?: Record<string, { schema?: Schema }>;
 }
 
@@ -61,6 +72,7 @@ const SAMPLES: Record<string, unknown> = {
   dir_id: null,
   base_url: 'http://192.0.2.1:9000',
   token: 'one-time-token',
+  keys: 'AQID',
 };
 
 /** The OpenAPI document as one page that needs no script. */
@@ -161,6 +173,7 @@ function example({ method, path, security, requestBody, responses }: Operation):
     'curl',
     ...(security.length ? ['-H "Authorization: Bearer $token"'] : []),
     ...(path.endsWith('/file') ? ['-H "X-Init: $init"'] : []),
+    ...(responses['412'] ? ['-H "If-None-Match: *"'] : []),
     ...(raw ? ['-T volume-1'] : method === 'GET' || (json && method === 'POST') ? [] : [`-X ${method}`]),
     ...(responses['206'] ? ['-o volume-1'] : []),
     `"$url${path.replace('{idx}', '1').replace(/\{(\w+)\}/g, '$$$1')}"`,

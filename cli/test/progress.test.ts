@@ -38,21 +38,37 @@ suite('progress', () => {
     const progress = new Progress(silent(), clock);
     progress.expect(1, 10_000);
     const track = progress.start('x', 10_000);
-    track.update('prepare', 10_000);
-    assert.equal(progress.bytesDone, 0);
-    for (let done = 1000; done <= 8000; done += 1000) track.update('send', done);
+    for (let done = 1000; done <= 8000; done += 1000) track.update(done);
     await Promise.resolve();
     assert.equal(progress.bytesDone, 8000);
     assert.equal(progress.meter.rate, 0);
-    track.update('send', 8500);
+    track.update(8500);
     pass(1000);
-    track.update('send', 9000);
+    track.update(9000);
     assert.equal(progress.meter.rate, 500);
     assert.equal(progress.secondsLeft, 2);
-    track.update('send', 8200); // an attempt that is taken back
-    assert.equal(progress.bytesDone, 8200);
     track.end(true);
     assert.deepEqual([progress.bytesDone, progress.filesDone], [10_000, 1]);
+    progress.close();
+  });
+
+  test('a stream, whose end nobody knows: what is done, no percentage, no time, and in the end its size', () => {
+    const { clock, pass } = clockwork();
+    const progress = new Progress(silent(), clock);
+    progress.expect(1, 0);
+    const track = progress.start('stream', undefined);
+    for (let done = 1000; done <= 5000; done += 1000) {
+      track.update(done);
+      pass(1000);
+    }
+    assert.deepEqual([progress.bytesDone, progress.total], [5000, undefined]);
+    assert.equal(progress.secondsLeft, Number.POSITIVE_INFINITY);
+    for (const line of drawBars(progress, 100, 24)) {
+      assert.match(line, /\[-{20}\] +4\.88 KiB/);
+      assert.doesNotMatch(line, /%/);
+    }
+    track.end(true);
+    assert.deepEqual([progress.bytesDone, progress.total, progress.filesDone], [5000, 5000, 1]);
     progress.close();
   });
 
@@ -61,7 +77,7 @@ suite('progress', () => {
     const progress = new Progress(silent(), clock);
     progress.expect(2, 300);
     const track = progress.start('x', 100);
-    track.update('send', 40);
+    track.update(40);
     track.end(false);
     assert.deepEqual([progress.files, progress.bytes, progress.bytesDone], [1, 240, 40]);
     progress.close();

@@ -8,7 +8,7 @@ export async function roundTrip(server: string, username: string, password: stri
     name: file.name,
     type: file.type,
     mtime: file.lastModified,
-    onProgress: ({ phase, done, total }) => progress.push(`${phase} ${done} of ${total}`),
+    onProgress: ({ done, total }) => progress.push(`${done} of ${total}`),
   });
   const entry = (await szafa.list()).find((one) => one.fileId === fileId);
   const remote = await szafa.openFile(fileId, { record: entry?.record });

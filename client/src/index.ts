@@ -1,6 +1,7 @@
 export { Api, type ApiOptions, type ByteRange, type CallOptions, type VolumeAnswer } from './api/api.ts';
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
 export {
+  type Body,
   fetchTransport,
   sizeOf,
   type Transport,
@@ -33,14 +34,13 @@ export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { DirEntry, Entry } from './listing.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
-export { DEFAULT_BUDGET } from './upload/budget.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';
 export type { Journal } from './upload/journal.ts';
 export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload/options.ts';
 export { sameContent } from './upload/same-content.ts';
-export type { Body, KeptVolume, Shelf } from './upload/shelf.ts';
 export { BlobSource, blobSource, bytesSource, type Source } from './upload/source.ts';
-export { VolumeSupply } from './upload/supply.ts';
+export type { ByteStream } from './upload/stream.ts';
+export { type VolumeRecord, VolumeSupply } from './upload/supply.ts';
 export type { UnfinishedUpload } from './upload/unfinished.ts';
 export { BlobReader } from './web/blob-reader.ts';
 export { type Argon2id, type WebEngineOptions, wasmArgon2id, webEngine } from './web/engine.ts';

@@ -10,10 +10,12 @@ import { type AccountName, deriveAccountKeys } from './format/keys.ts';
 import { sealDirName } from './format/names.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
-import { Budget } from './upload/budget.ts';
 import type { Journal } from './upload/journal.ts';
+import { VolumeMemory } from './upload/memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
 import type { Source } from './upload/source.ts';
+import { type ByteStream, isStream } from './upload/stream.ts';
+import { StreamUpload } from './upload/stream-upload.ts';
 import { abandon, type UnfinishedUpload } from './upload/unfinished.ts';
 import { Upload } from './upload/upload.ts';
 import { webEngine } from './web/engine.ts';
@@ -94,8 +96,7 @@ export class Szafa {
     this.engine = engine;
     this.keys = keys;
     this.username = username;
-    const budget = new Budget(engine.memoryBudget);
-    this.#context = { api, engine, keys, username, budget };
+    this.#context = { api, engine, keys, username, memory: new VolumeMemory() };
   }
 
   /** Makes the account, with its keys, and logs in. */
@@ -202,7 +203,9 @@ export class Szafa {
     }
   }
 
-  async upload(source: Source, options: UploadOptions): Promise<UploadResult> {
+  /** Seals and sends as it reads. What has a length and can be read again is resumed; a stream is not. */
+  upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
+    if (isStream(source)) return new StreamUpload(this.#context, source, options).run();
     return new Upload(this.#context, source, options).run();
   }
 

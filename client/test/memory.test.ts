@@ -3,12 +3,28 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deriveAccountKeys, layoutOf, newSecrets, openVolume, sealVolume } from '../src/format/index.ts';
+import {
+  deriveAccountKeys,
+  layoutOf,
+  newSecrets,
+  openVolume,
+  SEGMENT_SIZE,
+  sealVolume,
+} from '../src/format/index.ts';
 import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSupply } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import { Slots } from '../src/node/slots.ts';
-import { Budget } from '../src/upload/budget.ts';
-import { content, engine, newUser, type Service, sameUser, startService, transport } from './service.ts';
+import { VolumeMemory } from '../src/upload/memory.ts';
+import {
+  content,
+  engine,
+  newUser,
+  type Service,
+  sameUser,
+  startService,
+  streamOf,
+  transport,
+} from './service.ts';
 
 const SIZE = 1000;
 let service: Service;
@@ -39,9 +55,8 @@ test('what the KDF gave is gone once the keys are derived from it', async () => 
   assert.ok(roots.every(isZero));
 });
 
-test('the key of an upload that cannot go on is gone: while it is prepared, and when its file has changed', async () => {
+test('the key of an upload whose file has changed is gone, and nothing is sealed any more', async () => {
   const bytes = content(3 * SIZE);
-  let reads = 0;
   let sealed = 0;
   const counted: Engine = {
     ...engine,
@@ -50,37 +65,81 @@ test('the key of an upload that cannot go on is gone: while it is prepared, and 
       return engine.sealSegments(...args);
     },
   };
-  const source = (failsAt: number, how: 'throws' | 'changes'): Source => ({
-    ...bytesSource(bytes),
-    async read(offset, length) {
-      const part = bytes.slice(offset, offset + length);
-      if (++reads !== failsAt) return part;
-      if (how === 'throws') throw new Error('cannot be read');
-      part[0]! ^= 1;
-      return part;
-    },
-  });
   const layout = layoutOf(bytes.length, SIZE);
-  const unread = newSecrets(engine);
-  const prepare = VolumeSupply.prepare(
-    { engine, source: source(2, 'throws'), layout, secrets: unread },
-    new Budget(0),
-  );
-  await assert.rejects(prepare, /cannot be read/);
-  assert.ok(isZero(unread.fileKey));
-
-  reads = 0;
   const secrets = newSecrets(engine);
-  const supply = await VolumeSupply.prepare(
-    { engine: counted, source: source(4, 'changes'), layout, secrets },
-    new Budget(0),
-  );
+  const supply = new VolumeSupply({ engine: counted, source: bytesSource(bytes), layout, secrets });
+  await supply.learn(undefined);
+  await supply.take(1);
+  assert.equal(sealed, 4);
+  bytes[0]! ^= 1;
   assert.ok(!isZero(secrets.fileKey));
   await assert.rejects(supply.take(1), { code: 'file-changed' });
   assert.ok(isZero(secrets.fileKey));
-  assert.equal(sealed, 4);
+  assert.equal(sealed, 5);
   await assert.rejects(supply.take(2), { code: 'file-changed' });
-  assert.equal(sealed, 4, 'nothing is sealed under zeros');
+  assert.equal(sealed, 5, 'nothing is sealed under zeros');
+});
+
+test('the key of an upload that has ended in any way is gone', async () => {
+  const keys: Bytes[] = [];
+  const watching: Engine = {
+    ...engine,
+    random(length) {
+      const bytes = engine.random(length);
+      if (length === 32) keys.push(bytes);
+      return bytes;
+    },
+  };
+  const user = await sameUser(szafa, service.url, { engine: watching });
+  await user.keys.current();
+  const broken: Source = {
+    ...bytesSource(content(3 * SIZE)),
+    read: () => Promise.reject(new Error('unread')),
+  };
+  const stream = (fails: boolean) =>
+    (async function* () {
+      yield content(SIZE);
+      if (fails) throw new Error('unread');
+    })();
+  const options = { name: 'x', volumeSize: SIZE };
+  for (const [source, error] of [
+    [bytesSource(content(1)), undefined],
+    [bytesSource(content(3 * SIZE)), undefined],
+    [broken, /unread/],
+    [stream(false), undefined],
+    [stream(true), /unread/],
+  ] as const) {
+    keys.length = 0;
+    if (error) await assert.rejects(user.upload(source, options), error);
+    else await user.upload(source, options);
+    assert.equal(keys.length, 1);
+    assert.ok(keys.every(isZero));
+  }
+});
+
+test('memory for volumes: in order of asking, up to a bound, and a larger one alone', async () => {
+  const memory = new VolumeMemory(100);
+  const order: string[] = [];
+  const take = async (name: string, bytes: number) => {
+    const room = await memory.take(bytes);
+    order.push(name);
+    return room;
+  };
+  const [first, second] = await Promise.all([take('first', 60), take('second', 40)]);
+  const large = take('large', 250);
+  const small = take('small', 10);
+  await sleep(5);
+  assert.deepEqual(order, ['first', 'second']);
+  first.release(30);
+  second.release();
+  await sleep(5);
+  assert.deepEqual(order, ['first', 'second'], 'a small one does not overtake');
+  first.release();
+  await sleep(5);
+  assert.deepEqual(order, ['first', 'second', 'large']);
+  (await large).release();
+  await small;
+  assert.deepEqual(order, ['first', 'second', 'large', 'small']);
 });
 
 test('of a volume that was changed no plaintext stays, in small memory and in shared', async () => {
@@ -94,6 +153,19 @@ test('of a volume that was changed no plaintext stays, in small memory and in sh
     assert.deepEqual(await openVolume(engine, place, size, bytes), { fault: 'tag' });
     assert.ok(isZero(bytes));
   }
+});
+
+test('memory that nobody uses is kept up to a bound, over all sizes', () => {
+  const MIB = 2 ** 20;
+  const slots = new Slots(4 * MIB);
+  const first = slots.take(3 * MIB);
+  const { memory } = first;
+  first.release();
+  const again = slots.take(3 * MIB);
+  assert.equal(again.memory, memory, 'the same is used again');
+  again.release();
+  slots.take(2 * MIB).release();
+  assert.notEqual(slots.take(3 * MIB).memory, memory, 'it made room for another size');
 });
 
 test('memory that is given back twice is given out once', () => {
@@ -139,16 +211,23 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   const { engine: counted, out, opened } = counting();
   const user = await sameUser(szafa, service.url, { engine: counted });
   const options = { name: 'x', volumeSize: SIZE };
-  for (const memoryBudget of [0, 2 * SIZE + 100, 10 * SIZE]) {
-    await user.upload(bytesSource(content(5 * SIZE)), { ...options, memoryBudget });
-    assert.equal(out(), 0, `an upload with ${memoryBudget} bytes`);
+  await user.upload(bytesSource(content(5 * SIZE)), options);
+  assert.equal(out(), 0, 'an upload');
+  const streamed = { name: 'stream', volumeSize: SEGMENT_SIZE };
+  const stream = () => streamOf([content(3 * SEGMENT_SIZE), content(1)]);
+  const { fileId: streamId } = await user.upload(stream(), streamed);
+  assert.equal(out(), 0, 'a stream');
+  await user.remove(streamId);
+  for (const [name, upload] of [
+    ['an upload', (cut: object) => user.upload(bytesSource(content(5 * SIZE)), { ...options, ...cut })],
+    ['a stream', (cut: object) => user.upload(stream(), { ...streamed, ...cut })],
+  ] as const) {
     const stop = new AbortController();
-    const onProgress = ({ phase }: { phase: string }) => {
-      if (phase === 'send') stop.abort(new Error('enough'));
+    const onProgress = ({ done }: { done: number }) => {
+      if (done > 0) stop.abort(new Error('enough'));
     };
-    const cut = { ...options, memoryBudget, signal: stop.signal, onProgress };
-    await assert.rejects(user.upload(bytesSource(content(5 * SIZE)), cut), /enough/);
-    assert.equal(out(), 0, `one that is broken off, with ${memoryBudget} bytes`);
+    await assert.rejects(upload({ signal: stop.signal, onProgress }), /enough/);
+    assert.equal(out(), 0, `${name} that is broken off`);
   }
   const [entry] = await user.list();
   const remote = await user.openFile(entry!.fileId);

@@ -266,9 +266,7 @@ test('a service that answers before it has read the body gets ciphertext only, w
   try {
     const szafa = await sameUser(user, address, { transport: own });
     const options = { name: 'x', volumeSize: 2 * 1024 * 1024, parallel: 4 };
-    for (const memoryBudget of [0, 64 * 1024 * 1024]) {
-      await assert.rejects(szafa.upload(bytesSource(plain), { ...options, memoryBudget }), { status: 409 });
-    }
+    await assert.rejects(szafa.upload(bytesSource(plain), options), { status: 409 });
     await new Promise((resolve) => setTimeout(resolve, 300));
     assert.equal(Buffer.concat(received).includes(Buffer.concat([text, text])), false);
   } finally {

@@ -88,3 +88,10 @@ export function content(length: number, seed = 1): Uint8Array<ArrayBuffer> {
 export async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat(await Array.fromAsync(stream)));
 }
+
+/** ReadableStream.from, which the types of browsers do not know yet. */
+export function streamOf(
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  return (ReadableStream as unknown as { from(parts: unknown): ReadableStream<Uint8Array> }).from(parts);
+}

@@ -3,8 +3,20 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { bytesSource, type Source, type Szafa, type Transport, type UploadOptions } from '../src/index.ts';
-import { downloadToFile, fileJournal, fileSource, pullHost, spool } from '../src/node/index.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  bytesSource,
+  type Journal,
+  type Source,
+  type Szafa,
+  type Transport,
+  type UploadOptions,
+  type UploadProgress,
+} from '../src/index.ts';
+import { downloadToFile, fileJournal, fileSource, pullHost } from '../src/node/index.ts';
+import { VolumeMemory } from '../src/upload/memory.ts';
+import { StreamUpload } from '../src/upload/stream-upload.ts';
+import { assertOneUse } from './one-use.ts';
 import { startProxy } from './proxy.ts';
 import {
   content,
@@ -14,6 +26,7 @@ import {
   type Service,
   sameUser,
   startService,
+  streamOf,
   transport,
 } from './service.ts';
 
@@ -35,52 +48,100 @@ async function read(fileId: string): Promise<Uint8Array> {
   return readAll((await szafa.openFile(fileId)).stream());
 }
 
-test('with memory for all, some or none of the volumes', async () => {
-  for (const memoryBudget of [0, 2 * SIZE + 100, 10 * SIZE]) {
-    const seen: string[] = [];
-    const { fileId, volumes } = await szafa.upload(bytesSource(content(4200)), {
-      name: 'budget',
+test('a volume leaves as soon as it is sealed, and progress never goes back', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(szafa, proxy.url);
+    let cuts = 2;
+    proxy.hostility = ({ method, path }) =>
+      method === 'PUT' && path.endsWith('/3') && cuts-- > 0 ? 'cut' : undefined;
+    const seen: number[] = [];
+    let readAtFirst = 0;
+    let reads = 0;
+    proxy.before = (method) => {
+      if (method === 'PUT') readAtFirst ||= reads;
+      return undefined;
+    };
+    const bytes = content(20 * SIZE + 200);
+    const source: Source = {
+      ...bytesSource(bytes),
+      async read(offset, length) {
+        reads++;
+        return bytes.slice(offset, offset + length);
+      },
+    };
+    const { fileId, volumes } = await user.upload(source, {
+      name: 'steps',
       volumeSize: SIZE,
-      memoryBudget,
-      onProgress: ({ phase, done, total }) => seen.push(`${phase} ${done}/${total}`),
+      parallel: 1,
+      onProgress: ({ done, total }) => {
+        assert.equal(total, bytes.length);
+        seen.push(done);
+      },
     });
-    assert.equal(volumes, 5);
-    assert.deepEqual(await read(fileId), content(4200));
-    assert.ok(seen.includes('prepare 4200/4200'));
-    assert.equal(seen.at(-1), 'send 4200/4200');
+    assert.equal(volumes, 21);
+    assert.deepEqual(await read(fileId), bytes);
+    assert.equal(reads, 21, 'everything is read once');
+    assert.ok(readAtFirst < 21, `${readAtFirst} volumes were sealed before the first one left`);
+    assert.deepEqual([seen[0], seen.at(-1)], [0, bytes.length]);
+    assert.deepEqual(
+      seen,
+      seen.toSorted((a, b) => a - b),
+    );
+  } finally {
+    await proxy.stop();
   }
 });
 
+/** A journal that the test sees into. */
+function memoryJournal(): Journal & { entries: Map<string, Uint8Array> } {
+  const entries = new Map<string, Uint8Array>();
+  return {
+    entries,
+    load: async (key) => entries.get(key),
+    store: async (key, entry) => void entries.set(key, entry),
+    async append(key, record) {
+      const entry = entries.get(key);
+      if (entry) entries.set(key, new Uint8Array(Buffer.concat([entry, record])));
+    },
+    remove: async (key) => void entries.delete(key),
+  };
+}
+
+/** Bytes that count as the same file, whatever they are. */
+const samePlace = (bytes: Uint8Array): Source => ({ ...bytesSource(bytes), identity: 'one', place: 'one' });
+
 for (let changed = 1; changed <= VOLUMES; changed++) {
-  test(`a file that changes in volume ${changed} between the passes: nothing of it leaves, the transfer is gone`, async () => {
+  test(`a file whose volume ${changed} changed between two attempts: what was sealed is not sealed again otherwise`, async () => {
     const proxy = await startProxy(service.url);
     try {
       const user = await sameUser(szafa, proxy.url);
-      await user.keys.current();
+      const journal = memoryJournal();
       const bytes = content(VOLUMES * SIZE, changed);
-      const reads = new Map<number, number>();
-      const source: Source = {
-        ...bytesSource(bytes),
-        async read(offset, length) {
-          const before = reads.get(offset) ?? 0;
-          reads.set(offset, before + 1);
-          const part = bytes.slice(offset, offset + length);
-          if (before > 0 && offset === (changed - 1) * SIZE) part[17]! ^= 1;
-          return part;
-        },
-      };
-      const options = { name: 'x', volumeSize: SIZE, memoryBudget: 0, parallel: 1 };
-      await assert.rejects(user.upload(source, options), { code: 'file-changed' });
-      const puts = proxy.requests.filter(({ method }) => method === 'PUT');
-      assert.ok(puts.every(({ path }) => Number(path.split('/').at(-1)) !== changed));
-      const declared = proxy.requests.find(({ path }) => path.endsWith('/init'))!;
-      const { chunks } = JSON.parse(declared.sent.toString()) as { chunks: { sha256: string }[] };
-      for (const { path, sent } of puts) {
-        const digest = Buffer.from(await engine.sha256(sent)).toString('hex');
-        assert.equal(digest, chunks[Number(path.split('/').at(-1)) - 1]?.sha256);
-      }
-      assert.equal(proxy.requests.at(-1)?.method, 'DELETE');
-      assert.ok(!proxy.requests.some(({ path }) => path.endsWith('/complete')));
+      const options = { name: `between ${changed}`, volumeSize: SIZE, parallel: 1, journal };
+      // It was sealed and is remembered, but the service did not take it.
+      proxy.before = (method, path) =>
+        method === 'PUT' && path.endsWith(`/${changed}`) ? { status: 409 } : undefined;
+      await assert.rejects(user.upload(samePlace(bytes), options), { status: 409 });
+      assert.equal(journal.entries.size, 1);
+      proxy.before = undefined;
+      const first = proxy.requests.length;
+      const left = /transfer\/([^/]+)\/chunk/.exec(
+        proxy.requests.find(({ method }) => method === 'PUT')!.path,
+      )![1]!;
+      bytes[(changed - 1) * SIZE + 17]! ^= 1;
+      const { fileId, resumed } = await user.upload(samePlace(bytes), options);
+      assert.equal(resumed, 0);
+      assert.deepEqual(await read(fileId), bytes);
+      const again = proxy.requests.slice(first);
+      assert.ok(again.some(({ method, path }) => method === 'DELETE' && path.includes(left)));
+      assert.ok(
+        !again.some(
+          ({ method, path }) => method === 'PUT' && path.includes(left) && path.endsWith(`/${changed}`),
+        ),
+      );
+      assertOneUse(proxy.requests);
+      assert.equal(journal.entries.size, 0);
     } finally {
       await proxy.stop();
     }
@@ -95,20 +156,18 @@ test('a file on disk that is written to, cut or replaced during its upload', asy
     ['shorter', () => writeFileSync(path, content(VOLUMES * SIZE - 1))],
     ['empty', () => writeFileSync(path, '')],
   ];
-  for (const [at, [, change]] of changes.entries()) {
-    for (const phase of ['prepare', 'send'] as const) {
-      // All volumes are kept after the first pass, or none: then the second one reads what has changed.
-      const memoryBudget = at % 2 === 0 ? 2 * VOLUMES * SIZE : 0;
+  for (const [, change] of changes) {
+    for (const from of [0, 1]) {
       writeFileSync(path, content(VOLUMES * SIZE));
       const source = await fileSource(path);
       let done = false;
-      const onProgress = (progress: { phase: string }) => {
-        if (done || progress.phase !== phase) return;
+      const onProgress = (progress: UploadProgress) => {
+        if (done || progress.done < from) return;
         done = true;
         change();
       };
       try {
-        const options = { name: 'x', volumeSize: SIZE, memoryBudget, parallel: 1, onProgress };
+        const options = { name: 'x', volumeSize: SIZE, parallel: 1, onProgress };
         await assert.rejects(szafa.upload(source, options), { code: 'file-changed' });
       } finally {
         await source.close();
@@ -274,30 +333,23 @@ test('an unfinished upload goes on in its own directory only; one that is abando
   }
 });
 
-test('an unfinished upload that a newer file of its name has overtaken is begun anew, and is the newest then', async () => {
+test('an unfinished upload that a newer file of its name has overtaken goes on, and is the newest then', async () => {
   const journal = fileJournal(join(service.folder, 'overtaken-journal'));
   const path = join(service.folder, 'overtaken');
   writeFileSync(path, content(3 * SIZE));
-  const stop = new AbortController();
   const options = { name: 'overtaken', volumeSize: SIZE, journal };
-  const onProgress = ({ phase }: { phase: string }) => {
-    if (phase === 'send') stop.abort(new Error('enough'));
-  };
-  let source = await fileSource(path);
-  await assert.rejects(szafa.upload(source, { ...options, signal: stop.signal, onProgress }), /enough/);
+  await cutOff(path, options);
+  await szafa.upload(bytesSource(content(SIZE)), { name: 'overtaken', after: 6 });
+  const source = await fileSource(path);
+  const { fileId, resumed } = await szafa.upload(source, { ...options, after: 7 });
   await source.close();
-  const added = Date.now() + 60_000;
-  await szafa.upload(bytesSource(content(SIZE)), { name: 'overtaken', added, after: 4 });
-  source = await fileSource(path);
-  const { fileId, resumed } = await szafa.upload(source, { ...options, after: 5 });
-  await source.close();
-  assert.equal(resumed, 0);
+  assert.equal(resumed, 2);
   const named = (await szafa.list()).filter(({ name }) => name === 'overtaken');
   assert.deepEqual(
     (await szafa.versions(named)).map(({ entry, metadata }) => [entry.fileId === fileId, metadata?.gen]),
     [
-      [true, 6],
-      [false, 5],
+      [true, 8],
+      [false, 7],
     ],
   );
 });
@@ -366,24 +418,128 @@ test('a service that knows no such request is not asked for it again', async () 
   }
 });
 
-test('a stream of unknown length, in memory and beyond it', async () => {
-  const parts = content(3_000_000);
-  async function* stream() {
-    for (let at = 0; at < parts.length; at += 70_001) yield parts.subarray(at, at + 70_001);
+/** In parts that fit nothing, some of them empty. */
+async function* inParts(bytes: Uint8Array) {
+  for (let at = 0; at < bytes.length; at += 70_001) {
+    yield bytes.subarray(at, at + 70_001);
+    yield new Uint8Array(0);
   }
-  for (const memoryBudget of [0, 1024 * 1024, 64 * 1024 * 1024]) {
-    const source = await spool(stream(), { memoryBudget, folder: service.folder });
-    assert.equal(source.size, parts.length);
-    const { fileId } = await szafa.upload(source, { name: 'stream', volumeSize: 400_000, memoryBudget: 0 });
-    await source.close?.();
-    assert.deepEqual(Buffer.compare(await read(fileId), parts), 0);
+}
+
+test('streams of unknown length: in volumes, in one request, empty, to the byte', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(szafa, proxy.url);
+    const least = 256 * 1024;
+    for (const length of [
+      0,
+      1,
+      70_001,
+      1_048_576,
+      1_048_577,
+      4 * least - 1,
+      4 * least,
+      4 * least + 1,
+      3_000_000,
+    ]) {
+      for (const volumeSize of [undefined, least]) {
+        proxy.requests.length = 0;
+        const bytes = content(length);
+        const seen: number[] = [];
+        const onProgress = ({ done, total }: UploadProgress) => {
+          assert.equal(total, undefined);
+          seen.push(done);
+        };
+        const stream = volumeSize ? streamOf(inParts(bytes)) : inParts(bytes);
+        const done = await user.upload(stream, { name: 'stream', volumeSize, onProgress });
+        assert.equal(Buffer.compare(await read(done.fileId), bytes), 0);
+        const { metadata } = await user.openFile(done.fileId);
+        assert.equal(metadata.size, length);
+        const count = volumeSize ? Math.max(1, Math.ceil(length / volumeSize)) : 1;
+        assert.equal(done.volumes, count);
+        const isWhole = count === 1 && length <= 1024 * 1024;
+        assert.equal(
+          proxy.requests.some(({ path }) => path.endsWith('/file')),
+          isWhole,
+        );
+        assert.equal(
+          proxy.requests.some(({ path }) => path.endsWith('/complete')),
+          !isWhole,
+        );
+        assert.equal(seen.at(-1), length);
+      }
+    }
+  } finally {
+    await proxy.stop();
   }
-  const empty = await spool((async function* () {})());
-  assert.deepEqual(await read((await szafa.upload(empty, { name: 'empty' })).fileId), new Uint8Array(0));
-  assert.deepEqual(
-    readdirSync(service.folder).filter((name) => name.startsWith('szafa-')),
-    [],
-  );
+});
+
+test('a stream that fails, is broken off, waits forever or is too long leaves nothing on the service', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(szafa, proxy.url);
+    const volumeSize = 256 * 1024;
+    const options = { name: 'never', volumeSize };
+    let closed = 0;
+    async function* stream(after: () => Promise<void>) {
+      try {
+        yield content(3 * volumeSize);
+        await after();
+        yield content(volumeSize);
+      } finally {
+        closed++;
+      }
+    }
+    const transfersLeft = async () => {
+      const ids = new Set(proxy.requests.map(({ path }) => /transfer\/([^/]+)\/chunk/.exec(path)?.[1]));
+      ids.delete(undefined);
+      assert.ok(ids.size > 0);
+      for (const id of ids) await assert.rejects(szafa.api.received(id!), { status: 404 });
+    };
+    const under = () => proxy.requests.filter(({ path }) => path.endsWith('/chunk/1')).length;
+    const breaks = async () => {
+      for (const end = Date.now() + 10_000; under() === 0 && Date.now() < end; ) await sleep(5);
+      throw new Error('the pipe broke');
+    };
+    await assert.rejects(user.upload(stream(breaks), options), /the pipe broke/);
+    await transfersLeft();
+
+    const stop = new AbortController();
+    const forever = async () => {
+      for (const end = Date.now() + 10_000; under() < 2 && Date.now() < end; ) await sleep(5);
+      stop.abort(new Error('enough'));
+      return new Promise<void>(() => {});
+    };
+    await assert.rejects(user.upload(stream(forever), { ...options, signal: stop.signal }), /enough/);
+    await transfersLeft();
+
+    // The service refuses while the stream still waits for its writer.
+    proxy.before = (method, path) => (method === 'PUT' && path.endsWith('/2') ? { status: 409 } : undefined);
+    await assert.rejects(
+      user.upload(
+        stream(() => new Promise(() => {})),
+        options,
+      ),
+      { status: 409 },
+    );
+    proxy.before = undefined;
+    await transfersLeft();
+
+    const { api, engine: own, keys, username } = user;
+    const long = new StreamUpload(
+      { api, engine: own, keys, username, memory: new VolumeMemory() },
+      inParts(content(3 * volumeSize + 1)),
+      options,
+      3,
+    );
+    await assert.rejects(long.run(), { code: 'input-too-long', message: /longer than 786432 bytes/ });
+    await transfersLeft();
+    assert.equal(closed, 1, 'one that nobody waits for is closed when it goes on');
+    const pulled = { ...options, pull: pullHost({ server: service.url }) };
+    assert.throws(() => user.upload(inParts(content(1)), pulled), { code: 'pull-stream' });
+  } finally {
+    await proxy.stop();
+  }
 });
 
 test('pulled by the service; what it skips is pushed; the server is gone afterwards', async () => {
@@ -416,7 +572,7 @@ test('pulled by the service; what it skips is pushed; the server is gone afterwa
     },
   };
   try {
-    const options = { name: 'pulled', volumeSize: 1024 * 1024, memoryBudget: 0, pull: watched };
+    const options = { name: 'pulled', volumeSize: 1024 * 1024, pull: watched };
     const { fileId } = await szafa.upload(source, options);
     const target = join(service.folder, 'pulled.copy');
     await downloadToFile(await szafa.openFile(fileId), target);
@@ -439,6 +595,6 @@ test('a file that changes while it is pulled', async () => {
     },
   };
   const pull = pullHost({ server: service.url });
-  const options = { name: 'x', volumeSize: 1000, memoryBudget: 0, pull };
+  const options = { name: 'x', volumeSize: 1000, pull };
   await assert.rejects(szafa.upload(source, options), { code: 'file-changed' });
 });

@@ -62,13 +62,13 @@ suite('szafa: the launcher', () => {
     await writeFile(device.path('slow'), Buffer.alloc(2_000_000));
     const slow = ['put', 'slow', '--bwlimit', '100K', '--json'];
     const running = device.start(slow, { command });
-    await running.until('its beginning', (text) => text.includes('"phase":"send"'));
+    await running.until('its beginning', (text) => /"bytes_done":[1-9]/.test(text));
     running.child.kill('SIGINT');
     assert.equal((await running.ended).code, 130);
 
     // However the launcher ends, nothing goes on without it: the pipes close when the last holder is gone.
     const killed = device.start(slow, { command });
-    await killed.until('its beginning', (text) => text.includes('"phase":"send"'));
+    await killed.until('its beginning', (text) => /"bytes_done":[1-9]/.test(text));
     killed.child.kill('SIGKILL');
     const began = Date.now();
     assert.equal((await killed.ended).signal, 'SIGKILL');

@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 import { useService } from '../harness/index.ts';
 import { PASSWORD, useDevice } from './account.ts';
 import { assertError } from './device.ts';
-import { packedCommand } from './packed.ts';
 
 const service = useService();
 
@@ -78,16 +77,6 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     const env = { SZ_SERVER: 'http://127.0.0.1:1', SZ_TOKEN: 'x', SZ_PASSWORD: PASSWORD };
     const away = await device.run(['put', 'there', '--retry', '0'], { env });
     assertError(away, 1, /cannot be reached/, /same command again/);
-  });
-
-  test('a full folder for temporary files is named', async () => {
-    const { device } = shared;
-    const disk = device.path('tiny');
-    await mkdir(disk);
-    const script = `mount -t tmpfs -o size=1m none "${disk}" && TMPDIR="${disk}" exec "$@"`;
-    const command = ['unshare', '-rm', 'sh', '-c', script, 'sh', process.execPath, packedCommand()];
-    const put = await device.run(['put', '-', '--name', 'big'], { command, input: Buffer.alloc(70_000_000) });
-    assertError(put, 1, new RegExp(`no space left on the disk, in the temporary folder .*${disk}`), /TMPDIR/);
   });
 
   test('names with a replacement character go up, and a name that cannot be kept is told', async () => {

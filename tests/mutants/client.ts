@@ -397,7 +397,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload goes on though its file was changed',
     file: 'client/src/upload/upload.ts',
-    find: 'state?.identity === this.#source.identity && ',
+    find: 'identity === this.#source.identity && ',
     replace: '',
     tests: [UPLOAD],
   },
@@ -411,15 +411,15 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload goes on behind a newer file of its name',
     file: 'client/src/upload/upload.ts',
-    find: 'if (state && same && state.gen > after) {',
-    replace: 'if (state && same) {',
+    find: 'declaredGen > after',
+    replace: 'declaredGen > 0',
     tests: [UPLOAD],
   },
   {
     name: 'a journal entry outlives its upload',
     file: 'client/src/upload/upload.ts',
-    find: "        if ('file_id' in answer) {\n          await this.#journal?.remove(this.#journalKey);",
-    replace: "        if ('file_id' in answer) {",
+    find: "    if (!('file_id' in answer)) return answer;\n    await this.#log?.end();",
+    replace: "    if (!('file_id' in answer)) return answer;",
     tests: [UPLOAD],
   },
   {
@@ -432,22 +432,22 @@ export const mutants: Mutant[] = [
   {
     name: 'a transfer that is given up stays on the service',
     file: 'client/src/upload/upload.ts',
-    find: '      await this.#context.api.cancel(transferId, { signal: AbortSignal.timeout(5_000) });\n',
+    find: '    await cancel(this.#context, transferId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});\n',
     replace: '',
     tests: [UPLOAD],
   },
   {
     name: 'volumes that the service has are sent again',
     file: 'client/src/upload/upload.ts',
-    find: 'if (!here.has(idx)) missing.push(idx);',
-    replace: 'missing.push(idx); if (!here.has(idx)) continue;',
+    find: '.filter((idx) => !here.has(idx))',
+    replace: '.filter((idx) => here.size >= 0 || idx)',
     tests: [UPLOAD],
   },
   {
     name: 'the memory of a sent volume is not given back',
     file: 'client/src/upload/upload.ts',
-    find: '      } finally {\n        release();\n      }\n    });\n  }',
-    replace: '      } finally {\n        void release;\n      }\n    });\n  }',
+    find: '        } finally {\n          sealed.release();\n        }\n      } finally {',
+    replace: '        } finally {\n          void sealed;\n        }\n      } finally {',
     tests: [MEMORY],
   },
   {
@@ -460,8 +460,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a volume is sent whatever its second sealing gave',
     file: 'client/src/upload/supply.ts',
-    find: 'if (equal(sealed.digest, this.digests[idx - 1]!)) {',
-    replace: 'if (equal(sealed.digest, sealed.digest)) {',
+    find: 'if (equal(sealed.digest, record.digest)) return sealed;',
+    replace: 'if (equal(sealed.digest, sealed.digest)) return sealed;',
     tests: [UPLOAD],
   },
   {
@@ -481,15 +481,15 @@ export const mutants: Mutant[] = [
   {
     name: 'an unfinished upload goes on in another directory',
     file: 'client/src/upload/unfinished.ts',
-    find: ', name, dirId || null]);',
-    replace: ', name]);',
+    find: ', name, dirId || null];',
+    replace: ', name];',
     tests: [UPLOAD],
   },
   {
     name: 'an abandoned upload stays on the service',
     file: 'client/src/upload/unfinished.ts',
-    find: 'if (state) await context.api.cancel(state.transferId, { signal });',
-    replace: 'if (!state) return;',
+    find: 'if (remembered) await cancel(context, remembered.state.transferId, signal);',
+    replace: 'if (!remembered) return;',
     tests: [UPLOAD],
   },
   {

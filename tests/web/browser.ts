@@ -296,14 +296,6 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   }
 }
 
-/** Files of the browser in which volumes of uploads wait. */
-export async function spooled(page: Page): Promise<string[]> {
-  return page.evaluate(async () => {
-    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('spool');
-    return Array.fromAsync((folder as unknown as { keys(): AsyncIterable<string> }).keys());
-  });
-}
-
 export function row(page: Page, name: string) {
   return page.getByRole('row').filter({ has: page.getByRole('button', { name, exact: true }) });
 }

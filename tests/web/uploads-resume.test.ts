@@ -13,7 +13,6 @@ import {
   row,
   shoot,
   signIn,
-  spooled,
   tokenOf,
   until,
   useChromium,
@@ -54,12 +53,10 @@ for (const way of usually(WAYS.slice(0, 1), WAYS)) {
     if (way === 'chosen again') await pick(page, path);
     else await drop(page, [path]);
     await until(() => sent() >= 1);
-    assert.equal((await spooled(page)).length, 1, 'volumes wait in a file');
     await page.reload();
     const already = sent();
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await page.getByText(/^Interrupted/).waitFor();
-    assert.deepEqual(await spooled(page), [], 'which a reload leaves, and the next visit removes');
     await shoot(page, `interrupted-${way === 'chosen again' ? 'file' : 'handle'}`);
     const again = page.locator('input[data-test=rejoin]');
     if (way === 'chosen again') {
@@ -93,7 +90,6 @@ test('another tab leaves an upload alone; signing out asks first, and says that 
   await askToLeave(other);
   await other.getByText('1 upload will be cancelled').waitFor();
   assert.equal(await other.getByText(/^Interrupted/).count(), 0, 'it goes on in its own tab');
-  assert.equal((await spooled(other)).length, 1, 'and its volumes are still there');
   await other.close();
 
   await askToLeave(page);
@@ -137,14 +133,13 @@ for (const next of usually(NEXT.slice(0, 1), NEXT)) {
     assert.equal(goodbye.status, 200);
     await page.evaluate(() => dispatchEvent(new Event('online')));
     for (const tab of [page, other]) await tab.getByText('Your session ended').waitFor();
-    await until(async () => (await spooled(page)).length === 0);
     const already = sent();
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     const left = await keptIn(page);
     assert.deepEqual(left['session'], [{ username }], 'neither token nor key');
     assert.deepEqual(
-      ['journal', 'uploads'].map((name) => left[name]?.length),
-      [1, 1],
+      ['journal', 'uploads'].map((name) => (left[name]?.length ?? 0) > 0),
+      [true, true],
     );
 
     if (next === 'another account') {

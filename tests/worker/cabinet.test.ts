@@ -120,7 +120,7 @@ test('progress is told now and then, and always at an end and with a new phase',
   const told: string[] = [];
   const transfers = new Transfers(assert.fail, ({ phase, done }) => told.push(`${phase} ${done}`));
   const tell = transfers.teller('id');
-  for (let done = 0; done <= 100; done += 10) tell('prepare', done, 100);
+  for (let done = 0; done <= 100; done += 10) tell('receive', done, 100);
   for (let done = 0; done <= 100; done += 50) tell('send', done, 100);
-  assert.deepEqual(told, ['prepare 0', 'prepare 100', 'send 0', 'send 100']);
+  assert.deepEqual(told, ['receive 0', 'receive 100', 'send 0', 'send 100']);
 });

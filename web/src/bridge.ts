@@ -117,7 +117,7 @@ export type LocalPart =
 
 export interface Progress {
   id: string;
-  phase: 'prepare' | 'send' | 'receive';
+  phase: 'send' | 'receive';
   done: number;
 }
 

@@ -188,7 +188,6 @@ export const text = {
     choose: (name: string) => `Choose ${name} again`,
     waiting: 'Waiting',
     stalled: 'Waiting for the server',
-    prepare: 'Encrypting',
     send: 'Sending',
     receive: 'Receiving',
     paused: 'Paused',

@@ -8,8 +8,7 @@ type GoodRound = { up: Trip; down: Trip };
 const isGood = (round: ClientRound | undefined): round is GoodRound =>
   round !== undefined && !('failure' in round);
 
-/** Beyond the 1 GiB that volumes may be kept in between two passes. */
-const MEMORY_BYTES = 400e6 + 2 ** 30;
+const MEMORY_BYTES = 250e6;
 
 /** szafa / other, as the median of the ratios within each round. */
 function ratio(result: ClientResult, way: Way, other: ClientName): number | undefined {
@@ -55,7 +54,7 @@ export function judgeClients(results: ClientResult[]): Goal[] {
   });
   const large = results.find(({ load }) => load.includes('1 GiB'));
   const peak = large && medianOf(large, 'szafa', ({ up, down }) => Math.max(up.peakBytes, down.peakBytes));
-  const text = '1 GiB: memory of the command under 400 MB beyond its budget of at most 1 GiB';
+  const text = '1 GiB: memory of the command under 250 MB';
   goals.push(
     peak === undefined
       ? { text, verdict: 'not measured', detail: '' }

@@ -32,8 +32,7 @@ export const command: Command = async (invocation) => {
       let succeeded = false;
       try {
         const remote = await openChosen(szafa, entry, invocation);
-        const onProgress = ({ done, total }: { done: number; total: number }) =>
-          track.update('receive', done, total);
+        const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
         await remote.verify({ signal, parallel: lanes.volumes, onProgress });
         succeeded = true;
         const { name, size } = remote.metadata;

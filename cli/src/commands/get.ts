@@ -110,12 +110,11 @@ async function receive(get: Get, entry: Entry): Promise<void> {
   const { invocation, szafa, progress, parallel, journal } = get;
   const { flags, out, signal } = invocation;
   const track = progress.start(entry.name, entry.size);
-  track.phase = 'receive';
   let succeeded = false;
   try {
     const remote = await openChosen(szafa, entry, invocation);
     const { metadata, fileId } = remote;
-    track.update('receive', 0, metadata.size);
+    track.update(0, metadata.size);
     const path = claimPath(get, remote);
     const { name, size } = metadata;
     const state = await stateOf(path, remote, invocation);
@@ -127,7 +126,7 @@ async function receive(get: Get, entry: Entry): Promise<void> {
         overwrite: flags.yes,
         parallel,
         signal,
-        onProgress: ({ done, total }) => track.update('receive', done, total),
+        onProgress: ({ done, total }) => track.update(done, total),
         onWait: () =>
           out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, {
             path,
@@ -180,8 +179,7 @@ async function pour(get: Get, entry: Entry, track: Track): Promise<void> {
   const { out, signal } = invocation;
   const remote = await openChosen(szafa, entry, invocation);
   const { name, size } = remote.metadata;
-  const onProgress = ({ done, total }: { done: number; total: number }) =>
-    track.update('receive', done, total);
+  const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
   for await (const volume of remote.volumes({ signal, parallel, onProgress })) {
     await writeOut(volume.bytes);
     volume.release();

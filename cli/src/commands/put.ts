@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { layoutOf } from '@szafa/client/format';
 import {
+  type ByteStream,
   type Claims,
   type FileSource,
   fileJournal,
@@ -10,7 +10,6 @@ import {
   type Journal,
   type Source,
   type Szafa,
-  spool,
 } from '@szafa/client/node';
 import { cleanDirName } from '@szafa/protocol';
 import { Batch } from '../batch.ts';
@@ -25,6 +24,7 @@ import { collect, keyOf, type Planned } from '../plan.ts';
 import { Progress } from '../progress/progress.ts';
 import { hostFor, type PullPlan, pullPlan } from '../pull.ts';
 import { parseSize } from '../quantities.ts';
+import { standardInput } from '../stdin.ts';
 import { formatBytes, oneLine, plural } from '../text.ts';
 import { lanesFor, summarize, type Tally } from '../transfers.ts';
 
@@ -57,6 +57,12 @@ function checkUsage({ args, flags }: Invocation): void {
         'standard input (-) cannot be combined with files',
         'upload the files with a second command',
       );
+    if (pullPlan(flags)) {
+      throw new UsageError(
+        'the server cannot pull standard input: it can be read only once',
+        'omit --pull, or upload a file',
+      );
+    }
     if (flags.name === undefined) throw new UsageError('standard input needs a name', 'give it with --name');
   }
   if (flags.name !== undefined && several) {
@@ -84,18 +90,24 @@ function dirIdOf(put: Put, name: string | undefined): Promise<number> {
   return dirId;
 }
 
+interface Circumstances {
+  mtime: number;
+  mode?: number | undefined;
+  dirId: number;
+  /** What is there under this name. */
+  newest: Opened | undefined;
+}
+
 async function send(
   put: Put,
-  source: Source & { mode?: number | undefined },
+  source: Source | ByteStream,
   file: Planned,
-  mtime: number,
-  dirId: number,
-  newest: Opened | undefined,
+  { mtime, mode, dirId, newest }: Circumstances,
 ): Promise<void> {
   const { invocation, szafa, journal, progress, parallel } = put;
   const { flags, out, signal } = invocation;
   const { name, path, origin } = file;
-  const track = progress.start(name, source.size);
+  const track = progress.start(name, 'size' in source ? source.size : undefined);
   let succeeded = false;
   try {
     const result = await szafa.upload(source, {
@@ -103,7 +115,7 @@ async function send(
       dirId: dirId || null,
       mtime,
       after: newest?.metadata.gen,
-      mode: source.mode,
+      mode,
       source: origin,
       volumeSize:
         flags['volume-size'] === undefined ? undefined : parseSize('volume-size', flags['volume-size']),
@@ -112,11 +124,12 @@ async function send(
       journal,
       pull: put.pull && hostFor(put.pull, szafa.api.server),
       signal,
-      onProgress: ({ phase, done, total }) => track.update(phase, done, total),
+      onProgress: ({ done }) => track.update(done),
     });
     succeeded = true;
     put.tally.files++;
-    put.tally.bytes += source.size;
+    const size = 'size' in source ? source.size : track.done;
+    put.tally.bytes += size;
     const { fileId, storedSize, volumes, resumed } = result;
     const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '';
     out.done(
@@ -126,12 +139,12 @@ async function send(
         name,
         file_id: fileId,
         dir_id: dirId || null,
-        size: source.size,
+        size,
         stored_size: storedSize,
         volumes,
         resumed,
       },
-      `put ${oneLine(name)}  ${formatBytes(source.size)}  ${fileId}${again}`,
+      `put ${oneLine(name)}  ${formatBytes(size)}  ${fileId}${again}`,
     );
   } catch (error) {
     throw put.pull && !signal.aborted ? explainPull(error) : error;
@@ -157,7 +170,10 @@ async function sendFile(put: Put, file: Planned): Promise<void> {
     const versions = await versionsOf(put, file.name, dirId);
     const { same } = invocation.flags.force ? {} : await meet(put, source, file, dirId, versions);
     if (same) skip(put, source, file, same);
-    else await send(put, source, file, source.mtime, dirId, versions[0]);
+    else {
+      const { mtime, mode } = source;
+      await send(put, source, file, { mtime, mode, dirId, newest: versions[0] });
+    }
   } finally {
     await source.close();
   }
@@ -258,29 +274,14 @@ async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: numbe
   }
 }
 
-/** Which disk is full is not to be guessed from «standard input». */
-function explainSpool(cause: unknown): never {
-  const { code, message } = explain(cause);
-  if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
-  const hint =
-    'set TMPDIR to a folder on another disk: what does not fit into memory is stored there, encrypted';
-  throw new CliError(code, `${message}, in the temporary folder ${tmpdir()}`, hint, 1, { cause });
-}
-
 async function sendStdin(put: Put): Promise<void> {
-  const { invocation, progress } = put;
-  const { flags, signal } = invocation;
+  const { flags } = put.invocation;
   const { dir } = flags;
-  const source = await spool(process.stdin, { signal }).catch(explainSpool);
-  try {
-    const file: Planned = { path: STDIN, name: flags.name!, size: source.size };
-    progress.expect(1, source.size);
-    const dirId = await dirIdOf(put, dir === undefined || dir === ROOT ? undefined : dir);
-    const [newest] = await versionsOf(put, file.name, dirId);
-    await send(put, source, file, Date.now(), dirId, newest);
-  } finally {
-    await source.close?.();
-  }
+  const file: Planned = { path: STDIN, name: flags.name!, size: 0 };
+  put.progress.expect(1, 0);
+  const dirId = await dirIdOf(put, dir === undefined || dir === ROOT ? undefined : dir);
+  const [newest] = await versionsOf(put, file.name, dirId);
+  await send(put, standardInput(), file, { mtime: Date.now(), dirId, newest });
 }
 
 export const command: Command = async (invocation) => {

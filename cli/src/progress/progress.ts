@@ -56,25 +56,26 @@ export class Progress extends Tally {
     }
     if (this.clock() < this.#nextLine) return;
     if (!this.#out.json) this.#nextLine = this.clock() + LINE_MS;
-    const percent = this.bytes > 0 ? Math.floor((this.bytesDone / this.bytes) * 100) : 0;
+    const { total = null } = this;
+    const percent = total ? Math.floor((this.bytesDone / total) * 100) : 0;
+    const known = total === null ? '' : ` of ${formatBytes(total)} (${percent} %)`;
     const left = this.secondsLeft;
     const { rate } = this.meter;
-    const sealing = this.bytesDone === 0 && [...this.tracks].some(({ phase }) => phase === 'prepare');
     this.#out.progress(
       {
         files_done: this.filesDone,
         files_total: this.files,
         bytes_done: this.bytesDone,
-        bytes_total: this.bytes,
+        bytes_total: total,
         bytes_per_second: Math.round(rate),
         seconds_left: Number.isFinite(left) ? Math.ceil(left) : null,
-        transfers: [...this.tracks].map(({ name, phase, done, total }) => ({ name, phase, done, total })),
+        transfers: [...this.tracks].map(({ name, done, total = null }) => ({ name, done, total })),
       },
       [
         `${this.filesDone} of ${plural(this.files, 'file')}`,
-        `${formatBytes(this.bytesDone)} of ${formatBytes(this.bytes)} (${percent} %)`,
-        sealing ? 'preparing' : `${formatBytes(Math.round(rate))}/s`,
-        `${formatDuration(left)} left`,
+        `${formatBytes(this.bytesDone)}${known}`,
+        `${formatBytes(Math.round(rate))}/s`,
+        ...(total === null ? [] : [`${formatDuration(left)} left`]),
       ].join(', '),
     );
   }

@@ -1,23 +1,18 @@
 import { Meter } from './meter.ts';
 
-export type Phase = 'prepare' | 'send' | 'receive';
-
 /** One file on its way. */
 export class Track {
   readonly name: string;
   readonly began: number;
   readonly meter: Meter;
-  phase: Phase = 'prepare';
-  total: number;
-  /** Of this phase. */
+  /** Undefined where only its end will tell. */
+  total: number | undefined;
   done = 0;
-  /** Of the transfer itself: sealing does not count. */
-  moved = 0;
   readonly #whole: Tally;
   #settling = false;
   #settled = false;
 
-  constructor(whole: Tally, name: string, total: number, clock: () => number) {
+  constructor(whole: Tally, name: string, total: number | undefined, clock: () => number) {
     this.#whole = whole;
     this.name = name;
     this.total = total;
@@ -25,15 +20,12 @@ export class Track {
     this.meter = new Meter(clock);
   }
 
-  update(phase: Phase, done: number, total: number = this.total): void {
-    this.phase = phase;
-    this.done = done;
-    this.#whole.resize(total - this.total);
+  update(done: number, total: number | undefined = this.total): void {
+    const bytes = done - this.done;
+    this.#whole.resize(total === undefined ? bytes : total - (this.total ?? this.done));
     this.total = total;
-    if (phase === 'prepare') return;
+    this.done = done;
     this.#settle();
-    const bytes = done - this.moved;
-    this.moved = done;
     this.#whole.count(bytes, !this.#settling);
     if (!this.#settling) this.meter.add(bytes);
   }
@@ -50,8 +42,9 @@ export class Track {
 
   /** Failed files leave the whole, so that the rest can reach its end. */
   end(succeeded: boolean): void {
-    const left = this.total - this.moved;
-    if (succeeded) this.#whole.count(left, left === this.total);
+    const { total = this.done } = this;
+    const left = total - this.done;
+    if (succeeded) this.#whole.count(left, left === total);
     else this.#whole.resize(-left);
     this.#whole.finish(this, succeeded);
   }
@@ -81,7 +74,7 @@ export class Tally {
     this.bytes += bytes;
   }
 
-  start(name: string, total: number): Track {
+  start(name: string, total: number | undefined): Track {
     const track = new Track(this, name, total, this.clock);
     this.tracks.add(track);
     return track;
@@ -98,8 +91,16 @@ export class Tally {
     else this.files--;
   }
 
+  /** How much it is in all; undefined while there is a file whose end is not in sight. */
+  get total(): number | undefined {
+    const isOpen = [...this.tracks].some(({ total }) => total === undefined);
+    return isOpen ? undefined : this.bytes;
+  }
+
   get secondsLeft(): number {
     const { rate } = this.meter;
-    return rate > 0 ? (this.bytes - this.bytesDone) / rate : Number.POSITIVE_INFINITY;
+    return rate > 0 && this.total !== undefined
+      ? (this.bytes - this.bytesDone) / rate
+      : Number.POSITIVE_INFINITY;
   }
 }

@@ -24,11 +24,11 @@ import {
   type StreamedInitBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
-import type { Body } from '../upload/shelf.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import { areDirectories, areNumbers, areRecords, areVolumes, isServiceInfo, isSession } from './shapes.ts';
 import {
+  type Body,
   fetchTransport,
   sizeOf,
   type Transport,

@@ -1,6 +1,8 @@
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
-import type { Body } from '../upload/shelf.ts';
 import { partsOf } from './parts.ts';
+
+/** A volume as it is sent: in memory, or in a file that the browser reads by itself. @public */
+export type Body = Uint8Array | Blob;
 
 /** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
 export interface TransportRequest {

@@ -81,8 +81,6 @@ export interface Engine {
   openSegments(key: VolumeKey, sealed: Uint8Array): Promise<OpenedSegments | undefined>;
   /** Memory for a volume that is about to arrive. */
   borrow(length: number): { bytes: Uint8Array; release(): void };
-  /** Bytes of sealed volumes that uploads may keep between their two passes. */
-  readonly memoryBudget: number;
   /** How many volumes are worth working on at once. */
   readonly parallel: number;
 }

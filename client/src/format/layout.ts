@@ -69,7 +69,10 @@ export function layoutWith({ volumeSize, lateVolumeSize }: VolumeSizes, size: nu
 }
 
 /** Where volume `idx` (from 1) begins, and how long it is when it is whole. */
-function wholeExtent({ volumeSize, lateVolumeSize }: VolumeSizes, idx: number) {
+export function wholeExtent(
+  { volumeSize, lateVolumeSize }: VolumeSizes,
+  idx: number,
+): { offset: number; length: number } {
   const late = Math.max(0, idx - 1 - EARLY_VOLUMES);
   const offset = (idx - 1 - late) * volumeSize + late * lateVolumeSize;
   return { offset, length: idx > EARLY_VOLUMES ? lateVolumeSize : volumeSize };

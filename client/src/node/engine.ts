@@ -13,7 +13,6 @@ import { FileChangedError } from '../errors.ts';
 import { type Bytes, concat } from '../format/bytes.ts';
 import { type Engine, requireKey } from '../format/engine.ts';
 import { plainLength, sealedSize, TAG_BYTES } from '../format/segments.ts';
-import { memoryBudget } from './budget.ts';
 import { FileSource } from './file-source.ts';
 import { Slots } from './slots.ts';
 import { type Digests, openInPlace, sealInto } from './volume-cipher.ts';
@@ -23,8 +22,6 @@ export interface NodeEngineOptions {
   threads?: number | undefined;
   /** The worker's script, for programs packed into one file. */
   worker?: URL | undefined;
-  /** Bytes of sealed volumes kept between the two passes of uploads; see `memoryBudget`. */
-  budget?: number | undefined;
 }
 
 /** An engine with threads, which `close` ends. @public */
@@ -36,8 +33,8 @@ export interface NodeEngine extends Engine {
 const NONCE = new Uint8Array(12);
 /** Below this a volume is done before a worker would have woken up. */
 const INLINE = 256 * 1024;
-/** Beyond the budget: what is on its way. */
-const IN_FLIGHT = 64 * 1024 * 1024;
+/** Memory of volumes, in use or kept for the next ones; more only where it is needed at once. */
+const VOLUME_BYTES = 96 * 1024 * 1024;
 const argon2Async = promisify(argon2);
 
 /** A view of the same memory, as the plain type that travels. */
@@ -83,13 +80,11 @@ function hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes {
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
   const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
-  const budget = options.budget ?? memoryBudget();
-  const slots = new Slots(budget + IN_FLIGHT);
+  const slots = new Slots(VOLUME_BYTES);
   const nothing = () => {};
 
   const engine: NodeEngine = {
     parallel: threads,
-    memoryBudget: budget,
     close: () => workers.close(),
     random,
     hold: (key) => key,

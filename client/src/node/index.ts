@@ -1,5 +1,4 @@
 export * from '../index.ts';
-export { memoryBudget } from './budget.ts';
 export { type DownloadOptions, type DownloadResult, downloadToFile, ExistsError } from './download.ts';
 export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts';
 export { fileJournal } from './file-journal.ts';
@@ -8,5 +7,4 @@ export { FileSource, fileSource, keptTime } from './file-source.ts';
 export { makeFolder } from './folders.ts';
 export { type LocalState, localState } from './local-state.ts';
 export { type PullHostOptions, pullHost } from './pull-server.ts';
-export { type SpoolOptions, spool } from './spool.ts';
 export { type NodeTransport, type NodeTransportOptions, nodeTransport, rateLimit } from './transport.ts';

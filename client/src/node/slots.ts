@@ -7,28 +7,44 @@ const STEP = 1024 * 1024;
  */
 export class Slots {
   readonly #free: SharedArrayBuffer[] = [];
-  readonly #mostFree: number;
-  #freeBytes = 0;
+  readonly #most: number;
+  /** In use or free. */
+  #bytes = 0;
 
-  constructor(mostFree: number) {
-    this.#mostFree = mostFree;
+  /** `most`: bytes beyond which nothing is kept that is not in use. */
+  constructor(most: number) {
+    this.#most = most;
   }
 
   /** At least `length` bytes; give it back once, when nobody reads it any more. */
   take(length: number): { memory: SharedArrayBuffer; release(): void } {
     const size = Math.ceil(length / STEP) * STEP;
-    const at = this.#free.findIndex((memory) => memory.byteLength === size);
-    const memory =
-      at < 0 ? new SharedArrayBuffer(size, { maxByteLength: size }) : this.#free.splice(at, 1)[0]!;
-    if (at >= 0) this.#freeBytes -= size;
+    const memory = this.#taken(size) ?? this.#made(size);
     let held = true;
     const release = () => {
       if (!held) return;
       held = false;
       this.#free.push(memory);
-      this.#freeBytes += size;
-      while (this.#freeBytes > this.#mostFree) this.#freeBytes -= this.#free.shift()!.byteLength;
+      this.#trim(0);
     };
     return { memory, release };
+  }
+
+  #taken(size: number): SharedArrayBuffer | undefined {
+    const at = this.#free.findIndex((memory) => memory.byteLength === size);
+    return at < 0 ? undefined : this.#free.splice(at, 1)[0];
+  }
+
+  #made(size: number): SharedArrayBuffer {
+    this.#trim(size);
+    this.#bytes += size;
+    return new SharedArrayBuffer(size, { maxByteLength: size });
+  }
+
+  /** Lets go of what was not used for longest, until there is room for so much more. */
+  #trim(more: number): void {
+    while (this.#free.length > 0 && this.#bytes + more > this.#most) {
+      this.#bytes -= this.#free.shift()!.byteLength;
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { VolumeKey } from '../format/engine.ts';
-import { type Digests, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
+import { type Digests, discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
 export type Task = { key: VolumeKey; memory: SharedArrayBuffer } & (
   | { kind: 'seal'; input: PlainInput; plainDigest?: boolean | undefined }
@@ -27,5 +27,6 @@ parentPort?.on('message', (job: Job) => {
   } catch (error) {
     result = { id, error: error as Error };
   }
+  if (job.kind === 'seal' && !('fd' in job.input)) discard(job.input);
   parentPort!.postMessage(result);
 });

@@ -1,33 +1,52 @@
-import { type Bytes, concat, fromBase64Url, fromUtf8, toBase64Url, utf8 } from '../format/bytes.ts';
+import type { CompleteBody } from '@szafa/protocol';
+import {
+  type Bytes,
+  concat,
+  fromBase64Url,
+  fromUtf8,
+  readU32,
+  toBase64Url,
+  u32,
+  utf8,
+} from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
 import { labels } from '../format/engine.ts';
 import { type Layout, layoutOf } from '../format/layout.ts';
 import { seal, unseal } from '../format/seal.ts';
-import { SALT_BYTES } from '../format/segments.ts';
 import type { Claims } from './claims.ts';
+import type { VolumeRecord } from './supply.ts';
 
 /** Where unfinished transfers are remembered. What is stored is sealed; it may lie anywhere. @public */
 export interface Journal {
+  /** What was stored, and behind it, in order, what was appended; the end may be missing or torn after a power cut. */
   load(key: string): Promise<Uint8Array | undefined>;
   store(key: string, entry: Uint8Array): Promise<void>;
+  /** Adds to what was stored; nothing happens where that has been removed. */
+  append(key: string, record: Uint8Array): Promise<void>;
   remove(key: string): Promise<void>;
   /** Absent where nobody else can share the journal. */
   claims?: Claims | undefined;
 }
 
-/** Everything an upload needs to go on in another process. */
+/** What an upload needs to go on in another process, beside the volumes that it sealed. */
 export interface UploadState {
   transferId: string;
   fileId: Bytes;
   fileKey: Bytes;
   /** Source.identity at the start. */
   identity: string;
-  /** Both as sealed into the metadata. */
-  gen: number;
-  added: number;
   layout: Layout;
-  digests: Bytes[];
-  salts: Bytes[];
+  /** Of a transfer whose header was sealed at its beginning: `gen` in it. */
+  declaredGen?: number | undefined;
+}
+
+/** All that is remembered of an upload. */
+export interface Remembered {
+  state: UploadState;
+  /** By their numbers. Where two processes sealed the same one there are two: either may have been sent. */
+  volumes: Map<number, VolumeRecord[]>;
+  /** What complete was told, if it was asked for. */
+  description?: CompleteBody | undefined;
 }
 
 interface StateJson {
@@ -35,13 +54,16 @@ interface StateJson {
   file_id: string;
   file_key: string;
   identity: string;
-  gen: number;
-  added: number;
   size: number;
   volume_size: number;
-  digests: string;
-  salts: string;
+  declared_gen?: number;
 }
+
+/** The state comes first; the others carry the file's id, by which they belong to it. */
+type RecordJson =
+  | { state: StateJson }
+  | { file: string; volume: number; salt: string; digest: string }
+  | { file: string; complete: CompleteBody };
 
 /** The same transfer is found again by what it is about. */
 export async function journalKey(
@@ -51,46 +73,117 @@ export async function journalKey(
   return (await engine.sha256(utf8(JSON.stringify(about)))).toHex();
 }
 
-/** Sealed under the master key: neither the file key nor the transfer id, a capability, lies on disk. */
-export async function sealState(engine: Engine, master: Bytes, state: UploadState): Promise<Bytes> {
-  const json: StateJson = {
-    transfer_id: state.transferId,
-    file_id: toBase64Url(state.fileId),
-    file_key: toBase64Url(state.fileKey),
-    identity: state.identity,
-    gen: state.gen,
-    added: state.added,
-    size: state.layout.size,
-    volume_size: state.layout.volumeSize,
-    digests: toBase64Url(concat(...state.digests)),
-    salts: toBase64Url(concat(...state.salts)),
-  };
-  return seal(engine, master, labels.journal, utf8(JSON.stringify(json)));
+/**
+ * The entry of one upload in a journal. Each record is sealed under the master key: neither the file key nor the transfer id, a
+ * capability, lies on disk. Nothing secret depends on what is remembered: who forgets a volume seals it anew, under another salt.
+ */
+export class UploadLog {
+  readonly #journal: Journal;
+  readonly #key: string;
+  readonly #engine: Engine;
+  readonly #master: Bytes;
+  #file = '';
+
+  constructor(journal: Journal, key: string, engine: Engine, master: Bytes) {
+    this.#journal = journal;
+    this.#key = key;
+    this.#engine = engine;
+    this.#master = master;
+  }
+
+  async begin(state: UploadState, volumes: Iterable<[number, VolumeRecord]> = []): Promise<void> {
+    this.#file = toBase64Url(state.fileId);
+    const { layout, declaredGen } = state;
+    const json: StateJson = {
+      transfer_id: state.transferId,
+      file_id: this.#file,
+      file_key: toBase64Url(state.fileKey),
+      identity: state.identity,
+      size: layout.size,
+      volume_size: layout.volumeSize,
+      ...(declaredGen !== undefined && { declared_gen: declaredGen }),
+    };
+    const records = [await this.#sealed({ state: json })];
+    for (const [idx, record] of volumes) records.push(await this.#sealed(this.#volume(idx, record)));
+    await this.#journal.store(this.#key, concat(...records));
+  }
+
+  /** A volume that is about to be sent. */
+  async volume(idx: number, record: VolumeRecord): Promise<void> {
+    await this.#journal.append(this.#key, await this.#sealed(this.#volume(idx, record)));
+  }
+
+  async complete(description: CompleteBody): Promise<void> {
+    await this.#journal.append(this.#key, await this.#sealed({ file: this.#file, complete: description }));
+  }
+
+  end(): Promise<void> {
+    return this.#journal.remove(this.#key);
+  }
+
+  /** Undefined where there is nothing, or nothing that this key opens. */
+  async load(): Promise<Remembered | undefined> {
+    const entry = await this.#journal.load(this.#key);
+    if (!entry) return undefined;
+    let remembered: Remembered | undefined;
+    let torn = false;
+    for (let at = 0; at < entry.length && !torn; ) {
+      const length = at + 4 <= entry.length ? readU32(entry, at) : 0;
+      const record = await this.#opened(entry.slice(at + 4, at + 4 + length) as Bytes);
+      at += 4 + length;
+      if (record && 'state' in record) remembered ??= { state: stateOf(record.state), volumes: new Map() };
+      else if (record && remembered) add(remembered, record);
+      torn = !record || !remembered;
+    }
+    if (!remembered) return undefined;
+    this.#file = toBase64Url(remembered.state.fileId);
+    // What is appended behind a torn end could not be found again.
+    if (torn) await this.#rewrite(remembered);
+    return remembered;
+  }
+
+  async #rewrite({ state, volumes, description }: Remembered): Promise<void> {
+    const all = [...volumes].flatMap(([idx, records]) =>
+      records.map((record): [number, VolumeRecord] => [idx, record]),
+    );
+    await this.begin(state, all);
+    if (description) await this.complete(description);
+  }
+
+  #volume(idx: number, { salt, digest }: VolumeRecord): RecordJson {
+    return { file: this.#file, volume: idx, salt: toBase64Url(salt), digest: toBase64Url(digest) };
+  }
+
+  async #sealed(record: RecordJson): Promise<Bytes> {
+    const sealed = await seal(this.#engine, this.#master, labels.journal, utf8(JSON.stringify(record)));
+    return concat(u32(sealed.length), sealed);
+  }
+
+  async #opened(sealed: Bytes): Promise<RecordJson | undefined> {
+    const opened = await unseal(this.#engine, this.#master, labels.journal, sealed);
+    return 'plain' in opened ? (JSON.parse(fromUtf8(opened.plain)) as RecordJson) : undefined;
+  }
 }
 
-/** Undefined for an entry of another key, or a damaged one: the upload then starts again. */
-export async function openState(
-  engine: Engine,
-  master: Bytes,
-  entry: Bytes,
-): Promise<UploadState | undefined> {
-  const opened = await unseal(engine, master, labels.journal, entry);
-  if (!('plain' in opened)) return undefined;
-  const json = JSON.parse(fromUtf8(opened.plain)) as StateJson;
-  const layout = layoutOf(json.size, json.volume_size);
-  const parts = (text: string, length: number) => {
-    const all = fromBase64Url(text);
-    return Array.from({ length: layout.count }, (_, i) => all.slice(i * length, (i + 1) * length));
-  };
+function stateOf(json: StateJson): UploadState {
   return {
     transferId: json.transfer_id,
     fileId: fromBase64Url(json.file_id),
     fileKey: fromBase64Url(json.file_key),
     identity: json.identity,
-    gen: json.gen,
-    added: json.added,
-    layout,
-    digests: parts(json.digests, 32),
-    salts: parts(json.salts, SALT_BYTES),
+    layout: layoutOf(json.size, json.volume_size),
+    declaredGen: json.declared_gen,
   };
+}
+
+function add(remembered: Remembered, record: Exclude<RecordJson, { state: StateJson }>): void {
+  // Of an upload that another process had begun in this place before.
+  if (record.file !== toBase64Url(remembered.state.fileId)) return;
+  if ('complete' in record) {
+    remembered.description = record.complete;
+    return;
+  }
+  const known = remembered.volumes.get(record.volume) ?? [];
+  known.push({ salt: fromBase64Url(record.salt), digest: fromBase64Url(record.digest) });
+  remembered.volumes.set(record.volume, known);
 }

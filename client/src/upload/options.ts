@@ -1,18 +1,16 @@
 import type { Api } from '../api/api.ts';
 import type { Engine } from '../format/engine.ts';
 import type { Keys } from '../keys.ts';
-import type { Budget } from './budget.ts';
 import type { Journal } from './journal.ts';
-import type { Shelf } from './shelf.ts';
+import type { VolumeMemory } from './memory.ts';
 import type { VolumeSupply } from './supply.ts';
 
 /** How far an upload is. @public */
 export interface UploadProgress {
-  /** `prepare`: volumes are being sealed and hashed; `send`: they are on their way. */
-  phase: 'prepare' | 'send';
-  /** Bytes of the file, of `total`, that this phase has behind it. */
+  /** Bytes of the file that the service has, or that are on their way to it; never less than before. */
   done: number;
-  total: number;
+  /** Undefined where the length of the source is not known. */
+  total: number | undefined;
 }
 
 /** Offers volumes to the service, which fetches them itself; `client/node` has one. @public */
@@ -48,15 +46,11 @@ export interface UploadOptions {
   volumeSize?: number | undefined;
   /** Show this name to the service, unsealed and unverified. */
   plainName?: boolean | undefined;
-  /** Bytes of sealed volumes kept in memory between the two passes; the session's shared budget unless told. */
-  memoryBudget?: number | undefined;
-  /** Keeps them elsewhere. */
-  shelf?: Shelf | undefined;
   /** Volumes on their way at once. */
   parallel?: number | undefined;
-  /** Resumes what an earlier call with the same journal, name and directory left unfinished. */
+  /** Resumes what an earlier call with the same journal, name and directory left unfinished; a stream cannot be resumed. */
   journal?: Journal | undefined;
-  /** Have the service fetch the volumes. */
+  /** Have the service fetch the volumes. Each is sealed twice then: the service wants all digests first. */
   pull?: PullHost | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -78,5 +72,5 @@ export interface UploadContext {
   engine: Engine;
   keys: Keys;
   username: string;
-  budget: Budget;
+  memory: VolumeMemory;
 }

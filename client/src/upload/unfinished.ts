@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts';
-import { type Journal, journalKey, openState } from './journal.ts';
+import { type Journal, journalKey, UploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';
 
 /** What finds an unfinished upload in the journal. @public */
@@ -10,11 +10,29 @@ export interface UnfinishedUpload {
   dirId?: number | null | undefined;
 }
 
-export function keyOf(
-  { engine, api, username }: UploadContext,
+export async function logOf(
+  { engine, api, username, keys }: UploadContext,
+  journal: Journal,
   { place, name, dirId }: UnfinishedUpload,
-): Promise<string> {
-  return journalKey(engine, ['upload', api.server, username, place ?? '', name, dirId || null]);
+  signal?: AbortSignal,
+): Promise<UploadLog> {
+  const about = ['upload', api.server, username, place ?? '', name, dirId || null];
+  const { key } = await keys.current(signal);
+  return new UploadLog(journal, await journalKey(engine, about), engine, key);
+}
+
+/** Frees what the service holds of an upload. It may have done so by itself, or have the file. */
+export async function cancel(
+  { api }: UploadContext,
+  transferId: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await api.cancel(transferId, { signal });
+  } catch (error) {
+    const ended = error instanceof ApiError && (error.status === 404 || error.status === 409);
+    if (!ended) throw error;
+  }
 }
 
 /** Forgets an upload that will not go on, and frees what the service holds of it. */
@@ -24,15 +42,8 @@ export async function abandon(
   unfinished: UnfinishedUpload,
   signal?: AbortSignal,
 ): Promise<void> {
-  const key = await keyOf(context, unfinished);
-  const entry = await journal.load(key);
-  if (!entry) return;
-  const { key: master } = await context.keys.current(signal);
-  const state = await openState(context.engine, master, entry.slice());
-  await journal.remove(key);
-  try {
-    if (state) await context.api.cancel(state.transferId, { signal });
-  } catch (error) {
-    if (!(error instanceof ApiError && error.status === 404)) throw error; // 404: cleared away meanwhile
-  }
+  const log = await logOf(context, journal, unfinished, signal);
+  const remembered = await log.load();
+  await log.end();
+  if (remembered) await cancel(context, remembered.state.transferId, signal);
 }

@@ -1,264 +1,281 @@
-import { encodeInit, type InitBody } from '@szafa/protocol';
+import type { CompleteBody } from '@szafa/protocol';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
-import type { Master } from '../format/bag.ts';
 import { newSecrets } from '../format/header.ts';
-import { extentOf, type Layout, largestVolume, layoutOf, storedSize } from '../format/layout.ts';
+import { extentOf, layoutOf, storedSize } from '../format/layout.ts';
+import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
-import { forEach, lanesFor } from '../pool.ts';
-import { Budget } from './budget.ts';
-import { initBody } from './init-body.ts';
-import { type Journal, openState, sealState } from './journal.ts';
-import type { PullHost, UploadContext, UploadOptions, UploadResult } from './options.ts';
-import { Semaphore } from './semaphore.ts';
+import { forEach, range } from '../pool.ts';
+import { ageOf, declare, describe, sizesOf } from './description.ts';
+import type { Journal, Remembered, UploadLog } from './journal.ts';
+import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
+import { ConflictError, Sender } from './sender.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
-import { keyOf } from './unfinished.ts';
+import { cancel, logOf } from './unfinished.ts';
+import { sendWhole, WHOLE_BYTES } from './whole.ts';
 
-const PARALLEL = 4;
+/** How often an upload is begun anew that met another one's volumes. */
+const ATTEMPTS = 3;
 /** How often a service may say that volumes it had taken are missing. */
 const ROUNDS = 3;
+const CANCEL_MS = 5_000;
 
-/** A larger file is better begun first: it may be refused before it is sent, and goes on where it was. */
-const WHOLE_BYTES = 1024 * 1024;
-
-interface Prepared {
-  supply: VolumeSupply;
-  init: InitBody;
-}
-
+/** A transfer on the service, new or found again. */
 interface Begun {
   transferId: string;
   supply: VolumeSupply;
-  received: number[];
+  /** Volumes that the service has. */
+  here: Set<number>;
   resumed: boolean;
+  /** Digests and description come with the volumes and at the end; otherwise all of it was said at the beginning. */
+  streamed: boolean;
+  description: CompleteBody | undefined;
 }
 
-/** Seals and uploads a source of known length. */
+/** Seals and uploads a source of known length: one volume after the other is read, sealed, remembered and sent. */
 export class Upload {
   readonly #context: UploadContext;
   readonly #source: Source;
   readonly #options: UploadOptions;
   readonly #journal: Journal | undefined;
-  readonly #gen: number;
-  readonly #added: number;
-  #journalKey = '';
-  #done = 0;
+  readonly #sender: Sender;
+  #log: UploadLog | undefined;
 
   constructor(context: UploadContext, source: Source, options: UploadOptions) {
     this.#context = context;
     this.#source = source;
     this.#options = options;
-    const { added = Date.now(), after = 0 } = options;
-    this.#gen = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
-    this.#added = added;
+    this.#sender = new Sender(context, options, source.size);
     // One volume is sent again sooner than its journal would be on disk.
     const resumable = source.identity !== undefined && layoutOf(source.size, options.volumeSize).count > 1;
     this.#journal = resumable ? options.journal : undefined;
   }
 
   async run(): Promise<UploadResult> {
-    const { keys } = this.#context;
     const { name, dirId, signal } = this.#options;
-    const master = await keys.current(signal);
     if (this.#journal) {
-      this.#journalKey = await keyOf(this.#context, { place: this.#source.place, name, dirId });
+      const about = { place: this.#source.place, name, dirId };
+      this.#log = await logOf(this.#context, this.#journal, about, signal);
     }
-    const resumed = await this.#resume(master);
-    if (resumed) {
+    let begun = await this.#resume();
+    for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#finish(resumed);
+        return begun ? await this.#finish(begun) : await this.#anew();
       } catch (error) {
         // Changed without a trace in its identity. Under a new key it can be uploaded as it is now.
-        if (!(error instanceof FileChangedError)) throw error;
+        const changed = error instanceof FileChangedError && begun !== undefined;
+        if (!changed && !(error instanceof ConflictError)) throw error;
+        if (attempt === ATTEMPTS) throw error;
+        await this.#source.check();
+        begun = undefined;
       }
     }
-    const prepared = await this.#prepare(master);
-    return (await this.#sendWhole(prepared)) ?? this.#finish(await this.#begin(master, prepared));
   }
 
-  async #resume(master: Master): Promise<Begun | undefined> {
-    const { api, engine } = this.#context;
-    const { signal, after = 0 } = this.#options;
-    const entry = await this.#journal?.load(this.#journalKey);
-    if (!entry) return undefined;
-    const state = await openState(engine, master.key, entry.slice());
+  /** What an earlier attempt left, where all that the service has of it is remembered here; otherwise that is given up. */
+  async #resume(): Promise<Begun | undefined> {
+    const remembered = await this.#log?.load();
+    if (!remembered) return undefined;
+    const { transferId } = remembered.state;
+    const { signal } = this.#options;
     try {
-      const same = state?.identity === this.#source.identity && state?.layout.size === this.#source.size;
-      // Its `gen` is sealed already: behind a file that came meanwhile it would be an older version.
-      if (state && same && state.gen > after) {
-        const received = await api.received(state.transferId, { signal });
-        const supplied = { engine, source: this.#source, layout: state.layout, secrets: state, signal };
-        const supply = VolumeSupply.resume(supplied, state.digests, state.salts);
-        return { transferId: state.transferId, supply, received, resumed: true };
-      }
-      if (state) await api.cancel(state.transferId, { signal });
+      const begun = this.#isSame(remembered) ? await this.#found(remembered) : undefined;
+      if (begun) return begun;
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error; // 404: cleared away meanwhile
     }
-    await this.#journal?.remove(this.#journalKey);
+    await cancel(this.#context, transferId, signal);
+    await this.#log!.end();
     return undefined;
   }
 
-  async #prepare(master: Master): Promise<Prepared> {
-    const { engine } = this.#context;
-    const { signal, onProgress } = this.#options;
-    const source = this.#source;
-    const layout = layoutOf(source.size, this.#options.volumeSize);
-    const secrets = newSecrets(engine);
-    const { memoryBudget } = this.#options;
-    const budget = memoryBudget === undefined ? this.#context.budget : new Budget(memoryBudget);
-    const shelf = this.#options.shelf ?? budget;
-    let sealed = 0;
-    const supply = await VolumeSupply.prepare({ engine, source, layout, secrets, signal }, shelf, (bytes) => {
-      sealed += bytes;
-      onProgress?.({ phase: 'prepare', done: sealed, total: layout.size });
-    });
-    try {
-      // One volume is read once: it is a file as it stood at some moment, which a log that grows never is for long.
-      if (layout.count > 1) await source.check();
-      const init = await initBody(engine, master, supply, {
-        ...this.#options,
-        gen: this.#gen,
-        added: this.#added,
-      });
-      return { supply, init };
-    } catch (error) {
-      supply.burn();
-      throw error;
-    }
+  #isSame({ state: { identity, layout, declaredGen } }: Remembered): boolean {
+    const { pull, after = 0 } = this.#options;
+    // Its `gen` is sealed already: behind a file that came meanwhile it would be an older version.
+    const fits = declaredGen === undefined ? !pull : declaredGen > after;
+    return identity === this.#source.identity && layout.size === this.#source.size && fits;
   }
 
-  /** A small file in one request, where the service takes it; its sealed bytes are all there is to send. */
-  async #sendWhole({ supply, init }: Prepared): Promise<UploadResult | undefined> {
+  async #found({ state, volumes, description }: Remembered): Promise<Begun | undefined> {
     const { api, engine } = this.#context;
-    const { signal, pull } = this.#options;
-    const { layout } = supply;
-    const header = pull || layout.count > 1 || layout.size > WHOLE_BYTES ? undefined : encodeInit(init);
-    if (header === undefined) return undefined;
-    const { body, release } = await supply.takeBody(1);
+    const { signal } = this.#options;
+    const { transferId, layout } = state;
+    const streamed = state.declaredGen === undefined;
+    const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
+    const here = new Set<number>();
+    if (streamed) {
+      for (const { idx, sha256 } of await api.receivedStreamed(transferId, { signal })) {
+        const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
+        // Sent by another process, or after the copy of the journal that this one was restored from.
+        if (!record) return undefined;
+        records.set(idx, record);
+        here.add(idx);
+      }
+    } else {
+      if (records.size < layout.count) return undefined;
+      for (const idx of await api.received(transferId, { signal })) here.add(idx);
+    }
+    const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
+    return { transferId, supply, here, resumed: true, streamed, description };
+  }
+
+  async #anew(): Promise<UploadResult> {
+    const { pull, volumeSize } = this.#options;
+    const layout = layoutOf(this.#source.size, volumeSize);
+    const small = layout.count === 1 && layout.size <= WHOLE_BYTES;
+    const whole = small && !pull ? await this.#sendWhole() : undefined;
+    if (whole) return whole;
+    const supply = this.#supply();
     try {
-      const transferId = engine.random(20).toBase64({ alphabet: 'base64url', omitPadding: true });
-      const onBytes = (bytes: number) => this.#count(layout, bytes);
-      const answer = await api.writeFile(transferId, header, body, { signal, onBytes });
-      return (
-        answer && {
-          fileId: answer.file_id,
-          totalSha256: init.total_sha256,
-          storedSize: init.file_size,
-          volumes: 1,
-          resumed: 0,
-        }
-      );
+      return await this.#finish(pull ? await this.#declare(supply) : await this.#begin(supply));
     } finally {
-      release();
+      supply.burn();
     }
   }
 
-  async #begin(master: Master, { supply, init }: Prepared): Promise<Begun> {
-    const { api, engine } = this.#context;
-    const { layout, secrets, digests, salts } = supply;
+  #supply(): VolumeSupply {
+    const { engine } = this.#context;
+    const layout = layoutOf(this.#source.size, this.#options.volumeSize);
+    return new VolumeSupply({ engine, source: this.#source, layout, secrets: newSecrets(engine) });
+  }
+
+  async #sendWhole(): Promise<UploadResult | undefined> {
+    const supply = this.#supply();
+    const sealed = await supply.take(1);
     try {
-      const { transfer_id: transferId } = await api.init(init, { signal: this.#options.signal });
-      if (this.#journal) {
-        const identity = this.#source.identity!;
-        const state = {
-          transferId,
-          ...secrets,
-          identity,
-          gen: this.#gen,
-          added: this.#added,
-          layout,
-          digests,
-          salts,
-        };
-        await this.#journal.store(this.#journalKey, await sealState(engine, master.key, state));
-      }
-      return { transferId, supply, received: [], resumed: false };
-    } catch (error) {
+      return await sendWhole(this.#context, supply, sealed, this.#options, this.#sender.sent);
+    } finally {
+      sealed.release();
       supply.burn();
+    }
+  }
+
+  async #begin(supply: VolumeSupply): Promise<Begun> {
+    const { dirId, signal } = this.#options;
+    const chunks = sizesOf(supply.layout);
+    const body = { chunk_count: chunks.length, chunks, dir_id: dirId ?? null };
+    const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });
+    await this.#remember(transferId, supply);
+    return { transferId, supply, here: new Set(), resumed: false, streamed: true, description: undefined };
+  }
+
+  /** With all digests, for which everything is sealed once more than it is sent. */
+  async #declare(supply: VolumeSupply): Promise<Begun> {
+    const { api, engine, keys } = this.#context;
+    const { signal } = this.#options;
+    await supply.learn(signal);
+    if (supply.layout.count > 1) await this.#source.check();
+    const age = ageOf(this.#options);
+    const description = await describe(engine, await keys.current(signal), supply, age, this.#options);
+    const { transfer_id: transferId } = await api.init(declare(description, supply, this.#options), {
+      signal,
+    });
+    await this.#remember(transferId, supply, age.gen);
+    return { transferId, supply, here: new Set(), resumed: false, streamed: false, description };
+  }
+
+  async #remember(transferId: string, { secrets, layout, records }: VolumeSupply, declaredGen?: number) {
+    const { identity = '' } = this.#source;
+    try {
+      await this.#log?.begin({ transferId, ...secrets, identity, layout, declaredGen }, records);
+    } catch (error) {
+      await this.#giveUp(transferId);
       throw error;
     }
   }
 
-  async #finish({ transferId, supply, received, resumed }: Begun): Promise<UploadResult> {
-    const { api, engine } = this.#context;
-    const { signal, pull } = this.#options;
-    const { layout } = supply;
+  async #finish(begun: Begun): Promise<UploadResult> {
+    const { transferId, supply, resumed } = begun;
+    const already = resumed ? begun.here.size : 0;
+    const { count } = supply.layout;
     try {
-      let here = received;
-      if (pull && here.length < layout.count) {
-        await this.#pull(pull, transferId, supply);
-        here = await api.received(transferId, { signal });
-      }
+      await this.#pull(begun);
       for (let round = 1; ; round++) {
-        await this.#push(transferId, supply, here);
-        if (layout.count > 1) await this.#source.check();
-        const answer = await api.complete(transferId, { signal });
-        if ('file_id' in answer) {
-          await this.#journal?.remove(this.#journalKey);
-          return {
-            fileId: answer.file_id,
-            totalSha256: (await totalSha256(engine, supply.digests)).toHex(),
-            storedSize: storedSize(layout),
-            volumes: layout.count,
-            resumed: resumed ? received.length : 0,
-          };
+        await this.#push(begun);
+        if (count > 1) await this.#source.check();
+        const answer = await this.#complete(begun);
+        if ('fileId' in answer) {
+          const { layout } = supply;
+          return { ...answer, storedSize: storedSize(layout), volumes: count, resumed: already };
         }
         if (round === ROUNDS)
           throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
-        here = answer.received;
+        begun.here = new Set(answer.received);
       }
     } catch (error) {
       const lost = error instanceof ApiError && error.status === 404;
-      if (error instanceof FileChangedError) supply.burn();
-      if (error instanceof FileChangedError || lost || !this.#journal) await this.#giveUp(transferId);
+      const ended = error instanceof FileChangedError || error instanceof ConflictError;
+      if (ended || lost || !this.#log) await this.#giveUp(transferId);
       throw error;
     } finally {
-      supply.release();
+      supply.burn();
     }
   }
 
-  async #push(transferId: string, supply: VolumeSupply, received: number[]): Promise<void> {
-    const { api, engine } = this.#context;
-    const { signal, parallel = PARALLEL } = this.#options;
-    const { layout } = supply;
-    const here = new Set(received);
-    const missing: number[] = [];
-    this.#done = 0;
-    for (let idx = 1; idx <= layout.count; idx++) {
-      if (!here.has(idx)) missing.push(idx);
-      else this.#count(layout, extentOf(layout, idx).length);
-    }
-    // Some lanes seal while others send.
-    const lanes = lanesFor(largestVolume(layout), parallel + engine.parallel);
-    const sending = new Semaphore(parallel);
-    await forEach(missing, lanes, async (idx) => {
-      signal?.throwIfAborted();
-      const { body, release } = await supply.takeBody(idx);
+  async #push({ transferId, supply, here, streamed }: Begun): Promise<void> {
+    const { engine, memory } = this.#context;
+    const { signal } = this.#options;
+    const { layout, records } = supply;
+    const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
+    this.#startAt(supply, here);
+    // Some seal while others send.
+    await forEach(missing, this.#sender.parallel + engine.parallel, async (idx) => {
+      const { length } = extentOf(layout, idx);
+      const room = await memory.take(sealedSize(length));
       try {
-        await sending.run(() =>
-          api.writeVolume(transferId, idx, body, {
-            signal,
-            onBytes: (bytes) => this.#count(layout, bytes),
-          }),
-        );
+        signal?.throwIfAborted();
+        const isNew = !records.has(idx);
+        const sealed = await supply.take(idx);
+        try {
+          if (isNew) await this.#log?.volume(idx, sealed);
+          await this.#sender.send(transferId, idx, sealed, { length, streamed });
+        } finally {
+          sealed.release();
+        }
       } finally {
-        release();
+        room.release();
       }
     });
   }
 
-  async #pull(host: PullHost, transferId: string, supply: VolumeSupply): Promise<void> {
-    const { api } = this.#context;
+  #startAt({ layout }: VolumeSupply, here: Set<number>): void {
+    const stored = [...here].reduce((sum, idx) => sum + extentOf(layout, idx).length, 0);
+    this.#sender.sent.begin(stored);
+  }
+
+  async #complete(
+    begun: Begun,
+  ): Promise<Pick<UploadResult, 'fileId' | 'totalSha256'> | { received: number[] }> {
+    const { api, engine, keys } = this.#context;
     const { signal } = this.#options;
+    const { transferId, supply, streamed } = begun;
+    if (streamed && !begun.description) {
+      const master = await keys.current(signal);
+      begun.description = await describe(engine, master, supply, ageOf(this.#options), this.#options);
+      // Whoever has to ask again, in another process even, says the same, and is told the same file.
+      await this.#log?.complete(begun.description);
+    }
+    const answer = streamed
+      ? await api.completeStreamed(transferId, begun.description!, { signal }).catch(conflicting)
+      : await api.complete(transferId, { signal });
+    if (!('file_id' in answer)) return answer;
+    await this.#log?.end();
+    const total = await totalSha256(engine, supply.digests);
+    return { fileId: answer.file_id, totalSha256: total.toHex() };
+  }
+
+  /** Has the service fetch what it lacks, where it is asked to; what it then still lacks is sent. */
+  async #pull(begun: Begun): Promise<void> {
+    const { api } = this.#context;
+    const { signal, pull } = this.#options;
+    const { transferId, supply } = begun;
     const { layout } = supply;
-    const offer = await host.serve(transferId, supply);
+    if (!pull || begun.here.size === layout.count) return;
+    this.#startAt(supply, begun.here);
+    const offer = await pull.serve(transferId, supply);
     const poll = setInterval(() => {
       api.pullStatus(transferId, { signal }).then(
-        ({ pulled }) => {
-          this.#done = 0;
-          this.#count(layout, Math.min(pulled * layout.volumeSize, layout.size));
-        },
+        ({ pulled }) => this.#sender.sent.begin(Math.min(pulled * layout.volumeSize, layout.size)),
         () => {}, // only the progress display misses a step
       );
     }, 500);
@@ -272,21 +289,19 @@ export class Upload {
     }
     const failure = offer.failure();
     if (failure) throw failure;
-  }
-
-  #count(layout: Layout, bytes: number): void {
-    this.#done += bytes;
-    const done = Math.max(0, Math.min(this.#done, layout.size));
-    this.#options.onProgress?.({ phase: 'send', done, total: layout.size });
+    begun.here = new Set(await api.received(transferId, { signal }));
   }
 
   /** Frees what the service holds. The reason for giving up is what the caller has to hear. */
   async #giveUp(transferId: string): Promise<void> {
-    await this.#journal?.remove(this.#journalKey);
-    try {
-      await this.#context.api.cancel(transferId, { signal: AbortSignal.timeout(5_000) });
-    } catch {
-      // The service clears abandoned transfers away by itself.
-    }
+    await this.#log?.end();
+    // The service clears abandoned transfers away by itself.
+    await cancel(this.#context, transferId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
   }
+}
+
+/** It was completed by somebody else, as another file. Other refusals pass, and have a status. */
+function conflicting(error: unknown): never {
+  if (!(error instanceof ApiError && error.status === 409) || 'status' in error.body) throw error;
+  throw new ConflictError('the server has completed this upload as another file', { cause: error });
 }

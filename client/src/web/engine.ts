@@ -1,7 +1,6 @@
 import { type Bytes, concat } from '../format/bytes.ts';
 import { type Engine, type KdfParams, requireKey } from '../format/engine.ts';
 import { sealedSize, TAG_BYTES } from '../format/segments.ts';
-import { DEFAULT_BUDGET } from '../upload/budget.ts';
 import { type Discard, openInPlace, sealInto, unlessChanged } from './segments.ts';
 
 const NONCE = new Uint8Array(12);
@@ -40,7 +39,6 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
 
   return {
     parallel: options.parallel ?? 4,
-    memoryBudget: DEFAULT_BUDGET,
     sha256,
     argon2id: options.argon2id ?? wasmArgon2id,
     hold: (key) => key,

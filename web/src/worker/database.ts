@@ -85,10 +85,28 @@ export const kept = {
   forgetNote: (id: string) => write('uploads', (objects) => objects.delete(id)),
 };
 
+/** The records of an entry are kept one by one; the entry itself has the first of these keys. */
+const recordsOf = (key: string) => IDBKeyRange.bound(key, `${key}~`);
+
 export const browserJournal: Journal = {
-  load: (key) => read<Uint8Array>('journal', key),
-  store: (key, entry) => write('journal', (objects) => objects.put(entry, key)),
-  remove: (key) => write('journal', (objects) => objects.delete(key)),
+  async load(key) {
+    const all = (await database()).transaction('journal').objectStore('journal').getAll(recordsOf(key));
+    const parts = await finished(all as IDBRequest<Uint8Array<ArrayBuffer>[]>);
+    return parts.length > 0 ? new Uint8Array(await new Blob(parts).arrayBuffer()) : undefined;
+  },
+  store: (key, entry) =>
+    write('journal', (objects) => {
+      objects.delete(recordsOf(key));
+      objects.put(entry, key);
+    }),
+  append: (key, record) =>
+    write('journal', (objects) => {
+      const found = objects.getKey(key);
+      found.onsuccess = () => {
+        if (found.result !== undefined) objects.put(record, `${key}/${crypto.randomUUID()}`);
+      };
+    }),
+  remove: (key) => write('journal', (objects) => objects.delete(recordsOf(key))),
 };
 
 /** Of this origin alone: a browser keeps nothing here about other ones. */

@@ -6,7 +6,6 @@ import { SignedIn } from './account.ts';
 import { Cabinet } from './cabinet.ts';
 import { kept } from './database.ts';
 import { RefusedError, serveFile } from './outlet.ts';
-import { Spool } from './spool.ts';
 import { StoppedError, Transfers } from './transfers.ts';
 
 const scope = globalThis as unknown as {
@@ -21,8 +20,6 @@ const transfers = new Transfers(
   () => signedIn.szafa,
   (progress) => say({ progress }),
 );
-
-Spool.sweep().catch(() => {}); // a browser without such files has none left behind
 
 type Handlers = {
   [N in CallName]: (...args: [...Parameters<Calls[N]>, MessagePort?]) => Promise<ReturnType<Calls[N]>>;

@@ -1,13 +1,8 @@
 import { blobSource, type RemoteFile, type Szafa } from '@szafa/client';
 import type { Progress, UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
-import { Spool } from './spool.ts';
 import { VOLUMES_AT_ONCE } from './transport.ts';
 
-/** Sealed volumes kept in memory between the two passes, where they cannot be kept in a file. */
-const MEMORY_BUDGET = 128 * 1024 * 1024;
-/** Files up to this size wait in memory: a file would cost more than it spares. */
-const SMALL = 16 * 1024 * 1024;
 const TELL_EVERY_MS = 200;
 
 /** What `stop` makes a transfer fail with. */
@@ -41,7 +36,6 @@ export class Transfers {
     return this.run(id, async (signal) => {
       const tell = this.teller(id);
       const source = blobSource(file);
-      const spool = file.size > SMALL ? await Spool.start(id) : undefined;
       try {
         const { fileId } = await this.#szafa().upload(source, {
           name,
@@ -49,18 +43,15 @@ export class Transfers {
           mtime: file.lastModified,
           after,
           ...(file.type && { type: file.type }),
-          memoryBudget: MEMORY_BUDGET,
-          shelf: spool,
           parallel: VOLUMES_AT_ONCE,
           journal: browserJournal,
           signal,
-          onProgress: ({ phase, done, total }) => tell(phase, done, total),
+          onProgress: ({ done }) => tell('send', done, file.size),
         });
         await kept.forgetNote(id);
         return { fileId };
       } finally {
         await source.close();
-        await spool?.remove();
       }
     });
   }

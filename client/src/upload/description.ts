@@ -1,0 +1,77 @@
+import type { CompleteBody, InitBody } from '@szafa/protocol';
+import type { Master } from '../format/bag.ts';
+import type { Bytes } from '../format/bytes.ts';
+import type { Engine } from '../format/engine.ts';
+import { type FileSecrets, sealHeader } from '../format/header.ts';
+import { extentOf, type Layout, storedSize } from '../format/layout.ts';
+import type { Metadata } from '../format/metadata.ts';
+import { sealFileName } from '../format/names.ts';
+import { sealedSize } from '../format/segments.ts';
+import { totalSha256 } from '../format/volume.ts';
+import { range } from '../pool.ts';
+import type { UploadOptions } from './options.ts';
+
+/** A file of which all volumes have been sealed. */
+export interface SealedFile {
+  layout: Layout;
+  secrets: FileSecrets;
+  digests: Bytes[];
+  /** SHA-256 of the plaintext, of a file of one volume. */
+  plainDigest?: Bytes | undefined;
+}
+
+/** Which of the files of its name it is. */
+export interface Age {
+  gen: number;
+  added: number;
+}
+
+export function ageOf({ added = Date.now(), after = 0 }: UploadOptions): Age {
+  return { gen: Math.min(after + 1, Number.MAX_SAFE_INTEGER), added };
+}
+
+/** What the service is told of a file: all it ever learns, mostly sealed. */
+export async function describe(
+  engine: Engine,
+  master: Master,
+  { layout, digests, secrets, plainDigest }: SealedFile,
+  { gen, added }: Age,
+  { name, mtime, type, mode, source, plainName }: UploadOptions,
+): Promise<CompleteBody> {
+  const total = (await totalSha256(engine, digests)).toHex();
+  const metadata: Metadata = {
+    name: name.toWellFormed(),
+    size: layout.size,
+    rev: 1,
+    gen,
+    added,
+    ...(mtime !== undefined && { mtime: Math.round(mtime) }),
+    ...(type !== undefined && { type }),
+    ...(plainDigest && { sha256: plainDigest.toHex() }),
+    ...(mode !== undefined && { mode: mode & 0o777 }),
+    ...(source !== undefined && { source: source.toWellFormed() }),
+  };
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  return {
+    file_name: plainName ? metadata.name : await sealFileName(engine, master.key, metadata, binding),
+    file_size: binding.storedSize,
+    total_sha256: total,
+    chunk_count: layout.count,
+    enc_params: await sealHeader(engine, { ...secrets, layout, totalSha256: total, master, metadata }),
+  };
+}
+
+/** The sizes of all volumes, sealed. */
+export function sizesOf(layout: Layout): { size: number }[] {
+  return Array.from(range(1, layout.count), (idx) => ({ size: sealedSize(extentOf(layout, idx).length) }));
+}
+
+/** The same for a transfer that wants all digests at its beginning. */
+export function declare(
+  description: CompleteBody,
+  { layout, digests }: SealedFile,
+  { dirId }: UploadOptions,
+): InitBody {
+  const chunks = sizesOf(layout).map(({ size }, at) => ({ size, sha256: digests[at]!.toHex() }));
+  return { ...description, chunks, dir_id: dirId ?? null };
+}

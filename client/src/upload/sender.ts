@@ -1,0 +1,64 @@
+import { ApiError, SzafaError } from '../errors.ts';
+import type { SealedVolume } from '../format/engine.ts';
+import type { UploadContext, UploadOptions } from './options.ts';
+import { Semaphore } from './semaphore.ts';
+import { Sent } from './sent.ts';
+
+const PARALLEL = 4;
+
+/** The service has something else of this upload: of another process, or from before the journal was set back. */
+export class ConflictError extends SzafaError {
+  override name = 'ConflictError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('conflict', message, options);
+  }
+}
+
+/** Sends the volumes of one upload, a few at once, and tells how far they are. */
+export class Sender {
+  readonly sent: Sent;
+  readonly parallel: number;
+  readonly #context: UploadContext;
+  readonly #options: UploadOptions;
+  readonly #places: Semaphore;
+
+  constructor(context: UploadContext, options: UploadOptions, total: number | undefined) {
+    this.#context = context;
+    this.#options = options;
+    this.parallel = options.parallel ?? PARALLEL;
+    this.#places = new Semaphore(this.parallel);
+    this.sent = new Sent(total, options.onProgress);
+  }
+
+  /** `length`: how much of the file is in it. */
+  async send(
+    transferId: string,
+    idx: number,
+    { bytes, digest }: SealedVolume,
+    { length, streamed }: { length: number; streamed: boolean },
+  ): Promise<void> {
+    const { api } = this.#context;
+    const { signal } = this.#options;
+    const sha256 = streamed ? digest.toHex() : undefined;
+    const onBytes = (moved: number) => this.sent.move(idx, moved, length);
+    await this.#places.run(async () => {
+      try {
+        await api.writeVolume(transferId, idx, bytes, { signal, onBytes, sha256 });
+      } catch (error) {
+        if (sha256 === undefined || !(error instanceof ApiError && error.status === 409)) throw error;
+        await this.#afterConflict(transferId, idx, sha256, error);
+      }
+    });
+    this.sent.arrive(idx, length);
+  }
+
+  /** 409 has several reasons, of which a full or broken disk is one: the upload may then go on later, as it is. */
+  async #afterConflict(transferId: string, idx: number, sha256: string, cause: ApiError): Promise<void> {
+    const volumes = await this.#context.api.receivedStreamed(transferId, { signal: this.#options.signal });
+    const there = volumes.find((volume) => volume.idx === idx);
+    if (!there) throw cause;
+    if (there.sha256 !== sha256)
+      throw new ConflictError(`the server has another volume ${idx} of this upload`, { cause });
+  }
+}

@@ -1,0 +1,44 @@
+import type { UploadProgress } from './options.ts';
+
+/** How far an upload is: what the service has, and what is on its way to it. What was told once is not taken back. */
+export class Sent {
+  readonly #total: number | undefined;
+  readonly #tell: ((progress: UploadProgress) => void) | undefined;
+  /** Bytes of the file on their way, by the number of their volume. */
+  readonly #moving = new Map<number, number>();
+  #done = 0;
+  #told = -1;
+
+  constructor(total: number | undefined, tell: ((progress: UploadProgress) => void) | undefined) {
+    this.#total = total;
+    this.#tell = tell;
+  }
+
+  /** An attempt begins, of which the service has so much. */
+  begin(stored: number): void {
+    this.#moving.clear();
+    this.#done = stored;
+    this.#report();
+  }
+
+  /** So many more bytes of a volume have left, or were sent in vain; sealed, it is a little longer than its part of the file. */
+  move(idx: number, bytes: number, length: number): void {
+    const before = this.#moving.get(idx) ?? 0;
+    this.#moving.set(idx, before + bytes);
+    this.#done += Math.min(before + bytes, length) - Math.min(before, length);
+    this.#report();
+  }
+
+  /** The service has the volume. */
+  arrive(idx: number, length: number): void {
+    this.#done += length - Math.min(this.#moving.get(idx) ?? 0, length);
+    this.#moving.delete(idx);
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.#done <= this.#told) return;
+    this.#told = this.#done;
+    this.#tell?.({ done: this.#done, total: this.#total });
+  }
+}

@@ -1,0 +1,189 @@
+import { limits } from '@szafa/protocol';
+import { SzafaError } from '../errors.ts';
+import type { Bytes } from '../format/bytes.ts';
+import type { SealedVolume } from '../format/engine.ts';
+import { type FileSecrets, newSecrets } from '../format/header.ts';
+import { layoutWith, streamSizes, type VolumeSizes, wholeExtent } from '../format/layout.ts';
+import { sealedSize } from '../format/segments.ts';
+import { sealVolume } from '../format/volume.ts';
+import { ageOf, describe, type SealedFile } from './description.ts';
+import type { Room } from './memory.ts';
+import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
+import { Sender } from './sender.ts';
+import type { Source } from './source.ts';
+import { type ByteStream, StreamReader } from './stream.ts';
+import { cancel } from './unfinished.ts';
+import { sendWhole, WHOLE_BYTES } from './whole.ts';
+
+const CANCEL_MS = 5_000;
+
+/** Bytes that are read once, and may be given away. */
+function once(bytes: Bytes): Source {
+  return { size: bytes.length, read: async () => bytes, check: async () => {} };
+}
+
+/**
+ * Seals and uploads a stream as it comes: a volume is sealed when something behind it, or the end, was read, and sent while the
+ * next ones are read. What fails cannot go on, and is cancelled.
+ */
+export class StreamUpload {
+  readonly #context: UploadContext;
+  readonly #options: UploadOptions;
+  readonly #mostVolumes: number;
+  readonly #sizes: VolumeSizes;
+  readonly #secrets: FileSecrets;
+  readonly #digests: Bytes[] = [];
+  readonly #stop = new AbortController();
+  readonly #sender: Sender;
+  readonly #reader: StreamReader;
+  #plainDigest: Bytes | undefined;
+  #size = 0;
+  #transfer: Promise<string> | undefined;
+  /** A small file, once it was sent. */
+  #whole: UploadResult | undefined;
+
+  constructor(
+    context: UploadContext,
+    stream: ByteStream,
+    options: UploadOptions,
+    mostVolumes: number = limits.volumesPerFile,
+  ) {
+    if (options.pull)
+      throw new SzafaError('pull-stream', 'a stream can be read once, and so cannot be pulled');
+    const signals = [this.#stop.signal, ...(options.signal ? [options.signal] : [])];
+    this.#context = context;
+    this.#mostVolumes = mostVolumes;
+    this.#options = { ...options, signal: AbortSignal.any(signals) };
+    this.#sizes = streamSizes(options.volumeSize);
+    this.#secrets = newSecrets(context.engine);
+    this.#sender = new Sender(context, this.#options, undefined);
+    this.#reader = new StreamReader(stream, this.#options.signal!);
+  }
+
+  async run(): Promise<UploadResult> {
+    const { keys } = this.#context;
+    try {
+      // Before the first byte is waited for.
+      await keys.current(this.#options.signal);
+      this.#sender.sent.begin(0);
+      await this.#sendAll();
+      return this.#whole ?? (await this.#complete());
+    } catch (error) {
+      this.#reader.stop();
+      await this.#giveUp();
+      throw error;
+    } finally {
+      this.#secrets.fileKey.fill(0);
+    }
+  }
+
+  /** Reads to the end. Nothing is on its way any more when this returns, in whatever way. */
+  async #sendAll(): Promise<void> {
+    const sending = new Set<Promise<void>>();
+    let failed: { error: unknown } | undefined;
+    const fail = (error: unknown) => {
+      failed ??= { error };
+      this.#stop.abort(error);
+    };
+    try {
+      for (let idx = 1, isLast = false; !isLast; idx++) {
+        if (idx > this.#mostVolumes) throw this.#tooLong();
+        const { length } = wholeExtent(this.#sizes, idx);
+        const room = await this.#context.memory.take(length + sealedSize(length));
+        const part = await this.#reader.read(length).catch((error) => {
+          room.release();
+          throw error;
+        });
+        this.#size += part.bytes.length;
+        isLast = part.isLast;
+        const sent = this.#sendVolume(idx, part, length, room).catch(fail);
+        sending.add(sent);
+        void sent.then(() => sending.delete(sent));
+      }
+    } catch (error) {
+      fail(error);
+    }
+    await Promise.all(sending);
+    if (failed) throw failed.error;
+  }
+
+  /** The room is for the plaintext, of up to `plain` bytes, and for what it becomes. */
+  async #sendVolume(
+    idx: number,
+    { bytes, isLast }: { bytes: Bytes; isLast: boolean },
+    plain: number,
+    room: Room,
+  ): Promise<void> {
+    const { length } = bytes;
+    const place = { ...this.#secrets, idx, isLast };
+    const plainDigest = isLast && idx === 1;
+    try {
+      const extent = { offset: 0, length };
+      const sealed = await sealVolume(this.#context.engine, place, once(bytes), extent, { plainDigest });
+      try {
+        room.release(plain);
+        this.#digests[idx - 1] = sealed.digest;
+        this.#plainDigest = sealed.plainDigest;
+        if (isLast && idx === 1 && length <= WHOLE_BYTES) await this.#sendWhole(sealed);
+        if (this.#whole) return;
+        await this.#sender.send(await this.#begun(), idx, sealed, { length, streamed: true });
+      } finally {
+        sealed.release();
+      }
+    } finally {
+      room.release();
+    }
+  }
+
+  async #sendWhole(sealed: SealedVolume): Promise<void> {
+    this.#whole = await sendWhole(this.#context, this.#file, sealed, this.#options, this.#sender.sent);
+  }
+
+  /** The transfer, which begins when the first volume is sealed. */
+  #begun(): Promise<string> {
+    this.#transfer ??= (async () => {
+      const { dirId, signal } = this.#options;
+      const { transfer_id } = await this.#context.api.initStreamed({ dir_id: dirId ?? null }, { signal });
+      return transfer_id;
+    })();
+    return this.#transfer;
+  }
+
+  async #complete(): Promise<UploadResult> {
+    const { api, engine, keys } = this.#context;
+    const { signal } = this.#options;
+    const master = await keys.current(signal);
+    const description = await describe(engine, master, this.#file, ageOf(this.#options), this.#options);
+    const answer = await api.completeStreamed(await this.#begun(), description, { signal });
+    if (!('file_id' in answer)) {
+      throw new SzafaError('incomplete', 'the server lost volumes that it had accepted');
+    }
+    return {
+      fileId: answer.file_id,
+      totalSha256: description.total_sha256,
+      storedSize: description.file_size,
+      volumes: description.chunk_count,
+      resumed: 0,
+    };
+  }
+
+  get #file(): SealedFile {
+    const layout = layoutWith(this.#sizes, this.#size);
+    return { layout, secrets: this.#secrets, digests: this.#digests, plainDigest: this.#plainDigest };
+  }
+
+  async #giveUp(): Promise<void> {
+    const transferId = await this.#transfer?.catch(() => undefined);
+    if (transferId === undefined) return;
+    // The service clears abandoned transfers away by itself.
+    await cancel(this.#context, transferId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
+  }
+
+  #tooLong(): SzafaError {
+    const { offset: most } = wholeExtent(this.#sizes, this.#mostVolumes + 1);
+    return new SzafaError(
+      'input-too-long',
+      `the input is longer than ${most} bytes, more than one file can have`,
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import { encodeInit } from '@szafa/protocol';
+import type { SealedVolume } from '../format/engine.ts';
+import { ageOf, declare, describe, type SealedFile } from './description.ts';
+import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
+import type { Sent } from './sent.ts';
+
+/** A larger file is better begun first: it may be refused before it is sent, and goes on where it was. */
+export const WHOLE_BYTES = 1024 * 1024;
+
+/** Sends a small file, of one volume, in one request; undefined where the service does not take it so. */
+export async function sendWhole(
+  { api, engine, keys }: UploadContext,
+  file: SealedFile,
+  { bytes }: SealedVolume,
+  options: UploadOptions,
+  sent: Sent,
+): Promise<UploadResult | undefined> {
+  const { signal } = options;
+  const { size } = file.layout;
+  const description = await describe(engine, await keys.current(signal), file, ageOf(options), options);
+  const header = encodeInit(declare(description, file, options));
+  if (header === undefined) return undefined;
+  const transferId = engine.random(20).toBase64({ alphabet: 'base64url', omitPadding: true });
+  sent.begin(0);
+  const onBytes = (moved: number) => sent.move(1, moved, size);
+  const answer = await api.writeFile(transferId, header, bytes, { signal, onBytes });
+  if (!answer) return undefined;
+  sent.arrive(1, size);
+  return {
+    fileId: answer.file_id,
+    totalSha256: description.total_sha256,
+    storedSize: description.file_size,
+    volumes: 1,
+    resumed: 0,
+  };
+}

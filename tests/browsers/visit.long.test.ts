@@ -61,7 +61,7 @@ async function signOut(driver: Driver, username: string): Promise<void> {
   assert.deepEqual(await driver.evaluate(kept), [], 'the keys are gone before the page says so');
 }
 
-/** Everything that the browser keeps for the page. */
+/** Everything that the browser keeps for the page while somebody is signed in. */
 async function kept(): Promise<unknown[]> {
   const finished = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve) => {
@@ -70,6 +70,8 @@ async function kept(): Promise<unknown[]> {
   const database = await finished(indexedDB.open('szafa'));
   const found: unknown[] = [];
   for (const name of database.objectStoreNames) {
+    // Digests, which stay to protect the next visit.
+    if (name === 'pins') continue;
     found.push(...(await finished(database.transaction(name).objectStore(name).getAll())));
   }
   database.close();

@@ -154,9 +154,7 @@ export class Files {
     caller: string,
   ): { file: ReadableFile; sha256: string; place: VolumePlace } {
     const { file, known } = readableVolume(found, caller);
-    const place = this.#volumes.locate(fileId, known);
-    if (!place) throw unknownVolume();
-    return { file, sha256: known.sha256, place };
+    return { file, sha256: known.sha256, place: this.#volumes.locate(fileId, known) };
   }
 
   /** The volume and what travels in its headers. */

@@ -1,16 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, constants, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
 import { unknownTransfer } from '../errors.ts';
@@ -228,10 +219,8 @@ export class FolderStore implements VolumeStore {
     }
   }
 
-  locate(id: string, volume: Volume): VolumePlace | undefined {
-    const path = join(this.#group(id), newName(volume));
-    const found = statSync(path, { throwIfNoEntry: false });
-    return found && { kind: 'folder', path: relative(join(this.#root, 'volumes'), path), size: found.size };
+  locate(id: string, volume: Volume): VolumePlace {
+    return { kind: 'folder', path: `${placeOf(id)}/${newName(volume)}`, size: volume.size };
   }
 
   #openFile(path: string): OpenVolume {
@@ -313,8 +302,7 @@ export class FolderStore implements VolumeStore {
   }
 
   #group(id: string): string {
-    if (!ID.test(id)) throw new TypeError('not the id of a volume group');
-    return join(this.#root, 'volumes', id.slice(0, 2), id);
+    return join(this.#root, 'volumes', placeOf(id));
   }
 
   #makeGroup(folder: string): void {
@@ -354,6 +342,12 @@ export class FolderStore implements VolumeStore {
     }
     await syncFolder(folder);
   }
+}
+
+/** Where the group is, below the folder of volumes. */
+function placeOf(id: string): string {
+  if (!ID.test(id)) throw new TypeError('not the id of a volume group');
+  return `${id.slice(0, 2)}/${id}`;
 }
 
 const idOfRemoved = (name: string) => name.slice(0, 32);

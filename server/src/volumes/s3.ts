@@ -174,7 +174,6 @@ export class S3Store implements VolumeStore {
     };
   }
 
-  /** Without a look: whoever asks there is told. */
   locate(id: string, volume: Volume): VolumePlace {
     const path = this.#client.signedPath(keys.volume(id, volume), SIGNED_SECONDS);
     return { kind: 's3', path, size: volume.size };

@@ -98,8 +98,8 @@ export interface VolumeStore {
   manifest(id: string): Promise<Manifest | undefined>;
   /** Undefined when the volume is not here. `whole`: all of it will be sent, so the store may begin to read. */
   open(id: string, volume: VolumeName, whole?: boolean): Promise<OpenVolume | undefined>;
-  /** For another program that may read the store. Undefined when the volume is known not to be here. */
-  locate(id: string, volume: Volume): VolumePlace | undefined;
+  /** For another program that may read the store, which finds out whether the volume is there. */
+  locate(id: string, volume: Volume): VolumePlace;
   /** Copies these volumes of a group to a new group, durably. */
   copy(from: string, to: string, volumes: Volume[]): Promise<void>;
   /** Whether `received` takes long where there are thousands of volumes. */

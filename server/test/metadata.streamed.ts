@@ -15,7 +15,6 @@ const file = (chunkCount: number, over: Partial<StreamedFile> = {}): StreamedFil
   chunkCount,
   ...over,
 });
-const FREE = { claimed: false, most: 1000 };
 
 export function streamedContract(stores: Stores): void {
   const open = async (streamed: Exclude<Streamed, 'no'>, count = 3, creator = fresh('u')) => {
@@ -30,7 +29,7 @@ export function streamedContract(stores: Stores): void {
     test(`${streamed}: a volume has a row once it arrived, and one digest for each number`, async () => {
       const transfer = await open(streamed);
       const { arrive, find } = {
-        arrive: (volume: Volume) => stores.one.streamed.arrive(transfer, volume, FREE),
+        arrive: (volume: Volume) => stores.one.streamed.arrive(transfer, volume, false),
         find: async (idx: number) => ({ ...(await stores.two.streamed.find(transfer.fileId, idx)) }),
       };
       assert.deepEqual(await find(2), {});
@@ -52,7 +51,7 @@ export function streamedContract(stores: Stores): void {
       );
       const arrivals = await Promise.all(
         rivals.map((volume, at) =>
-          (at % 2 ? stores.one : stores.two).streamed.arrive(transfer, volume, FREE),
+          (at % 2 ? stores.one : stores.two).streamed.arrive(transfer, volume, false),
         ),
       );
       assert.equal(arrivals.filter((arrival) => arrival === 'arrived').length, 3);
@@ -66,11 +65,11 @@ export function streamedContract(stores: Stores): void {
       const { transferId, fileId, creator } = transfer;
       const complete = (what: StreamedFile, quota?: number) =>
         stores.one.streamed.beginStoring(transferId, creator, what, quota);
-      for (const idx of [3, 1]) await stores.one.streamed.arrive(transfer, volumeOf(idx), FREE);
+      for (const idx of [3, 1]) await stores.one.streamed.arrive(transfer, volumeOf(idx), false);
       assert.equal(await complete(file(3)), 'gaps');
       assert.equal(await complete(file(2)), 'gaps');
       assert.equal(await complete(file(1)), 'gaps');
-      await stores.one.streamed.arrive(transfer, volumeOf(2), FREE);
+      await stores.one.streamed.arrive(transfer, volumeOf(2), false);
       assert.equal(await complete(file(4)), 'gaps');
       assert.equal(await complete(file(2)), 'gaps');
       assert.equal((await stores.one.transfers.get(transferId))!.status, 'uploading');
@@ -86,7 +85,7 @@ export function streamedContract(stores: Stores): void {
       const specified = [1, 2, 3].map((idx) => volumeOf(idx));
       assert.deepEqual(await stores.two.files.volumes(fileId), specified);
       assert.deepEqual(await stores.two.streamed.volumes(row), specified);
-      assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(4), FREE), 'known');
+      assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(4), false), 'known');
       assert.deepEqual(await stores.two.streamed.find(fileId, 2), volumeOf(2));
       assert.equal(await stores.one.streamed.withdraw(transferId, volumeOf(2)), false);
       for (const state of ['storing', 'failed', 'done']) {
@@ -105,7 +104,7 @@ export function streamedContract(stores: Stores): void {
     test(`${streamed}: a row is taken back while the transfer is open, and goes with it`, async () => {
       const transfer = await open(streamed);
       const { transferId, fileId } = transfer;
-      for (const idx of [1, 2]) await stores.one.streamed.arrive(transfer, volumeOf(idx), FREE);
+      for (const idx of [1, 2]) await stores.one.streamed.arrive(transfer, volumeOf(idx), false);
       assert.equal(await stores.two.streamed.withdraw(transferId, volumeOf(1, OTHER)), true);
       assert.equal((await plain(fileId)).length, 2, 'that is another one');
       assert.equal(await stores.two.streamed.withdraw(transferId, volumeOf(1)), true);
@@ -113,7 +112,7 @@ export function streamedContract(stores: Stores): void {
       const row = (await stores.one.transfers.get(transferId))!;
       assert.deepEqual([row.chunk_count, row.stored_size], streamed === 'sized' ? [3, 30] : [1, 10]);
       await stores.one.transfers.remove(transferId, ['uploading'], NOW);
-      assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(3), FREE), 'known');
+      assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(3), false), 'known');
       await stores.one.garbage.forget(fileId);
       assert.deepEqual(await plain(fileId), []);
     });
@@ -122,10 +121,10 @@ export function streamedContract(stores: Stores): void {
   test('complete and a volume that arrives at the same moment: it is in the file, or it has not arrived', async () => {
     for (let round = 0; round < 8; round++) {
       const transfer = await open(round % 2 ? 'sized' : 'unsized', 2);
-      await stores.one.streamed.arrive(transfer, volumeOf(1), FREE);
+      await stores.one.streamed.arrive(transfer, volumeOf(1), false);
       const [filing, arrival] = await Promise.all([
         stores.one.streamed.beginStoring(transfer.transferId, transfer.creator, file(2), undefined),
-        stores.two.streamed.arrive(transfer, volumeOf(2), FREE),
+        stores.two.streamed.arrive(transfer, volumeOf(2), false),
       ]);
       assert.equal(arrival, 'arrived', 'the transfer was open, or was left so');
       if (filing === 'gaps') assert.equal((await plain(transfer.fileId)).length, 2);
@@ -135,24 +134,73 @@ export function streamedContract(stores: Stores): void {
 
   test('volumes of no known length count as they come, toward the quota and the volumes under way', async () => {
     const transfer = await open('unsized');
-    const { transferId, creator } = transfer;
-    const { streamed } = stores.one;
-    const claims = await Promise.all([1, 2, 3, 4].map(() => streamed.claim(transferId, 10, 25)));
+    const { transferId, fileId, creator } = transfer;
+    const claim = (idx: number, size = 10, store = stores.one) =>
+      store.streamed.claim(transferId, { idx, size }, 25);
+    const stored = async () => (await stores.two.transfers.get(transferId))!.stored_size;
+    const claims = await Promise.all([1, 2, 3, 4].map((idx) => claim(idx)));
     assert.deepEqual(claims.toSorted(), ['claimed', 'claimed', 'over quota', 'over quota']);
-    await streamed.unclaim(transferId, 10);
-    assert.equal(await streamed.claim(transferId, 15, 25), 'claimed');
-    assert.equal(await streamed.claim(transferId, 1, 25), 'over quota');
-    await streamed.unclaim(transferId, 15);
-    assert.equal(await streamed.arrive(transfer, volumeOf(1), { claimed: true, most: 1000 }), 'arrived');
-    assert.equal((await stores.two.transfers.get(transferId))!.stored_size, 10, 'not counted twice');
+    const [one, two] = claims.flatMap((result, at) => (result === 'claimed' ? at + 1 : []));
+    await stores.two.streamed.unclaim(transferId, two!);
+    assert.equal(await claim(5, 15), 'claimed');
+    assert.equal(await claim(6, 1), 'over quota');
+    await stores.two.streamed.unclaim(transferId, 6);
+    await stores.two.streamed.unclaim(transferId, 5);
+    assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(one!), true), 'arrived');
+    assert.equal(await stored(), 10, 'not counted twice');
     const second = await open('unsized', 0, creator);
-    assert.equal(await streamed.arrive(second, volumeOf(1), { claimed: false, most: 2 }), 'arrived');
-    // The statement sees the state before it or after it, as the engine likes.
-    const bounded = { claimed: false, most: 1 };
-    assert.equal(await streamed.arrive(second, volumeOf(2), bounded), 'too many');
-    assert.deepEqual(await plain(second.fileId), [volumeOf(1)]);
-    assert.equal((await stores.two.transfers.get(second.transferId))!.chunk_count, 1);
+    assert.equal(await stores.one.streamed.openVolumes(second.transferId), 1);
+    assert.equal(await stores.one.streamed.arrive(second, volumeOf(1), false), 'arrived');
+    assert.equal(await stores.one.streamed.openVolumes(second.transferId), 2);
+    assert.equal(await stores.one.streamed.openVolumes('unknown'), 0);
     await stores.one.transfers.remove(transferId, ['uploading'], NOW);
-    assert.equal(await streamed.claim(transferId, 1, 25), 'closed');
+    assert.equal(await claim(1), 'closed');
+    await stores.two.streamed.unclaim(transferId, 1);
+    await stores.one.garbage.forget(fileId);
+  });
+
+  test('bytes are claimed once for each number, as many as the largest needs, until it arrives or the last gives up', async () => {
+    const transfer = await open('unsized');
+    const { transferId } = transfer;
+    const claim = (idx: number, size: number, store = stores.one) =>
+      store.streamed.claim(transferId, { idx, size }, 25);
+    const stored = async () => (await stores.two.transfers.get(transferId))!.stored_size;
+    // Whoever claimed it has died: whoever sends it again needs no more.
+    assert.equal(await claim(1, 20), 'claimed');
+    assert.equal(await claim(1, 20, stores.two), 'claimed');
+    assert.equal(await claim(1, 26), 'over quota');
+    assert.equal(await stored(), 20);
+    await stores.two.streamed.unclaim(transferId, 1);
+    assert.equal(await stored(), 20, 'another one is still on its way');
+    assert.equal(await claim(2, 6), 'over quota');
+    await Promise.all([claim(1, 25), claim(1, 15, stores.two), claim(1, 5)]);
+    assert.equal(await stored(), 25);
+    assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(1), true), 'arrived');
+    assert.equal(await stored(), 10, 'it counts by itself');
+    // It lost, and gives back nothing that is not its own.
+    await stores.two.streamed.unclaim(transferId, 1);
+    assert.equal(await claim(2, 15), 'claimed');
+    assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(1, OTHER), true), 'known');
+    assert.equal(await stored(), 25);
+    const row = await stores.one.streamed.beginStoring(transferId, transfer.creator, file(1), 25);
+    assert.ok(typeof row === 'object' && row.stored_size === 10, 'complete counts what there is');
+    await stores.two.streamed.unclaim(transferId, 2);
+    assert.equal(await stored(), 10);
+  });
+
+  test('claims at once on many numbers, by volumes that arrive, lose or break off, leave the sum of what is there', async () => {
+    const transfer = await open('unsized');
+    const { transferId, fileId } = transfer;
+    await Promise.all(
+      Array.from({ length: 48 }, async (_, at) => {
+        const { streamed } = at % 2 ? stores.one : stores.two;
+        const volume = { ...volumeOf((at % 6) + 1, `${at % 10}a`.repeat(32)), size: 10 + (at % 5) };
+        if ((await streamed.claim(transferId, volume, 1000)) !== 'claimed') return;
+        const arrived = at % 4 > 0 && (await streamed.arrive(transfer, volume, true)) === 'arrived';
+        if (!arrived) await streamed.unclaim(transferId, volume.idx);
+      }),
+    );
+    const sum = (await plain(fileId)).reduce((total, { size }) => total + size, 0);
+    assert.equal((await stores.one.transfers.get(transferId))!.stored_size, sum);
   });
 }

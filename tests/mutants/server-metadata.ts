@@ -5,6 +5,22 @@ const POSTGRES = 'server/test/metadata.postgres.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'whoever gives up a volume takes the quota of another one of its number along',
+    file: 'server/src/metadata/streamed.ts',
+    find: 'if (left?.holders === 0)',
+    replace: 'if (left)',
+    tests: [SQLITE],
+    only: 'claimed once',
+  },
+  {
+    name: 'what a crash had claimed for a volume is claimed again',
+    file: 'server/src/metadata/streamed.ts',
+    find: 'Math.max(0, size - (held?.bytes ?? 0))',
+    replace: 'size',
+    tests: [SQLITE],
+    only: 'claimed once',
+  },
+  {
     name: 'transfers that failed do not count toward the quota',
     file: 'server/src/metadata/claims.ts',
     find: "status IN ('storing', 'failed')) AS filing",

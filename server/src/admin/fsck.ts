@@ -158,8 +158,7 @@ class Check {
       return true;
     }
     // Whoever sent it again may have been told that it is there, by the row that is gone now.
-    const bounds = { claimed: false, most: Number.POSITIVE_INFINITY };
-    if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, bounds);
+    if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, false);
     return false;
   }
 

@@ -29,12 +29,13 @@ export class StreamedVolumes {
     this.#settings = settings;
   }
 
-  /** What the volume has to be, by its head and by what init has said. */
+  /** What the volume has to be, by its head and by what init has said; and whether the transfer has it already. */
   async expect(
+    transferId: string,
     { file_id, streamed, chunk_count }: TransferState,
     idx: number,
     { length, digest }: SentVolume,
-  ): Promise<Volume> {
+  ): Promise<{ volume: Volume; isHere: boolean }> {
     const most = streamed === 'sized' ? chunk_count : limits.volumesPerFile;
     if (!(Number.isInteger(idx) && idx >= 1 && idx <= most)) {
       throw new VolumeRejected('number', `the volume number is outside 1 to ${most}`);
@@ -51,13 +52,18 @@ export class StreamedVolumes {
     }
     const there = await this.#metadata.streamed.find(file_id, idx);
     if (there && there.sha256 !== sha256) throw otherDigest(idx);
-    return { idx, size: length, sha256 };
+    // Asked before the body, and not again: those that come at the same moment may be a few more.
+    const isOneMore = !there && streamed === 'unsized';
+    if (isOneMore && (await this.#metadata.streamed.openVolumes(transferId)) >= this.#settings.openVolumes) {
+      throw tooManyOpen();
+    }
+    return { volume: { idx, size: length, sha256 }, isHere: there !== undefined };
   }
 
   /** Claims the quota that a volume needs where init could not; says whether it did. */
-  async claim(transferId: string, { streamed }: TransferState, { size }: Volume): Promise<boolean> {
+  async claim(transferId: string, { streamed }: TransferState, volume: Volume): Promise<boolean> {
     if (!this.#settings.quotaEnforced || streamed !== 'unsized') return false;
-    const result = await this.#metadata.streamed.claim(transferId, size, this.#settings.quotaBytes);
+    const result = await this.#metadata.streamed.claim(transferId, volume, this.#settings.quotaBytes);
     if (result === 'over quota') throw overQuota();
     return result === 'claimed';
   }
@@ -71,8 +77,8 @@ export class StreamedVolumes {
     claimed: boolean,
   ): Promise<void> {
     const unclaim = async () => {
-      // Where this fails, the bytes count until the transfer ends.
-      if (claimed) await this.#metadata.streamed.unclaim(transferId, volume.size).catch(() => undefined);
+      // Where this fails, the bytes count until a volume of that number arrives, or the transfer ends.
+      if (claimed) await this.#metadata.streamed.unclaim(transferId, volume.idx).catch(() => undefined);
     };
     try {
       await this.#volumes.put(fileId, volume, body);
@@ -81,20 +87,27 @@ export class StreamedVolumes {
       throw error;
     }
     // Where this fails the row may be there all the same, so the volume stays.
-    const bounds = { claimed, most: this.#settings.openVolumes };
-    const arrival = await this.#metadata.streamed.arrive({ transferId, fileId, streamed }, volume, bounds);
+    const arrival = await this.#metadata.streamed.arrive({ transferId, fileId, streamed }, volume, claimed);
     if (arrival === 'arrived') return;
     await unclaim();
-    if (await this.#isKnown(fileId, volume)) return;
-    // Nobody has use for it: it is not the one that the transfer has, or the transfer takes no more.
-    await this.#volumes
-      .withdraw(fileId, volume, () => this.#isKnown(fileId, volume))
-      .catch(() => undefined /* fsck finds it */);
-    if (arrival === 'too many') throw tooManyOpen();
     const now = await this.#metadata.transfers.state(transferId);
+    if (now && (await this.#isKnown(fileId, volume))) return;
+    await this.#discard(fileId, volume, now);
     if (!now) throw unknownTransfer();
     if (now.status === 'uploading') throw otherDigest(volume.idx);
     throw new VolumeRejected('state', 'the transfer is complete');
+  }
+
+  /** Nobody has use for it: it is not the one that the transfer has, or the transfer takes no more. */
+  async #discard(fileId: string, volume: Volume, transfer: TransferState | undefined): Promise<void> {
+    try {
+      // By a manifest from another database, as before a restore, the group is a file: that one may be made of it.
+      const isOurs = transfer !== undefined && transfer.status !== 'uploading';
+      if (!isOurs && (await this.#volumes.hasManifest(fileId))) return;
+      await this.#volumes.withdraw(fileId, volume, () => this.#isKnown(fileId, volume));
+    } catch {
+      // fsck finds it.
+    }
   }
 
   /** Makes the transfer one in `storing`, as any other. */

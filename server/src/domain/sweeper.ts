@@ -44,6 +44,7 @@ export class Sweeper {
   async recover(): Promise<void> {
     await this.#deps.metadata.garbage.release();
     await this.#deps.metadata.pulls.abandon();
+    await this.#deps.metadata.streamed.releaseClaims();
     await this.finishStoring();
   }
 

@@ -143,9 +143,9 @@ export class Transfers {
       throw new VolumeRejected('state', 'the transfer is complete');
     }
     const streaming = isStreaming(transfer);
-    const volume = streaming
-      ? await this.#streamed.expect(transfer, idx, sent)
-      : await this.#specified(transfer, idx, sent);
+    const { volume, isHere } = streaming
+      ? await this.#streamed.expect(transferId, transfer, idx, sent)
+      : { volume: await this.#specified(transfer, idx, sent), isHere: false };
     const room = await this.#space.forVolumes(volume.size);
     // A volume that is still coming in keeps its transfer alive, however long it takes.
     const alive = setInterval(
@@ -156,7 +156,8 @@ export class Transfers {
       Math.min(this.#settings.transferTtlMs / 4, TOUCH_MS),
     );
     try {
-      const claimed = streaming && (await this.#streamed.claim(transferId, transfer, volume));
+      // One that has arrived counts already.
+      const claimed = streaming && !isHere && (await this.#streamed.claim(transferId, transfer, volume));
       begin();
       if (streaming) await this.#streamed.take(transferId, transfer, volume, body, claimed);
       else await this.arrivals.take(transfer.file_id, volume, body);

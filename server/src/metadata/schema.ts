@@ -44,6 +44,10 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE streamed_volumes (
       file_id TEXT NOT NULL, idx INTEGER NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL,
       PRIMARY KEY (file_id, idx)) ${clustered}`,
+    // What is claimed of the quota for those on their way, and by how many; see streamed.ts.
+    `CREATE TABLE streamed_claims (
+      file_id TEXT NOT NULL, idx INTEGER NOT NULL, bytes BIGINT NOT NULL, holders INTEGER NOT NULL,
+      PRIMARY KEY (file_id, idx)) ${clustered}`,
     // Volumes that a store is known to have, as bits; see arrivals.ts.
     `CREATE TABLE arrivals (
       file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,

@@ -8,7 +8,7 @@ import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes
 const INTO = 'INSERT INTO streamed_volumes (file_id, idx, size, sha256)';
 
 /** `known`: one of that number is there already, or the transfer takes no more; see `find`. */
-export type Arrival = 'arrived' | 'known' | 'too many';
+export type Arrival = 'arrived' | 'known';
 
 /** `gaps`: not exactly the volumes 1 to `chunkCount` are there. `other`: it was completed with other values. */
 export type Filing = 'gaps' | 'other' | 'over quota';
@@ -23,20 +23,22 @@ export class StreamedTable extends Queries {
   arrive(
     { transferId, fileId, streamed }: { transferId: string; fileId: string; streamed: Streamed },
     { idx, size, sha256 }: Volume,
-    { claimed, most }: { claimed: boolean; most: number },
+    claimed: boolean,
   ): Promise<Arrival> {
     if (streamed === 'sized') return this.#arriveSized(transferId, { idx, size, sha256 });
     return this.sql
       .transaction<Arrival>(async (tx) => {
+        // Whoever claims holds the transfer as well.
+        if (claimed) await lockTransfer(tx, transferId);
+        const held = claimed ? await endClaim(tx, fileId, idx) : 0;
         // What it has counts as it grows, since nobody said how much it would be.
-        const [open] = await tx.execute<{ open: string }>(
+        const [open] = await tx.execute(
           `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
-           WHERE transfer_id = ? AND status = 'uploading' RETURNING ${OPEN} AS open`,
-          claimed ? 0 : size,
+           WHERE transfer_id = ? AND status = 'uploading' RETURNING transfer_id`,
+          size - held,
           transferId,
         );
-        if (!open) return 'known';
-        if (openCounts(open.open).volumes > most) throw new Refused('too many');
+        if (!open) throw new Refused('known');
         const [row] = await tx.execute(
           `${INTO} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING idx`,
           fileId,
@@ -90,29 +92,72 @@ export class StreamedTable extends Queries {
     return listArrived(this.sql, fileId);
   }
 
+  /** How many volumes the creator of a transfer has under way. */
+  async openVolumes(transferId: string): Promise<number> {
+    const [row] = await this.sql.query<{ open: string }>(
+      `SELECT ${OPEN} AS open FROM transfers WHERE transfer_id = ?`,
+      transferId,
+    );
+    return row ? openCounts(row.open).volumes : 0;
+  }
+
   /**
    * Claims bytes of the quota for a volume of a transfer whose length nobody knows, before its body is read. They count
-   * until the volume has arrived, and then as its own.
+   * until the volume has arrived, and then as its own. Of one number only one volume arrives, so they are claimed once for
+   * each number: what a crash left is claimed by whoever sends that volume again.
    */
   async claim(
     transferId: string,
-    bytes: number,
+    { idx, size }: Pick<Volume, 'idx' | 'size'>,
     quota: number,
   ): Promise<'claimed' | 'over quota' | 'closed'> {
     return this.sql
       .transaction<'claimed' | 'over quota' | 'closed'>(async (tx) => {
-        const creator = await addStored(tx, transferId, bytes);
-        if (creator === undefined) return 'closed';
-        await holdUsage(tx, creator);
-        if ((await spaceClaimed(tx, creator)) > BigInt(quota)) throw new Refused('over quota');
+        const row = await lockTransfer(tx, transferId);
+        if (row?.status !== 'uploading') return 'closed';
+        const fileId = row.file_id;
+        const text = 'SELECT bytes FROM streamed_claims WHERE file_id = ? AND idx = ?';
+        const [held] = await tx.query<{ bytes: number }>(text, fileId, idx);
+        const more = Math.max(0, size - (held?.bytes ?? 0));
+        await tx.execute(
+          `INSERT INTO streamed_claims (file_id, idx, bytes, holders) VALUES (?, ?, ?, 1)
+           ON CONFLICT (file_id, idx) DO UPDATE
+           SET bytes = streamed_claims.bytes + excluded.bytes, holders = streamed_claims.holders + 1`,
+          fileId,
+          idx,
+          more,
+        );
+        if (more === 0) return 'claimed';
+        await addStored(tx, fileId, more);
+        await holdUsage(tx, row.creator);
+        if ((await spaceClaimed(tx, row.creator)) > BigInt(quota)) throw new Refused('over quota');
         return 'claimed';
       })
       .catch(refusal<'over quota'>);
   }
 
   /** The volume did not arrive. */
-  async unclaim(transferId: string, bytes: number): Promise<void> {
-    await addStored(this.sql, transferId, -bytes);
+  unclaim(transferId: string, idx: number): Promise<void> {
+    return this.sql.transaction(async (tx) => {
+      const row = await lockTransfer(tx, transferId);
+      if (!row) return;
+      const [left] = await tx.execute<{ holders: number }>(
+        'UPDATE streamed_claims SET holders = holders - 1 WHERE file_id = ? AND idx = ? RETURNING holders',
+        row.file_id,
+        idx,
+      );
+      if (left?.holders === 0) await addStored(tx, row.file_id, -(await endClaim(tx, row.file_id, idx)));
+    });
+  }
+
+  /** After a start nobody sends any volume: no claim stands. */
+  releaseClaims(): Promise<void> {
+    return this.sql.transaction(async (tx) => {
+      const claims = await tx.execute<{ file_id: string; bytes: number }>(
+        'DELETE FROM streamed_claims RETURNING file_id, bytes',
+      );
+      for (const { file_id, bytes } of claims) await addStored(tx, file_id, -bytes);
+    });
   }
 
   /** Takes back the row of a volume whose bytes are lost. False when complete has taken it already. */
@@ -213,11 +258,15 @@ async function isSame(tx: Sql, row: TransferRow, file: StreamedFile): Promise<bo
   );
 }
 
-/** Those of another database. */
+/** Those of another database; what was claimed there for others is not claimed here. */
 export async function insertArrived(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
+  let stored = 0;
   for (const { idx, size, sha256 } of volumes) {
     await tx.execute(`${INTO} VALUES (?, ?, ?, ?)`, fileId, idx, size, sha256);
+    stored += size;
   }
+  const text = "UPDATE transfers SET stored_size = ? WHERE file_id = ? AND streamed = 'unsized'";
+  await tx.execute(text, stored, fileId);
 }
 
 function listArrived(sql: Sql, fileId: string): Promise<Volume[]> {
@@ -227,15 +276,23 @@ function listArrived(sql: Sql, fileId: string): Promise<Volume[]> {
   );
 }
 
-/** Whose transfer it is; undefined when it is not open. */
-async function addStored(sql: Sql, transferId: string, bytes: number): Promise<string | undefined> {
-  const [row] = await sql.execute<{ creator: string }>(
+async function addStored(tx: Sql, fileId: string, bytes: number): Promise<void> {
+  await tx.execute(
     `UPDATE transfers SET stored_size = stored_size + ?
-     WHERE transfer_id = ? AND status = 'uploading' AND streamed = 'unsized' RETURNING creator`,
+     WHERE file_id = ? AND status = 'uploading' AND streamed = 'unsized'`,
     bytes,
-    transferId,
+    fileId,
   );
-  return row?.creator;
+}
+
+/** How many bytes were claimed for a volume of that number. */
+async function endClaim(tx: Sql, fileId: string, idx: number): Promise<number> {
+  const [claim] = await tx.execute<{ bytes: number }>(
+    'DELETE FROM streamed_claims WHERE file_id = ? AND idx = ? RETURNING bytes',
+    fileId,
+    idx,
+  );
+  return claim?.bytes ?? 0;
 }
 
 /** Its volumes are as they come; from complete on it is as any other. */

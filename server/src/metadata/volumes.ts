@@ -89,4 +89,5 @@ export async function copyVolumes(tx: Sql, from: string, to: string): Promise<vo
 export async function forgetVolumes(tx: Sql, fileId: string): Promise<void> {
   await tx.execute('DELETE FROM volume_blocks WHERE file_id = ?', fileId);
   await tx.execute('DELETE FROM streamed_volumes WHERE file_id = ?', fileId);
+  await tx.execute('DELETE FROM streamed_claims WHERE file_id = ?', fileId);
 }

@@ -107,6 +107,8 @@ const hints: Record<string, string> = {
   'not-a-file': 'name files or folders',
   'not-own': 'find out who made it, then delete it, or choose another place with --output',
   'pull-address': 'give an address of this machine with --pull-address, or omit --pull',
+  'other-upload': 'another szafa may be uploading the same file; run the same command again later',
+  'input-too-long': 'split it, or give larger volumes with --volume-size',
   incomplete: 'the server has a problem; run the same command again later',
 };
 
@@ -166,6 +168,7 @@ export const PASSING: ReadonlySet<string> = new Set([
   'no-space',
   'file-changed',
   'incomplete',
+  'other-upload',
   'unauthorized',
   'ENOSPC',
   'EDQUOT',

@@ -155,17 +155,21 @@ test('of a volume that was changed no plaintext stays, in small memory and in sh
   }
 });
 
-test('memory that nobody uses is kept up to a bound, over all sizes', () => {
+test('memory that nobody uses is kept up to a bound, and the smallest that is large enough is used again', () => {
   const MIB = 2 ** 20;
-  const slots = new Slots(4 * MIB);
-  const first = slots.take(3 * MIB);
-  const { memory } = first;
-  first.release();
-  const again = slots.take(3 * MIB);
-  assert.equal(again.memory, memory, 'the same is used again');
+  const slots = new Slots(6 * MIB);
+  const [small, large] = [slots.take(2 * MIB), slots.take(3 * MIB)];
+  large.release();
+  small.release();
+  const again = slots.take(MIB + 1);
+  assert.equal(again.memory, small.memory);
+  const more = slots.take(MIB);
+  assert.equal(more.memory, large.memory);
   again.release();
-  slots.take(2 * MIB).release();
-  assert.notEqual(slots.take(3 * MIB).memory, memory, 'it made room for another size');
+  more.release();
+  const other = slots.take(4 * MIB);
+  assert.equal(other.memory.byteLength, 4 * MIB);
+  assert.notEqual(slots.take(2 * MIB).memory, small.memory, 'it made room');
 });
 
 test('memory that is given back twice is given out once', () => {

@@ -4,6 +4,7 @@ import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } 
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sealedSize } from '../src/format/index.ts';
 import {
   bytesSource,
   type Journal,
@@ -17,7 +18,7 @@ import { downloadToFile, fileJournal, fileSource, pullHost } from '../src/node/i
 import { VolumeMemory } from '../src/upload/memory.ts';
 import { StreamUpload } from '../src/upload/stream-upload.ts';
 import { assertOneUse } from './one-use.ts';
-import { startProxy } from './proxy.ts';
+import { type HostileProxy, startProxy } from './proxy.ts';
 import {
   content,
   engine,
@@ -147,6 +148,150 @@ for (let changed = 1; changed <= VOLUMES; changed++) {
     }
   });
 }
+
+/** Leaves an upload of five volumes of which the service has the first two; its transfer. */
+async function leaveTwo(user: Szafa, proxy: HostileProxy, bytes: Uint8Array, options: UploadOptions) {
+  const stop = new AbortController();
+  let transferId = '';
+  proxy.before = (method, path) => {
+    const third = method === 'PUT' && /transfer\/([^/]+)\/chunk\/3$/.exec(path);
+    if (!third) return undefined;
+    transferId = third[1]!;
+    stop.abort(new Error('enough'));
+    return 'cut';
+  };
+  const cut = { ...options, parallel: 1, signal: stop.signal };
+  await assert.rejects(user.upload(samePlace(bytes), cut), /enough/);
+  proxy.before = undefined;
+  const there = await szafa.api.receivedStreamed(transferId);
+  assert.deepEqual(
+    there.map(({ idx }) => idx),
+    [1, 2],
+  );
+  proxy.requests.length = 0;
+  return transferId;
+}
+
+test('a journal that is torn or older than the upload: it goes on with what is remembered, or begins anew', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(szafa, proxy.url);
+    const bytes = content(VOLUMES * SIZE);
+    for (const [name, kept, resumes] of [
+      ['all of it', undefined, true],
+      ['the last record is torn', -1, true],
+      ['a record that the service has is missing', 1, false],
+      ['all records are missing', 0, false],
+    ] as const) {
+      const journal = memoryJournal();
+      const cuts: number[] = [];
+      const watched: Journal = {
+        ...journal,
+        async append(key, record) {
+          cuts.push(journal.entries.get(key)!.length);
+          await journal.append(key, record);
+        },
+      };
+      const options = { name, volumeSize: SIZE, journal: watched };
+      const left = await leaveTwo(user, proxy, bytes, options);
+      const [[key, entry]] = [...journal.entries] as [[string, Uint8Array]];
+      journal.entries.set(key, entry.slice(0, kept === -1 ? -1 : cuts[kept ?? 9]));
+      const seen: number[] = [];
+      const onProgress = ({ done }: UploadProgress) => seen.push(done);
+      const { fileId, resumed } = await user.upload(samePlace(bytes), { ...options, onProgress });
+      assert.deepEqual([resumed, seen[0]], resumes ? [2, 2 * SIZE] : [0, 0], name);
+      assert.equal(
+        proxy.requests.some(({ method, path }) => method === 'DELETE' && path.includes(left)),
+        !resumes,
+      );
+      assert.deepEqual(await read(fileId), bytes);
+      assert.equal(journal.entries.size, 0);
+      assertOneUse(proxy.requests);
+    }
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('what is appended behind a torn end is found again', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(szafa, proxy.url);
+    const journal = memoryJournal();
+    const bytes = content(VOLUMES * SIZE);
+    const options = { name: 'torn twice', volumeSize: SIZE, journal };
+    await leaveTwo(user, proxy, bytes, options);
+    const [[key, entry]] = [...journal.entries] as [[string, Uint8Array]];
+    journal.entries.set(key, entry.slice(0, -1));
+    proxy.before = (method, path) => (method === 'PUT' && path.endsWith('/5') ? { status: 409 } : undefined);
+    await assert.rejects(user.upload(samePlace(bytes), { ...options, parallel: 1 }), { status: 409 });
+    proxy.before = undefined;
+    const { fileId, resumed } = await user.upload(samePlace(bytes), options);
+    assert.equal(resumed, 4);
+    assert.deepEqual(await read(fileId), bytes);
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('where the service has another volume of a number, the upload begins anew, and stops when that happens again and again', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const bytes = content(VOLUMES * SIZE);
+    const strange = async (path: string) => {
+      const [, transferId, idx] = /transfer\/([^/]+)\/chunk\/(\d+)/.exec(path)!;
+      const volume = content(sealedSize(SIZE), 77);
+      const sha256 = Buffer.from(await engine.sha256(volume)).toString('hex');
+      await szafa.api.writeVolume(transferId!, Number(idx), volume, { sha256 });
+    };
+    for (const times of [1, 9]) {
+      const journal = memoryJournal();
+      let met = 0;
+      const before: Transport = async (request) => {
+        if (request.method === 'PUT' && request.url.endsWith('/4') && met++ < times)
+          await strange(request.url);
+        return transport(request);
+      };
+      const meddled = await sameUser(szafa, proxy.url, { transport: before });
+      const done = meddled.upload(samePlace(bytes), { name: `met ${times}`, volumeSize: SIZE, journal });
+      if (times === 1) assert.deepEqual(await read((await done).fileId), bytes);
+      else await assert.rejects(done, { code: 'other-upload' });
+      assert.equal(met, times === 1 ? 2 : 3);
+      assert.equal(journal.entries.size, 0);
+    }
+    assertOneUse(proxy.requests);
+    const begun = new Set(proxy.requests.map(({ path }) => /transfer\/([^/]+)\/chunk/.exec(path)?.[1]));
+    begun.delete(undefined);
+    assert.equal(begun.size, 5, 'each time under another transfer, and another key');
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('an upload whose complete was not answered is the same file when it goes on', async () => {
+  const proxy = await startProxy(service.url);
+  try {
+    const user = await sameUser(await newUser(service.url), proxy.url);
+    const journal = memoryJournal();
+    const options = { name: 'once', volumeSize: SIZE, journal };
+    const bytes = content(VOLUMES * SIZE);
+    const stop = new AbortController();
+    proxy.hostility = ({ path }) => {
+      if (!path.endsWith('/complete')) return undefined;
+      stop.abort(new Error('enough'));
+      return 'cut';
+    };
+    await assert.rejects(user.upload(samePlace(bytes), { ...options, signal: stop.signal }), /enough/);
+    proxy.hostility = () => undefined;
+    const [there] = await user.list();
+    const { fileId, resumed } = await user.upload(samePlace(bytes), options);
+    assert.deepEqual([fileId, resumed], [there!.fileId, VOLUMES]);
+    assert.equal((await user.list()).length, 1);
+    assert.equal(journal.entries.size, 0);
+  } finally {
+    await proxy.stop();
+  }
+});
 
 test('a file on disk that is written to, cut or replaced during its upload', async () => {
   const path = join(service.folder, 'changing');
@@ -597,4 +742,36 @@ test('a file that changes while it is pulled', async () => {
   const pull = pullHost({ server: service.url });
   const options = { name: 'x', volumeSize: 1000, pull };
   await assert.rejects(szafa.upload(source, options), { code: 'file-changed' });
+});
+
+test('a pull that fails is gone on with by sending, unless a newer file of its name has come', async () => {
+  const bytes = content(VOLUMES * SIZE);
+  for (const after of [0, 1]) {
+    const journal = memoryJournal();
+    const options = { name: `half pulled ${after}`, volumeSize: SIZE, journal };
+    const nowhere = {
+      serve: async () => ({
+        baseUrl: 'http://127.0.0.1:9',
+        token: 'none',
+        failure: () => new Error('nobody there'),
+        close: async () => {},
+      }),
+    };
+    await assert.rejects(szafa.upload(samePlace(bytes), { ...options, pull: nowhere }), /nobody there/);
+    assert.equal(journal.entries.size, 1);
+    let rewritten = false;
+    const watched: Journal = {
+      ...journal,
+      async store(key, entry) {
+        rewritten = true;
+        await journal.store(key, entry);
+      },
+    };
+    const { fileId } = await szafa.upload(samePlace(bytes), { ...options, journal: watched, after });
+    assert.equal(rewritten, after === 1);
+    const { metadata } = await szafa.openFile(fileId);
+    assert.equal(metadata.gen, after + 1);
+    assert.deepEqual(await read(fileId), bytes);
+    assert.equal(journal.entries.size, 0);
+  }
 });

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { packedCommand } from './packed.ts';
 
@@ -13,9 +14,13 @@ export interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
   input?: string | Uint8Array;
+  /** Comes through a pipe, as it is read. */
+  stdin?: Readable;
   /** In place of the packed command on the Node of this test. */
   command?: string[];
   uid?: number;
+  /** Ended after this time. */
+  limitMs?: number;
 }
 
 export interface JsonLine extends Record<string, unknown> {
@@ -71,11 +76,11 @@ export class Running {
   readonly #out: Buffer[] = [];
   readonly #err: Buffer[] = [];
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, limitMs = LIMIT_MS) {
     this.child = child;
     child.stdout?.on('data', (part: Buffer) => this.#out.push(part));
     child.stderr?.on('data', (part: Buffer) => this.#err.push(part));
-    const late = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    const late = setTimeout(() => child.kill('SIGKILL'), limitMs);
     this.ended = new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) => {
@@ -143,13 +148,14 @@ export class Device {
     const child = spawn(program!, [...before, ...args], {
       cwd: options.cwd ?? this.home,
       env: { ...this.env, ...options.env },
-      stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      stdio: [options.input === undefined && !options.stdin ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
     });
     // A command that ends without reading its input is a case of its own.
     child.stdin?.on('error', () => {});
-    child.stdin?.end(options.input);
-    return new Running(child);
+    if (options.stdin) options.stdin.pipe(child.stdin!);
+    else child.stdin?.end(options.input);
+    return new Running(child, options.limitMs);
   }
 
   run(args: string[], options: RunOptions = {}): Promise<Outcome> {

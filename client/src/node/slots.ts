@@ -30,9 +30,13 @@ export class Slots {
     return { memory, release };
   }
 
+  /** The smallest one that is large enough: what is let go of instead stays until the engine looks for garbage. */
   #taken(size: number): SharedArrayBuffer | undefined {
-    const at = this.#free.findIndex((memory) => memory.byteLength === size);
-    return at < 0 ? undefined : this.#free.splice(at, 1)[0];
+    let best = -1;
+    for (const [at, { byteLength }] of this.#free.entries()) {
+      if (byteLength >= size && !(best >= 0 && this.#free[best]!.byteLength <= byteLength)) best = at;
+    }
+    return best < 0 ? undefined : this.#free.splice(best, 1)[0];
   }
 
   #made(size: number): SharedArrayBuffer {

@@ -11,7 +11,7 @@ export class ConflictError extends SzafaError {
   override name = 'ConflictError';
 
   constructor(message: string, options?: ErrorOptions) {
-    super('conflict', message, options);
+    super('other-upload', message, options);
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   type ConnectOptions,
+  fileHeaders,
   filePins,
   type Kept,
   nodeEngine,
@@ -65,6 +66,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     told = Date.now();
     out.note('retry', `${oneLine(error.message)}; trying again for up to ${seconds} s`);
   };
+  const headers = fileHeaders(settings.config, server);
   const options: ConnectOptions = {
     server,
     engine,
@@ -72,6 +74,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     retry: { forMs: seconds * 1000 },
     onRetry,
     pins: filePins(settings.config, server),
+    headers,
     onKnownElsewhere: (addresses) => {
       const others = addresses.map(oneLine).join(', ');
       const message = `this server says that it is the one at ${others}. If it has not moved here, stop now and change your password there`;
@@ -80,6 +83,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     signal,
   };
   const close = async () => {
+    headers.close();
     transport.close();
     await engine.close();
   };

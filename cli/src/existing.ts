@@ -32,11 +32,13 @@ export type Opened = Version & { metadata: Metadata };
 export async function versionsCalled(
   szafa: Szafa,
   name: string,
-  entries: Entry[],
+  byName: ReadonlyMap<string, Entry[]>,
   signal: AbortSignal,
 ): Promise<Opened[]> {
   const plain = plainNameOf(name);
-  const named = entries.filter((entry) => entry.name === (entry.verified ? name : plain));
+  const texts = plain === undefined || plain === name ? [name] : [name, plain];
+  const candidates = texts.flatMap((text) => byName.get(text) ?? []);
+  const named = candidates.filter((entry) => entry.name === (entry.verified ? name : plain));
   // Files of other clients, and those that do not open, are nothing that an upload could repeat.
   const versions = await szafa.versions(named, { signal });
   return versions.filter((version): version is Opened => version.metadata?.name === name);

@@ -33,6 +33,7 @@ export class Lookup {
   readonly #szafa: Szafa;
   readonly #signal: AbortSignal;
   readonly #lists = new Map<number | undefined, Promise<Entry[]>>();
+  readonly #names = new Map<number, Promise<ReadonlyMap<string, Entry[]>>>();
   #dirs: Promise<DirEntry[]> | undefined;
 
   constructor(szafa: Szafa, signal: AbortSignal) {
@@ -53,6 +54,16 @@ export class Lookup {
       this.#lists.set(dirId, list);
     }
     return list;
+  }
+
+  /** The same list by name: with thousands of files nobody can look through it for each of them. */
+  byName(dirId: number): Promise<ReadonlyMap<string, Entry[]>> {
+    let names = this.#names.get(dirId);
+    if (!names) {
+      names = this.list(dirId).then((entries) => Map.groupBy(entries, ({ name }) => name));
+      this.#names.set(dirId, names);
+    }
+    return names;
   }
 
   async findDir(name: string): Promise<DirEntry | undefined> {

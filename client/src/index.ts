@@ -8,6 +8,7 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
+export type { HeaderCache, HeaderCaches, Listed } from './download/header-cache.ts';
 export {
   type DownloadProgress,
   PIECE_SIZE,

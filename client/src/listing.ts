@@ -1,5 +1,5 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
-import { nameKind, type OpenContext, openUnnamed, otherName } from './download/remote-file.ts';
+import { nameKind, type OpenContext, openKept, openUnnamed, otherName } from './download/remote-file.ts';
 import { LockedError, SzafaError, WrongPasswordError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import type { Engine } from './format/engine.ts';
@@ -89,7 +89,9 @@ async function nameFromHeader(
   signal?: AbortSignal,
 ): Promise<Entry> {
   try {
-    const { header } = await openUnnamed(context, record.file_id, { record, signal });
+    const header =
+      (await openKept(context, record, signal)) ??
+      (await openUnnamed(context, record.file_id, { record, headOnly: true, signal })).header;
     const kind = await nameKind(context, record, header);
     const entry = entryOf(record, header.metadata.name, kind === 'sealed');
     // A plain name may look like a sealed one by chance; a sealed one of another record must not pass for it.

@@ -1,5 +1,6 @@
 import { cleanUsername, type Quota } from '@szafa/protocol';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
+import type { HeaderCaches } from './download/header-cache.ts';
 import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
 import { SameSecretError, SzafaError, TamperedError } from './errors.ts';
@@ -26,6 +27,8 @@ export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   engine?: Engine | undefined;
   /** What is remembered of services and key bags between sessions. */
   pins?: Pins | undefined;
+  /** Where headers of files are kept between sessions. */
+  headers?: HeaderCaches | undefined;
   /** The service names itself as one that is known from these other addresses; called before it gets anything. */
   onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -89,14 +92,15 @@ export class Szafa {
   readonly keys: Keys;
   readonly #context: OpenContext & UploadContext;
 
-  private constructor({ pins }: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
+  private constructor({ pins, headers }: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
     const { api, engine, username } = options;
     const keys = new Keys({ ...options, pin: pins?.of(username) });
     this.api = api;
     this.engine = engine;
     this.keys = keys;
     this.username = username;
-    this.#context = { api, engine, keys, username, memory: new VolumeMemory() };
+    const memory = new VolumeMemory();
+    this.#context = { api, engine, keys, headers: headers?.of(username), username, memory };
   }
 
   /** Makes the account, with its keys, and logs in. */
@@ -164,7 +168,9 @@ export class Szafa {
 
   /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
-    return listEntries(this.#context, await Array.fromAsync(this.api.files(options)), options.signal);
+    const records = await Array.fromAsync(this.api.files(options));
+    this.#context.headers?.listed(options.dirId, records);
+    return listEntries(this.#context, records, options.signal);
   }
 
   /** These files, of one name or of several, newest first by the time that is sealed into each. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
 import { bytesSource, Szafa } from '@szafa/client';
@@ -54,6 +54,27 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
       assert.deepEqual(names(await d.ok(['put', path, '--json']), 'skipped'), ['m.c'], path);
     }
     assert.equal((await d.ok(['ls', 'src', '--json'])).lines.length, 2);
+  });
+
+  test('with nothing to do nothing is asked for a file: by the device that sent it, and from its second look by any other', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device: d, between } = await device(stack);
+    for (let i = 0; i < 30; i++) await write(d, `many/${i}`, `${i}`);
+    await d.ok(['put', 'many']);
+    const asked = async () => {
+      const from = between.requests.length;
+      assert.equal(names(await d.ok(['put', 'many', '--json']), 'skipped').length, 30);
+      return between.requests.slice(from).filter(({ path }) => /chunk/.test(path)).length;
+    };
+    assert.equal(await asked(), 0);
+    for (const name of await readdir(d.path('config'))) {
+      if (name.startsWith('headers-')) await rm(d.path(`config/${name}`));
+    }
+    assert.equal(await asked(), 30);
+    assert.equal(await asked(), 0);
+    await write(d, 'many/7', 'other');
+    assert.deepEqual(names(await d.ok(['put', 'many', '--json']), 'uploaded'), ['7']);
+    assert.equal(await asked(), 0);
   });
 
   test('a folder that was moved is there already, by its content; one that shares no name is told as well', async () => {

@@ -117,8 +117,8 @@ export const mutants: Mutant[] = [
   {
     name: 'links in a folder are followed',
     file: 'cli/src/walk.ts',
-    find: 'return await lstat(path);',
-    replace: 'return await stat(path);',
+    find: 'import { lstatSync, type Stats }',
+    replace: 'import { statSync as lstatSync, type Stats }',
     tests: [FILES],
   },
   {

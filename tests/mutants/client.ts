@@ -12,10 +12,47 @@ const UPLOAD = 'client/test/upload.test.ts';
 const VECTORS = 'client/test/vectors.test.ts';
 const CLAIMS = 'client/test/claims.test.ts';
 const ATTACKS = 'client/test/attacks.test.ts';
+const HEADERS = 'client/test/headers.test.ts';
 const BAG_ATTACKS = 'client/test/bag-attacks.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
+  // Headers that are kept.
+  {
+    name: 'a kept header is that of its file, whatever the list says of it by now',
+    file: 'client/src/node/file-headers.ts',
+    find: 'return row?.mark === markOf(file) ? parse(row.params) : undefined;',
+    replace: 'return row ? parse(row.params) : undefined;',
+    tests: [HEADERS],
+  },
+  {
+    name: 'a kept header that does not open is a failure',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;',
+    replace: 'if (error instanceof UnsupportedError) return undefined;',
+    tests: [HEADERS],
+  },
+  {
+    name: 'a list of one directory forgets the headers of all others',
+    file: 'client/src/node/file-headers.ts',
+    find: 'WHERE ?1 IS NULL OR dir_id = ?1',
+    replace: 'WHERE ?1 IS ?1',
+    tests: [HEADERS],
+  },
+  {
+    name: 'headers are kept without a bound',
+    file: 'client/src/node/file-headers.ts',
+    find: '.run(this.#most);',
+    replace: '.run(2 * this.#most);',
+    tests: [HEADERS],
+  },
+  {
+    name: 'names are kept in the open beside the headers',
+    file: 'client/src/node/file-headers.ts',
+    find: "createHash('sha256').update(`${sha256} ${file_name}`).digest('base64url')",
+    replace: '`${sha256} ${file_name}`',
+    tests: [HEADERS],
+  },
   // Calls, and their repetition.
   {
     name: 'a list ends after its first page',

@@ -30,6 +30,8 @@ import { lanesFor, summarize, type Tally } from '../transfers.ts';
 
 const STDIN = '-';
 const ASK_EVERY_MS = 200;
+/** Thousands of small files end in a second: their claims end together. */
+const RELEASE_EVERY_MS = 100;
 
 /** Everything that is the same for all files of one command. */
 interface Put {
@@ -184,7 +186,7 @@ async function versionsOf(
   name: string,
   dirId: number,
 ): Promise<Opened[]> {
-  return versionsCalled(szafa, name, await lookup.list(dirId), invocation.signal);
+  return versionsCalled(szafa, name, await lookup.byName(dirId), invocation.signal);
 }
 
 /** What is there under this name; files that came from another place are told. */
@@ -259,16 +261,29 @@ async function sendAll(put: Put, files: Planned[], batch: Batch, parallel: numbe
       continue;
     }
     put.lookup = new Lookup(szafa, signal);
+    const over: string[] = [];
+    let timer: NodeJS.Timeout | undefined;
+    const releaseOver = () => {
+      timer = undefined;
+      const some = over.splice(0);
+      // Where it fails it is done once more, at the end.
+      const forget = () => {
+        for (const claim of some) taken.delete(claim);
+      };
+      claims.release(some).then(forget, () => {});
+    };
     try {
       const options = { out, signal, parallel, about: ({ file }: { file: Planned }) => file.path };
       await batch.run(now, options, async ({ file, claim }) => {
         try {
           await sendFile(put, file);
         } finally {
-          await claims.release([claim]);
+          over.push(claim);
+          timer ??= setTimeout(releaseOver, RELEASE_EVERY_MS);
         }
       });
     } finally {
+      clearTimeout(timer);
       await claims.release(taken);
     }
   }

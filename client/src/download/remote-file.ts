@@ -1,6 +1,6 @@
 import type { FileRecord } from '@szafa/protocol';
 import type { Api, ByteRange, VolumeAnswer } from '../api/api.ts';
-import { ApiError, TamperedError, TooLongError } from '../errors.ts';
+import { ApiError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
 import { type OpenedHeader, openHeader, parseHeader } from '../format/header.ts';
@@ -19,6 +19,7 @@ import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from
 import type { Keys } from '../keys.ts';
 import { lanesFor } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
+import type { HeaderCache } from './header-cache.ts';
 
 export interface ReadOptions {
   signal?: AbortSignal | undefined;
@@ -43,6 +44,7 @@ export interface OpenContext {
   api: Api;
   engine: Engine;
   keys: Keys;
+  headers?: HeaderCache | undefined;
 }
 
 const PARALLEL = 4;
@@ -65,8 +67,10 @@ export async function openFile(
   fileId: string,
   options: OpenOptions = {},
 ): Promise<RemoteFile> {
+  const { record, headOnly, signal } = options;
+  const kept = headOnly && record && (await openKept(context, record, signal));
+  if (kept) return new RemoteFile(context, fileId, kept);
   const remote = await openUnnamed(context, fileId, options);
-  const { record } = options;
   if (record && (await nameKind(context, record, remote.header)) === 'other') throw otherName();
   return remote;
 }
@@ -77,18 +81,44 @@ export async function openUnnamed(
   fileId: string,
   options: OpenOptions = {},
 ): Promise<RemoteFile> {
-  const { api, engine, keys } = context;
+  const { api, headers } = context;
   const { record, signal, headOnly } = options;
   const small = !headOnly && record?.chunk_count === 1 && record.size <= AT_ONCE;
   const answer = small
     ? await api.readVolume(fileId, 1, Math.max(record.size, sealedSize(0)), { signal })
     : await readHead(api, fileId, signal);
-  const parsed = parseHeader(answer.encParams);
-  const master = await keys.master(parsed.epoch, signal);
-  const header = await openHeader(engine, parsed, master);
+  const header = await openParams(context, answer.encParams, signal);
   checkCount(answer, header.layout);
   if (record) checkRecord(record, header);
+  if (record && headOnly) headers?.save(record, answer.encParams);
   return new RemoteFile(context, fileId, header, small ? answer.body : undefined);
+}
+
+/** The header that was kept beside this record, if it is one; verified in the same way, since whoever can write to the cache is not the owner. */
+export async function openKept(
+  context: OpenContext,
+  record: FileRecord,
+  signal?: AbortSignal,
+): Promise<OpenedHeader | undefined> {
+  const params = await context.headers?.load(record);
+  if (!params) return undefined;
+  try {
+    const header = await openParams(context, params, signal);
+    checkRecord(record, header);
+    return (await nameKind(context, record, header)) === 'other' ? undefined : header;
+  } catch (error) {
+    if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;
+    throw error;
+  }
+}
+
+async function openParams(
+  { engine, keys }: OpenContext,
+  params: Record<string, unknown>,
+  signal?: AbortSignal,
+): Promise<OpenedHeader> {
+  const parsed = parseHeader(params);
+  return openHeader(engine, parsed, await keys.master(parsed.epoch, signal));
 }
 
 async function readHead(api: Api, fileId: string, signal: AbortSignal | undefined): Promise<VolumeAnswer> {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SzafaError } from '../errors.ts';
 import type { Claims } from '../upload/claims.ts';
 import { makeFolder } from './folders.ts';
+import { makeFile } from './whole-file.ts';
 
 const ALIVE = '.alive';
 /** SQLite's codes. */
@@ -187,15 +188,6 @@ export class FileClaims implements Claims {
     this.#alive.lock.close();
     this.#alive = undefined;
     holding.delete(this);
-  }
-}
-
-/** For its owner alone. A file that is there is not opened: closing it again would end this process's locks on it. */
-function makeFile(path: string): void {
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

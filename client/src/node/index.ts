@@ -1,6 +1,7 @@
 export * from '../index.ts';
 export { type DownloadOptions, type DownloadResult, downloadToFile, ExistsError } from './download.ts';
 export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts';
+export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './file-headers.ts';
 export { fileJournal } from './file-journal.ts';
 export { filePins } from './file-pins.ts';
 export { FileSource, fileSource, keptTime } from './file-source.ts';

@@ -1,10 +1,11 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { parseRange } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
 import type { PullHost, PullOffer } from '../upload/options.ts';
 import type { VolumeSupply } from '../upload/supply.ts';
+import { http } from './http.ts';
 import { VolumeShelf } from './volume-shelf.ts';
 
 export interface PullHostOptions {
@@ -24,7 +25,7 @@ export function pullHost(options: PullHostOptions): PullHost {
 async function serve(options: PullHostOptions, transferId: string, supply: VolumeSupply): Promise<PullOffer> {
   const token = randomBytes(24).toString('base64url');
   const shelf = new VolumeShelf(supply);
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     answer(request, response, transferId, token, shelf).catch((error: Error) => {
       // The volume cannot be given; the service sees a broken answer, the uploader the reason.
       response.destroy(error);

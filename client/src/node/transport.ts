@@ -1,12 +1,7 @@
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from 'node:http';
 import type { Transport, TransportRequest, TransportResponse } from '../api/transport.ts';
 import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../errors.ts';
+import { http, https } from './http.ts';
 import { OtherAnswer, PlainHttp } from './plain-http.ts';
 
 export interface NodeTransportOptions {
@@ -38,17 +33,23 @@ const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
 /** Keep-alive, over node:http where `PlainHttp` does not do. @public */
 export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
-  const kept = { 'http:': new HttpAgent(settings), 'https:': new HttpsAgent(settings) };
+  const kept = new Map<string, HttpAgent>();
+  const agentFor = (protocol: string) => {
+    let agent = kept.get(protocol);
+    agent ??= protocol === 'https:' ? new (https().Agent)(settings) : new http.Agent(settings);
+    kept.set(protocol, agent);
+    return agent;
+  };
   const quick = new PlainHttp();
   const transport: Transport = async (request) => {
     const url = new URL(request.url);
-    const agent = request.fresh ? false : kept[url.protocol as keyof typeof kept];
     try {
       if (!options.throttle && quick.takes(url, request)) {
         const response = await quick.exchange(url, request).catch(otherwise(request));
         if (response) return response;
       }
-      const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
+      const agent = request.fresh ? false : agentFor(url.protocol);
+      const start = url.protocol === 'https:' ? https().request : http.request;
       return await exchange(start, agent, url, request, options.throttle);
     } catch (error) {
       request.signal?.throwIfAborted();
@@ -57,7 +58,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
   };
   const close = () => {
     quick.close();
-    for (const agent of Object.values(kept)) agent.destroy();
+    for (const agent of kept.values()) agent.destroy();
   };
   return Object.assign(transport, { close });
 }
@@ -78,7 +79,7 @@ async function bytesOf(body: TransportRequest['body']): Promise<Uint8Array | und
 }
 
 async function exchange(
-  start: typeof httpRequest,
+  start: typeof http.request,
   agent: HttpAgent | false,
   url: URL,
   request: TransportRequest,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from './folders.ts';
@@ -19,6 +20,15 @@ export async function writeWhole(path: string, data: Uint8Array | string): Promi
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  }
+}
+
+/** For its owner alone, where SQLite will write. One that is there is not opened: closing it again would end this process's locks on it. */
+export function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

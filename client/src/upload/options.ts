@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import type { HeaderCache } from '../download/header-cache.ts';
 import type { Engine } from '../format/engine.ts';
 import type { Keys } from '../keys.ts';
 import type { Journal } from './journal.ts';
@@ -71,6 +72,7 @@ export interface UploadContext {
   api: Api;
   engine: Engine;
   keys: Keys;
+  headers?: HeaderCache | undefined;
   username: string;
   memory: VolumeMemory;
 }

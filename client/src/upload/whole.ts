@@ -9,13 +9,13 @@ export const WHOLE_BYTES = 1024 * 1024;
 
 /** Sends a small file, of one volume, in one request; undefined where the service does not take it so. */
 export async function sendWhole(
-  { api, engine, keys }: UploadContext,
+  { api, engine, keys, headers }: UploadContext,
   file: SealedFile,
   { bytes }: SealedVolume,
   options: UploadOptions,
   sent: Sent,
 ): Promise<UploadResult | undefined> {
-  const { signal } = options;
+  const { signal, dirId = null } = options;
   const { size } = file.layout;
   const description = await describe(engine, await keys.current(signal), file, ageOf(options), options);
   const header = encodeInit(declare(description, file, options));
@@ -26,11 +26,8 @@ export async function sendWhole(
   const answer = await api.writeFile(transferId, header, bytes, { signal, onBytes });
   if (!answer) return undefined;
   sent.arrive(1, size);
-  return {
-    fileId: answer.file_id,
-    totalSha256: description.total_sha256,
-    storedSize: description.file_size,
-    volumes: 1,
-    resumed: 0,
-  };
+  const { file_name, file_size: storedSize, total_sha256: sha256, enc_params } = description;
+  const fileId = answer.file_id;
+  headers?.save({ file_id: fileId, file_name, sha256, dir_id: dirId }, { ...enc_params });
+  return { fileId, totalSha256: sha256, storedSize, volumes: 1, resumed: 0 };
 }

@@ -1,0 +1,6 @@
+/**
+ * Node's HTTP. An import of it would make everything that it exports, a whole other client among it, which takes longer than most commands
+ * of the user's; of node:https only those need the half of that who have such a service.
+ */
+export const http = process.getBuiltinModule('node:http');
+export const https = () => process.getBuiltinModule('node:https');

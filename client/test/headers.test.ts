@@ -1,0 +1,192 @@
+/** Headers kept between sessions: what a list and the cache tell costs no request, and what the cache tells is never believed. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { bytesSource, type Listed, type Szafa } from '../src/index.ts';
+import { fileHeaders } from '../src/node/index.ts';
+import { type HostileProxy, isVolume, startProxy } from './proxy.ts';
+import { content, newUser, type Service, sameUser, startService } from './service.ts';
+
+let service: Service;
+let proxy: HostileProxy;
+before(async () => {
+  service = await startService();
+  proxy = await startProxy(service.url);
+});
+after(async () => {
+  await proxy.stop();
+  await service.stop();
+});
+
+const newFolder = () => mkdtempSync(join(service.folder, 'headers-'));
+/** Its one database. */
+const fileIn = (folder: string) =>
+  join(folder, readdirSync(folder).find((name) => name.startsWith('headers-') && name.endsWith('.db'))!);
+const rowsIn = (folder: string) => {
+  const db = new DatabaseSync(fileIn(folder));
+  try {
+    return Number(db.prepare('SELECT count(*) AS n FROM headers').get()!['n']);
+  } finally {
+    db.close();
+  }
+};
+
+/** What a run with this cache asks for the headers of all files, and the names and times that they have. */
+async function run(szafa: Szafa, folder: string) {
+  const headers = fileHeaders(folder, service.url);
+  const session = await sameUser(szafa, proxy.url, { headers });
+  const from = proxy.requests.length;
+  try {
+    const versions = await session.versions(await session.list());
+    const asked = proxy.requests.slice(from).filter(({ path }) => isVolume(path)).length;
+    return { asked, versions, names: versions.map(({ metadata }) => metadata?.name).toSorted() };
+  } finally {
+    headers.close();
+  }
+}
+
+async function withFiles(names: string[]): Promise<Szafa> {
+  const szafa = await newUser(service.url);
+  for (const [at, name] of names.entries()) await szafa.upload(bytesSource(content(10 + at)), { name });
+  return szafa;
+}
+
+test('a header is asked for once; a file of our own never, nor one whose name is too long for the list', async () => {
+  const folder = newFolder();
+  const long = 'long '.repeat(100);
+  const szafa = await withFiles(['a', 'b', long]);
+  assert.deepEqual((await run(szafa, folder)).names, ['a', 'b', long]);
+  const again = await run(szafa, folder);
+  assert.equal(again.asked, 0);
+  assert.deepEqual(again.names, ['a', 'b', long]);
+  const headers = fileHeaders(folder, service.url);
+  const own = await sameUser(szafa, service.url, { headers });
+  await own.upload(bytesSource(content(5)), { name: 'c' });
+  await own.upload(bytesSource(content(5)), { name: 'plain', plainName: true });
+  headers.close();
+  const third = await run(szafa, folder);
+  assert.equal(third.asked, 0);
+  assert.deepEqual(third.names, ['a', 'b', 'c', long, 'plain']);
+  assert.equal(statSync(fileIn(folder)).mode & 0o777, 0o600);
+  const bytes = readFileSync(fileIn(folder)).toString('latin1');
+  assert.ok(!bytes.includes('plain') && !bytes.includes('long long'), 'only sealed bytes and digests');
+});
+
+test('a header of another record is none: a changed name, swapped headers, a changed byte', async () => {
+  const folder = newFolder();
+  const szafa = await withFiles(['a', 'b', 'c']);
+  const { versions } = await run(szafa, folder);
+  const [one, two, three] = versions.map(({ entry }) => entry.fileId) as [string, string, string];
+  const db = new DatabaseSync(fileIn(folder));
+  const paramsOf = (id: string) =>
+    db.prepare('SELECT params FROM headers WHERE file_id = ?').get(id)!['params'];
+  const params = String(paramsOf(one));
+  db.prepare('UPDATE headers SET params = ? WHERE file_id = ?').run(String(paramsOf(two)), one);
+  const parsed = JSON.parse(String(paramsOf(two))) as { mac: string };
+  const changed = { ...parsed, mac: `${parsed.mac.startsWith('A') ? 'B' : 'A'}${parsed.mac.slice(1)}` };
+  db.prepare('UPDATE headers SET params = ? WHERE file_id = ?').run(JSON.stringify(changed), two);
+  db.prepare("UPDATE headers SET params = 'null' WHERE file_id = ?").run(three);
+  db.close();
+  const repaired = await run(szafa, folder);
+  assert.deepEqual([repaired.asked, repaired.names], [3, ['a', 'b', 'c']]);
+  assert.equal((await run(szafa, folder)).asked, 0);
+  // The record that a header was seen beside is part of the question.
+  const headers = fileHeaders(folder, service.url);
+  const cache = headers.of(szafa.username);
+  const record: Listed = versions[0]!.entry.record;
+  assert.deepEqual(await cache.load(record), JSON.parse(params));
+  assert.equal(await cache.load({ ...record, file_name: 'renamed' }), undefined);
+  assert.equal(await cache.load({ ...record, sha256: '0'.repeat(64) }), undefined);
+  headers.close();
+});
+
+test('a file that is no database, or another one, or a folder, is an empty cache', async () => {
+  const folder = newFolder();
+  const szafa = await withFiles(['a']);
+  await run(szafa, folder);
+  const path = fileIn(folder);
+  writeFileSync(path, 'this is no database '.repeat(500));
+  assert.equal((await run(szafa, folder)).asked, 1);
+  assert.equal((await run(szafa, folder)).asked, 0);
+  rmSync(path);
+  const other = new DatabaseSync(path);
+  other.exec('CREATE TABLE headers (something)');
+  other.close();
+  assert.equal((await run(szafa, folder)).asked, 1);
+  assert.equal((await run(szafa, folder)).asked, 0);
+  rmSync(path);
+  mkdirSync(path);
+  for (let round = 0; round < 2; round++) assert.equal((await run(szafa, folder)).asked, 1);
+});
+
+test('of another account, or of another service, nothing is taken', async () => {
+  const folder = newFolder();
+  const [one, two] = [await withFiles(['a']), await withFiles(['b'])];
+  await run(one, folder);
+  const mine = fileIn(folder);
+  await run(two, folder);
+  const [theirs] = readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => path !== mine);
+  assert.ok(theirs, 'each account has a file of its own');
+  // Even a row under the right id and record is only sealed bytes that do not open.
+  const mineListed = (await run(one, folder)).versions[0]!.entry.record;
+  const headers = fileHeaders(folder, service.url);
+  const record = (await run(two, folder)).versions[0]!.entry.record;
+  headers.of(two.username).save(record, (await headers.of(one.username).load(mineListed))!);
+  headers.close();
+  const again = await run(two, folder);
+  assert.deepEqual([again.asked, again.names], [1, ['b']]);
+  const elsewhere = fileHeaders(folder, 'https://elsewhere.example');
+  assert.equal(await elsewhere.of(one.username).load(mineListed), undefined);
+  elsewhere.close();
+});
+
+test('what a list no longer has goes, in its directory only; the oldest go beyond the bound', async () => {
+  const folder = newFolder();
+  const szafa = await withFiles(['a', 'b']);
+  const dirId = await szafa.makeDir('dir');
+  await szafa.upload(bytesSource(content(9)), { name: 'c', dirId });
+  const { versions } = await run(szafa, folder);
+  assert.equal(rowsIn(folder), 3);
+  await szafa.remove(versions.find(({ metadata }) => metadata?.name === 'a')!.entry.fileId);
+  const headers = fileHeaders(folder, service.url);
+  const session = await sameUser(szafa, service.url, { headers });
+  await session.list({ dirId });
+  assert.equal(rowsIn(folder), 3);
+  await session.list({ dirId: 0 });
+  assert.equal(rowsIn(folder), 2);
+  headers.close();
+  const few = fileHeaders(folder, service.url, { most: 2 });
+  const cache = few.of('somebody');
+  const listed = (id: string): Listed => ({ file_id: id, file_name: id, sha256: id, dir_id: null });
+  for (const id of ['1', '2', '3']) cache.save(listed(id), { id });
+  few.close();
+  const found = ['1', '2', '3'].map((id) => few.of('somebody').load(listed(id)));
+  assert.deepEqual(found, [undefined, { id: '2' }, { id: '3' }]);
+  few.close();
+});
+
+test('two processes with one cache: while one writes, the other does without, and both end well', async () => {
+  const folder = newFolder();
+  const szafa = await withFiles(['a', 'b']);
+  await run(szafa, folder);
+  const other = new DatabaseSync(fileIn(folder));
+  other.exec('BEGIN EXCLUSIVE');
+  const meanwhile = await run(szafa, folder);
+  assert.deepEqual([meanwhile.asked, meanwhile.names], [2, ['a', 'b']]);
+  other.exec('COMMIT');
+  other.close();
+  const both = await Promise.all([run(szafa, folder), run(szafa, folder)]);
+  assert.deepEqual(
+    both.map(({ names }) => names),
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+  );
+  assert.equal((await run(szafa, folder)).asked, 0);
+  assert.equal(rowsIn(folder), 2);
+});

@@ -295,6 +295,8 @@ test('reads travel together; one that takes long keeps no other waiting', async 
   for (const end = Date.now() + 30_000; (await holder.query(waits)).rowCount === 0; await sleep(20)) {
     assert.ok(Date.now() < end, 'it never came to wait');
   }
+  // Until it counts as slow.
+  await sleep(20);
   const many = await Promise.all(
     Array.from({ length: 200 }, (_, at) => store.query<{ at: string }>('SELECT CAST(? AS text) AS at', at)),
   );
@@ -315,6 +317,27 @@ test('reads travel together; one that takes long keeps no other waiting', async 
     ['fulfilled', 'rejected', 'fulfilled'],
   );
   await store.close();
+});
+
+test('where all reads take long, another one goes behind the one that stood still for the shortest time', async (t) => {
+  const holder = new pg.Client({ connectionString: server.url });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(2)');
+  const reads = new ReadConnections(parsePostgresUrl(server.url).config, 2, 60_000);
+  t.after(() => reads.close());
+  const stuck = reads.query('SELECT CAST(pg_advisory_lock(2) AS text)', []);
+  // Long enough to count as slow, and shorter than what is stuck.
+  await sleep(50);
+  const long = reads.query('SELECT CAST(pg_sleep(1) AS text)', []);
+  await sleep(50);
+  const first = await Promise.race([
+    stuck.then(() => 'stuck'),
+    reads.query<{ what: string }>("SELECT 'read' AS what", []).then(([row]) => row!.what),
+    sleep(8000, 'nothing', { ref: false }),
+  ]);
+  await holder.end();
+  await Promise.all([stuck, long]);
+  assert.equal(first, 'read');
 });
 
 test('no read is answered with what was true before it was asked', async () => {

@@ -33,9 +33,10 @@ export class ReadConnections {
   }
 
   query<Row>(text: string, params: Value[]): Promise<Row[]> {
+    // Where all are slow it is often this process that is: then least of all behind the one that has stood still longest.
     const connection =
       this.#connections.find((one) => !one.isSlow) ??
-      this.#connections.reduce((least, one) => (one.waiting < least.waiting ? one : least));
+      this.#connections.reduce((last, one) => (one.movedAt > last.movedAt ? one : last));
     return connection.query(text, params);
   }
 
@@ -51,7 +52,8 @@ class ReadConnection {
   /** One for all reads; the driver would set one for each. */
   #watch: NodeJS.Timeout | undefined;
   #client: Promise<Client> | undefined;
-  #movedAt = 0;
+  /** When something last came of it. */
+  movedAt = 0;
   /** Reads whose answer is not here yet. */
   waiting = 0;
 
@@ -66,18 +68,18 @@ class ReadConnection {
   }
 
   get isSlow(): boolean {
-    return this.waiting > 0 && performance.now() - this.#movedAt > SLOW_MS;
+    return this.waiting > 0 && performance.now() - this.movedAt > SLOW_MS;
   }
 
   async query<Row>(text: string, params: Value[]): Promise<Row[]> {
-    if (this.waiting++ === 0) this.#movedAt = performance.now();
+    if (this.waiting++ === 0) this.movedAt = performance.now();
     try {
       this.#client ??= this.#open();
       this.#watch ??= setTimeout(this.#check, this.#silenceMs).unref();
       return await run<Row>(await this.#client, text, params);
     } finally {
       this.waiting--;
-      this.#movedAt = performance.now();
+      this.movedAt = performance.now();
     }
   }
 
@@ -85,7 +87,7 @@ class ReadConnection {
   readonly #check = () => {
     this.#watch = undefined;
     if (this.waiting === 0) return;
-    const left = this.#movedAt + this.#silenceMs - performance.now();
+    const left = this.movedAt + this.#silenceMs - performance.now();
     if (left > 0) this.#watch = setTimeout(this.#check, left).unref();
     else this.#onSilence();
   };

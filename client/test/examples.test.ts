@@ -45,5 +45,5 @@ test('the example for the browser uses web APIs only, and so runs here too', asy
   assert.deepEqual([name, verified], ['zdjęcie.png', true]);
   assert.deepEqual(preview, content(16));
   assert.equal(Buffer.compare(new Uint8Array(await blob.arrayBuffer()), content(9_000_000)), 0);
-  assert.equal(progress.at(-1), 'send 9000000 of 9000000');
+  assert.equal(progress.at(-1), '9000000 of 9000000');
 });

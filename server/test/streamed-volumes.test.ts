@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { contentDigest, pathOf } from '@szafa/protocol';
+import { fsck } from '../src/admin/fsck.ts';
+import { openPair } from '../src/admin/pair.ts';
+import { Report } from '../src/admin/report.ts';
 import { Sweeper } from '../src/domain/sweeper.ts';
 import type { VolumeName } from '../src/volumes/store.ts';
 import { InProcess, TOKEN } from './in-process.ts';
@@ -204,4 +209,30 @@ test('a start gives back what was claimed for volumes that were on their way', a
   assert.equal(await transfer.send(t, 4, bytes.subarray(1)).status(), 507);
   await new Sweeper({ ...service.services, shared: false }).recover();
   assert.equal((await transfer.row()).stored_size, 200_000);
+});
+
+test('fsck: a volume that comes again between the last look and its withdrawal, as S3 allows, has to be sent once more', async (t) => {
+  const service = await InProcess.start(t);
+  const transfer = await Streamed.begin(service);
+  const { file_id } = await transfer.row();
+  const bytes = randomBytes(200_000);
+  const { idx, sha256 } = nameOf(1, bytes);
+  const put = async () => (await transfer.offer(t, 1, bytes)).finish();
+  assert.equal(await put(), 200);
+  const place = join(service.folder, 'volumes', file_id.slice(0, 2), file_id, `${idx}-${sha256}`);
+  await writeFile(place, randomBytes(200_000));
+  const pair = await openPair(service.services.config);
+  t.after(() => pair.close());
+  const withdraw = pair.volumes.withdraw.bind(pair.volumes);
+  t.mock.method(pair.volumes, 'withdraw', async (...[id, name, isRight]: Parameters<typeof withdraw>) => {
+    const volume = (await pair.volumes.open(id, name))!;
+    assert.equal(await isRight(volume).finally(() => volume.close()), false);
+    assert.equal(await put(), 200);
+    return withdraw(id, name, async () => false);
+  });
+  const silent = () => undefined;
+  await fsck(pair, { repair: true, bytesPerSecond: 1e9 }, new Report(true, silent, silent));
+  assert.equal((await transfer.complete(1)).status, 409);
+  assert.equal(await put(), 200);
+  assert.equal((await transfer.complete(1)).status, 200);
 });

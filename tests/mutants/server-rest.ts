@@ -7,6 +7,14 @@ const CONFIG = 'server/test/config.test.ts';
 /** Pulls, settings, processes, commands of the administrator. */
 export const mutants: Mutant[] = [
   {
+    name: 'fsck believes the row of a volume that it withdrew at the moment it came again',
+    file: 'server/src/admin/fsck.ts',
+    find: 'for (const spec of streaming ? withdrawn : []) {',
+    replace: 'for (const spec of [] as Volume[]) {',
+    tests: ['server/test/streamed-volumes.test.ts'],
+    only: 'fsck',
+  },
+  {
     name: 'a pull goes to every address of a name of which one is allowed',
     file: 'server/src/pull/upstream.ts',
     find: 'return allowed;',

@@ -121,7 +121,7 @@ class Check {
     // A note is written after its volume: read before them, none is ahead of what is listed.
     const noted = await metadata.arrivals.numbers(id);
     const here = new Set(await volumes.received(id));
-    const withdrawn: number[] = [];
+    const withdrawn: Volume[] = [];
     for (const spec of specs) {
       const expected = streaming || noted.has(spec.idx) || upload.status === 'storing';
       if (!here.has(spec.idx) && !expected) continue;
@@ -134,14 +134,22 @@ class Check {
       const now = await metadata.transfers.get(upload.transfer_id);
       // Cancelled, or one of the files, which come next.
       if (!now || now.status === 'done') break;
-      if (withdraws) withdrawn.push(spec.idx);
+      if (withdraws) withdrawn.push(spec);
       const mended = withdraws && now.status !== 'storing';
       this.#report.problem(fault, { upload: id, owner: upload.creator, volume: spec.idx }, mended);
     }
     if (withdrawn.length > 0) {
       // Whoever sent one again at the moment of its withdrawal may have noted it only now.
       await sleep(NOTED_MS);
-      await metadata.arrivals.remove(id, withdrawn);
+      await metadata.arrivals.remove(
+        id,
+        withdrawn.map(({ idx }) => idx),
+      );
+      for (const spec of streaming ? withdrawn : []) {
+        // It may have a row again, although its bytes are gone.
+        if ((await this.#look(id, spec)) === 'missing volumes')
+          await metadata.streamed.withdraw(upload.transfer_id, spec);
+      }
     }
     this.#report.count('unfinished uploads');
   }

@@ -10,6 +10,7 @@ import {
   sha256,
   type User,
   upload,
+  volumeName,
 } from '../harness/index.ts';
 import type { Nginx } from './nginx.ts';
 
@@ -43,6 +44,8 @@ export async function setStage(service: Service): Promise<Stage> {
 export function cases({ owner, stranger, fileId, volumes }: Stage, kind: 'folder' | 's3'): Case[] {
   const path = (idx: number | string, id = fileId) => pathOf('readVolume', { file_id: id, idx });
   const tag = `"${sha256(volumes[0]!)}"`;
+  const group = kind === 'folder' ? fileId.slice(0, 2) : 'bucket/volumes';
+  const inside = `szafa-${kind}/${group}/${fileId}/${volumeName(1, volumes[0]!)}`;
   const get = (headers: Record<string, string> = {}, idx: number | string = 1): Call => ({
     path: path(idx),
     token: owner.token,
@@ -87,7 +90,14 @@ export function cases({ owner, stranger, fileId, volumes }: Stage, kind: 'folder
     ['no token', { path: path(1) }],
     ['no token and an offer', { path: path(1), headers: { 'x-szafa-accel': kind } }],
     ['a wrong token', { path: path(1), token: 'x'.repeat(43) }],
-    ['the location that is only for nginx', { path: `/szafa-${kind}/${fileId.slice(0, 2)}/${fileId}/1` }],
+    ...['/', '//', '/./', '/api/../', '/x/%2E%2e/', '/api/files/..%2f../', 'http://szafa.example/'].map(
+      (way): [string, Call] => [
+        `the location that is only for nginx, by ${way}`,
+        { path: `${way}${inside}` },
+      ],
+    ),
+    ['the same with a token', { path: `/${inside}`, token: owner.token }],
+    ['the same, encoded', { path: `/%73zafa-${inside.slice('szafa-'.length)}` }],
   ];
   return [
     ...byNginx.map(([name, call]) => ({ name, call, sentByNginx: true })),

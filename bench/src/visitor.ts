@@ -75,9 +75,12 @@ export class Visitor {
     return this.#browser.pid;
   }
 
-  /** Uploads a file and gives the seconds until the page says that it is there. */
-  async upload(file: string): Promise<number> {
-    return this.#upload(file, () => sleep(LOOK_MS));
+  /** Uploads a file and gives the seconds until the page says that it is there; calls `look` again and again until then. */
+  async upload(file: string, look = () => {}): Promise<number> {
+    return this.#upload(file, () => {
+      look();
+      return sleep(LOOK_MS);
+    });
   }
 
   async uploadTyping(file: string): Promise<Felt> {

@@ -1,9 +1,7 @@
 export { Api, type ApiOptions, type ByteRange, type CallOptions, type VolumeAnswer } from './api/api.ts';
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
 export {
-  type Body,
   fetchTransport,
-  sizeOf,
   type Transport,
   type TransportRequest,
   type TransportResponse,

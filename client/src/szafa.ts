@@ -17,7 +17,7 @@ import type { UploadContext, UploadOptions, UploadResult } from './upload/option
 import type { Source } from './upload/source.ts';
 import { type ByteStream, isStream } from './upload/stream.ts';
 import { StreamUpload } from './upload/stream-upload.ts';
-import { abandon, type UnfinishedUpload } from './upload/unfinished.ts';
+import { abandon, storedOf, type UnfinishedUpload } from './upload/unfinished.ts';
 import { Upload } from './upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
@@ -213,6 +213,11 @@ export class Szafa {
   upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
     if (isStream(source)) return new StreamUpload(this.#context, source, options).run();
     return new Upload(this.#context, source, options).run();
+  }
+
+  /** Bytes of an unfinished upload's file that the service has, of one that a journal remembers. */
+  storedOf(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<number> {
+    return storedOf(this.#context, journal, unfinished, options?.signal);
   }
 
   /** Forgets an upload that a journal remembers, and cancels it on the service. */

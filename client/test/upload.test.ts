@@ -360,14 +360,23 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     const stored = readFileSync(join(service.folder, 'journal', entry)).toString('latin1');
     const transferId = /transfer\/([^/]+)\/chunk/.exec(proxy.requests.at(-1)!.path)![1]!;
     assert.ok(!stored.includes(transferId));
+    const unfinished = { place: source.place, name: 'resumed' };
+    const here = await user.storedOf(journal, unfinished);
+    assert.ok(here === 4 * SIZE || here === 5 * SIZE, String(here));
 
     proxy.before = undefined;
     proxy.requests.length = 0;
+    const seen: UploadProgress[] = [];
     source = await fileSource(path);
     const again = await sameUser(szafa, proxy.url);
-    const { fileId, resumed } = await again.upload(source, options);
+    const onProgress = (progress: UploadProgress) => void seen.push(progress);
+    const { fileId, resumed } = await again.upload(source, { ...options, onProgress });
     await source.close();
     assert.ok(resumed >= 4 && resumed <= 5, String(resumed));
+    assert.deepEqual(seen[0], { done: resumed * SIZE, stored: resumed * SIZE, total: 8 * SIZE });
+    assert.deepEqual(seen.at(-1), { done: 8 * SIZE, stored: 8 * SIZE, total: 8 * SIZE });
+    assert.ok(seen.every(({ done, stored }) => stored <= done && stored % SIZE === 0));
+    assert.equal(await user.storedOf(journal, unfinished), 0, 'nothing is unfinished');
     assert.equal(proxy.requests.filter(({ method }) => method === 'PUT').length, 8 - resumed);
     assert.ok(!proxy.requests.some(({ path: asked }) => asked.endsWith('/init')));
     assert.deepEqual(await read(fileId), content(8 * SIZE));

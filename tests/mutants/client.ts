@@ -553,8 +553,8 @@ export const mutants: Mutant[] = [
   {
     name: 'progress goes back',
     file: 'client/src/upload/sent.ts',
-    find: 'if (this.#done <= this.#told) return;',
-    replace: 'if (this.#done === this.#told) return;',
+    find: 'if (this.#done <= this.#told && this.#stored <= this.#toldStored) return;\n    this.#told = Math.max(this.#told, this.#done);',
+    replace: 'this.#told = this.#done;',
     tests: [UPLOAD],
   },
   {
@@ -930,5 +930,26 @@ export const mutants: Mutant[] = [
     find: 'if (((await load(path))?.rev ?? 0) > rev) return;',
     replace: '',
     tests: [BAG_ATTACKS],
+  },
+  {
+    name: 'a slow line carries as many volumes at once as a fast one',
+    file: 'client/src/upload/pace.ts',
+    find: 'return this.#running < this.#most && this.#bytes <= this.#moved + this.#movedBefore;',
+    replace: 'return this.#running < this.#most;',
+    tests: ['client/test/pace.test.ts'],
+  },
+  {
+    name: 'a line that has become slow counts as fast for ever',
+    file: 'client/src/upload/pace.ts',
+    find: 'late < SPAN_MS ? this.#moved : 0;',
+    replace: 'this.#moved + this.#movedBefore;',
+    tests: ['client/test/pace.test.ts'],
+  },
+  {
+    name: 'what is on its way counts as stored',
+    file: 'client/src/upload/sent.ts',
+    find: 'stored: this.#toldStored, total',
+    replace: 'stored: this.#told, total',
+    tests: ['client/test/upload.test.ts'],
   },
 ];

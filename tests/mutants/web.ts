@@ -108,8 +108,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a refused volume counts as sent',
     file: 'web/src/worker/volume-socket.ts',
-    find: 'if (status < 300) tell(pieces.size);',
-    replace: 'tell(pieces.size);',
+    find: 'if (status < 300) tell(bytes.length);',
+    replace: 'tell(bytes.length);',
     tests: [SOCKET],
   },
   {
@@ -178,8 +178,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the end of a transfer may go untold',
     file: 'web/src/worker/transfers.ts',
-    find: 'now - last < TELL_EVERY_MS && done < total && phase === lastPhase',
-    replace: 'now - last < TELL_EVERY_MS && phase === lastPhase',
+    find: 'now - last < TELL_EVERY_MS && progress.done < total',
+    replace: 'now - last < TELL_EVERY_MS',
     tests: [CABINET],
   },
   {

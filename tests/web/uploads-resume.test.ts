@@ -14,6 +14,7 @@ import {
   shoot,
   signIn,
   tokenOf,
+  transfers,
   until,
   useChromium,
   volumesTaken,
@@ -23,6 +24,101 @@ import { SlowLine } from './slow-line.ts';
 const service = useService();
 const browser = useChromium();
 const MIB = 1024 * 1024;
+
+/** From now on: the lowest and highest share of the newest transfer, and what it was called. */
+async function watchShare(page: Page): Promise<() => Promise<{ least: number; most: number; fell: number }>> {
+  await page.evaluate(() => {
+    const seen = { least: 1, most: 0, fell: 0 };
+    const look = () => {
+      const share = document.querySelector<HTMLProgressElement>('.transfer progress')?.value;
+      if (share !== undefined) {
+        seen.fell = Math.max(seen.fell, seen.most - share);
+        seen.least = Math.min(seen.least, share);
+        seen.most = Math.max(seen.most, share);
+      }
+      requestAnimationFrame(look);
+    };
+    look();
+    Object.assign(globalThis, { seenShare: seen });
+  });
+  return () =>
+    page.evaluate(
+      () => (globalThis as unknown as { seenShare: { least: number; most: number; fell: number } }).seenShare,
+    );
+}
+
+test('a paused upload shows what the service has, and goes on from there; after a reload, too', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url);
+  await register(page);
+  const size = 33 * MIB;
+  const content = randomBytes(size);
+  const path = await browser.file('steps.bin', content);
+  const before = volumesTaken(service);
+  const sent = () => volumesTaken(service) - before;
+  const share = async () => (await transfers(page))[0]!.share;
+  const isWhole = (part: number) => Number.isInteger((part * size) / (8 * MIB));
+
+  line.bytesPerSecond = 2 * MIB;
+  await pick(page, path);
+  const running = await watchShare(page);
+  await until(async () => sent() >= 1 && !isWhole(await share()));
+  const { fell, most } = await running();
+  assert.equal(fell, 0);
+  await page.getByRole('button', { name: 'Pause steps.bin' }).click();
+  await page.getByText(/^Paused/).waitFor();
+  await until(async () => isWhole(await share()));
+  const paused = await share();
+  assert.ok(paused > 0 && most - paused <= (8 * MIB) / size, `${most} of it had left, ${paused} stays`);
+
+  const resumed = await watchShare(page);
+  await page.getByRole('button', { name: 'Resume steps.bin' }).click();
+  await page.getByText(/^Sending · /).waitFor();
+  await until(async () => sent() >= 2 && !isWhole(await share()));
+  assert.deepEqual((await resumed()).fell, 0);
+  assert.equal((await resumed()).least, paused, 'it begins where it was');
+
+  const already = sent();
+  await page.reload();
+  await page.getByText(/^Interrupted/).waitFor();
+  await until(async () => (await share()) > 0);
+  const interrupted = await share();
+  assert.ok(
+    interrupted >= (already * 8 * MIB) / size && isWhole(interrupted),
+    `${interrupted}, ${already} volumes`,
+  );
+  const again = await watchShare(page);
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await page.locator('input[data-test=rejoin]').setInputFiles([path]);
+  await row(page, 'steps.bin').waitFor();
+  const { fell: fellAgain, least } = await again();
+  assert.deepEqual([fellAgain, least], [0, interrupted]);
+  assert.equal(sent(), 5, 'no volume was stored twice');
+  assert.ok(content.equals(await download(page, 'steps.bin')), 'the same bytes');
+});
+
+test('the same file, chosen twice in one tab and once in another, is there three times', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url);
+  await register(page);
+  const content = randomBytes(9 * MIB);
+  const path = await browser.file('twice.bin', content);
+  const other = await openTab(page, line.url);
+  await other.getByRole('heading', { name: 'All files' }).waitFor();
+  line.bytesPerSecond = 4 * MIB;
+  await pick(page, path);
+  await page.getByText(/^Sending · /).waitFor();
+  await pick(page, path);
+  await pick(other, path);
+  // One that is not wanted any more takes nothing of the one that runs with it.
+  await pick(other, path);
+  await other.getByRole('button', { name: 'Cancel twice.bin' }).first().click();
+  await page.getByText('3 files', { exact: true }).waitFor();
+  await until(async () => (await page.getByText(/^Uploaded/).count()) === 2);
+  await other.getByText(/^Uploaded/).waitFor();
+  const { journal, uploads } = await keptIn(page);
+  assert.deepEqual({ journal, uploads }, { journal: [], uploads: [] });
+});
 
 const WAYS = ['found by its handle', 'chosen again', 'one that may not be read again'] as const;
 

@@ -8,7 +8,6 @@ import { test } from 'node:test';
 import type { TransportRequest } from '@szafa/client';
 import type { VolumeHandler } from '../../server/src/http/volumes/put.ts';
 import { isVolumeSocket, VolumeSockets as Service } from '../../server/src/http/volumes/socket.ts';
-import { piecesOf } from '../../web/src/worker/pieces.ts';
 import { VolumeSockets } from '../../web/src/worker/volume-socket.ts';
 
 const MIB = 1024 * 1024;
@@ -79,7 +78,7 @@ function put(sockets: VolumeSockets, url: string, bytes: Uint8Array, more: Parti
     },
     ...more,
   };
-  const sent = sockets.send(request, piecesOf(bytes)!);
+  const sent = sockets.send(request, bytes as Uint8Array<ArrayBuffer>);
   return { sent, moved: () => moved };
 }
 

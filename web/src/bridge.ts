@@ -47,6 +47,10 @@ export interface UploadNote {
 /** Held while somebody works on an upload, in whichever tab. */
 export const uploadLock = (id: string) => `szafa-upload-${id}`;
 
+/** Held while somebody works on this file for this place: uploads of it share a journal. */
+export const placeLock = ({ username, dirId, name, fileName }: UploadNote) =>
+  `szafa-place-${JSON.stringify([username, dirId, name, fileName])}`;
+
 /** What a preview needs to know beyond the list. */
 export interface FileInfo {
   size: number;
@@ -77,6 +81,8 @@ export interface Calls {
   remember(notes: UploadNote[]): void;
   remembered(): UploadNote[];
   upload(note: UploadNote, file: File): { fileId: string };
+  /** Bytes of an upload that is not running which the service has. */
+  stored(note: UploadNote): number;
   /** Cancels what the service holds of an upload that is not running. */
   abandon(note: UploadNote): void;
   /** Streams a file into one that the person has chosen. */
@@ -117,8 +123,9 @@ export type LocalPart =
 
 export interface Progress {
   id: string;
-  phase: 'send' | 'receive';
   done: number;
+  /** Of an upload: what the service has, and keeps if it is stopped. */
+  stored?: number;
 }
 
 export interface Fault {

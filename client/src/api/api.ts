@@ -28,9 +28,7 @@ import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import { areDirectories, areNumbers, areRecords, areVolumes, isServiceInfo, isSession } from './shapes.ts';
 import {
-  type Body,
   fetchTransport,
-  sizeOf,
   type Transport,
   type TransportRequest,
   type TransportResponse,
@@ -74,7 +72,7 @@ interface Call extends VolumeOptions {
   params?: Record<string, string | number>;
   query?: Record<string, string | number | undefined>;
   json?: object;
-  bytes?: Body;
+  bytes?: Uint8Array;
   headers?: Record<string, string>;
   method?: 'HEAD';
   maxBytes?: number;
@@ -272,14 +270,14 @@ export class Api {
   writeVolume(
     transferId: string,
     idx: number,
-    bytes: Body,
+    bytes: Uint8Array,
     { sha256, ...options }: VolumeOptions & { sha256?: string | undefined } = {},
   ): Promise<{ ok: true }> {
     return this.#json('writeVolume', {
       params: { transfer_id: transferId, idx },
       ...(sha256 !== undefined && { headers: { [headerNames.contentDigest]: contentDigest(sha256) } }),
       bytes,
-      timeoutMs: patience(sizeOf(bytes)),
+      timeoutMs: patience(bytes.length),
       ...options,
     });
   }
@@ -291,11 +289,11 @@ export class Api {
   async writeFile(
     transferId: string,
     init: string,
-    bytes: Body,
+    bytes: Uint8Array,
     options?: VolumeOptions,
   ): Promise<{ file_id: string } | undefined> {
     if (!this.#takesFiles) return undefined;
-    const timeoutMs = patience(sizeOf(bytes));
+    const timeoutMs = patience(bytes.length);
     const headers = { [headerNames.init]: init };
     const call = { params: { transfer_id: transferId }, headers, bytes, timeoutMs, ...options };
     try {

@@ -1,15 +1,12 @@
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
 import { partsOf } from './parts.ts';
 
-/** A volume as it is sent: in memory, or in a file that the browser reads by itself. @public */
-export type Body = Uint8Array | Blob;
-
 /** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
 export interface TransportRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  body?: Body | string | undefined;
+  body?: Uint8Array | string | undefined;
   signal?: AbortSignal | undefined;
   /** A response body longer than this is cut off with a TooLongError. */
   maxBytes: number;
@@ -33,10 +30,6 @@ export interface TransportResponse {
 
 /** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. @public */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
-
-export function sizeOf(body: Body): number {
-  return body instanceof Uint8Array ? body.length : body.size;
-}
 
 async function readBody(response: Response, request: TransportRequest): Promise<Uint8Array> {
   if (!response.body) return new Uint8Array(0);
@@ -73,7 +66,7 @@ export const fetchTransport: Transport = async (request) => {
     const response = await fetch(request.url, {
       method: request.method,
       headers: request.headers,
-      body: (body as Uint8Array<ArrayBuffer> | Blob | string | undefined) ?? null,
+      body: (body as Uint8Array<ArrayBuffer> | string | undefined) ?? null,
       signal,
       // The bearer token goes to the service and nowhere else.
       redirect: 'error',
@@ -83,7 +76,7 @@ export const fetchTransport: Transport = async (request) => {
       cache: 'no-store',
     });
     const answer = await readBody(response, request);
-    if (isVolume) request.onBytes?.(sizeOf(body));
+    if (isVolume) request.onBytes?.(body.length);
     return {
       status: response.status,
       header: (name) => response.headers.get(name) ?? undefined,

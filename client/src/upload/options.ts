@@ -10,6 +10,8 @@ import type { VolumeSupply } from './supply.ts';
 export interface UploadProgress {
   /** Bytes of the file that the service has, or that are on their way to it; never less than before. */
   done: number;
+  /** Bytes of it that the service has in whole volumes: from here an upload goes on that is stopped now. */
+  stored: number;
   /** Undefined where the length of the source is not known. */
   total: number | undefined;
 }

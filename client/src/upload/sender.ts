@@ -1,7 +1,7 @@
 import { ApiError, SzafaError } from '../errors.ts';
 import type { SealedVolume } from '../format/engine.ts';
 import type { UploadContext, UploadOptions } from './options.ts';
-import { Semaphore } from './semaphore.ts';
+import { Pace } from './pace.ts';
 import { Sent } from './sent.ts';
 
 const PARALLEL = 4;
@@ -21,13 +21,13 @@ export class Sender {
   readonly parallel: number;
   readonly #context: UploadContext;
   readonly #options: UploadOptions;
-  readonly #places: Semaphore;
+  readonly #pace: Pace;
 
   constructor(context: UploadContext, options: UploadOptions, total: number | undefined) {
     this.#context = context;
     this.#options = options;
     this.parallel = options.parallel ?? PARALLEL;
-    this.#places = new Semaphore(this.parallel);
+    this.#pace = new Pace(this.parallel);
     this.sent = new Sent(total, options.onProgress);
   }
 
@@ -41,8 +41,11 @@ export class Sender {
     const { api } = this.#context;
     const { signal } = this.#options;
     const sha256 = streamed ? digest.toHex() : undefined;
-    const onBytes = (moved: number) => this.sent.move(idx, moved, length);
-    await this.#places.run(async () => {
+    const onBytes = (moved: number) => {
+      this.sent.move(idx, moved, length);
+      this.#pace.moved(moved);
+    };
+    await this.#pace.run(bytes.length, async () => {
       try {
         await api.writeVolume(transferId, idx, bytes, { signal, onBytes, sha256 });
       } catch (error) {

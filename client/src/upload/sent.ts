@@ -7,7 +7,9 @@ export class Sent {
   /** Bytes of the file on their way, by the number of their volume. */
   readonly #moving = new Map<number, number>();
   #done = 0;
+  #stored = 0;
   #told = -1;
+  #toldStored = -1;
 
   constructor(total: number | undefined, tell: ((progress: UploadProgress) => void) | undefined) {
     this.#total = total;
@@ -18,6 +20,7 @@ export class Sent {
   begin(stored: number): void {
     this.#moving.clear();
     this.#done = stored;
+    this.#stored = stored;
     this.#report();
   }
 
@@ -33,12 +36,14 @@ export class Sent {
   arrive(idx: number, length: number): void {
     this.#done += length - Math.min(this.#moving.get(idx) ?? 0, length);
     this.#moving.delete(idx);
+    this.#stored += length;
     this.#report();
   }
 
   #report(): void {
-    if (this.#done <= this.#told) return;
-    this.#told = this.#done;
-    this.#tell?.({ done: this.#done, total: this.#total });
+    if (this.#done <= this.#told && this.#stored <= this.#toldStored) return;
+    this.#told = Math.max(this.#told, this.#done);
+    this.#toldStored = Math.max(this.#toldStored, this.#stored);
+    this.#tell?.({ done: this.#told, stored: this.#toldStored, total: this.#total });
   }
 }

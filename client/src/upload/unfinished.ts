@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts';
+import { extentOf } from '../format/layout.ts';
 import { type Journal, journalKey, UploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';
 
@@ -32,6 +33,25 @@ export async function cancel(
   } catch (error) {
     const ended = error instanceof ApiError && (error.status === 404 || error.status === 409);
     if (!ended) throw error;
+  }
+}
+
+/** Bytes of an unfinished upload's file that the service has; 0 where there is none, or none that is known here. */
+export async function storedOf(
+  context: UploadContext,
+  journal: Journal,
+  unfinished: UnfinishedUpload,
+  signal?: AbortSignal,
+): Promise<number> {
+  const remembered = await (await logOf(context, journal, unfinished, signal)).load();
+  if (!remembered) return 0;
+  const { state, volumes } = remembered;
+  try {
+    const here = (await context.api.received(state.transferId, { signal })).filter((idx) => volumes.has(idx));
+    return here.reduce((sum, idx) => sum + extentOf(state.layout, idx).length, 0);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return 0;
+    throw error;
   }
 }
 

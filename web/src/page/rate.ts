@@ -5,7 +5,7 @@ export class Rate {
   readonly #marks: { at: number; done: number }[] = [];
 
   mark(done: number, at = performance.now()): number {
-    // Less than before: another phase, or an attempt that was taken back.
+    // Less than before: an attempt that was taken back.
     if (done < (this.#marks.at(-1)?.done ?? 0)) this.clear();
     this.#marks.push({ at, done });
     while (this.#marks.length > 2 && at - this.#marks[0]!.at > WINDOW_MS) this.#marks.shift();

@@ -12,7 +12,8 @@ type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done
 
 export interface Live {
   state: State;
-  phase: Progress['phase'] | undefined;
+  /** Something was heard of it since it was started. */
+  moving: boolean;
   done: number;
   rate: number;
   fault?: Fault;
@@ -25,6 +26,8 @@ export interface Transfer {
   size: number;
   live: Signal<Live>;
   rate: Rate;
+  /** Bytes that the service has of an upload, which goes on from there. */
+  stored: number;
   note?: UploadNote;
   file?: File;
   run(): Promise<unknown>;
@@ -45,11 +48,13 @@ export function emptyTransfers(): void {
   transfers.value = [];
 }
 
-export function onProgress({ id, phase, done }: Progress): void {
+export function onProgress({ id, done, stored }: Progress): void {
   const transfer = transfers.peek().find((one) => one.id === id);
-  if (transfer?.live.peek().state !== 'running') return;
-  if (transfer.live.peek().phase !== phase) transfer.rate.clear();
-  set(transfer, { phase, done, rate: transfer.rate.mark(done) });
+  if (!transfer) return;
+  if (stored !== undefined) transfer.stored = stored;
+  const { state } = transfer.live.peek();
+  if (state === 'running') set(transfer, { moving: true, done, rate: transfer.rate.mark(done) });
+  if (state === 'paused') set(transfer, { done: transfer.stored });
 }
 
 function set(transfer: Transfer, change: Partial<Live>): void {
@@ -64,11 +69,11 @@ function add(added: Transfer[]): void {
 export function addDownload({ name, size }: Item, run: (id: string) => Promise<unknown>): void {
   const id = crypto.randomUUID();
   const live = fresh('waiting');
-  add([{ id, kind: 'download', name, size, live, rate: new Rate(), run: () => run(id) }]);
+  add([{ id, kind: 'download', name, size, live, rate: new Rate(), stored: 0, run: () => run(id) }]);
 }
 
 function fresh(state: State): Signal<Live> {
-  return signal<Live>({ state, phase: undefined, done: 0, rate: 0 });
+  return signal<Live>({ state, moving: false, done: 0, rate: 0 });
 }
 
 /** Starts what waits, oldest first. */
@@ -91,7 +96,7 @@ async function run(transfer: Transfer): Promise<void> {
   const turn = (transfer.turn ?? 0) + 1;
   transfer.turn = turn;
   const { fault: _, ...live } = transfer.live.peek();
-  transfer.live.value = { ...live, state: 'running', done: 0, rate: 0 };
+  transfer.live.value = { ...live, state: 'running', moving: false, done: transfer.stored, rate: 0 };
   try {
     await transfer.run();
     set(transfer, { state: 'done', done: transfer.size });
@@ -100,9 +105,9 @@ async function run(transfer: Transfer): Promise<void> {
     const fault = faultOf(error);
     if (transfer.turn !== turn) return;
     if (fault.code === 'stopped') {
-      if (transfer.live.peek().state === 'running') set(transfer, { state: 'paused' });
+      if (transfer.live.peek().state === 'running') set(transfer, { state: 'paused', done: transfer.stored });
     } else {
-      set(transfer, { state: 'failed', fault });
+      set(transfer, { state: 'failed', done: transfer.stored, fault });
     }
   }
   schedule();
@@ -127,6 +132,7 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
     size: note.size,
     live: fresh(file ? 'waiting' : 'interrupted'),
     rate: new Rate(),
+    stored: 0,
     note,
     ...(file && { file }),
     // Other tabs, and this one after a reload, see by the lock whether somebody works on it.
@@ -160,7 +166,8 @@ export async function upload(username: string, chosen: Chosen[], dirId: number |
 export function pause(transfer: Transfer): void {
   const { state } = transfer.live.peek();
   if (state === 'running') void call('stop', transfer.id);
-  if (state === 'running' || state === 'waiting') set(transfer, { state: 'paused', rate: 0 });
+  if (state === 'running' || state === 'waiting')
+    set(transfer, { state: 'paused', done: transfer.stored, rate: 0 });
 }
 
 export function resume(transfer: Transfer): void {
@@ -208,7 +215,22 @@ export async function recall(username: string): Promise<void> {
     ...transfers.peek().map(({ id }) => uploadLock(id)),
   ]);
   const left = notes.filter((note) => note.username === username && !busy.has(uploadLock(note.id)));
-  if (left.length > 0) add(left.map((note) => uploadOf(note, undefined)));
+  if (left.length === 0) return;
+  const added = left.map((note) => uploadOf(note, undefined));
+  add(added);
+  for (const transfer of added) await showStored(transfer);
+}
+
+/** How far an interrupted upload is; the service knows. */
+async function showStored(transfer: Transfer): Promise<void> {
+  try {
+    const stored = await call('stored', transfer.note!);
+    if (transfer.live.peek().state !== 'interrupted') return;
+    transfer.stored = stored;
+    set(transfer, { done: stored });
+  } catch {
+    // It is shown when the upload goes on.
+  }
 }
 
 /** Goes on with interrupted uploads after their files were chosen again. */

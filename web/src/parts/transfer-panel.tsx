@@ -23,15 +23,17 @@ const words = text.transfers;
 const MOST_ROWS = 200;
 
 function status({ size, note, kind }: Transfer, live: Live): string {
-  const { state, phase, done, rate, fault } = live;
+  const { state, moving, done, rate, fault } = live;
+  const amount = `${bytes(done)} / ${bytes(size)}`;
   if (state === 'failed' && fault) return explain(fault);
-  if (state === 'interrupted') return note?.handle ? words.interruptedHandle : words.interrupted;
+  if (state === 'interrupted')
+    return `${note?.handle ? words.interruptedHandle : words.interrupted} · ${amount}`;
   if (state === 'done')
     return `${kind === 'upload' ? words.doneUpload : words.doneDownload} · ${bytes(size)}`;
-  if (state === 'paused') return `${words.paused} · ${bytes(done)} / ${bytes(size)}`;
-  if (state === 'waiting' || !phase) return words.waiting;
+  if (state === 'paused') return `${words.paused} · ${amount}`;
+  if (state === 'waiting' || !moving) return words.waiting;
   const connected = online.value && reachable.value;
-  const parts = [connected ? words[phase] : words.stalled, `${bytes(done)} / ${bytes(size)}`];
+  const parts = [connected ? words[kind] : words.stalled, amount];
   if (rate > 0 && connected) parts.push(words.rate(bytes(rate)), words.left(duration((size - done) / rate)));
   return parts.join(' · ');
 }
@@ -50,7 +52,7 @@ function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): v
         <span class="transfer-name" title={name}>
           <bdi>{name}</bdi>
         </span>
-        <progress class={live.phase ?? ''} max={1} value={share} aria-label={name} />
+        <progress max={1} value={share} aria-label={name} />
         <span class="transfer-status">{status(transfer, live)}</span>
       </div>
       <div class="transfer-acts">

@@ -101,9 +101,9 @@ export const browserJournal: Journal = {
     }),
   append: (key, record) =>
     write('journal', (objects) => {
-      const found = objects.getKey(key);
-      found.onsuccess = () => {
-        if (found.result !== undefined) objects.put(record, `${key}/${crypto.randomUUID()}`);
+      const here = objects.count(recordsOf(key));
+      here.onsuccess = () => {
+        if (here.result > 0) objects.put(record, `${key}/${String(here.result).padStart(8, '0')}`);
       };
     }),
   remove: (key) => write('journal', (objects) => objects.delete(recordsOf(key))),

@@ -53,6 +53,7 @@ const handlers: Handlers = {
     return (await kept.notes()).filter((note) => note.username === username);
   },
   upload: async (note, file) => transfers.upload(note, file, await cabinet.newestGen(note)),
+  stored: (note) => transfers.stored(note),
   abandon: (note) => transfers.abandon(note),
   save: async (id, fileId, handle) => transfers.save(id, await cabinet.open(fileId), handle),
   async serve(id, fileId, request, port) {
@@ -62,7 +63,7 @@ const handlers: Handlers = {
     });
     const tell = transfers.teller(id);
     await transfers.run(id, (signal) =>
-      serveFile(remote, request, port!, signal, (done, total) => tell('receive', done, total)),
+      serveFile(remote, request, port!, signal, (done, total) => tell({ done, total })),
     );
   },
   stop: async (id) => transfers.stop(id),

@@ -1,5 +1,5 @@
 import { blobSource, type RemoteFile, type Szafa } from '@szafa/client';
-import type { Progress, UploadNote } from '../bridge.ts';
+import { type Progress, placeLock, type UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
 import { VOLUMES_AT_ONCE } from './transport.ts';
 
@@ -30,12 +30,16 @@ export class Transfers {
     for (const id of this.#running.keys()) this.stop(id);
   }
 
-  /** `after`: of the newest file of that name. */
+  /**
+   * `after`: of the newest file of that name. A file that is on its way to the same place already, in whichever tab, is
+   * waited for: with one journal, the two would take each other's volumes for their own.
+   */
   upload(note: UploadNote, file: File, after: number): Promise<{ fileId: string }> {
     const { id, name, dirId } = note;
-    return this.run(id, async (signal) => {
+    return this.#alone(note, async (signal) => {
       const tell = this.teller(id);
       const source = blobSource(file);
+      let stored: number | undefined;
       try {
         const { fileId } = await this.#szafa().upload(source, {
           name,
@@ -46,19 +50,33 @@ export class Transfers {
           parallel: VOLUMES_AT_ONCE,
           journal: browserJournal,
           signal,
-          onProgress: ({ done }) => tell('send', done, file.size),
+          onProgress: (progress) => {
+            ({ stored } = progress);
+            tell({ ...progress, total: file.size });
+          },
         });
         await kept.forgetNote(id);
         return { fileId };
+      } catch (error) {
+        if (stored !== undefined) this.#tell({ id, done: stored, stored });
+        throw error;
       } finally {
         await source.close();
       }
     });
   }
 
-  async abandon({ id, fileName, name, dirId }: UploadNote): Promise<void> {
+  stored({ fileName, name, dirId }: UploadNote): Promise<number> {
+    return this.#szafa().storedOf(browserJournal, { place: fileName, name, dirId });
+  }
+
+  async abandon(note: UploadNote): Promise<void> {
+    const { id, fileName, name, dirId } = note;
     await kept.forgetNote(id);
-    await this.#szafa().abandon(browserJournal, { place: fileName, name, dirId });
+    await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
+      // Otherwise what is remembered is of another upload, which goes on.
+      if (lock) await this.#szafa().abandon(browserJournal, { place: fileName, name, dirId });
+    });
   }
 
   /** The browser writes aside and moves the file to its name at `close`, when everything was verified. */
@@ -67,7 +85,7 @@ export class Transfers {
       const tell = this.teller(id);
       const target = await handle.createWritable();
       try {
-        const onProgress = ({ done, total }: { done: number; total: number }) => tell('receive', done, total);
+        const onProgress = (progress: { done: number; total: number }) => tell(progress);
         for await (const piece of remote.pieces({ signal, onProgress })) {
           await target.write(piece as Uint8Array<ArrayBuffer>);
         }
@@ -77,6 +95,12 @@ export class Transfers {
         throw error;
       }
     });
+  }
+
+  #alone<T>(note: UploadNote, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.run(note.id, (signal) =>
+      navigator.locks.request(placeLock(note), { signal }, () => work(signal)),
+    );
   }
 
   async run<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -92,15 +116,13 @@ export class Transfers {
   }
 
   /** Not more often than a person sees. */
-  teller(id: string): (phase: Progress['phase'], done: number, total: number) => void {
-    let last = 0;
-    let lastPhase = '';
-    return (phase, done, total) => {
+  teller(id: string): (progress: Omit<Progress, 'id'> & { total: number }) => void {
+    let last = Number.NEGATIVE_INFINITY;
+    return ({ total, ...progress }) => {
       const now = performance.now();
-      if (now - last < TELL_EVERY_MS && done < total && phase === lastPhase) return;
+      if (now - last < TELL_EVERY_MS && progress.done < total) return;
       last = now;
-      lastPhase = phase;
-      this.#tell({ id, phase, done });
+      this.#tell({ id, ...progress });
     };
   }
 }

@@ -1,13 +1,10 @@
 import {
-  type Body,
   fetchTransport,
   NetworkError,
-  sizeOf,
   type Transport,
   type TransportRequest,
   type TransportResponse,
 } from '@szafa/client';
-import { piecesOf } from './pieces.ts';
 import { VolumeSockets } from './volume-socket.ts';
 
 /** Browsers open six connections to a host for requests without credentials, which only volumes are. */
@@ -21,8 +18,8 @@ const SLOW_MS = 1_000;
 function watched(request: TransportRequest): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     const { signal, onBytes } = request;
-    const body = request.body as Uint8Array<ArrayBuffer> | Blob;
-    const size = sizeOf(body);
+    const body = request.body as Uint8Array<ArrayBuffer>;
+    const size = body.length;
     const exchange = new XMLHttpRequest();
     let told = 0;
     const tell = (loaded: number) => {
@@ -79,8 +76,7 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     running++;
     try {
       request.signal?.throwIfAborted();
-      const pieces = piecesOf(request.body as Body);
-      const answered = pieces && (await sockets.send(request, pieces));
+      const answered = await sockets.send(request, request.body as Uint8Array<ArrayBuffer>);
       if (answered) return answered;
       const began = performance.now();
       const response = await (slow ? watched(request) : fetchTransport(request));

@@ -1,7 +1,6 @@
 /** The page's end of `protocol/src/volume-socket.ts`. */
 import { NetworkError, type TransportRequest, type TransportResponse } from '@szafa/client';
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
-import type { Pieces } from './pieces.ts';
 
 const PIECE_BYTES = 256 * 1024;
 /** On their way and not yet told to be taken: enough for the line never to be empty. */
@@ -20,10 +19,13 @@ export class VolumeSockets {
   }
 
   /** Undefined where there are no sockets, and the volume has to be sent as a request. */
-  async send(request: TransportRequest, pieces: Pieces): Promise<TransportResponse | undefined> {
+  async send(
+    request: TransportRequest,
+    bytes: Uint8Array<ArrayBuffer>,
+  ): Promise<TransportResponse | undefined> {
     const socket = this.#idle.pop() ?? (await this.#open(request));
     if (!socket) return undefined;
-    const response = await socket.put(request, pieces);
+    const response = await socket.put(request, bytes);
     this.#idle.push(socket);
     return response;
   }
@@ -71,7 +73,7 @@ class VolumeSocket {
     });
   }
 
-  async put(request: TransportRequest, pieces: Pieces): Promise<TransportResponse> {
+  async put(request: TransportRequest, bytes: Uint8Array<ArrayBuffer>): Promise<TransportResponse> {
     const { signal, timeoutMs, onBytes } = request;
     const stopped = Promise.withResolvers<never>();
     const abort = () => stopped.reject(signal!.reason);
@@ -82,7 +84,7 @@ class VolumeSocket {
     this.#onClosed = () => stopped.reject(new NetworkError('the server cannot be reached'));
     signal?.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([this.#exchange(request, pieces, onBytes), stopped.promise]);
+      return await Promise.race([this.#exchange(request, bytes, onBytes), stopped.promise]);
     } catch (error) {
       this.#socket.close();
       throw error;
@@ -96,11 +98,11 @@ class VolumeSocket {
 
   #exchange(
     { method, url, headers }: TransportRequest,
-    pieces: Pieces,
+    bytes: Uint8Array<ArrayBuffer>,
     onBytes: TransportRequest['onBytes'],
   ): Promise<TransportResponse> {
     const { host, pathname } = new URL(url);
-    const fields = { ...headers, host, 'content-length': String(pieces.size) };
+    const fields = { ...headers, host, 'content-length': String(bytes.length) };
     const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
     this.#socket.send([`${method} ${pathname} HTTP/1.1`, ...lines].join('\r\n'));
     let sent = 0;
@@ -110,8 +112,8 @@ class VolumeSocket {
       taken = now;
     };
     const pump = () => {
-      while (sent < pieces.size && sent - taken < AHEAD_BYTES) {
-        const piece = pieces.read(sent, Math.min(PIECE_BYTES, pieces.size - sent));
+      while (sent < bytes.length && sent - taken < AHEAD_BYTES) {
+        const piece = bytes.subarray(sent, sent + PIECE_BYTES);
         this.#socket.send(piece);
         sent += piece.length;
       }
@@ -125,9 +127,12 @@ class VolumeSocket {
             return;
           }
           const { status, body } = message;
-          if (status < 300) tell(pieces.size);
-          const bytes = new TextEncoder().encode(JSON.stringify(body));
-          resolve({ status, header: () => undefined, body: bytes });
+          if (status < 300) tell(bytes.length);
+          resolve({
+            status,
+            header: () => undefined,
+            body: new TextEncoder().encode(JSON.stringify(body)),
+          });
         } catch (error) {
           reject(error);
         }

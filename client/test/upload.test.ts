@@ -284,9 +284,17 @@ test('an upload whose complete was not answered is the same file when it goes on
     await assert.rejects(user.upload(samePlace(bytes), { ...options, signal: stop.signal }), /enough/);
     proxy.hostility = () => undefined;
     const [there] = await user.list();
+    const [[key, entry]] = [...journal.entries] as [[string, Uint8Array]];
     const { fileId, resumed } = await user.upload(samePlace(bytes), options);
     assert.deepEqual([fileId, resumed], [there!.fileId, VOLUMES]);
     assert.equal((await user.list()).length, 1);
+    assert.equal(journal.entries.size, 0);
+
+    // Unless it has to become newer than that one: then it is another.
+    journal.entries.set(key, entry);
+    const next = await user.upload(samePlace(bytes), { ...options, after: 1 });
+    assert.notEqual(next.fileId, fileId);
+    assert.equal((await user.openFile(next.fileId)).metadata.gen, 2);
     assert.equal(journal.entries.size, 0);
   } finally {
     await proxy.stop();

@@ -532,7 +532,7 @@ export const mutants: Mutant[] = [
   {
     name: 'complete is told something else when it is asked again',
     file: 'client/src/upload/upload.ts',
-    find: '      await this.#log?.complete(begun.description);\n',
+    find: '      await this.#log?.complete(begun.description, age.gen);\n',
     replace: '',
     tests: [UPLOAD],
   },

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
-import type { Client } from '../clients/client.ts';
+import type { Client, ClientName } from '../clients/client.ts';
 import { contentOf, labelOf, startClients } from '../clients/start.ts';
 import { syncFilesystem } from '../machine.ts';
 import type { ClientResult, ClientRound, Trip } from '../results.ts';
@@ -22,10 +22,20 @@ interface Load extends Files {
   name: string;
   /** Goes up and down before anything is timed: a server runs for months. */
   warmUp: Files;
+  /** The only client; all of them unless told. */
+  only?: ClientName;
 }
 
 const loads: Load[] = [
   { name: 'one file of 1 GiB', files: 1, bytes: 1024 * MIB, warmUp: { files: 1, bytes: 64 * MIB } },
+  {
+    // Only to compare it with a smaller one.
+    name: 'one file of 4 GiB',
+    files: 1,
+    bytes: 4096 * MIB,
+    warmUp: { files: 1, bytes: 64 * MIB },
+    only: 'szafa',
+  },
   {
     name: '2,000 files of 64 KiB',
     files: 2000,
@@ -46,13 +56,18 @@ export async function measureClients(bench: Bench): Promise<ClientResult[]> {
   try {
     const results: ClientResult[] = [];
     for (const load of bench.quick ? quickLoads : loads)
-      results.push(await measureLoad(bench, folder, clients, load));
+      results.push(await measureLoad(bench, folder, clients.filter(takesPart(load)), load));
     return results;
   } finally {
     for (const client of clients) await client.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+const takesPart =
+  ({ only }: Load) =>
+  ({ name }: Client) =>
+    only === undefined || name === only;
 
 async function measureLoad(
   bench: Bench,
@@ -65,7 +80,7 @@ async function measureLoad(
     const isWarmUp = round === 0;
     const files = isWarmUp ? load.warmUp : load;
     // New bytes in every round: what one has seen before, it would not upload again.
-    const source = join(folder, `source${round}-${load.files}`);
+    const source = join(folder, `source${round}-${load.files}-${load.bytes}`);
     await writeFiles(source, files);
     for (const [at] of clients.entries()) {
       const client = clients[(at + round) % clients.length]!;

@@ -45,8 +45,8 @@ export interface Remembered {
   state: UploadState;
   /** By their numbers. Where two processes sealed the same one there are two: either may have been sent. */
   volumes: Map<number, VolumeRecord[]>;
-  /** What complete was told, if it was asked for. */
-  description?: CompleteBody | undefined;
+  /** What complete was told, if it was asked for, with `gen` in it. */
+  completing?: { description: CompleteBody; gen: number } | undefined;
 }
 
 interface StateJson {
@@ -63,7 +63,7 @@ interface StateJson {
 type RecordJson =
   | { state: StateJson }
   | { file: string; volume: number; salt: string; digest: string }
-  | { file: string; complete: CompleteBody };
+  | { file: string; complete: CompleteBody; gen: number };
 
 /** The same transfer is found again by what it is about. */
 export async function journalKey(
@@ -113,8 +113,9 @@ export class UploadLog {
     await this.#journal.append(this.#key, await this.#sealed(this.#volume(idx, record)));
   }
 
-  async complete(description: CompleteBody): Promise<void> {
-    await this.#journal.append(this.#key, await this.#sealed({ file: this.#file, complete: description }));
+  async complete(description: CompleteBody, gen: number): Promise<void> {
+    const record = await this.#sealed({ file: this.#file, complete: description, gen });
+    await this.#journal.append(this.#key, record);
   }
 
   end(): Promise<void> {
@@ -142,12 +143,12 @@ export class UploadLog {
     return remembered;
   }
 
-  async #rewrite({ state, volumes, description }: Remembered): Promise<void> {
+  async #rewrite({ state, volumes, completing }: Remembered): Promise<void> {
     const all = [...volumes].flatMap(([idx, records]) =>
       records.map((record): [number, VolumeRecord] => [idx, record]),
     );
     await this.begin(state, all);
-    if (description) await this.complete(description);
+    if (completing) await this.complete(completing.description, completing.gen);
   }
 
   #volume(idx: number, { salt, digest }: VolumeRecord): RecordJson {
@@ -180,7 +181,7 @@ function add(remembered: Remembered, record: Exclude<RecordJson, { state: StateJ
   // Of an upload that another process had begun in this place before.
   if (record.file !== toBase64Url(remembered.state.fileId)) return;
   if ('complete' in record) {
-    remembered.description = record.complete;
+    remembered.completing = { description: record.complete, gen: record.gen };
     return;
   }
   const known = remembered.volumes.get(record.volume) ?? [];

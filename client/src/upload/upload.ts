@@ -96,9 +96,9 @@ export class Upload {
     return identity === this.#source.identity && layout.size === this.#source.size && fits;
   }
 
-  async #found({ state, volumes, description }: Remembered): Promise<Begun | undefined> {
+  async #found({ state, volumes, completing }: Remembered): Promise<Begun | undefined> {
     const { api, engine } = this.#context;
-    const { signal } = this.#options;
+    const { signal, after = 0 } = this.#options;
     const { transferId, layout } = state;
     const streamed = state.declaredGen === undefined;
     const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
@@ -116,6 +116,7 @@ export class Upload {
       for (const idx of await api.received(transferId, { signal })) here.add(idx);
     }
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
+    const description = completing && completing.gen > after ? completing.description : undefined;
     return { transferId, supply, here, resumed: true, streamed, description };
   }
 
@@ -216,8 +217,7 @@ export class Upload {
     const { engine, memory } = this.#context;
     const { signal } = this.#options;
     const { layout, records } = supply;
-    const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
-    this.#startAt(supply, here);
+    const missing = this.#missing(supply, here);
     // Some seal while others send.
     await forEach(missing, this.#sender.parallel + engine.parallel, async (idx) => {
       const { length } = extentOf(layout, idx);
@@ -238,9 +238,11 @@ export class Upload {
     });
   }
 
-  #startAt({ layout }: VolumeSupply, here: Set<number>): void {
-    const stored = [...here].reduce((sum, idx) => sum + extentOf(layout, idx).length, 0);
-    this.#sender.sent.begin(stored);
+  /** What the service lacks; the rest is behind this attempt. */
+  #missing({ layout }: VolumeSupply, here: Set<number>): number[] {
+    const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
+    this.#sender.sent.begin(missing.reduce((left, idx) => left - extentOf(layout, idx).length, layout.size));
+    return missing;
   }
 
   async #complete(
@@ -251,9 +253,10 @@ export class Upload {
     const { transferId, supply, streamed } = begun;
     if (streamed && !begun.description) {
       const master = await keys.current(signal);
-      begun.description = await describe(engine, master, supply, ageOf(this.#options), this.#options);
+      const age = ageOf(this.#options);
+      begun.description = await describe(engine, master, supply, age, this.#options);
       // Whoever has to ask again, in another process even, says the same, and is told the same file.
-      await this.#log?.complete(begun.description);
+      await this.#log?.complete(begun.description, age.gen);
     }
     const answer = streamed
       ? await api.completeStreamed(transferId, begun.description!, { signal }).catch(conflicting)
@@ -270,8 +273,7 @@ export class Upload {
     const { signal, pull } = this.#options;
     const { transferId, supply } = begun;
     const { layout } = supply;
-    if (!pull || begun.here.size === layout.count) return;
-    this.#startAt(supply, begun.here);
+    if (!pull || this.#missing(supply, begun.here).length === 0) return;
     const offer = await pull.serve(transferId, supply);
     const poll = setInterval(() => {
       api.pullStatus(transferId, { signal }).then(

@@ -67,6 +67,23 @@ test('sessions and uploads are kept as long as each of them is set to', async (t
   });
 });
 
+test('an upload that somebody goes on with while the sweeper looks at it stays', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes, config } = service.services;
+  const volume = randomBytes(9);
+  const [used, unused] = [await service.begin([volume]), await service.begin([volume])];
+  const now = () => Date.now() + 2 * config.transferTtlMs;
+  const group = (await metadata.transfers.get(used))!.file_id;
+  const hasManifest = volumes.hasManifest.bind(volumes);
+  t.mock.method(volumes, 'hasManifest', async (id: string) => {
+    if (id === group) await metadata.transfers.touch(used, now());
+    return hasManifest(id);
+  });
+  await new Sweeper({ ...service.services, now, shared: false }).sweep();
+  assert.ok(await metadata.transfers.get(used));
+  assert.equal(await metadata.transfers.get(unused), undefined);
+});
+
 test('a group that cannot be removed keeps no other one waiting', async (t) => {
   const service = await InProcess.start(t);
   const { metadata, volumes } = service.services;

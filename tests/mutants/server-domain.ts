@@ -221,6 +221,14 @@ export const mutants: Mutant[] = [
     only: 'under a quota',
   },
   {
+    name: 'the sweeper removes an upload that somebody goes on with meanwhile',
+    file: 'server/src/metadata/transfers.ts',
+    find: 'if (row.touched_at >= untouchedSince) return false;',
+    replace: '',
+    tests: ['server/test/sweeper.test.ts'],
+    only: 'goes on with',
+  },
+  {
     name: 'a volume of a streamed transfer needs no length',
     file: 'server/src/domain/streamed.ts',
     find: 'if (length === undefined)',

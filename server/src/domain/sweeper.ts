@@ -91,7 +91,8 @@ export class Sweeper {
       let gone = 0;
       for (const { transfer_id, file_id } of found) {
         const keepVolumes = await volumes.hasManifest(file_id);
-        if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, { keepVolumes })) gone++;
+        const only = { keepVolumes, untouchedSince: before };
+        if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, only)) gone++;
       }
       found = gone === 0 ? [] : await transfers.untouchedSince(before, BATCH);
     }

@@ -210,16 +210,20 @@ export class TransfersTable extends Queries {
     return rows.length > 0;
   }
 
-  /** Forgets a transfer that is no file yet; its volumes become garbage. One that is done goes with its file. */
+  /**
+   * Forgets a transfer that is no file yet; its volumes become garbage. One that is done goes with its file. `untouchedSince`:
+   * only if nobody has asked for it since then.
+   */
   remove(
     transferId: string,
     allowed: Exclude<TransferStatus, 'done'>[],
     now: number,
-    { keepVolumes = false } = {},
+    { keepVolumes = false, untouchedSince = Number.POSITIVE_INFINITY } = {},
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (!row || !(allowed as TransferStatus[]).includes(row.status)) return false;
+      if (row.touched_at >= untouchedSince) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
       if (keepVolumes) {

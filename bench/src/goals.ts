@@ -1,4 +1,5 @@
 import { judgeAccel } from './accel.ts';
+import { judgeAgain } from './again.ts';
 import { judgeClients } from './clients/judge.ts';
 import { judgePage } from './page.ts';
 import type { PeerName } from './peers/peer.ts';
@@ -43,6 +44,7 @@ export function judge(results: Results): Goal[] {
     ...judgeAccel(results.accel),
     ...scale(results),
     ...judgeClients(results.clients),
+    judgeAgain(results.again),
     ...judgePage(results.page),
   ];
 }

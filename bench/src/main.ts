@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { findChromium } from './browser.ts';
 import { measureAccel } from './cells/accel.ts';
+import { measureAgain } from './cells/again.ts';
 import { measureChunks } from './cells/chunks.ts';
 import { measureClients } from './cells/clients.ts';
 import { measureGrowth } from './cells/growth.ts';
@@ -58,6 +59,7 @@ function cellsOf({ quick, only }: Options): Cell[] {
       name: 'clients',
       run: async (bench, results) => void results.clients.push(...(await measureClients(bench))),
     },
+    { name: 'again', run: async (bench, results) => void results.again.push(await measureAgain(bench)) },
     { name: 'page', run: async (bench, results) => void results.page.push(await measurePage(bench)) },
   ];
   const chosen = cells.filter(
@@ -109,6 +111,7 @@ async function main(args: string[]): Promise<number> {
     growth: [],
     chunks: [],
     clients: [],
+    again: [],
     scale: [],
     accel: [],
     page: [],

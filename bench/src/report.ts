@@ -1,9 +1,18 @@
 import { accelRow } from './accel.ts';
+import { againRow } from './again.ts';
 import { clientFailures, clientRows } from './clients/judge.ts';
 import { pageFailures, pageRows } from './page.ts';
 import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
-import type { AccelResult, ClientResult, Goal, PageResult, Results, VolumeResult } from './results.ts';
+import type {
+  AccelResult,
+  AgainResult,
+  ClientResult,
+  Goal,
+  PageResult,
+  Results,
+  VolumeResult,
+} from './results.ts';
 
 const titles: Record<PeerName, string> = {
   szafa: 'szafa',
@@ -22,6 +31,7 @@ export function report(results: Results, goals: Goal[]): string {
     ...otherSections(results),
     ...accelSections(results.accel),
     ...clientSections(results.clients),
+    ...againSections(results.again),
     ...pageSections(results.page),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
   ].join('\n\n');
@@ -100,6 +110,11 @@ function clientSections(clients: ClientResult[]): string[] {
     }),
     ...(failed.length > 0 ? [section('Failures of clients', ['load', 'client', 'why'], failed)] : []),
   ];
+}
+
+function againSections(results: AgainResult[]): string[] {
+  if (results.length === 0) return [];
+  return [section('szafa put once more, with nothing to do', ['files', 'seconds'], results.map(againRow))];
 }
 
 function otherSections({ small, transfers, growth, chunks }: Results): string[] {

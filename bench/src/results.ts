@@ -101,6 +101,13 @@ export interface AccelResult {
   rounds: { nginxMbps: number; mbps: number; nodeCpuPerGb: number }[];
 }
 
+/** A folder put once more, with nothing to do. */
+export interface AgainResult {
+  files: number;
+  /** Of each round, with the start of the command. */
+  seconds: number[];
+}
+
 export interface ScaleResult {
   question: string;
   unit: 'a second' | 'MB/s' | 'ms';
@@ -128,6 +135,7 @@ export interface Results {
   growth: GrowthResult[];
   chunks: ChunksResult[];
   clients: ClientResult[];
+  again: AgainResult[];
   scale: ScaleResult[];
   accel: AccelResult[];
   page: PageResult[];

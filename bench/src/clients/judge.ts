@@ -40,8 +40,8 @@ const LINES: [load: RegExp, other: ClientName, way: Way, least: number][] = [
   [/1 GiB/, 'age + curl', 'down', 1.3],
   [/64 KiB/, 'rclone crypt', 'up', 10],
   [/64 KiB/, 'rclone crypt', 'down', 10],
-  [/64 KiB/, 'restic', 'up', 0.5],
-  [/64 KiB/, 'restic', 'down', 0.5],
+  [/64 KiB/, 'restic', 'up', 0.9],
+  [/64 KiB/, 'restic', 'down', 0.9],
 ];
 
 function goal(

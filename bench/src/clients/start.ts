@@ -45,7 +45,7 @@ export async function startClients(folder: string): Promise<Client[]> {
   return clients;
 }
 
-async function startSzafa(folder: string): Promise<Client> {
+export async function startSzafa(folder: string): Promise<Client> {
   const server = await Szafa.start(join(folder, 'server'));
   const node = quoted(process.execPath);
   const env = {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SzafaError } from '../errors.ts';
 import type { Claims } from '../upload/claims.ts';
 import { makeFolder } from './folders.ts';
@@ -35,6 +35,8 @@ export class FileClaims implements Claims {
   readonly #folder: string;
   readonly #held = new Set<string>();
   #db: DatabaseSync | undefined;
+  #id: Promise<string> | undefined;
+  readonly #statements = new Map<string, StatementSync>();
   #alive: { name: string; lock: DatabaseSync } | undefined;
   #queue: Work[] = [];
 
@@ -42,7 +44,15 @@ export class FileClaims implements Claims {
     this.#folder = folder;
   }
 
-  async id(): Promise<string> {
+  id(): Promise<string> {
+    this.#id ??= this.#findId().catch((error: unknown) => {
+      this.#id = undefined;
+      throw error;
+    });
+    return this.#id;
+  }
+
+  async #findId(): Promise<string> {
     let id = '';
     await this.#soon((db) => {
       db.prepare('INSERT INTO journal SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)').run(
@@ -57,8 +67,8 @@ export class FileClaims implements Claims {
     const taken = new Set<string>();
     const take = (db: DatabaseSync) => {
       const me = this.#holder();
-      const insert = db.prepare('INSERT INTO claims VALUES (?, ?) ON CONFLICT DO NOTHING');
-      const holderOf = db.prepare('SELECT holder FROM claims WHERE key = ?');
+      const insert = this.#statement(db, 'INSERT INTO claims VALUES (?, ?) ON CONFLICT DO NOTHING');
+      const holderOf = this.#statement(db, 'SELECT holder FROM claims WHERE key = ?');
       const living = new Set([me]);
       for (const key of keys) {
         if (insert.run(key, me).changes === 0) {
@@ -83,7 +93,7 @@ export class FileClaims implements Claims {
   async release(keys: Iterable<string>): Promise<void> {
     const all = [...keys];
     const release = (db: DatabaseSync) => {
-      const remove = db.prepare('DELETE FROM claims WHERE key = ? AND holder = ?');
+      const remove = this.#statement(db, 'DELETE FROM claims WHERE key = ? AND holder = ?');
       for (const key of all) remove.run(key, this.#holder());
     };
     await this.#soon(release, () => {
@@ -123,6 +133,14 @@ export class FileClaims implements Claims {
       });
       for (const { failed } of queue) failed(error);
     }
+  }
+
+  /** Each file takes a claim and gives it back: to prepare the text takes longer than to run it. */
+  #statement(db: DatabaseSync, text: string): StatementSync {
+    let statement = this.#statements.get(text);
+    statement ??= db.prepare(text);
+    this.#statements.set(text, statement);
+    return statement;
   }
 
   #open(): DatabaseSync {

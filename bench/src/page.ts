@@ -3,7 +3,7 @@ import { median } from './stats.ts';
 
 type GoodRound = Exclude<PageRound, { failure: string }>;
 
-const LEAST_RATIO = 0.5;
+const LEAST_RATIO = 0.8;
 const KEY_MS = 100;
 /** Twice the bytes, and no more memory than a collector's mood explains. */
 const FLAT = 1.25;

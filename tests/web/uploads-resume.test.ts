@@ -25,10 +25,17 @@ const service = useService();
 const browser = useChromium();
 const MIB = 1024 * 1024;
 
-/** From now on: the lowest and highest share of the newest transfer, and what it was called. */
-async function watchShare(page: Page): Promise<() => Promise<{ least: number; most: number; fell: number }>> {
+interface Seen {
+  least: number;
+  most: number;
+  /** By how much it ever went back. */
+  fell: number;
+}
+
+/** The shares that the newest transfer shows from now on, looked at with every picture. */
+async function watchShare(page: Page): Promise<() => Promise<Seen>> {
   await page.evaluate(() => {
-    const seen = { least: 1, most: 0, fell: 0 };
+    const seen: Seen = { least: 1, most: 0, fell: 0 };
     const look = () => {
       const share = document.querySelector<HTMLProgressElement>('.transfer progress')?.value;
       if (share !== undefined) {
@@ -41,10 +48,7 @@ async function watchShare(page: Page): Promise<() => Promise<{ least: number; mo
     look();
     Object.assign(globalThis, { seenShare: seen });
   });
-  return () =>
-    page.evaluate(
-      () => (globalThis as unknown as { seenShare: { least: number; most: number; fell: number } }).seenShare,
-    );
+  return () => page.evaluate(() => (globalThis as unknown as { seenShare: Seen }).seenShare);
 }
 
 test('a paused upload shows what the service has, and goes on from there; after a reload, too', async (t) => {
@@ -75,8 +79,8 @@ test('a paused upload shows what the service has, and goes on from there; after 
   await page.getByRole('button', { name: 'Resume steps.bin' }).click();
   await page.getByText(/^Sending · /).waitFor();
   await until(async () => sent() >= 2 && !isWhole(await share()));
-  assert.deepEqual((await resumed()).fell, 0);
-  assert.equal((await resumed()).least, paused, 'it begins where it was');
+  const { fell: fellSince, least: begin } = await resumed();
+  assert.deepEqual([fellSince, begin], [0, paused], 'it begins where it was');
 
   const already = sent();
   await page.reload();

@@ -49,7 +49,7 @@ export interface UploadOptions {
   volumeSize?: number | undefined;
   /** Show this name to the service, unsealed and unverified. */
   plainName?: boolean | undefined;
-  /** Volumes on their way at once. */
+  /** Volumes on their way at once, at most; on a slow line it is one. */
   parallel?: number | undefined;
   /** Resumes what an earlier call with the same journal, name and directory left unfinished; a stream cannot be resumed. */
   journal?: Journal | undefined;

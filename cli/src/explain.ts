@@ -100,6 +100,7 @@ const hints: Record<string, string> = {
   unsupported: 'another client made it; open it there, or look for a newer szafa',
   'file-changed': 'wait until nothing writes to it, then run the same command again',
   name: 'choose another name, or --dir',
+  'bad-description': 'its name or its time cannot be kept: choose another name, or set its time with touch',
   'same-secret': 'choose another passphrase',
   journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
   pins: 'it says which server and which keys were seen before. If you know why it is damaged, delete it',

@@ -32,6 +32,13 @@ export interface CheckOptions {
   filesOnly?: boolean | undefined;
 }
 
+interface Loading {
+  masters: Promise<Master[]>;
+  stop: AbortController;
+  /** How many want it. */
+  waiting: number;
+}
+
 /** What does not get better by asking again: a list would ask for each of its files. */
 const FINAL = new Set(['wrong-password', 'tampered', 'unsupported']);
 /** Files looked at before an account counts as one that has none of ours. */
@@ -44,7 +51,7 @@ const MOST_PROBES = 16;
  */
 export class Keys {
   readonly #options: KeysOptions;
-  #loading: Promise<Master[]> | undefined;
+  #loading: Loading | undefined;
   /** The highest epoch that the bag was fetched again for. */
   #askedFor = 0;
 
@@ -91,12 +98,39 @@ export class Keys {
     throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
   }
 
-  #load(options: CheckOptions): Promise<Master[]> {
-    this.#loading ??= this.#fetch(options).catch((error: unknown) => {
-      if (!(error instanceof SzafaError && FINAL.has(error.code))) this.#loading = undefined;
+  /** Several wait for one answer: who gives up must not take it from the others. */
+  async #load({ signal, ...options }: CheckOptions): Promise<Master[]> {
+    signal?.throwIfAborted();
+    this.#loading ??= this.#begin(options);
+    const loading = this.#loading;
+    const aborted = Promise.withResolvers<never>();
+    const abort = () => aborted.reject(signal!.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    loading.waiting++;
+    try {
+      return await Promise.race([loading.masters, aborted.promise]);
+    } catch (error) {
+      if (signal?.aborted && loading.waiting === 1) this.#end(loading);
       throw error;
+    } finally {
+      loading.waiting--;
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  #begin(options: CheckOptions): Loading {
+    const stop = new AbortController();
+    const loading = { masters: this.#fetch({ ...options, signal: stop.signal }), stop, waiting: 0 };
+    loading.masters.catch((error: unknown) => {
+      if (!(error instanceof SzafaError && FINAL.has(error.code))) this.#end(loading);
     });
-    return this.#loading;
+    return loading;
+  }
+
+  /** Nobody waits for it any more, or it failed: whoever needs it next begins again. */
+  #end(loading: Loading): void {
+    loading.stop.abort();
+    if (this.#loading === loading) this.#loading = undefined;
   }
 
   async #fetch(options: CheckOptions): Promise<Master[]> {

@@ -219,6 +219,15 @@ test('names exchanged between records', async () => {
   proxy.hostility = () => undefined;
 });
 
+test('a number that would be bound as a smaller one: the name is not that of this record', async () => {
+  proxy.hostility = onList((files) =>
+    files.map((one) => ({ ...one, chunk_count: one.chunk_count + 2 ** 32 })),
+  );
+  const entries = await (await sameUser(szafa, proxy.url)).list();
+  assert.ok(entries.length > 0 && entries.every(({ verified, size }) => !verified && size >= 0));
+  proxy.hostility = () => undefined;
+});
+
 test('lists of anything: another kind of value in any field is not this service, and nothing else', async () => {
   const user = await sameUser(szafa, proxy.url);
   const values = [null, 5, -1, 1.5, 1e300, 'x', {}, [], true, undefined];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
 import { deriveAccountKeys } from '../src/format/index.ts';
 import {
   Api,
@@ -9,6 +10,7 @@ import {
   displayName,
   Szafa,
   safeSegments,
+  sameContent,
   type Transport,
   webEngine,
 } from '../src/index.ts';
@@ -169,6 +171,49 @@ test('a session that goes on asks for the keys once, and for nothing else', asyn
   } finally {
     await proxy.stop();
   }
+});
+
+test('several wait for the keys: who gives up takes them from nobody else, and the last one ends the request', {
+  timeout: 20_000,
+}, async () => {
+  const known = await newUser(service.url);
+  const answers: PromiseWithResolvers<void>[] = [];
+  const slow: Transport = async (request) => {
+    if (!request.url.endsWith(pathOf('readKeys'))) return transport(request);
+    const answer = Promise.withResolvers<void>();
+    answers.push(answer);
+    request.signal?.addEventListener('abort', () => answer.reject(request.signal!.reason));
+    await answer.promise;
+    return transport(request);
+  };
+  const { keys } = await sameUser(known, service.url, { transport: slow });
+  const [one, two] = [new AbortController(), new AbortController()];
+  const first = keys.current(one.signal);
+  const second = keys.current(two.signal);
+  one.abort(new Error('enough'));
+  await assert.rejects(first, { message: 'enough' });
+  two.abort(new Error('me too'));
+  await assert.rejects(second, { message: 'me too' });
+  assert.equal(answers.length, 1);
+  await assert.rejects(answers[0]!.promise);
+  const third = keys.current(new AbortController().signal);
+  const fourth = new AbortController();
+  const gone = assert.rejects(keys.current(fourth.signal));
+  fourth.abort();
+  await gone;
+  answers[1]!.resolve();
+  assert.equal((await third).epoch, 1);
+  assert.equal(answers.length, 2);
+});
+
+test('a small file can be compared, read, and compared again', async () => {
+  const szafa = await newUser(service.url);
+  await szafa.upload(bytesSource(content(100)), { name: 'compared' });
+  const [entry] = await szafa.list();
+  const remote = await szafa.openFile(entry!.fileId, { record: entry!.record });
+  assert.equal(await sameContent(remote, bytesSource(content(100))), true);
+  (await remote.read(1)).release();
+  assert.equal(await sameContent(remote, bytesSource(content(100))), true);
 });
 
 test('directories under sealed names, from any device, also before the first file', async () => {

@@ -792,3 +792,60 @@ test('a pull that fails is gone on with by sending, unless a newer file of its n
     assert.equal(journal.entries.size, 0);
   }
 });
+
+test('the bytes that were given stay the caller’s, in a Buffer of Node too', async () => {
+  for (const pull of [undefined, pullHost({ server: service.url })]) {
+    const bytes = Buffer.from(content(300_000));
+    const { fileId } = await szafa.upload(bytesSource(bytes), { name: 'given', pull });
+    assert.deepEqual(new Uint8Array(bytes), content(300_000));
+    assert.deepEqual(await read(fileId), content(300_000));
+  }
+});
+
+test('what no reader would take, or the service would not, is refused before anything is sent', async () => {
+  const proxy = await startProxy(service.url);
+  const user = await sameUser(szafa, proxy.url);
+  await user.checkKeys();
+  const odd: Partial<UploadOptions>[] = [
+    { mtime: Number.NaN },
+    { added: 1.5 },
+    { added: -1 },
+    { after: 0.5 },
+    { name: 'a\0b', plainName: true },
+    { name: 'x'.repeat(9000) },
+  ];
+  try {
+    proxy.requests.length = 0;
+    for (const more of odd) {
+      const options = { name: 'odd', volumeSize: SIZE, ...more };
+      const refused = { code: more.name?.startsWith('x') ? 'name' : 'bad-description' };
+      await assert.rejects(user.upload(bytesSource(content(10)), options), refused);
+      await assert.rejects(user.upload(bytesSource(content(3 * SIZE)), options), refused);
+      await assert.rejects(user.upload(streamOf([content(10)]), options), refused);
+    }
+    assert.deepEqual(proxy.requests, []);
+  } finally {
+    await proxy.stop();
+  }
+});
+
+test('streams that wait for their writers keep no other upload waiting', { timeout: 20_000 }, async () => {
+  const stop = new AbortController();
+  async function* slow() {
+    yield content(10);
+    await new Promise((_, reject) =>
+      stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true }),
+    );
+  }
+  const waiting = Array.from({ length: 20 }, (_, i) =>
+    assert.rejects(szafa.upload(slow(), { name: `slow ${i}`, signal: stop.signal })),
+  );
+  try {
+    await sleep(50);
+    await szafa.upload(streamOf([content(10)]), { name: 'a stream' });
+    await szafa.upload(bytesSource(content(2_000_000)), { name: 'a file' });
+  } finally {
+    stop.abort();
+    await Promise.all(waiting);
+  }
+});

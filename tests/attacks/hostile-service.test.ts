@@ -109,6 +109,24 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     assert.ok(!(await there(device.path('out'))));
   });
 
+  test('no answer speaks to the terminal: ids, tokens, numbers that are none', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, [['draft.txt', 'the draft']]);
+    const speech = '\u001b]0;hello\u0007';
+    const fields = /"(file_id|token|username|used_bytes|percent)":("[^"]*"|[0-9.]+)/g;
+    between.inward = (path, body) =>
+      /^\/api\/(auth|quota|transfer)/.test(path)
+        ? Buffer.from(body.toString().replace(fields, (_, name) => `"${name}":${JSON.stringify(speech)}`))
+        : body;
+    await writeFile(device.path('two.txt'), 'another');
+    await writeFile(device.path('three.txt'), Buffer.alloc(2_000_000));
+    const commands = [['put', 'two.txt'], ['put', 'three.txt'], ['quota'], ['whoami'], ['login'], ['token']];
+    for (const args of commands) {
+      const { stdout, stderr } = await device.run(args, { env: { SZ_PASSWORD: PASSWORD } });
+      assert.doesNotMatch(stdout + stderr, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/, args.join(' '));
+    }
+  });
+
   test('the order of the list does not make an older version the newest', async () => {
     await using stack = new AsyncDisposableStack();
     const { between, device } = await setUp(stack, [

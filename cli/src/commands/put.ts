@@ -146,7 +146,7 @@ async function send(
         volumes,
         resumed,
       },
-      `put ${oneLine(name)}  ${formatBytes(size)}  ${fileId}${again}`,
+      `put ${oneLine(name)}  ${formatBytes(size)}  ${oneLine(fileId)}${again}`,
     );
   } catch (error) {
     throw put.pull && !signal.aborted ? explainPull(error) : error;

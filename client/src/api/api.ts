@@ -26,7 +26,17 @@ import {
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
-import { areDirectories, areNumbers, areRecords, areVolumes, isServiceInfo, isSession } from './shapes.ts';
+import {
+  areDirectories,
+  areNumbers,
+  areRecords,
+  areVolumes,
+  hasFileId,
+  isQuota,
+  isServiceInfo,
+  isSession,
+  isUser,
+} from './shapes.ts';
 import {
   fetchTransport,
   type Transport,
@@ -94,6 +104,7 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel']);
 
+const NAMELESS = 'a file without its id';
 const NO_SUCH_ROUTE = new Set([404, 405]);
 
 const JSON_BYTES = 64 * 1024 * 1024;
@@ -145,8 +156,8 @@ export class Api {
     return this.#expect(await this.#json(how, { json, ...options }), isSession, 'no session');
   }
 
-  me(options?: CallOptions): Promise<{ username: string }> {
-    return this.#json('me', { ...options });
+  async me(options?: CallOptions): Promise<{ username: string }> {
+    return this.#expect(await this.#json('me', { ...options }), isUser, 'no username');
   }
 
   logout(options?: CallOptions): Promise<{ ok: true }> {
@@ -175,8 +186,8 @@ export class Api {
     }
   }
 
-  quota(options?: CallOptions): Promise<Quota> {
-    return this.#json('quota', { ...options });
+  async quota(options?: CallOptions): Promise<Quota> {
+    return this.#expect(await this.#json('quota', { ...options }), isQuota, 'a quota of another kind');
   }
 
   createDir(name: string, options?: CallOptions): Promise<{ ok: true; dir_id: number; name: string }> {
@@ -212,14 +223,10 @@ export class Api {
     return this.#json('moveFile', { params: { file_id: fileId }, json: { dir_id: dirId }, ...options });
   }
 
-  cloneFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ file_id: string }> {
-    const timeoutMs = 10 * QUIET_MS;
-    return this.#json('cloneFile', {
-      params: { file_id: fileId },
-      json: { dir_id: dirId },
-      timeoutMs,
-      ...options,
-    });
+  async cloneFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ file_id: string }> {
+    const said = { params: { file_id: fileId }, json: { dir_id: dirId } };
+    const answer = await this.#json('cloneFile', { ...said, timeoutMs: 10 * QUIET_MS, ...options });
+    return this.#expect(answer, hasFileId, NAMELESS);
   }
 
   /** One volume, at most `maxBytes` long, or a range of it; a service that knows no ranges gives all of it. */
@@ -297,9 +304,7 @@ export class Api {
     const headers = { [headerNames.init]: init };
     const call = { params: { transfer_id: transferId }, headers, bytes, timeoutMs, ...options };
     try {
-      const answer = await this.#json<{ file_id: string }>('writeFile', call);
-      if (typeof answer.file_id === 'string') return answer;
-      throw new NotTheServiceError(this.server, 200, 'a file without its id');
+      return this.#expect(await this.#json('writeFile', call), hasFileId, NAMELESS);
     } catch (error) {
       if (!(error instanceof ApiError && NO_SUCH_ROUTE.has(error.status))) throw error;
       this.#takesFiles = false;
@@ -337,7 +342,7 @@ export class Api {
   async #complete(said: Call): Promise<{ file_id: string } | { received: number[] }> {
     try {
       const call = { timeoutMs: 10 * QUIET_MS, ...said };
-      return await this.#json<{ file_id: string }>('complete', call);
+      return this.#expect(await this.#json('complete', call), hasFileId, NAMELESS);
     } catch (error) {
       const incomplete =
         error instanceof ApiError && error.status === 409 && error.body['status'] === 'incomplete';

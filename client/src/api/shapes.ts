@@ -1,10 +1,11 @@
-import type { Directory, FileRecord, ReceivedVolume, ServiceInfo, Session } from '@szafa/protocol';
+import type { Directory, FileRecord, Quota, ReceivedVolume, ServiceInfo, Session } from '@szafa/protocol';
 
 /** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
 type Shape<T> = { [K in keyof T]?: (value: unknown) => boolean };
 
 const text = (value: unknown) => typeof value === 'string';
 const count = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const amount = (value: unknown) => typeof value === 'number';
 const countOrNone = (value: unknown) => value === null || value === undefined || count(value);
 
 const fileRecord: Shape<FileRecord> = {
@@ -27,7 +28,16 @@ const receivedVolume: Shape<ReceivedVolume> = { idx: count, size: count, sha256:
 const serviceInfo: Shape<ServiceInfo> = {
   service_id: (value) => text(value) && /^[0-9a-f]{32}$/.test(value as string),
 };
-const session: Shape<Session> = { token: text };
+/** It goes into a header, and to a terminal where it is asked for. */
+const session: Shape<Session> = { token: (value) => text(value) && /^[\x21-\x7e]+$/.test(value as string) };
+const quota: Shape<Quota> = {
+  used_bytes: amount,
+  quota_bytes: amount,
+  remain_bytes: amount,
+  percent: amount,
+};
+const user: Shape<{ username: string }> = { username: text };
+const named: Shape<{ file_id: string }> = { file_id: text };
 
 function fits<T>(shape: Shape<T>, value: unknown): value is T {
   if (typeof value !== 'object' || value === null) return false;
@@ -36,6 +46,9 @@ function fits<T>(shape: Shape<T>, value: unknown): value is T {
 
 export const isServiceInfo = (value: unknown): value is ServiceInfo => fits(serviceInfo, value);
 export const isSession = (value: unknown): value is Session => fits(session, value);
+export const isQuota = (value: unknown): value is Quota => fits(quota, value);
+export const isUser = (value: unknown): value is { username: string } => fits(user, value);
+export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);
 export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));
 export const areDirectories = (value: unknown): value is Directory[] =>

@@ -293,8 +293,10 @@ export class RemoteFile {
 
   /** The key of a volume, whose head is fetched once. */
   async openHead(idx: number, options: ReadOptions = {}): Promise<VolumeKey> {
-    const near = this.#heads.get(idx) ?? (idx === 1 ? this.#first?.slice(0, HEAD_BYTES) : undefined);
-    const head = near ?? (await this.#fetchRange(idx, { from: 0, to: HEAD_BYTES }, options));
+    // A copy: the volume is opened where it lies.
+    const first = idx === 1 && this.#first ? new Uint8Array(this.#first.subarray(0, HEAD_BYTES)) : undefined;
+    const head =
+      this.#heads.get(idx) ?? first ?? (await this.#fetchRange(idx, { from: 0, to: HEAD_BYTES }, options));
     const key = await openHead(this.engine, this.#place(idx), head);
     if (!key) {
       this.#heads.delete(idx);

@@ -1,3 +1,4 @@
+import { limits } from '@szafa/protocol';
 import { NameError } from '../errors.ts';
 import {
   type Bytes,
@@ -85,6 +86,11 @@ function boundTo({ totalSha256, storedSize, count }: NameBinding): Bytes {
   return concat(Uint8Array.fromHex(totalSha256), u64(storedSize), u32(count));
 }
 
+/** A larger number would be bound as another one, whose name would then open beside it. */
+function canBind({ totalSha256, count }: NameBinding): boolean {
+  return /^[0-9a-f]{64}$/.test(totalSha256) && count <= limits.volumesPerFile;
+}
+
 /** The bytes behind a name that may have been sealed; undefined for one that cannot have been. */
 function sealedBytes(text: string, least: number): Bytes | undefined {
   if (text.length < Math.ceil((least * 4) / 3) || !/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
@@ -150,7 +156,7 @@ export async function openFileName(
   binding: NameBinding,
 ): Promise<OpenedName | undefined> {
   const sealed = sealedBytes(text, SEALED_LEAST);
-  if (!sealed || !/^[0-9a-f]{64}$/.test(binding.totalSha256)) return undefined;
+  if (!sealed || !canBind(binding)) return undefined;
   const keys = await nameKeys(engine, master, labels.fileName);
   const plain = await openSiv(engine, keys, boundTo(binding), sealed);
   if (!plain || plain[0]! > 1) return undefined;

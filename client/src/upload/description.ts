@@ -1,10 +1,11 @@
 import type { CompleteBody, InitBody } from '@szafa/protocol';
+import { SzafaError } from '../errors.ts';
 import type { Master } from '../format/bag.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
-import { type FileSecrets, sealHeader } from '../format/header.ts';
+import { type FileSecrets, newSecrets, sealHeader } from '../format/header.ts';
 import { extentOf, type Layout, storedSize } from '../format/layout.ts';
-import type { Metadata } from '../format/metadata.ts';
+import { checkMetadata, type Metadata, metadataText } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
 import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
@@ -51,6 +52,7 @@ export async function describe(
     ...(mode !== undefined && { mode: mode & 0o777 }),
     ...(source !== undefined && { source: source.toWellFormed() }),
   };
+  checkOwn(metadata);
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   return {
     file_name: plainName ? metadata.name : await sealFileName(engine, master.key, metadata, binding),
@@ -59,6 +61,27 @@ export async function describe(
     chunk_count: layout.count,
     enc_params: await sealHeader(engine, { ...secrets, layout, totalSha256: total, master, metadata }),
   };
+}
+
+/** What no reader would take must not be written: the file could never be opened again. */
+function checkOwn(metadata: Metadata): void {
+  try {
+    checkMetadata(metadataText(metadata));
+  } catch (cause) {
+    throw new SzafaError('bad-description', (cause as Error).message, { cause });
+  }
+}
+
+/** That a file can be described so, which is said before its volumes travel and not after. */
+export async function checkDescribable(
+  engine: Engine,
+  master: Master,
+  layout: Layout,
+  options: UploadOptions,
+): Promise<void> {
+  const secrets = newSecrets(engine);
+  const plainDigest = layout.count === 1 ? new Uint8Array(32) : undefined;
+  await describe(engine, master, { layout, secrets, digests: [], plainDigest }, ageOf(options), options);
 }
 
 /** The sizes of all volumes, sealed. */

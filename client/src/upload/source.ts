@@ -22,7 +22,8 @@ export interface Source {
 export function bytesSource(bytes: Uint8Array): Source {
   return {
     size: bytes.length,
-    read: async (offset, length) => bytes.slice(offset, offset + length),
+    // A copy, whatever kind of array it is: `slice` of Node's Buffer gives the caller's own memory away.
+    read: async (offset, length) => new Uint8Array(bytes.subarray(offset, offset + length)),
     check: async () => {},
   };
 }

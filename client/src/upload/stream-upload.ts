@@ -3,10 +3,10 @@ import { SzafaError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { SealedVolume } from '../format/engine.ts';
 import { type FileSecrets, newSecrets } from '../format/header.ts';
-import { layoutWith, streamSizes, type VolumeSizes, wholeExtent } from '../format/layout.ts';
+import { type Layout, layoutWith, streamSizes, type VolumeSizes, wholeExtent } from '../format/layout.ts';
 import { sealedSize } from '../format/segments.ts';
 import { sealVolume } from '../format/volume.ts';
-import { ageOf, describe, type SealedFile } from './description.ts';
+import { ageOf, checkDescribable, describe, type SealedFile } from './description.ts';
 import type { Room } from './memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
 import { Sender } from './sender.ts';
@@ -61,10 +61,11 @@ export class StreamUpload {
   }
 
   async run(): Promise<UploadResult> {
-    const { keys } = this.#context;
+    const { engine, keys } = this.#context;
     try {
       // Before the first byte is waited for.
-      await keys.current(this.#options.signal);
+      const master = await keys.current(this.#options.signal);
+      await checkDescribable(engine, master, this.#longest, this.#options);
       this.#sender.sent.begin(0);
       await this.#sendAll();
       return this.#whole ?? (await this.#complete());
@@ -89,14 +90,13 @@ export class StreamUpload {
       for (let idx = 1, isLast = false; !isLast; idx++) {
         if (idx > this.#mostVolumes) throw this.#tooLong();
         const { length } = wholeExtent(this.#sizes, idx);
-        const room = await this.#context.memory.take(length + sealedSize(length));
-        const part = await this.#reader.read(length).catch((error) => {
-          room.release();
-          throw error;
-        });
-        this.#size += part.bytes.length;
+        const part = await this.#reader.read(length);
+        // Not before: a stream that waits for its writer would keep all other uploads waiting.
+        const plain = part.bytes.length;
+        const room = await this.#context.memory.take(plain + sealedSize(plain));
+        this.#size += plain;
         isLast = part.isLast;
-        const sent = this.#sendVolume(idx, part, length, room).catch(fail);
+        const sent = this.#sendVolume(idx, part, room).catch(fail);
         sending.add(sent);
         void sent.then(() => sending.delete(sent));
       }
@@ -107,11 +107,10 @@ export class StreamUpload {
     if (failed) throw failed.error;
   }
 
-  /** The room is for the plaintext, of up to `plain` bytes, and for what it becomes. */
+  /** The room is for the plaintext and for what it becomes. */
   async #sendVolume(
     idx: number,
     { bytes, isLast }: { bytes: Bytes; isLast: boolean },
-    plain: number,
     room: Room,
   ): Promise<void> {
     const { length } = bytes;
@@ -121,7 +120,7 @@ export class StreamUpload {
       const extent = { offset: 0, length };
       const sealed = await sealVolume(this.#context.engine, place, once(bytes), extent, { plainDigest });
       try {
-        room.release(plain);
+        room.release(length);
         this.#digests[idx - 1] = sealed.digest;
         this.#plainDigest = sealed.plainDigest;
         if (isLast && idx === 1 && length <= WHOLE_BYTES) await this.#sendWhole(sealed);
@@ -172,6 +171,10 @@ export class StreamUpload {
     return { layout, secrets: this.#secrets, digests: this.#digests, plainDigest: this.#plainDigest };
   }
 
+  get #longest(): Layout {
+    return layoutWith(this.#sizes, wholeExtent(this.#sizes, this.#mostVolumes + 1).offset);
+  }
+
   async #giveUp(): Promise<void> {
     const transferId = await this.#transfer?.catch(() => undefined);
     if (transferId === undefined) return;
@@ -180,10 +183,10 @@ export class StreamUpload {
   }
 
   #tooLong(): SzafaError {
-    const { offset: most } = wholeExtent(this.#sizes, this.#mostVolumes + 1);
+    const { size } = this.#longest;
     return new SzafaError(
       'input-too-long',
-      `the input is longer than ${most} bytes, more than one file can have`,
+      `the input is longer than ${size} bytes, more than one file can have`,
     );
   }
 }

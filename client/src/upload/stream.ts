@@ -38,6 +38,8 @@ export class StreamReader {
 
   /** So many bytes, in memory of their own; fewer only at the end. */
   async read(length: number): Promise<{ bytes: Bytes; isLast: boolean }> {
+    // No memory for what may never come.
+    if (!(await this.#more())) return { bytes: EMPTY, isLast: true };
     const bytes = new Uint8Array(length);
     let at = 0;
     while (at < length && (await this.#more())) {

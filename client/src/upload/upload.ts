@@ -5,7 +5,7 @@ import { extentOf, layoutOf, storedSize } from '../format/layout.ts';
 import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
 import { forEach, range } from '../pool.ts';
-import { ageOf, declare, describe, sizesOf } from './description.ts';
+import { ageOf, checkDescribable, declare, describe, sizesOf } from './description.ts';
 import type { Journal, Remembered, UploadLog } from './journal.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
 import { ConflictError, Sender } from './sender.ts';
@@ -152,7 +152,9 @@ export class Upload {
   }
 
   async #begin(supply: VolumeSupply): Promise<Begun> {
+    const { engine, keys } = this.#context;
     const { dirId, signal } = this.#options;
+    await checkDescribable(engine, await keys.current(signal), supply.layout, this.#options);
     const chunks = sizesOf(supply.layout);
     const body = { chunk_count: chunks.length, chunks, dir_id: dirId ?? null };
     const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });

@@ -24,12 +24,17 @@ const thisYear = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' 
 const earlier = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' });
 const whole = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
 
+/** A time that no calendar has, as a service or another client may say one, cannot be written. */
+const isTime = (date: Date) => !Number.isNaN(date.getTime());
+
 export function date(ms: number, now = new Date()): string {
   const then = new Date(ms);
+  if (!isTime(then)) return '';
   if (then.toDateString() === now.toDateString()) return today.format(then);
   return (then.getFullYear() === now.getFullYear() ? thisYear : earlier).format(then);
 }
 
 export function fullDate(ms: number): string {
-  return whole.format(new Date(ms));
+  const then = new Date(ms);
+  return isTime(then) ? whole.format(then) : '';
 }

@@ -134,7 +134,9 @@ test('a list comes page by page; a service that gives the same page for ever is 
 });
 
 test('the token goes where it is needed; the address may end in slashes', async () => {
-  const { api, requests } = answering([{ token: 't' }], { server: 'http://service.invalid/below//' });
+  const { api, requests } = answering([{ token: 't', username: 'ann' }], {
+    server: 'http://service.invalid/below//',
+  });
   await api.login({ username: 'ann', password: 'x' });
   await api.me();
   assert.deepEqual(

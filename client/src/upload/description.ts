@@ -3,7 +3,7 @@ import { SzafaError } from '../errors.ts';
 import type { Master } from '../format/bag.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
-import { type FileSecrets, newSecrets, sealHeader } from '../format/header.ts';
+import { type FileSecrets, sealHeader } from '../format/header.ts';
 import { extentOf, type Layout, storedSize } from '../format/layout.ts';
 import { checkMetadata, type Metadata, metadataText } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
@@ -76,10 +76,9 @@ function checkOwn(metadata: Metadata): void {
 export async function checkDescribable(
   engine: Engine,
   master: Master,
-  layout: Layout,
+  { layout, secrets }: Pick<SealedFile, 'layout' | 'secrets'>,
   options: UploadOptions,
 ): Promise<void> {
-  const secrets = newSecrets(engine);
   const plainDigest = layout.count === 1 ? new Uint8Array(32) : undefined;
   await describe(engine, master, { layout, secrets, digests: [], plainDigest }, ageOf(options), options);
 }

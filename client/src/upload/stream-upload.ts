@@ -65,7 +65,8 @@ export class StreamUpload {
     try {
       // Before the first byte is waited for.
       const master = await keys.current(this.#options.signal);
-      await checkDescribable(engine, master, this.#longest, this.#options);
+      const longest = { layout: this.#longest, secrets: this.#secrets };
+      await checkDescribable(engine, master, longest, this.#options);
       this.#sender.sent.begin(0);
       await this.#sendAll();
       return this.#whole ?? (await this.#complete());

@@ -154,7 +154,7 @@ export class Upload {
   async #begin(supply: VolumeSupply): Promise<Begun> {
     const { engine, keys } = this.#context;
     const { dirId, signal } = this.#options;
-    await checkDescribable(engine, await keys.current(signal), supply.layout, this.#options);
+    await checkDescribable(engine, await keys.current(signal), supply, this.#options);
     const chunks = sizesOf(supply.layout);
     const body = { chunk_count: chunks.length, chunks, dir_id: dirId ?? null };
     const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });

@@ -16,6 +16,8 @@ import { cancel } from './unfinished.ts';
 import { sendWhole, WHOLE_BYTES } from './whole.ts';
 
 const CANCEL_MS = 5_000;
+/** Of one stream, read and not sealed yet: eight volumes as usual, one of those behind number 1,000. */
+const MOST_UNSEALED = 64 * 1024 * 1024;
 
 /** Bytes that are read once, and may be given away. */
 function once(bytes: Bytes): Source {
@@ -38,6 +40,8 @@ export class StreamUpload {
   readonly #reader: StreamReader;
   #plainDigest: Bytes | undefined;
   #size = 0;
+  #unsealed = 0;
+  #onSealed: (() => void) | undefined;
   #transfer: Promise<string> | undefined;
   /** A small file, once it was sent. */
   #whole: UploadResult | undefined;
@@ -91,9 +95,11 @@ export class StreamUpload {
       for (let idx = 1, isLast = false; !isLast; idx++) {
         if (idx > this.#mostVolumes) throw this.#tooLong();
         const { length } = wholeExtent(this.#sizes, idx);
+        while (this.#unsealed > 0 && this.#unsealed + length > MOST_UNSEALED) await this.#someSealed();
         const part = await this.#reader.read(length);
         // Not before: a stream that waits for its writer would keep all other uploads waiting.
         const plain = part.bytes.length;
+        this.#unsealed += plain;
         const room = await this.#context.memory.take(plain + sealedSize(plain));
         this.#size += plain;
         isLast = part.isLast;
@@ -119,7 +125,8 @@ export class StreamUpload {
     const plainDigest = isLast && idx === 1;
     try {
       const extent = { offset: 0, length };
-      const sealed = await sealVolume(this.#context.engine, place, once(bytes), extent, { plainDigest });
+      const sealing = sealVolume(this.#context.engine, place, once(bytes), extent, { plainDigest });
+      const sealed = await sealing.finally(() => this.#noteSealed(length));
       try {
         room.release(length);
         this.#digests[idx - 1] = sealed.digest;
@@ -133,6 +140,17 @@ export class StreamUpload {
     } finally {
       room.release();
     }
+  }
+
+  #someSealed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onSealed = resolve;
+    });
+  }
+
+  #noteSealed(length: number): void {
+    this.#unsealed -= length;
+    this.#onSealed?.();
   }
 
   async #sendWhole(sealed: SealedVolume): Promise<void> {

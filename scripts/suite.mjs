@@ -45,7 +45,7 @@ const LONG = [
   /^tests\/(engines|nodes)\//,
   // What the page does beyond the way through it: in Chromium each test takes seconds of CPU.
   /^tests\/web\/(downloads|list|looks|preview|uploads)\.test/,
-  /^tests\/(cross\/at-once|consumer\/openapi|faults\/memory)\.test/,
+  /^tests\/(cross\/(at-once|memory)|consumer\/openapi|faults\/memory)\.test/,
 ];
 /**
  * `npm run test:long` only.

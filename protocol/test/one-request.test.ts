@@ -57,5 +57,6 @@ test('the numbers of the specification', () => {
     pullDownloads: 8,
     pullConnections: 4,
     listPage: 1000,
+    keysChars: 32_768,
   });
 });

@@ -98,3 +98,19 @@ test('with S3 only what lands counts', async () => {
   const local = new Node(100 * MIB, 50 * MIB, 1);
   await assert.rejects(local.spaces[0]!.forLanding(30 * MIB, 40 * MIB), isFull);
 });
+
+test('while somebody waits for what is called back, nobody gets a reserve', async () => {
+  const called = Promise.withResolvers<void>();
+  const lender: Lender = new Lender(
+    () => 100 * MIB,
+    0,
+    () => called.promise,
+  );
+  const reserve = await lender.lend('a', 0, 0);
+  await lender.lend('b', 70 * MIB, 0);
+  const waits = lender.lend('c', 30 * MIB, 0);
+  assert.equal(await lender.lend('b', 0, 0), 0);
+  lender.settle('a', reserve);
+  called.resolve();
+  assert.equal(await waits, 30 * MIB);
+});

@@ -1,7 +1,7 @@
 /** Space between the processes of a node: the primary lends, workers borrow. See domain/space.ts and domain/lender.ts. */
 import cluster, { type Worker } from 'node:cluster';
 import { statfsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { Lender } from '../domain/lender.ts';
 import { Space } from '../domain/space.ts';
@@ -29,6 +29,8 @@ export function lendToWorkers(config: Config): void {
   const returning = new Map<Worker, () => void>();
   let recalling: Promise<void> | undefined;
   const recallAll = async () => {
+    // What was lent by now is told before it is called back.
+    await immediate();
     const workers = (Object.values(cluster.workers ?? {}) as Worker[]).filter((one) => one.isConnected());
     const all = workers.map(
       (worker) =>

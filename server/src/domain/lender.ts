@@ -10,6 +10,8 @@ export class Lender {
   readonly #minFreeBytes: number;
   readonly #recall: () => Promise<void>;
   readonly #out = new Map<string, number>();
+  /** Those for whom everything unused is being called back. */
+  #waiting = 0;
 
   /** `recall` asks every process for what it does not need and resolves when they have given it back. */
   constructor(free: () => number, minFreeBytes: number, recall: () => Promise<void> = async () => undefined) {
@@ -21,7 +23,12 @@ export class Lender {
   /** At least this many bytes, and more if there is plenty; 0 if there are fewer. */
   async lend(process: string, least: number, ended: number): Promise<number> {
     this.settle(process, ended);
-    if (least > 0 && this.#spare() < least) await this.#recall();
+    // A reserve for later is not taken from somebody who needs it now.
+    if (least === 0 && this.#waiting > 0) return 0;
+    if (least > 0 && this.#spare() < least) {
+      this.#waiting++;
+      await this.#recall().finally(() => this.#waiting--);
+    }
     const spare = this.#spare();
     if (spare < least) return 0;
     const share = Math.floor(spare / (4 * Math.max(1, this.#out.size)));

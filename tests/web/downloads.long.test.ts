@@ -1,52 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { readdir, readFile, rm, truncate } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, test } from 'node:test';
-import { bytesSource, fileSource } from '@szafa/client/node';
+import { test } from 'node:test';
+import { bytesSource } from '@szafa/client/node';
 import { Disk } from '../faults/mounts.ts';
 import { useService } from '../harness/index.ts';
-import { until, useChromium } from './browser.ts';
+import { until } from './browser.ts';
 import { SlowLine } from './slow-line.ts';
-import { assertFlat, registerAt, SIZES, visiting } from './visiting.ts';
+import { registerAt, visiting } from './visiting.ts';
 
 const service = useService();
-const browser = useChromium();
 const MIB = 1024 * 1024;
 const NAME = 'large.bin';
 const QUIET_MS = 2_000;
 const LIMIT_MS = 120_000;
-
-describe('a download takes the same memory for 512 MiB and for 4 GiB', () => {
-  const users = new Map<number, string>();
-
-  before(async () => {
-    for (const size of SIZES) {
-      const szafa = await registerAt(service.url);
-      const path = await browser.file(NAME, '');
-      await truncate(path, size);
-      await szafa.upload(await fileSource(path), { name: NAME });
-      users.set(size, szafa.username);
-    }
-  });
-
-  for (const way of ['browser', 'picker'] as const) {
-    test(way === 'browser' ? 'as the browser’s own' : 'into a file that the person names', async (t) => {
-      const folder = join(browser.folder, 'saved');
-      await assertFlat(t, (size, look) =>
-        visiting(service.url, users.get(size)!, way, async (visitor) => {
-          await visitor.download(folder, () => look(visitor));
-          if (way === 'picker') return;
-          const saved = join(folder, NAME);
-          await until(() => existsSync(saved));
-          assert.equal(statSync(saved).size, size);
-          await rm(saved);
-        }),
-      );
-    });
-  }
-});
 
 test('what the disk does not take is not fetched', async (t) => {
   await using disk = await Disk.create('ext4', 192 * MIB);

@@ -8,7 +8,7 @@ import { PASSWORD } from './browser.ts';
 
 const MIB = 1024 * 1024;
 /** Files that have to take the same memory. */
-export const SIZES = [512 * MIB, 4096 * MIB] as const;
+const SIZES = [512 * MIB, 4096 * MIB] as const;
 const MOST_MORE = 100_000_000;
 
 export async function visiting<T>(

@@ -146,7 +146,7 @@ suite('packages that install', () => {
       name: 'from the package',
       verified: true,
       volumes: 3,
-      last: { done: 3_000_000, total: 3_000_000 },
+      last: { done: 3_000_000, stored: 3_000_000, total: 3_000_000 },
       same: true,
       id: 16,
       opens: 'function',

@@ -1,3 +1,4 @@
+/** Bugs of the domain. One list: it is read by looking for a file's name. */
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const ACCOUNTS = 'tests/blackbox/accounts.test.ts';

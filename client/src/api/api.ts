@@ -1,3 +1,4 @@
+/** Every call of the interface, one method each. One file: it is read beside the table of routes, in whose order it is. */
 import {
   type CompleteBody,
   type Credentials,

@@ -1,3 +1,4 @@
+/** A file on the service, opened. One file: every way to read it goes through the same checks, which must be seen together. */
 import type { FileRecord } from '@szafa/protocol';
 import type { Api, ByteRange, VolumeAnswer } from '../api/api.ts';
 import { ApiError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';

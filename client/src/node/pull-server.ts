@@ -17,6 +17,9 @@ export interface PullHostOptions {
   address?: string | undefined;
 }
 
+/** Longer than the service's tool waits for a silent server. */
+const STALLED_MS = 60_000;
+
 /** Serves the volumes of one transfer to whoever has its token, for as long as the pull runs. @public */
 export function pullHost(options: PullHostOptions): PullHost {
   return { serve: (transferId, supply) => serve(options, transferId, supply) };
@@ -115,9 +118,12 @@ async function answer(
     response.writeHead(range ? 206 : 200, headers).end();
     return;
   }
-  await shelf.use(idx, async (bytes) => {
-    if (response.closed) return; // hung up while the volume was being sealed
+  const wanted = () => !response.closed;
+  await shelf.use(idx, wanted, async (bytes) => {
+    if (!wanted()) return; // hung up while the volume was being sealed
     response.writeHead(range ? 206 : 200, headers);
+    // Whoever does not read must not keep the volume from others for ever.
+    response.setTimeout(STALLED_MS, () => response.destroy());
     await new Promise<void>((resolve) => {
       response.once('close', resolve);
       response.end(bytes.subarray(start, end));

@@ -50,17 +50,12 @@ files.push(
   await good('good-minimal', 'only what must be in the metadata', named('a')),
   await good('good-long-name', 'a name that does not fit the record', named('ż'.repeat(300))),
   await good('good-path', 'a path as a name', named('folder/inner/file.bin')),
-  await good('good-digest', 'with the digest of the plaintext', {
-    ...baseOf(10),
-    metadata: { ...sealedWith('d', 10), sha256: sha256(bytesOf(10)) },
-  }),
   await good('good-all-metadata', 'every field that the metadata may have', {
     ...baseOf(10),
     metadata: {
       ...sealedWith('d', 10),
       mtime: -1,
       type: 'text/plain',
-      sha256: sha256(bytesOf(10)),
       mode: 0o640,
       source: '/home/ewa/d',
       link: '../target',
@@ -137,13 +132,6 @@ for (const [at, where] of [
 for (const { name, about, faults, stage, code = 'tampered' } of cases) {
   files.push({ name, about, ...(await buildFile(engine, baseOf(150), faults)), expect: { stage, code } });
 }
-const wrongDigest = { ...baseOf(10), metadata: { ...sealedWith('d', 10), sha256: 'b'.repeat(64) } };
-files.push({
-  name: 'digest-plain',
-  about: 'the digest of the plaintext in the metadata is another',
-  ...(await buildFile(engine, wrongDigest)),
-  expect: { stage: 'digest', code: 'tampered' },
-});
 const [one, two] = [await buildFile(engine, baseOf(150)), await buildFile(engine, baseOf(150))];
 files.push(
   {

@@ -17,8 +17,6 @@ export interface SealedSegments {
   bytes: Uint8Array;
   /** SHA-256 of `bytes`. */
   digest: Bytes;
-  /** SHA-256 of the plaintext, where it was asked for. */
-  plainDigest?: Bytes | undefined;
   release(): void;
 }
 
@@ -70,12 +68,11 @@ export interface Engine {
    */
   hold(key: Bytes): Soon<Bytes>;
   argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
-  /** Reads a part of the source and seals it, segment by segment; `plainDigest` also hashes what was read. */
+  /** Reads a part of the source and seals it, segment by segment. */
   sealSegments(
     key: VolumeKey,
     source: Source,
     part: { offset: number; length: number },
-    plainDigest?: boolean,
   ): Promise<SealedSegments>;
   /** A whole volume, whose head is that of the key. Undefined when a tag does not fit. The ciphertext may be overwritten. */
   openSegments(key: VolumeKey, sealed: Uint8Array): Promise<OpenedSegments | undefined>;

@@ -20,8 +20,6 @@ export interface Metadata {
   mtime?: number;
   /** Media type. */
   type?: string;
-  /** SHA-256 of the plaintext, in hex. Written for files of one volume, where it costs one call. */
-  sha256?: string;
   /** Permission bits of the source, 0 to 0o777. A copy never gets more than these. */
   mode?: number;
   /** Path of the source on the machine that uploaded it. It only tells sources apart: never a place to write to. */
@@ -57,7 +55,6 @@ const optional: Record<string, (value: unknown) => boolean> = {
   padded: (value) => isWhole(value, 0, MOST),
   mtime: (value) => isWhole(value, LEAST, MOST),
   type: isText,
-  sha256: isDigest,
   mode: (value) => isWhole(value, 0, 0o777),
   source: isText,
   link: isText,

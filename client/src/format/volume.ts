@@ -18,8 +18,6 @@ export interface VolumePlace {
 export interface SealOptions {
   /** Of a volume that was sealed before and is to come out the same; a new one otherwise, every time. */
   salt?: Bytes | undefined;
-  /** Hash what was read, too. */
-  plainDigest?: boolean | undefined;
 }
 
 async function keyOf(engine: Engine, place: VolumePlace, salt: Bytes): Promise<VolumeKey> {
@@ -39,10 +37,10 @@ export async function sealVolume(
   place: VolumePlace,
   source: Source,
   part: { offset: number; length: number },
-  { salt = engine.random(SALT_BYTES), plainDigest = false }: SealOptions = {},
+  { salt = engine.random(SALT_BYTES) }: SealOptions = {},
 ): Promise<SealedVolume> {
   const key = await keyOf(engine, place, salt);
-  return { ...(await engine.sealSegments(key, source, part, plainDigest)), salt };
+  return { ...(await engine.sealSegments(key, source, part)), salt };
 }
 
 /** The key of a volume by its first bytes; undefined when the commitment in them is not that of this key. @public */

@@ -129,18 +129,18 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       return plain(await argon2Async('argon2id', parameters));
     },
 
-    async sealSegments(key, source, { offset, length }, plainDigest) {
+    async sealSegments(key, source, { offset, length }) {
       const input =
         source instanceof FileSource ? { fd: source.fd, offset, length } : await source.read(offset, length);
       const size = sealedSize(length);
       if (length <= INLINE) {
         const bytes = new Uint8Array(size);
-        return { bytes, ...unlessShorter(sealInto(key, input, bytes, plainDigest)), release: nothing };
+        return { bytes, ...unlessShorter(sealInto(key, input, bytes)), release: nothing };
       }
       const { memory, release } = slots.take(size);
       const bytes = new Uint8Array(memory, 0, size);
       try {
-        const digests = await workers.run({ kind: 'seal', key, input, memory, plainDigest });
+        const digests = await workers.run({ kind: 'seal', key, input, memory });
         return { bytes, ...unlessShorter(digests), release };
       } catch (error) {
         release();

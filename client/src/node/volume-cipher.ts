@@ -6,10 +6,9 @@ import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn, TAG_BYTES } from '
 /** A piece is read, sealed and hashed while it is in the processor's cache. */
 const PIECE = 64 * 1024;
 
+/** Of the sealed volume. */
 export interface Digests {
-  /** Of the sealed volume. */
   digest: Uint8Array<ArrayBuffer>;
-  plainDigest?: Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** Where the plaintext of a volume comes from. */
@@ -31,10 +30,8 @@ export function sealInto(
   { head, key, aad, isLast }: VolumeKey,
   input: PlainInput,
   memory: Uint8Array,
-  plainDigest = false,
 ): Digests | undefined {
   const hash = createHash('sha256').update(head);
-  const plainHash = plainDigest ? createHash('sha256') : undefined;
   const { length } = input;
   memory.set(head);
   for (let j = 0; j < segmentsIn(length); j++) {
@@ -45,7 +42,6 @@ export function sealInto(
       const end = Math.min(at + PIECE, to);
       const piece = 'fd' in input ? scratch.subarray(0, end - at) : input.subarray(at, end);
       if ('fd' in input && !fill(input.fd, piece, input.offset + at)) return undefined;
-      plainHash?.update(piece);
       const sealed = cipher.update(piece);
       hash.update(sealed);
       memory.set(sealed, offset + at - from);
@@ -56,10 +52,7 @@ export function sealInto(
     hash.update(tag);
     memory.set(tag, offset + to - from);
   }
-  return {
-    digest: new Uint8Array(hash.digest()),
-    plainDigest: plainHash && new Uint8Array(plainHash.digest()),
-  };
+  return { digest: new Uint8Array(hash.digest()) };
 }
 
 /** False when the file is shorter than it was. */

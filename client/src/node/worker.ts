@@ -3,7 +3,7 @@ import type { VolumeKey } from '../format/engine.ts';
 import { type Digests, discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
 export type Task = { key: VolumeKey; memory: SharedArrayBuffer } & (
-  | { kind: 'seal'; input: PlainInput; plainDigest?: boolean | undefined }
+  | { kind: 'seal'; input: PlainInput }
   | { kind: 'open'; size: number }
 );
 
@@ -21,7 +21,7 @@ parentPort?.on('message', (job: Job) => {
   try {
     const digests =
       job.kind === 'seal'
-        ? sealInto(key, job.input, new Uint8Array(memory), job.plainDigest)
+        ? sealInto(key, job.input, new Uint8Array(memory))
         : openInPlace(key, new Uint8Array(memory, 0, job.size));
     result = { id, digests };
   } catch (error) {

@@ -17,8 +17,6 @@ export interface SealedFile {
   layout: Layout;
   secrets: FileSecrets;
   digests: Bytes[];
-  /** SHA-256 of the plaintext, of a file of one volume. */
-  plainDigest?: Bytes | undefined;
 }
 
 /** Which of the files of its name it is. */
@@ -35,7 +33,7 @@ export function ageOf({ added = Date.now(), after = 0 }: UploadOptions): Age {
 export async function describe(
   engine: Engine,
   master: Master,
-  { layout, digests, secrets, plainDigest }: SealedFile,
+  { layout, digests, secrets }: SealedFile,
   { gen, added }: Age,
   { name, mtime, type, mode, source, plainName }: UploadOptions,
 ): Promise<CompleteBody> {
@@ -48,7 +46,6 @@ export async function describe(
     added,
     ...(mtime !== undefined && { mtime: Math.round(mtime) }),
     ...(type !== undefined && { type }),
-    ...(plainDigest && { sha256: plainDigest.toHex() }),
     ...(mode !== undefined && { mode: mode & 0o777 }),
     ...(source !== undefined && { source: source.toWellFormed() }),
   };
@@ -79,8 +76,7 @@ export async function checkDescribable(
   { layout, secrets }: Pick<SealedFile, 'layout' | 'secrets'>,
   options: UploadOptions,
 ): Promise<void> {
-  const plainDigest = layout.count === 1 ? new Uint8Array(32) : undefined;
-  await describe(engine, master, { layout, secrets, digests: [], plainDigest }, ageOf(options), options);
+  await describe(engine, master, { layout, secrets, digests: [] }, ageOf(options), options);
 }
 
 /** The sizes of all volumes, sealed. */

@@ -38,7 +38,6 @@ export class StreamUpload {
   readonly #stop = new AbortController();
   readonly #sender: Sender;
   readonly #reader: StreamReader;
-  #plainDigest: Bytes | undefined;
   #size = 0;
   #unsealed = 0;
   #onSealed: (() => void) | undefined;
@@ -122,15 +121,13 @@ export class StreamUpload {
   ): Promise<void> {
     const { length } = bytes;
     const place = { ...this.#secrets, idx, isLast };
-    const plainDigest = isLast && idx === 1;
     try {
       const extent = { offset: 0, length };
-      const sealing = sealVolume(this.#context.engine, place, once(bytes), extent, { plainDigest });
+      const sealing = sealVolume(this.#context.engine, place, once(bytes), extent);
       const sealed = await sealing.finally(() => this.#noteSealed(length));
       try {
         room.release(length);
         this.#digests[idx - 1] = sealed.digest;
-        this.#plainDigest = sealed.plainDigest;
         if (isLast && idx === 1 && length <= WHOLE_BYTES) await this.#sendWhole(sealed);
         if (this.#whole) return;
         await this.#sender.send(await this.#begun(), idx, sealed, { length, streamed: true });
@@ -187,7 +184,7 @@ export class StreamUpload {
 
   get #file(): SealedFile {
     const layout = layoutWith(this.#sizes, this.#size);
-    return { layout, secrets: this.#secrets, digests: this.#digests, plainDigest: this.#plainDigest };
+    return { layout, secrets: this.#secrets, digests: this.#digests };
   }
 
   get #longest(): Layout {

@@ -30,8 +30,6 @@ export class VolumeSupply {
   readonly layout: Layout;
   readonly secrets: FileSecrets;
   readonly records: Map<number, VolumeRecord>;
-  /** SHA-256 of the plaintext, of a file of one volume. */
-  plainDigest: Bytes | undefined;
   readonly #engine: Engine;
   readonly #source: Source;
   #burnt = false;
@@ -55,11 +53,11 @@ export class VolumeSupply {
     const { count } = this.layout;
     const place = { ...this.secrets, idx, isLast: idx === count };
     const record = this.records.get(idx);
-    const options = { salt: record?.salt, plainDigest: count === 1 };
-    const sealed = await sealVolume(this.#engine, place, this.#source, extentOf(this.layout, idx), options);
+    const sealed = await sealVolume(this.#engine, place, this.#source, extentOf(this.layout, idx), {
+      salt: record?.salt,
+    });
     if (!record) {
       this.records.set(idx, { salt: sealed.salt, digest: sealed.digest });
-      this.plainDigest = sealed.plainDigest;
       return sealed;
     }
     if (equal(sealed.digest, record.digest)) return sealed;

@@ -76,12 +76,11 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
       return unlessChanged(subtle.decrypt(gcm(aad, nonce), await aes(key, 'AES-GCM'), data));
     },
 
-    async sealSegments(key, source, { offset, length }, withPlain) {
+    async sealSegments(key, source, { offset, length }) {
       const plain = (await source.read(offset, length)) as Bytes;
-      const plainDigest = withPlain ? await sha256(plain) : undefined;
       const bytes = new Uint8Array(sealedSize(length));
       await sealInto(key, plain, bytes, options.discard);
-      return { bytes, digest: await sha256(bytes), plainDigest, release };
+      return { bytes, digest: await sha256(bytes), release };
     },
 
     async openSegments(key, sealed) {

@@ -58,10 +58,10 @@ export function holdingEngine(): HoldingEngine {
 
     borrow: (length) => memory.borrow(length),
 
-    sealSegments(key, source, part, plainDigest) {
+    sealSegments(key, source, part) {
       // What is small is done before another thread would have heard of it.
-      const apart = source instanceof BlobSource && part.length > SEGMENT_SIZE && !plainDigest;
-      return apart ? sealers.seal(key, source, part) : web.sealSegments(key, source, part, plainDigest);
+      const apart = source instanceof BlobSource && part.length > SEGMENT_SIZE;
+      return apart ? sealers.seal(key, source, part) : web.sealSegments(key, source, part);
     },
   };
 }

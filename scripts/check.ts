@@ -29,13 +29,19 @@ function importFaults(): string[] {
   const faults: string[] = [];
   for (const file of globSync('{protocol,server,client,cli,web}/src/**/*.{ts,tsx}')) {
     const [name = ''] = file.split('/');
-    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+    const text = readFileSync(file, 'utf8');
+    for (const [, isOfTypes, from = ''] of text.matchAll(
+      /(import\s+type\s[^'"]*)?(?:from|import)\s*\(?\s*'([^']+)'/g,
+    )) {
       const ours = from.startsWith('@szafa/');
       if (ours && !MAY_IMPORT[name]?.includes(from)) faults.push(`${file}: ${name} must not import ${from}`);
       if (from.startsWith('.') && new URL(from, `file:///${file}`).pathname.split('/')[1] !== name) {
         faults.push(`${file}: ${from} leaves the package; import it by its name`);
       }
       const node = from.startsWith('node:') || builtinModules.includes(from);
+      if (name === 'server' && from === 'node:http' && !isOfTypes) {
+        faults.push(`${file}: an import of ${from} makes every start slower; see server/src/node-http.ts`);
+      }
       if (node && BROWSER_SAFE.some((folder) => folder.test(file))) {
         faults.push(`${file}: ${from} does not exist in a browser`);
       }

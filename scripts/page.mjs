@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 /** Everything that is built here depends on these; the lock stands for the packages. */
 const SOURCES = [
@@ -36,7 +36,7 @@ function digestOf(root) {
   for (const path of SOURCES) {
     for (const file of filesOf(root, path)) {
       hash
-        .update(`${file.slice(root.length)}\0`)
+        .update(`${relative(root, file)}\0`)
         .update(readFileSync(file))
         .update('\0');
     }
@@ -56,15 +56,21 @@ function faultOf(root, { error, stderr }) {
   );
 }
 
+/** The folder of a page that was built from these very sources, if it is there. */
+export function builtPage(root, digest = digestOf(root)) {
+  const built = join(root, 'web', 'dist');
+  const mark = join(built, '.sources');
+  return existsSync(mark) && readFileSync(mark, 'utf8') === digest ? built : undefined;
+}
+
 /**
  * The reason when the build failed; the service reads it from where the page would be. Silent when there is nothing to do.
  * An older page does not stay: it would speak to a service that it was not made for.
  */
 export function buildPage(root, node, say) {
-  const built = join(root, 'web', 'dist');
-  const mark = join(built, '.sources');
   const digest = digestOf(root);
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === digest) return undefined;
+  if (builtPage(root, digest) !== undefined) return undefined;
+  const built = join(root, 'web', 'dist');
   say('building the web app');
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
   const build = spawnSync(node, [vite, 'build', join(root, 'web')], {
@@ -73,7 +79,7 @@ export function buildPage(root, node, say) {
     encoding: 'utf8',
   });
   if (build.status === 0) {
-    writeFileSync(mark, digest);
+    writeFileSync(join(built, '.sources'), digest);
     return undefined;
   }
   process.stderr.write(build.stderr ?? '');

@@ -1,4 +1,3 @@
-import swagger from '@fastify/swagger';
 import {
   ADMIN,
   type CompleteBody,
@@ -28,14 +27,9 @@ import { ServiceError } from './errors.ts';
 import { authentication } from './http/authentication.ts';
 import { parseJson, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
-import {
-  compileInitValidator,
-  compileNoValidator,
-  compileSerializer,
-  compileValidator,
-} from './http/compilers.ts';
+import { compileInitValidator, compileNoValidator, compilersFactory } from './http/compilers.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
-import { docsPage, openapiInfo } from './http/docs.ts';
+import type { Document, docsPage } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
 import { countFault, countRequest } from './http/metrics.ts';
@@ -69,6 +63,11 @@ function handlers(
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   let serviceId: string | undefined;
   const countOut = (bytes: number) => metrics.add('szafa_volume_bytes_total', { direction: 'out' }, bytes);
+  let document: Document | undefined;
+  const openapi = async () => {
+    document ??= await (await import('./http/openapi.ts')).openapiDocument();
+    return document;
+  };
   let docs: ReturnType<typeof docsPage> | undefined;
   const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
@@ -190,9 +189,9 @@ function handlers(
       if (user(request) !== ADMIN) throw new ServiceError(403, 'this needs the system token');
       return reply.type(CONTENT_TYPE).send(await gathered());
     },
-    openapi: async (request) => request.server.swagger(),
-    docs: async (request, reply) => {
-      docs ??= docsPage(request.server.swagger());
+    openapi,
+    docs: async (_request, reply) => {
+      docs ??= (await import('./http/docs.ts')).docsPage(await openapi());
       const { html, headers } = docs;
       return reply.type('text/html; charset=utf-8').headers(headers).send(html);
     },
@@ -225,6 +224,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     exposeHeadRoutes: false,
     // An id of any length is an unknown id; the limit on headers bounds it.
     routerOptions: { maxParamLength: 65_536 },
+    schemaController: { compilersFactory },
     clientErrorHandler: refuseConnection(log),
     genReqId: ({ headers, socket }) => idOf(headers[REQUEST_ID], socket.remoteAddress),
     // No hook sees these, of paths that cannot be read.
@@ -242,8 +242,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs, idOf);
     app.addHook('preClose', async () => lanes.close());
   }
-  app.setValidatorCompiler(compileValidator);
-  app.setSerializerCompiler(compileSerializer);
   app.addHook('onResponse', async (request, reply) => conclude(request, reply));
   app.setErrorHandler((error, request, reply) => {
     if (!sendError(error, request, reply)) conclude(request, reply);
@@ -262,7 +260,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
   app.addHook('onError', async (_request, _reply, error) => countFault(services.metrics, error));
   for (const schema of namedSchemas()) app.addSchema(schema);
-  await app.register(swagger, openapiInfo);
 
   const authenticate = authentication(app, services);
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
@@ -287,7 +284,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       handler: all[name],
     };
     to.route({ ...options, method: route.method, schema });
-    if (name === 'readVolume') to.route({ ...options, method: 'HEAD', schema: { ...schema, hide: true } });
+    if (name === 'readVolume') to.route({ ...options, method: 'HEAD', schema });
   };
   const names = Object.keys(routes) as RouteName[];
   const isRaw = (name: RouteName) => 'rawBody' in routes[name];

@@ -92,8 +92,9 @@ export class Engines {
     return this.#ceph!;
   }
 
-  async start(): Promise<void> {
-    [this.#postgres, this.#ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
+  /** `large`: both; without, it is a place for services on SQLite and a folder. */
+  async start(large: boolean): Promise<void> {
+    if (large) [this.#postgres, this.#ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
     this.home = await mkdtemp(join(tmpdir(), 'szafa-commands-'));
   }
 
@@ -122,7 +123,7 @@ export class Engines {
 
   /** `within`: a command that runs it. */
   begin(args: string[], env: Record<string, string> = {}, within: string[] = []): Command {
-    return new Command(args, { ...this.ceph.environment, ...env }, this.home, within);
+    return new Command(args, { ...this.#ceph?.environment, ...env }, this.home, within);
   }
 
   /** Runs a command of the service to its end. */
@@ -131,9 +132,9 @@ export class Engines {
   }
 }
 
-export function useEngines(): Engines {
+export function useEngines({ large = true } = {}): Engines {
   const engines = new Engines();
-  before(() => engines.start());
+  before(() => engines.start(large));
   after(() => engines.stop());
   return engines;
 }

@@ -65,9 +65,11 @@ export class House {
   get environment(): Record<string, string> {
     return {
       ...this.#settings,
-      ...this.#engines.ceph.environment,
       ...(this.#postgres && { SZ_DATABASE: this.databaseUrl(this.#database) }),
-      ...(this.#s3 && { SZ_VOLUMES: this.#engines.ceph.url(`${this.id}${this.#prefix}`) }),
+      ...(this.#s3 && {
+        ...this.#engines.ceph.environment,
+        SZ_VOLUMES: this.#engines.ceph.url(`${this.id}${this.#prefix}`),
+      }),
     };
   }
 

@@ -26,6 +26,9 @@ export interface ServiceOptions {
   within?: string[];
 }
 
+/** The same of every service, and much work for one. */
+let published: OpenApi | undefined;
+
 /** A started process group: the service with its workers, and what they wrote. */
 interface Running {
   child: ChildProcess;
@@ -209,9 +212,9 @@ export class Service {
   async stop(): Promise<void> {
     try {
       if (this.#running) {
-        const document = await send(this.url, { path: '/openapi.json' });
+        published ??= (await send(this.url, { path: '/openapi.json' })).json as unknown as OpenApi;
         await this.terminate();
-        this.witness.checkOpenApi(document.json as unknown as OpenApi);
+        this.witness.checkOpenApi(published);
       }
       this.witness.checkLogs(this.#log);
     } finally {

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
-import { Server as HttpServer } from 'node:http';
 import { Server } from 'node:net';
 import { setImmediate as afterPoll, setTimeout as sleep } from 'node:timers/promises';
+import { http } from '../node-http.ts';
 
 /** What travels between the processes of a cluster; Node does not document it, a test holds the pinned version to it. */
 interface ClusterMessage {
@@ -30,7 +30,7 @@ export function watchAccepting(): void {
   const { listen } = Server.prototype;
   Server.prototype.listen = function (this: Server & { _handle: Handle }, ...args: unknown[]) {
     // Those that Node's cluster makes are plain ones.
-    if (!(this instanceof HttpServer)) this.once('listening', () => accepting.add(this._handle));
+    if (!(this instanceof http.Server)) this.once('listening', () => accepting.add(this._handle));
     return listen.apply(this, args as never);
   };
 }

@@ -24,7 +24,7 @@ const named = once(() => {
 /** What checks a value by a schema with a name. */
 export const validatorOf = <T>(name: string) => ajv().getSchema<T>(name) as ValidateFunction<T>;
 
-export const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
+const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
   const compiled = once(() => ajv().compile(schema));
   const validate: FastifyValidationResult = (value) => {
     const check = compiled();
@@ -49,7 +49,13 @@ export const compileInitValidator: FastifySchemaCompiler<object> = () => {
 /** What the handler checks. */
 export const compileNoValidator: FastifySchemaCompiler<object> = () => () => true;
 
-export const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
+const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
   const compiled = once(() => fastJson(schema as Schema, { schema: named() }));
   return (value) => compiled()(value);
+};
+
+/** Said when the application is made: Fastify loads its own compilers otherwise. It types them by those. */
+export const compilersFactory = {
+  buildValidator: () => compileValidator as never,
+  buildSerializer: () => compileSerializer as never,
 };

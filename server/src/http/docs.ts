@@ -1,36 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { SwaggerOptions } from '@fastify/swagger';
-import { type Route, routes } from '@szafa/protocol';
 import type { SchemaObject as Schema } from 'ajv';
 import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
-
-export const openapiInfo: SwaggerOptions = {
-  openapi: {
-    openapi: '3.1.0',
-    info: {
-      title: 'szafa',
-      version: '1',
-      description:
-        'A zero-knowledge store for files that the client has encrypted and split into numbered volumes. ' +
-        'Errors are {error}; those of the token check (401) and the file ownership check (403) are {detail}.',
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    // Wherever the document was read from.
-    servers: [{ url: '/' }],
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
-  },
-  // The generator takes every body for a required one.
-  transformObject: (document) => {
-    const { openapiObject } = document as unknown as { openapiObject: Document };
-    for (const { path, method, optionalBody } of Object.values<Route>(routes)) {
-      const operation = openapiObject.paths[path]?.[method.toLowerCase()];
-      if (optionalBody && operation?.requestBody) operation.requestBody.required = false;
-    }
-    return openapiObject as never;
-  },
-  refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
-};
 
 interface Content {
   description?: string;
@@ -50,8 +21,8 @@ interface Operation {
   responses: Record<string, Content>;
 }
 
-/** As @fastify/swagger makes it of our routes. */
-interface Document {
+/** The OpenAPI document of our routes. */
+export interface Document {
   info: { description: string };
   paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>;
   components: { schemas: Record<string, Schema> };
@@ -76,8 +47,7 @@ const SAMPLES: Record<string, unknown> = {
 };
 
 /** The OpenAPI document as one page that needs no script. */
-export function docsPage(openapi: object) {
-  const { info, paths, components } = openapi as Document;
+export function docsPage({ info, paths, components }: Document) {
   // With what every reference leads to in its place.
   const resolved = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value), (_key, part) =>

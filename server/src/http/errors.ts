@@ -1,8 +1,8 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
+import { http } from '../node-http.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { newRequestId, REQUEST_ID } from './request-id.ts';
 
@@ -65,7 +65,7 @@ export function refuseConnection(log: FastifyBaseLogger) {
       return;
     }
     const status = CLIENT_ERRORS[error.code ?? ''] ?? 400;
-    const body = { error: `not a request this service understands: ${STATUS_CODES[status]}` };
+    const body = { error: `not a request this service understands: ${http.STATUS_CODES[status]}` };
     const reqId = newRequestId();
     log.info({ reqId, status, ip: socket.remoteAddress }, 'unreadable request');
     socket.end(plainAnswer({ status, body }, reqId, true), () => socket.destroySoon());

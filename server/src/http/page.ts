@@ -95,7 +95,7 @@ export function addPage(app: FastifyInstance, folder = BUILT): void {
   const missing = missingPage(folder);
   if (missing !== undefined) {
     for (const url of ['/', '/szafa.cjs']) {
-      app.get(url, { schema: { hide: true } }, async (_, reply) =>
+      app.get(url, async (_, reply) =>
         reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(`szafa: ${missing}\n`),
       );
     }
@@ -105,7 +105,6 @@ export function addPage(app: FastifyInstance, folder = BUILT): void {
     app.route({
       method: ['GET', 'HEAD'],
       url: file.url,
-      schema: { hide: true },
       handler: async (request, reply) => send(file, request, reply),
     });
   }

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { writeHead } from '@szafa/protocol';
+import { http } from '../node-http.ts';
 
 export interface Answer {
   status: number;
@@ -9,7 +9,7 @@ export interface Answer {
 /** An answer as text, for a socket that Node's server does not write to. */
 export function plainAnswer({ status, body }: Answer, id: string, last: boolean): string {
   const json = JSON.stringify(body);
-  const head = writeHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, {
+  const head = writeHead(`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`, {
     'Content-Type': 'application/json; charset=utf-8',
     'X-Request-Id': id,
     'Content-Length': String(Buffer.byteLength(json)),

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { ServiceError } from '../errors.ts';
+import { http } from '../node-http.ts';
 import { render, type Samples } from './registry.ts';
 
 /** A process that is too busy to answer in this time is left out. */
@@ -40,7 +40,7 @@ export class Gatherer {
 
   /** On a port of its own, for whoever can reach it; off unless it is configured. */
   async listen(host: string, port: number): Promise<void> {
-    const server = createServer((_request, response) => {
+    const server = http.createServer((_request, response) => {
       this.text().then(
         (text) => response.writeHead(200, { 'content-type': CONTENT_TYPE }).end(text),
         () => response.writeHead(503).end(),

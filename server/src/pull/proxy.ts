@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '@szafa/protocol';
+import { http } from '../node-http.ts';
 import { type ByteRange, judge, MisfitError, measured, parseRange } from './answer.ts';
 import { PullError } from './error.ts';
 import type { VolumeAddresses } from './source.ts';
@@ -43,7 +44,7 @@ export class PullProxy {
     this.#options = options;
     this.#upstream = new Upstream(options.allow);
     // CONNECT and Upgrade have no listener, so Node closes those connections.
-    this.#server = createServer((request, response) => {
+    this.#server = http.createServer((request, response) => {
       const began = Date.now();
       this.#serve(request, response).catch((error: unknown) => this.#fail(error, response, began));
     });

@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { http, https } from '../node-http.ts';
 import { plainAddress } from './addresses.ts';
 
 const MAX_REDIRECTS = 5;
@@ -26,8 +26,8 @@ export class UpstreamError extends Error {
 export class Upstream {
   readonly #allow: (address: string) => boolean;
   readonly #hosts = new Map<string, Promise<LookupAddress[]>>();
-  readonly #plain = new HttpAgent({ keepAlive: true });
-  readonly #secure = new HttpsAgent({ keepAlive: true });
+  readonly #plain = new http.Agent({ keepAlive: true });
+  readonly #secure = new (https().Agent)({ keepAlive: true });
 
   constructor(allow: (address: string) => boolean) {
     this.#allow = allow;
@@ -57,7 +57,7 @@ export class Upstream {
     signal.throwIfAborted();
     const secure = url.protocol === 'https:';
     return new Promise((resolve, reject) => {
-      const request = (secure ? httpsRequest : httpRequest)({
+      const request = (secure ? https().request : http.request)({
         agent: secure ? this.#secure : this.#plain,
         host,
         port: url.port || (secure ? 443 : 80),

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
+import { http, https } from '../node-http.ts';
 import { percent } from '../percent.ts';
 import { broken, type OpenBody, S3Connections, silent } from './connection.ts';
 import type { S3Credentials, S3Location } from './location.ts';
@@ -33,7 +33,7 @@ export interface S3Request {
 
 export interface S3Answer {
   status: number;
-  headers: http.IncomingHttpHeaders;
+  headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
@@ -82,8 +82,8 @@ export class S3Client {
   /** Waited for before each request that changes something: the store must show first that it is the right one. */
   readonly beforeChange: () => Promise<void>;
   readonly #signer: Signer;
-  readonly #agent: http.Agent;
-  readonly #transport: typeof http | typeof https;
+  readonly #agent: Agent;
+  readonly #transport: typeof http | ReturnType<typeof https>;
   readonly #connections: S3Connections | undefined;
 
   constructor(
@@ -96,7 +96,7 @@ export class S3Client {
     this.beforeChange = beforeChange;
     this.limits = { ...LIMITS, ...limits };
     this.#signer = new Signer(credentials, location.region);
-    this.#transport = location.endpoint.protocol === 'https:' ? https : http;
+    this.#transport = location.endpoint.protocol === 'https:' ? https() : http;
     const options = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
     this.#agent = new this.#transport.Agent(options);
     this.#connections = this.#transport === http ? new S3Connections(location.endpoint, IDLE_MS) : undefined;
@@ -119,7 +119,7 @@ export class S3Client {
   }
 
   /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */
-  begin(request: S3Request, payload = EMPTY, length = 0): http.ClientRequest {
+  begin(request: S3Request, payload = EMPTY, length = 0): ClientRequest {
     const { endpoint } = this.location;
     const { path, headers } = this.#signed(request, payload);
     return this.#transport.request({
@@ -170,7 +170,7 @@ export class S3Client {
     if (request.method !== 'GET' && request.method !== 'HEAD') await this.beforeChange();
     return this.persist(async () => {
       const sent = this.begin(request, digest, body?.length ?? 0);
-      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.on('response', resolve).on('error', reject);
         // `timeout` on the agent is for idle connections; this one is for a store that has stopped answering.
         sent.setTimeout(silenceMs, () => sent.destroy(silent()));
@@ -282,7 +282,7 @@ export class S3Client {
   }
 }
 
-export async function readAnswer(response: http.IncomingMessage): Promise<S3Answer> {
+export async function readAnswer(response: IncomingMessage): Promise<S3Answer> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of response as AsyncIterable<Buffer>) {

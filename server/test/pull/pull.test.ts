@@ -58,19 +58,22 @@ test(
     const open = new Map<number, number>();
     let downloads = 0;
     let connections = 0;
+    const eight = Promise.withResolvers<void>();
     const client = await serve(t, (request, response, idx) => {
       open.set(idx, (open.get(idx) ?? 0) + 1);
+      if (open.size === 8) eight.resolve();
       response.on('close', () => {
         const left = open.get(idx)! - 1;
         if (left === 0) open.delete(idx);
         else open.set(idx, left);
       });
-      // Long enough for the end of a dropped connection to be noticed here too.
-      setTimeout(() => {
+      const answer = () => {
         downloads = Math.max(downloads, open.size);
         connections = Math.max(connections, ...open.values());
         honest(volumes)(request, response, idx);
-      }, 40);
+      };
+      // Nobody is answered before eight have come; later, long enough for the end of a dropped connection to be noticed here too.
+      void eight.promise.then(() => setTimeout(answer, 40));
     });
     const landing = await folder(t);
     const { landed } = await runPull(job(client.url, landing, volumes));

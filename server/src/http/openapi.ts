@@ -1,0 +1,54 @@
+/**
+ * The OpenAPI document. Its generator is loaded, and the document made, when somebody asks for it: it would be a part of every
+ * start, and most workers are never asked.
+ */
+import swagger, { type SwaggerOptions } from '@fastify/swagger';
+import { type Route, routes } from '@szafa/protocol';
+import Fastify from 'fastify';
+import { compilersFactory } from './compilers.ts';
+import type { Document } from './docs.ts';
+import { namedSchemas, schemaOf, urlOf } from './schemas.ts';
+
+const OPTIONS: SwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'szafa',
+      version: '1',
+      description:
+        'A zero-knowledge store for files that the client has encrypted and split into numbered volumes. ' +
+        'Errors are {error}; those of the token check (401) and the file ownership check (403) are {detail}.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    // Wherever the document was read from.
+    servers: [{ url: '/' }],
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+  },
+  // The generator takes every body for a required one.
+  transformObject: (document) => {
+    const { openapiObject } = document as unknown as { openapiObject: Document };
+    for (const { path, method, optionalBody } of Object.values<Route>(routes)) {
+      const operation = openapiObject.paths[path]?.[method.toLowerCase()];
+      if (optionalBody && operation?.requestBody) operation.requestBody.required = false;
+    }
+    return openapiObject as never;
+  },
+  refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
+};
+
+/** Of the routes as the service has them, in an application that serves nobody. */
+export async function openapiDocument(): Promise<Document> {
+  const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory } });
+  for (const schema of namedSchemas()) app.addSchema(schema);
+  await app.register(swagger, OPTIONS);
+  for (const [name, route] of Object.entries<Route>(routes)) {
+    app.route({
+      url: urlOf(route),
+      method: route.method,
+      schema: schemaOf(name, route),
+      handler: async () => undefined,
+    });
+  }
+  await app.ready();
+  return app.swagger() as unknown as Document;
+}

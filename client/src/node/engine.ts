@@ -2,8 +2,9 @@ import {
   argon2,
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
+  hash,
+  hkdfSync,
   randomBytes,
   randomFillSync,
 } from 'node:crypto';
@@ -37,7 +38,7 @@ const INLINE = 256 * 1024;
 const VOLUME_BYTES = 128 * 1024 * 1024;
 const argon2Async = promisify(argon2);
 
-/** A view of the same memory, as the plain type that travels. */
+/** In memory of its own, as the plain type that travels. */
 function plain(buffer: Uint8Array): Bytes {
   return new Uint8Array(buffer);
 }
@@ -63,18 +64,8 @@ function random(length: number): Bytes {
   return bytes;
 }
 
-/** RFC 5869. Node's own makes a key object and a job for each call, which takes several times as long. */
-function hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes {
-  const secret = createHmac('sha256', salt).update(requireKey(key)).digest();
-  const output = new Uint8Array(length);
-  let block = new Uint8Array(0);
-  for (let at = 0, count = 1; at < length; at += block.length, count++) {
-    const mac = createHmac('sha256', secret).update(block).update(info).update(Uint8Array.of(count));
-    block = plain(mac.digest());
-    output.set(block.subarray(0, length - at), at);
-  }
-  return output;
-}
+const hkdf = (key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes =>
+  new Uint8Array(hkdfSync('sha256', requireKey(key), salt, info, length));
 
 /** The format's primitives on Node's own crypto, with volumes in worker threads over shared memory. @public */
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
@@ -88,7 +79,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     close: () => workers.close(),
     random,
     hold: (key) => key,
-    sha256: (data) => plain(createHash('sha256').update(data).digest()),
+    sha256: (data) => plain(hash('sha256', data, 'buffer')),
     hmac: (key, data) => plain(createHmac('sha256', requireKey(key)).update(data).digest()),
     hkdf,
 

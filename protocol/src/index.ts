@@ -1,3 +1,4 @@
+export * from './accounts.ts';
 export * from './client-settings.ts';
 export * from './enc-params.ts';
 export * from './init.ts';
@@ -8,6 +9,7 @@ export * from './one-request.ts';
 export * from './plain-head.ts';
 export * from './range.ts';
 export * from './resources.ts';
+export * from './route.ts';
 export * from './routes.ts';
 export * from './streamed.ts';
 export * from './volume-socket.ts';

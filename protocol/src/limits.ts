@@ -7,6 +7,11 @@ export const limits = {
   dirNameChars: 64,
   usernameChars: { min: 3, max: 32 },
   passwordChars: { min: 6, max: 128 },
+  /** Of what recover asks for: 128 bits at least, if it is random. */
+  recoveryChars: { min: 22, max: 128 },
+  /** How long the token that recover gives may be used. */
+  recoverySeconds: 600,
+  deviceChars: 100,
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */
@@ -23,7 +28,7 @@ export const limits = {
 export const ADMIN = 'admin';
 
 /** What this service offers beside what is specified; clients ask before they rely on it. */
-export const features = ['keys', 'streamed'] as const;
+export const features = ['accounts', 'keys', 'streamed'] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

@@ -64,3 +64,12 @@ export function cleanFileName(raw: string): string {
   if (name === '') throw new RuleError('file_name is empty');
   return name;
 }
+
+/** The name of a device, as its user will read it in a list: blanks around it and control characters go. */
+export function cleanDevice(raw: string): string {
+  const device = strip(raw.toWellFormed().replace(/\p{Cc}/gu, ''));
+  if (chars(device) > limits.deviceChars) {
+    throw new RuleError(`device has more than ${limits.deviceChars} characters`);
+  }
+  return device;
+}

@@ -12,44 +12,6 @@ const Sha256 = (description: string) => Type.String({ pattern: '^[0-9A-Fa-f]{64}
 export const ErrorBody = Type.Object({ error: Type.String() }, { $id: 'Error' });
 export const DetailBody = Type.Object({ detail: Type.String() }, { $id: 'Detail' });
 
-const { usernameChars, passwordChars } = limits;
-export const Credentials = Type.Object(
-  {
-    username: Type.String({
-      description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
-    }),
-    password: Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` }),
-  },
-  { $id: 'Credentials' },
-);
-export type Credentials = Static<typeof Credentials>;
-
-const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
-const Keys = Type.String({
-  pattern: KEYS,
-  description: `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters, returned as it came`,
-});
-
-/** Whether it is text that may have been stored as a key bag. */
-export const isKeys = (value: unknown): value is string =>
-  typeof value === 'string' && new RegExp(KEYS).test(value);
-
-/** The key bag is made with the account, or not at all: no second request can be lost. */
-export const Registration = Type.Object(
-  { ...Credentials.properties, keys: Type.Optional(Keys) },
-  { $id: 'Registration' },
-);
-export type Registration = Static<typeof Registration>;
-
-export const KeysBody = Type.Object(
-  { password: Type.String({ description: 'as at login' }), keys: Keys },
-  { $id: 'KeysChange' },
-);
-export type KeysBody = Static<typeof KeysBody>;
-
-export const StoredKeys = Type.Object({ keys: Type.String() }, { $id: 'Keys' });
-export type StoredKeys = Static<typeof StoredKeys>;
-
 export const ServiceInfo = Type.Object(
   {
     service_id: Type.String({ description: '32 hex digits, random, never changed' }),
@@ -59,9 +21,6 @@ export const ServiceInfo = Type.Object(
   { $id: 'ServiceInfo' },
 );
 export type ServiceInfo = Static<typeof ServiceInfo>;
-
-export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
-export type Session = Static<typeof Session>;
 
 export const Quota = Type.Object(
   {

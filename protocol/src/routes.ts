@@ -1,8 +1,7 @@
-import type { TSchema } from 'typebox';
+import { accountRoutes } from './account-routes.ts';
 import { headers, limits } from './limits.ts';
 import {
   CompleteBody,
-  Credentials,
   DetailBody,
   Directory,
   DirTarget,
@@ -10,106 +9,21 @@ import {
   ErrorBody,
   FileRecord,
   InitBody,
-  KeysBody,
   NotDone,
   PullBody,
   PullProgress,
   Quota,
   Received,
-  Registration,
   ServiceInfo,
-  Session,
-  StoredKeys,
   StreamedInitBody,
 } from './resources.ts';
+import type { Route } from './route.ts';
 import { Type } from './type.ts';
-
-/**
- * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI
- * document shows. Paths use `{name}` for their parameters.
- */
-export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
-  summary: string;
-  tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Service';
-  /** Works without a bearer token. */
-  open?: true;
-  body?: TSchema;
-  /** The body may be left out. */
-  optionalBody?: true;
-  /** Whether the body is read, and so by which schema, only shows later: its handler checks it. */
-  checkedLater?: true;
-  /** The body is raw bytes. */
-  rawBody?: true;
-  /** Headers that matter to it. */
-  headers?: TSchema;
-  query?: TSchema;
-  /** JSON bodies by status; a string describes a response that is not JSON. */
-  responses: Record<number, TSchema | string>;
-}
 
 const ok = Type.Literal(true);
 
 const table = {
-  register: {
-    method: 'POST',
-    path: '/api/auth/register',
-    summary: 'Create an account and log in',
-    tag: 'Accounts',
-    open: true,
-    body: Registration,
-    responses: { 200: Session, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 503: ErrorBody },
-  },
-  login: {
-    method: 'POST',
-    path: '/api/auth/login',
-    summary: 'Log in; earlier tokens of the account stay valid',
-    tag: 'Accounts',
-    open: true,
-    body: Credentials,
-    responses: { 200: Session, 400: ErrorBody, 401: ErrorBody, 429: ErrorBody, 503: ErrorBody },
-  },
-  me: {
-    method: 'GET',
-    path: '/api/auth/me',
-    summary: 'Who the token belongs to',
-    tag: 'Accounts',
-    responses: { 200: Type.Object({ username: Type.String() }) },
-  },
-  logout: {
-    method: 'POST',
-    path: '/api/auth/logout',
-    summary: 'End the session that the token belongs to',
-    tag: 'Accounts',
-    responses: { 200: Type.Object({ ok }) },
-  },
-  readKeys: {
-    method: 'GET',
-    path: '/api/account/keys',
-    summary: "The account's key bag, with an ETag",
-    tag: 'Accounts',
-    responses: { 200: StoredKeys, 403: ErrorBody, 404: ErrorBody },
-  },
-  writeKeys: {
-    method: 'PUT',
-    path: '/api/account/keys',
-    summary: 'Replace the key bag (If-Match), or store the first one (If-None-Match: *)',
-    tag: 'Accounts',
-    headers: Type.Object({
-      'If-Match': Type.Optional(Type.String({ description: 'the ETag of the keys that are replaced' })),
-      'If-None-Match': Type.Optional(Type.String({ description: '*: there are none yet' })),
-    }),
-    body: KeysBody,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: ErrorBody,
-      412: ErrorBody,
-      428: ErrorBody,
-      429: ErrorBody,
-    },
-  },
+  ...accountRoutes,
   quota: {
     method: 'GET',
     path: '/api/quota',

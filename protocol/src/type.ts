@@ -15,6 +15,7 @@ export const Type = {
   String: type('string'),
   Integer: type('integer'),
   Number: type('number'),
+  Boolean: type('boolean'),
   Null: type('null'),
   Literal: (value: unknown, options: Keywords = {}) => ({ type: typeof value, const: value, ...options }),
   Union: (anyOf: Keywords[], options: Keywords = {}) => ({ anyOf, ...options }),
@@ -30,5 +31,5 @@ export const Type = {
   },
 } as unknown as Pick<
   typeof TypeBox,
-  'Array' | 'Integer' | 'Literal' | 'Null' | 'Number' | 'Object' | 'Optional' | 'String' | 'Union'
+  'Array' | 'Boolean' | 'Integer' | 'Literal' | 'Null' | 'Number' | 'Object' | 'Optional' | 'String' | 'Union'
 >;

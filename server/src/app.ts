@@ -4,11 +4,15 @@ import {
   type Credentials,
   cleanDirName,
   type DirTarget,
+  type FinishRecoveryBody,
   features,
   type InitBody,
   type KeysBody,
+  type LeaveBody,
   limits,
+  type PasswordBody,
   type PullBody,
+  type RecoverBody,
   type Registration,
   type Route,
   type RouteName,
@@ -55,7 +59,20 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 /** Every route on one screen. */
 function handlers(
   handleVolume: VolumeHandler,
-  { config, log, metadata, volumes, accounts, files, transfers, pulls, metrics, gathered }: Services,
+  {
+    config,
+    log,
+    metadata,
+    volumes,
+    accounts,
+    sessions,
+    departures,
+    files,
+    transfers,
+    pulls,
+    metrics,
+    gathered,
+  }: Services,
 ): Record<RouteName, Handler> {
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
@@ -75,7 +92,7 @@ function handlers(
     login: (request) => accounts.login(request.body as Credentials, address(request)),
     me: async (request) => ({ username: user(request) }),
     logout: async (request) => {
-      await accounts.logout(request.caller);
+      await sessions.logout(request.caller);
       return { ok: true };
     },
     readKeys: async (request, reply) => {
@@ -89,10 +106,41 @@ function handlers(
       reply.header('etag', await accounts.replaceKeys(request.caller, body, condition, address(request)));
       return { ok: true };
     },
+    changePassword: async (request, reply) => {
+      const condition = keysCondition(request.headers);
+      const body = request.body as PasswordBody;
+      const tag = await accounts.changePassword(request.caller, body, condition, address(request));
+      if (tag !== undefined) reply.header('etag', tag);
+      return { ok: true };
+    },
+    recover: async (request, reply) => {
+      const { recovered, tag } = await accounts.recover(request.body as RecoverBody, address(request));
+      reply.headers({ etag: tag, 'cache-control': 'no-store' });
+      return recovered;
+    },
+    finishRecovery: async (request, reply) => {
+      const condition = keysCondition(request.headers);
+      const body = request.body as FinishRecoveryBody;
+      const { session, tag } = await accounts.finishRecovery(body, condition, address(request));
+      reply.header('etag', tag);
+      return session;
+    },
+    leave: async (request) => {
+      await departures.clear(
+        await accounts.leave(request.caller, request.body as LeaveBody, address(request)),
+      );
+      return { ok: true };
+    },
+    listSessions: async (request) => ({ sessions: await sessions.list(request.caller) }),
+    endSession: async (request) => {
+      await sessions.end(request.caller, params(request).session_id);
+      return { ok: true };
+    },
+    endSessions: async (request) => ({ ok: true, ended: await sessions.endOthers(request.caller) }),
     quota: async (request) => quotaOf(request.found.bytes!, config.quotaBytes),
     createDir: async (request) => {
       const name = cleanDirName((request.body as { name: string }).name);
-      const dirId = await metadata.dirs.create(user(request), name, Date.now());
+      const dirId = await metadata.dirs.create(user(request), name, Date.now(), request.caller.accountId);
       if (dirId === undefined) throw new ServiceError(409, 'you already have a directory with this name');
       return { ok: true, dir_id: dirId, name };
     },
@@ -131,7 +179,7 @@ function handlers(
     },
     cloneFile: async (request) => ({
       ok: true,
-      file_id: await files.clone(params(request).file_id, user(request), target(request)),
+      file_id: await files.clone(params(request).file_id, request.caller, target(request)),
     }),
     readVolume: async (request, reply) => {
       const { file_id } = params(request);
@@ -153,7 +201,7 @@ function handlers(
     },
     init: async (request) => {
       const init = { body: request.body as InitBody | StreamedInitBody, text: request.bodyText };
-      return { transfer_id: await transfers.init(init, user(request)) };
+      return { transfer_id: await transfers.init(init, request.caller) };
     },
     received: async (request) => {
       const transfer = await transfers.use(params(request).transfer_id, request.found.transfer);
@@ -169,7 +217,7 @@ function handlers(
     pullStatus: (request) => pulls.status(params(request).transfer_id, request.found.transfer),
     complete: async (request) => {
       const said = () => readLater<CompleteBody>(request, 'Complete');
-      const fileId = await transfers.complete(params(request).transfer_id, user(request), said);
+      const fileId = await transfers.complete(params(request).transfer_id, request.caller, said);
       return { status: 'done', file_id: fileId };
     },
     cancel: async (request) => {

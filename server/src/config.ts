@@ -113,6 +113,9 @@ export const settings = {
   SZ_SESSION_TTL: setting('Seconds a token lives after its last use', String(30 * 86400), (text) =>
     whole(text, 1),
   ),
+  SZ_AUDIT_DAYS: setting('Days that it is known what was done to accounts, and by whom', '365', (text) =>
+    whole(text, 1, 36_500),
+  ),
   SZ_TRANSFER_TTL: setting(
     'Seconds an upload is kept after the last request to it',
     String(7 * 86400),
@@ -194,6 +197,7 @@ export interface Config {
   minFreeBytes: number;
   registrationOpen: boolean;
   sessionTtlMs: number;
+  auditMs: number;
   transferTtlMs: number;
   sweepMs: number;
   loginAttempts: number;
@@ -248,6 +252,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     minFreeBytes: get('SZ_MIN_FREE'),
     registrationOpen: get('SZ_REGISTRATION') === 'open',
     sessionTtlMs: get('SZ_SESSION_TTL') * 1000,
+    auditMs: get('SZ_AUDIT_DAYS') * 86_400_000,
     transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,
     sweepMs: get('SZ_SWEEP_INTERVAL') * 1000,
     loginAttempts: get('SZ_LOGIN_ATTEMPTS'),

@@ -58,6 +58,8 @@ export class StoreUnavailable extends ServiceError {
   }
 }
 
+/** Deleted while one of its requests was under way. */
+export const accountGone = () => new DetailError(401, 'the account has been deleted');
 export const unknownFile = () => new ServiceError(404, 'no such file');
 export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
 export const badDirectory = () => new ServiceError(403, 'you have no such directory');

@@ -6,8 +6,10 @@ import { openSpace } from './cluster/lending.ts';
 import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
 import { Custody } from './domain/custody.ts';
+import { Departures } from './domain/departures.ts';
 import { Files } from './domain/files.ts';
 import { Pulls } from './domain/pulls.ts';
+import { Sessions } from './domain/sessions.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
 import { Transfers } from './domain/transfers.ts';
 import { StoreUnavailable, type VolumeRejected } from './errors.ts';
@@ -31,6 +33,8 @@ export interface Services {
   volumes: VolumeStore;
   custody: Custody;
   accounts: Accounts;
+  sessions: Sessions;
+  departures: Departures;
   files: Files;
   transfers: Transfers;
   pulls: Pulls;
@@ -101,7 +105,9 @@ export async function openServices(
   const metadata = new Metadata(await openDatabase(config));
   const volumes = openVolumes(config, processName, settledOnce(config, metadata));
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
-  const accounts = new Accounts(metadata, config, systemToken);
+  const accounts = new Accounts(metadata, config);
+  const sessions = new Sessions(metadata, config, systemToken);
+  const departures = new Departures(metadata, volumes);
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
   const files = new Files(metadata, volumes, space, config, custody);
@@ -109,7 +115,20 @@ export async function openServices(
   const metrics = new Metrics();
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
-  return { config, log, metadata, volumes, custody, accounts, files, transfers, pulls, metrics };
+  return {
+    config,
+    log,
+    metadata,
+    volumes,
+    custody,
+    accounts,
+    sessions,
+    departures,
+    files,
+    transfers,
+    pulls,
+    metrics,
+  };
 }
 
 /**

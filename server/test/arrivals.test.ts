@@ -56,6 +56,7 @@ const specOf = (idx: number): Volume => ({
 });
 const body = (idx: number) => new StreamBody(Readable.from([bytes(idx)]));
 
+const ann = { username: 'ann', accountId: 'ab'.repeat(16) };
 let folder = '';
 let metadata: Metadata;
 before(async () => {
@@ -64,7 +65,7 @@ before(async () => {
   const sql = new SqliteStore(join(folder, 'szafa.db'));
   await migrate(sql);
   metadata = new Metadata(sql);
-  await metadata.accounts.create('ann', 'hash', 0);
+  await metadata.accounts.create(ann.username, 'hash', 0, { accountId: ann.accountId });
 });
 after(async () => {
   await metadata.close();
@@ -85,7 +86,7 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
     chunks,
     enc_params: {},
   };
-  const transferId = await transfers.init({ body: init, text: JSON.stringify(init) }, 'ann');
+  const transferId = await transfers.init({ body: init, text: JSON.stringify(init) }, ann);
   const found = await transfers.find(transferId);
   for (const idx of numbers) {
     if (missing.absent.includes(idx)) continue;
@@ -98,30 +99,30 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
 
 test('complete believes the notes and does not list', async () => {
   const { transfers, store, transferId } = await upload(40, { noted: [], absent: [] });
-  await transfers.complete(transferId, 'ann', nothing);
+  await transfers.complete(transferId, ann, nothing);
   assert.deepEqual(store.asked, { lists: 0, volumes: 0 });
 });
 
 test('a few missing notes are made good by asking for these volumes', async () => {
   const { transfers, store, transferId } = await upload(40, { noted: [1, 17, 40], absent: [] });
-  await transfers.complete(transferId, 'ann', nothing);
+  await transfers.complete(transferId, ann, nothing);
   assert.deepEqual(store.asked, { lists: 0, volumes: 3 });
 });
 
 test('many missing notes are made good by a list', async () => {
   const noted = Array.from({ length: 70 }, (_, at) => at + 1);
   const { transfers, store, transferId } = await upload(80, { noted, absent: [] });
-  await transfers.complete(transferId, 'ann', nothing);
+  await transfers.complete(transferId, ann, nothing);
   assert.deepEqual(store.asked, { lists: 1, volumes: 0 });
 });
 
 test('a volume that is not there is missing, and what is there is told exactly', async () => {
   const { transfers, transferId, found } = await upload(6, { noted: [2], absent: [4] });
-  await assert.rejects(transfers.complete(transferId, 'ann', nothing), (error: { extra?: unknown }) => {
+  await assert.rejects(transfers.complete(transferId, ann, nothing), (error: { extra?: unknown }) => {
     assert.deepEqual(error.extra, { status: 'incomplete', received: [1, 2, 3, 5, 6] });
     return true;
   });
   assert.deepEqual(await transfers.received(found), { received: [1, 2, 3, 5, 6] });
   await transfers.receive(transferId, found, 4, body(4), unannounced, () => undefined);
-  await transfers.complete(transferId, 'ann', nothing);
+  await transfers.complete(transferId, ann, nothing);
 });

@@ -38,6 +38,7 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_MAX_VOLUME: ['maxVolumeBytes', { 1: 1 }, ['5G', '-1']],
   SZ_MIN_FREE: ['minFreeBytes', { 0: 0 }, ['-1', '1.5']],
   SZ_REGISTRATION: ['registrationOpen', { open: true, closed: false }, ['Closed', 'no']],
+  SZ_AUDIT_DAYS: ['auditMs', { 2: 172_800_000 }, ['0', '1d']],
   SZ_SESSION_TTL: ['sessionTtlMs', { 60: 60_000 }, ['0', '1d']],
   SZ_TRANSFER_TTL: ['transferTtlMs', { 60: 60_000 }, ['0', '-5']],
   SZ_SWEEP_INTERVAL: ['sweepMs', { 1: 1000 }, ['0', '3601']],

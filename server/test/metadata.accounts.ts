@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { note } from '../src/metadata/audit.ts';
+import { insertSession } from '../src/metadata/sessions.ts';
 import { addUsage } from '../src/metadata/usage.ts';
 import type { Stores } from './metadata.contract.ts';
-import { begin, DIGEST, filed, fresh, NOW } from './metadata.fixture.ts';
+import { begin, DIGEST, filed, fresh, NOW, openSession } from './metadata.fixture.ts';
 
 export function accountsContract(stores: Stores): void {
   test('a username is taken once, also when many ask at once', async () => {
@@ -13,11 +15,11 @@ export function accountsContract(stores: Stores): void {
       ),
     );
     assert.equal(won.filter(Boolean).length, 1);
-    assert.equal(await stores.one.accounts.passwordHash(name), `hash ${won.indexOf(true)}`);
-    assert.equal(await stores.one.accounts.passwordHash(fresh('u')), undefined);
+    assert.equal((await stores.one.accounts.credentials(name))?.password_hash, `hash ${won.indexOf(true)}`);
+    assert.equal(await stores.one.accounts.credentials(fresh('u')), undefined);
   });
 
-  test('keys are replaced by whoever knows the ones before, one at a time', async () => {
+  test('keys are replaced by whoever knows the ones before and the password, one at a time', async () => {
     const [ann, ben] = [fresh('u'), fresh('u')];
     const { accounts } = stores.one;
     await accounts.create(ann, 'hash', 1, { keys: 'first' });
@@ -25,33 +27,145 @@ export function accountsContract(stores: Stores): void {
     assert.equal(await stores.two.accounts.keys(ann), 'first');
     assert.equal(await accounts.keys(ben), undefined);
     assert.equal(await accounts.keys(fresh('u')), undefined);
-    assert.equal(await accounts.replaceKeys(ann, undefined, 'second'), false);
-    assert.equal(await accounts.replaceKeys(ben, 'first', 'second'), false);
+    const of = (username: string, expected: string | undefined, proven = 'hash') => ({
+      username,
+      proven,
+      expected,
+    });
+    const next = (keys: string, recoveryHash?: string) => ({ keys, recoveryHash });
+    assert.equal(await accounts.replaceKeys(of(ann, undefined), next('second'), 2), false);
+    assert.equal(await accounts.replaceKeys(of(ben, 'first'), next('second'), 2), false);
+    assert.equal(await accounts.replaceKeys(of(ann, 'first', 'other'), next('second'), 2), false);
     for (const [name, before] of [
       [ann, 'first'],
       [ben, undefined],
     ] as const) {
       const won = await Promise.all(
         Array.from({ length: 10 }, (_, at) =>
-          (at % 2 ? stores.one : stores.two).accounts.replaceKeys(name, before, `keys ${at}`),
+          (at % 2 ? stores.one : stores.two).accounts.replaceKeys(of(name, before), next(`keys ${at}`), 2),
         ),
       );
       assert.equal(won.filter(Boolean).length, 1);
       assert.equal(await accounts.keys(name), `keys ${won.indexOf(true)}`);
     }
+    const present = await accounts.keys(ann);
+    assert.ok(await accounts.replaceKeys(of(ann, present), next('third', 'recovery'), 2));
+    assert.ok(await accounts.replaceKeys(of(ann, 'third'), next('fourth'), 2));
+    assert.equal((await accounts.credentials(ann))?.recovery_hash, 'recovery', 'it stays');
   });
 
-  test('sessions are opened, found, touched and closed one by one', async () => {
-    const { accounts } = stores.one;
-    const [first, second] = [fresh('token'), fresh('token')];
-    await accounts.openSession(first, 'ann', 100);
-    await accounts.openSession(second, 'ann', 100);
-    await accounts.touchSession(first, 200);
-    assert.deepEqual({ ...(await stores.two.accounts.session(first)) }, { username: 'ann', used_at: 200 });
-    await accounts.closeSession(first);
-    assert.equal(await accounts.session(first), undefined);
-    assert.deepEqual({ ...(await accounts.session(second)) }, { username: 'ann', used_at: 100 });
-    await accounts.closeSession(first);
+  test('sessions are opened for whoever proved the password, found, touched and closed one by one', async () => {
+    const { accounts, sessions } = stores.one;
+    const [ann, first, second] = [fresh('u'), fresh('token'), fresh('token')];
+    await accounts.create(ann, 'hash', 100, { session: { tokenHash: first, device: 'one' } });
+    assert.equal(await accounts.openSession(ann, 'other', { tokenHash: second, device: '' }, 100), false);
+    assert.ok(await accounts.openSession(ann, 'hash', { tokenHash: second, device: 'two' }, 101));
+    const limits = { scope: 'full', only_dir: null, expires_at: null };
+    const session = { username: ann, account_id: await accounts.idOf(ann), ...limits };
+    await sessions.touch(first, 200);
+    assert.deepEqual({ ...(await stores.two.sessions.get(first)) }, { ...session, used_at: 200 });
+    const listed = await sessions.list(ann);
+    assert.deepEqual(
+      listed.map(({ device, created_at, used_at }) => [device, created_at, used_at]),
+      [
+        ['two', 101, 101],
+        ['one', 100, 200],
+      ],
+    );
+    await sessions.close(first);
+    assert.equal(await sessions.get(first), undefined);
+    assert.deepEqual({ ...(await sessions.get(second)) }, { ...session, used_at: 101 });
+    await sessions.close(first);
+    assert.equal(await sessions.end(fresh('u'), listed[0]!.id, 9), false, 'another account');
+    assert.ok(await sessions.end(ann, listed[0]!.id, 9));
+    assert.equal(await sessions.end(ann, listed[0]!.id, 9), false);
+    assert.equal(await sessions.get(second), undefined);
+  });
+
+  test('a change of password ends all sessions but one; of many at once one wins', async () => {
+    const { accounts, sessions, audit } = stores.one;
+    const [ann, own] = [fresh('u'), fresh('token')];
+    await accounts.create(ann, 'hash', 1, { keys: 'first', session: { tokenHash: own, device: '' } });
+    const others = Array.from({ length: 3 }, () => fresh('token'));
+    for (const tokenHash of others) await accounts.openSession(ann, 'hash', { tokenHash, device: '' }, 2);
+    await stores.one.recoveries.begin(ann, 'none', fresh('token'), 1000);
+    const before = { username: ann, proven: 'hash', expected: 'first' };
+    const change = (at: number, was = before) =>
+      (at % 2 ? stores.one : stores.two).accounts.changePassword(
+        was,
+        { passwordHash: `hash ${at}`, keys: `keys ${at}`, recoveryHash: undefined },
+        { tokenHash: own, now: 3 },
+      );
+    assert.equal(await change(99, { ...before, expected: 'other' }), false);
+    assert.equal(await change(99, { ...before, proven: 'other' }), false);
+    assert.equal((await sessions.list(ann)).length, 4);
+    const won = await Promise.all(Array.from({ length: 8 }, (_, at) => change(at)));
+    assert.equal(won.filter(Boolean).length, 1);
+    const { password_hash, keys } = (await accounts.credentials(ann))!;
+    assert.deepEqual([password_hash, keys], [`hash ${won.indexOf(true)}`, `keys ${won.indexOf(true)}`]);
+    assert.deepEqual(
+      (await sessions.list(ann)).map(({ token_hash }) => token_hash),
+      [own],
+    );
+    assert.equal(await accounts.openSession(ann, 'hash', { tokenHash: fresh(), device: '' }, 4), false);
+    const noted = await audit.list({ account: ann, limit: 10 });
+    assert.deepEqual(
+      noted.map(({ action }) => action),
+      ['password changed', 'registered'],
+    );
+  });
+
+  test('a login under way and a change of password: no session of the old password is left', async () => {
+    const { accounts, sessions } = stores.one;
+    const secrets = { passwordHash: 'new', keys: undefined, recoveryHash: undefined };
+    for (let round = 0; round < 10; round++) {
+      const ann = fresh('u');
+      await accounts.create(ann, 'hash', 1);
+      const before = { username: ann, proven: 'hash', expected: undefined };
+      await Promise.all([
+        ...Array.from({ length: 4 }, () =>
+          stores.two.accounts.openSession(ann, 'hash', { tokenHash: fresh('t'), device: '' }, 2),
+        ),
+        accounts.changePassword(before, secrets, { tokenHash: '-', now: 3 }),
+      ]);
+      assert.deepEqual(await sessions.list(ann), []);
+    }
+  });
+
+  test('a recovery sets everything once, within its time, and leaves one session', async () => {
+    const { accounts, recoveries, sessions } = stores.one;
+    const [ann, token, old, mine] = [fresh('u'), fresh('t'), fresh('t'), fresh('t')];
+    const session = { tokenHash: old, device: '' };
+    await accounts.create(ann, 'hash', 1, { keys: 'first', recoveryHash: 'recovery', session });
+    assert.equal(await recoveries.begin(ann, 'other', token, 1000), false);
+    assert.equal(await recoveries.begin(fresh('u'), 'recovery', token, 1000), false);
+    assert.ok(await recoveries.begin(ann, 'recovery', token, 1000));
+    assert.equal(await recoveries.find(token, 1000), undefined, 'its time is over');
+    assert.deepEqual({ ...(await recoveries.find(token, 999)) }, { username: ann, keys: 'first' });
+    const secrets = { passwordHash: 'new', keys: 'second', recoveryHash: 'recovery 2' };
+    const finish = (at: string, expected: string, now: number, tokenHash = mine) =>
+      recoveries.finish({ tokenHash: at, expected }, secrets, { tokenHash, device: 'd' }, now);
+    assert.equal(await finish(token, 'other', 999), 'other keys');
+    assert.equal(await finish(token, 'first', 1000), 'no token');
+    const won = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => finish(token, 'first', 999, at === 0 ? mine : fresh('t'))),
+    );
+    assert.equal(won.filter((result) => result === 'done').length, 1);
+    assert.equal((await sessions.list(ann)).length, 1);
+    assert.equal(await sessions.get(old), undefined);
+    const { password_hash, keys, recovery_hash } = (await accounts.credentials(ann))!;
+    assert.deepEqual([password_hash, keys, recovery_hash], ['new', 'second', 'recovery 2']);
+    assert.equal(await finish(token, 'second', 999), 'no token');
+    // The latest token takes the place of an earlier one, and a change of password ends it.
+    const [first, second] = [fresh('t'), fresh('t')];
+    for (const one of [first, second]) assert.ok(await recoveries.begin(ann, 'recovery 2', one, 1000));
+    assert.equal(await recoveries.find(first, 999), undefined);
+    const before = { username: ann, proven: 'new', expected: 'second' };
+    assert.ok(await accounts.changePassword(before, secrets, { tokenHash: '-', now: 3 }));
+    assert.equal(await recoveries.find(second, 999), undefined);
+    assert.ok(await recoveries.begin(ann, 'recovery 2', first, 1000));
+    await recoveries.expire(1000);
+    assert.equal(await recoveries.find(first, 1), undefined);
   });
 
   test('failed logins are counted for each username and address, and forgotten on success', async () => {
@@ -94,15 +208,14 @@ export function accountsContract(stores: Stores): void {
   });
 
   test('a session is found together with what its user has stored', async () => {
-    const { accounts } = stores.one;
     const username = fresh('u');
     const token = fresh('t');
-    await accounts.openSession(token, username, 5);
-    assert.deepEqual(await stores.one.lookUpUsage().session(token), { username, used_at: 5, bytes: 0n });
+    const session = await openSession(stores, token, username, 5);
+    assert.deepEqual(await stores.one.lookUpUsage().session(token), { ...session, bytes: 0n });
     await addUsage(stores.sql, username, 0, { files: 1, bytes: 2 ** 52, counted: 1 });
     await addUsage(stores.sql, username, 7, { files: 1, bytes: 2 ** 52 + 1, counted: 1 });
     const found = await stores.one.lookUpUsage().session(token);
-    assert.deepEqual(found, { username, used_at: 5, bytes: 2n ** 53n + 1n });
+    assert.deepEqual(found, { ...session, bytes: 2n ** 53n + 1n });
     assert.equal((await stores.one.usage(username)).bytes, found?.bytes);
     assert.equal(await stores.one.lookUpUsage().session(fresh('t')), undefined);
     // Made up for this test: the sums of the others are held against their files.
@@ -110,10 +223,9 @@ export function accountsContract(stores: Stores): void {
   });
 
   test('a session is found together with a transfer, of whomever', async () => {
-    const { accounts, transfers } = stores.one;
+    const { transfers } = stores.one;
     const [username, token] = [fresh('u'), fresh('t')];
-    const session = { username, used_at: 5 };
-    await accounts.openSession(token, username, 5);
+    const session = await openSession(stores, token, username, 5);
     const { transferId, fileId } = await begin(stores.one, fresh('u'));
     const state = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
     const transfer = { ...state, streamed: 'no' };
@@ -126,10 +238,9 @@ export function accountsContract(stores: Stores): void {
   });
 
   test('a session is found together with a file and one of its volumes, of whomever', async () => {
-    const { accounts, files } = stores.one;
+    const { files } = stores.one;
     const [username, token, owner] = [fresh('u'), fresh('t'), fresh('u')];
-    const session = { username, used_at: 5 };
-    await accounts.openSession(token, username, 5);
+    const session = await openSession(stores, token, username, 5);
     const fileId = await filed(stores.one, owner, { count: 20 });
     const file = { owner, chunk_count: 20, enc_params: '{"k":1}' };
     for (const idx of [1, 16, 17, 20]) {
@@ -147,15 +258,28 @@ export function accountsContract(stores: Stores): void {
   });
 
   test('expire removes sessions and failures from before the times, and no other', async () => {
-    const { accounts } = stores.one;
+    const { accounts, sessions, audit } = stores.one;
     const [old, kept, name] = [fresh('token'), fresh('token'), fresh('u')];
-    await accounts.openSession(old, 'ann', 1);
-    await accounts.openSession(kept, 'ann', 2);
+    const [ended, lasting] = [fresh('token'), fresh('token')];
+    await openSession(stores, old, 'ann', 1);
+    await openSession(stores, kept, 'ann', 2);
+    const token = { username: 'ann', accountId: 'a', device: '', now: 1 };
+    await insertSession(stores.sql, { ...token, tokenHash: ended, expiresAt: 9 });
+    await insertSession(stores.sql, { ...token, tokenHash: lasting, expiresAt: 10 });
+    for (const at of [1, 2]) {
+      await note(stores.sql, { at, actor: 'operator', account: name, action: 'disabled', detail: `${at}` });
+    }
     await accounts.countFailure(name, 'old', 1, 10);
     await accounts.countFailure(name, 'kept', 2, 10);
-    await accounts.expire(2, 2);
-    assert.equal(await accounts.session(old), undefined);
-    assert.ok(await accounts.session(kept));
+    await accounts.expire(2);
+    await sessions.expire(2, 9);
+    await audit.expire(2);
+    for (const gone of [old, ended]) assert.equal(await sessions.get(gone), undefined);
+    for (const still of [kept, lasting]) assert.ok(await sessions.get(still));
+    assert.deepEqual(
+      (await audit.list({ account: name, limit: 9 })).map(({ detail }) => detail),
+      ['2'],
+    );
     assert.equal((await accounts.failures(name, 'old')).ofName.failures, 0);
     assert.equal((await accounts.failures(name, 'kept')).ofName.failures, 1);
   });

@@ -8,7 +8,17 @@ import type { SqlStore } from '../src/metadata/sql.ts';
 import { accountsContract } from './metadata.accounts.ts';
 import { documentsContract } from './metadata.documents.ts';
 import { filesContract } from './metadata.files.ts';
-import { begin, type Database, DIGEST, filed, fresh, NOW, PLENTY, puller } from './metadata.fixture.ts';
+import {
+  begin,
+  type Database,
+  DIGEST,
+  filed,
+  fresh,
+  NOW,
+  openSession,
+  PLENTY,
+  puller,
+} from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { plansContract } from './metadata.plans.ts';
 import { streamedContract } from './metadata.streamed.ts';
@@ -85,8 +95,8 @@ function schemaContract(database: () => Database): void {
 }
 
 function transactionContract(stores: Stores, database: () => Database): void {
-  const insert = 'INSERT INTO sessions (token_hash, username, used_at) VALUES (?, ?, ?)';
-  const find = 'SELECT token_hash FROM sessions WHERE token_hash = ?';
+  const insert = 'INSERT INTO login_failures (username, address, failed_at, failures) VALUES (?, ?, ?, 1)';
+  const find = 'SELECT username FROM login_failures WHERE username = ?';
 
   test('an error undoes the whole transaction and reaches the caller', async () => {
     const name = fresh();
@@ -140,15 +150,16 @@ function transactionContract(stores: Stores, database: () => Database): void {
     const other = await database().open();
     const add = (sql: SqlStore) =>
       sql.transaction(async (tx) => {
-        const [row] = await tx.query<{ used_at: number }>(
-          `SELECT used_at FROM sessions WHERE token_hash = ? ${tx.dialect.forUpdate}`,
+        const [row] = await tx.query<{ failed_at: number }>(
+          `SELECT failed_at FROM login_failures WHERE username = ? ${tx.dialect.forUpdate}`,
           name,
         );
-        await tx.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', row!.used_at + 1, name);
+        const text = 'UPDATE login_failures SET failed_at = ? WHERE username = ?';
+        await tx.execute(text, row!.failed_at + 1, name);
       });
     await Promise.all(Array.from({ length: 100 }, (_, at) => add(at % 2 ? stores.sql : other)));
-    const [row] = await stores.sql.query('SELECT used_at FROM sessions WHERE token_hash = ?', name);
-    assert.deepEqual({ ...(row as object) }, { used_at: 100 });
+    const [row] = await stores.sql.query('SELECT failed_at FROM login_failures WHERE username = ?', name);
+    assert.deepEqual({ ...(row as object) }, { failed_at: 100 });
     await other.close();
   });
 }
@@ -172,10 +183,10 @@ function dirsContract(stores: Stores): void {
   });
 
   test('a session is found together with the directories of its user', async () => {
-    const { accounts, dirs } = stores.one;
+    const { dirs } = stores.one;
     const [ann, token] = [fresh('u'), fresh('t')];
-    await accounts.openSession(token, ann, 5);
-    assert.deepEqual(await dirs.lookUp().session(token), { username: ann, used_at: 5, dirs: [] });
+    const session = await openSession(stores, token, ann, 5);
+    assert.deepEqual(await dirs.lookUp().session(token), { ...session, dirs: [] });
     for (const name of ['b', 'a'])
       await filed(stores.one, ann, { dirId: (await dirs.create(ann, name, 7))! });
     await filed(stores.one, ann);
@@ -187,7 +198,7 @@ function dirsContract(stores: Stores): void {
         ['a', 1],
       ],
     );
-    assert.deepEqual(await dirs.lookUp().session(token), { username: ann, used_at: 5, dirs: listed });
+    assert.deepEqual(await dirs.lookUp().session(token), { ...session, dirs: listed });
     assert.equal(await dirs.lookUp().session(fresh('t')), undefined);
   });
 

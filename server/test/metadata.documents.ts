@@ -174,7 +174,7 @@ export function documentsContract(stores: Stores): void {
     assert.equal(await accounts.create(ann, 'other', 8), false);
     assert.equal(await accounts.idOf(ann), id);
 
-    const user = { username: ann, password_hash: 'hash', created_at: 7, keys: null };
+    const user = { username: ann, password_hash: 'hash', created_at: 7, keys: null, recovery_hash: null };
     const account = async (accountId = id) => {
       const { dirs: found, ...rest } = (await stores.two.documents.account(accountId))!;
       return { ...rest, dirs: found.map((dir) => ({ ...dir })) };
@@ -201,10 +201,11 @@ export function documentsContract(stores: Stores): void {
     assert.deepEqual(await account(), { ...user, dirs: [], rev: 3 });
     assert.ok(await isStaleAccount(documents, id));
     await documents.accountWritten(id, 3);
-    assert.equal(await accounts.replaceKeys(ann, 'none', 'keys'), false);
+    const before = (expected?: string) => ({ username: ann, proven: 'hash', expected });
+    assert.equal(await accounts.replaceKeys(before('none'), { keys: 'keys', recoveryHash: 'r' }, 9), false);
     assert.equal(await documents.isStaleAccount(id), false);
-    assert.ok(await accounts.replaceKeys(ann, undefined, 'keys'));
-    assert.deepEqual(await account(), { ...user, keys: 'keys', dirs: [], rev: 4 });
+    assert.ok(await accounts.replaceKeys(before(undefined), { keys: 'keys', recoveryHash: 'r' }, 9));
+    assert.deepEqual(await account(), { ...user, keys: 'keys', recovery_hash: 'r', dirs: [], rev: 4 });
     assert.ok(await documents.isStaleAccount(id));
   });
 
@@ -218,15 +219,5 @@ export function documentsContract(stores: Stores): void {
     const { username, password_hash, dirs: found } = (await documents.account('admin'))!;
     assert.deepEqual({ username, password_hash }, { username: ADMIN, password_hash: null });
     assert.ok(found.some((dir) => dir.dir_id === dirId && dir.name === name));
-  });
-
-  test('a session is found together with the id of its account', async () => {
-    const { accounts } = stores.one;
-    const [ann, token] = [fresh('u'), fresh('t')];
-    await accounts.create(ann, 'hash', 7);
-    await accounts.openSession(token, ann, 5);
-    const found = await accounts.lookUpId().session(token);
-    assert.deepEqual({ ...found }, { username: ann, used_at: 5, account_id: await accounts.idOf(ann) });
-    assert.equal(await accounts.lookUpId().session(fresh('t')), undefined);
   });
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { NewTransfer } from '@szafa/protocol';
+import type { SessionRow } from '../src/metadata/lookup.ts';
 import type { Metadata } from '../src/metadata/metadata.ts';
-import type { SqlStore } from '../src/metadata/sql.ts';
+import { insertSession } from '../src/metadata/sessions.ts';
+import type { Sql, SqlStore } from '../src/metadata/sql.ts';
 import { transferOf } from '../src/metadata/transfers.ts';
 
 /** One database; every `open` is a store of its own on it, as each process has one. */
@@ -17,6 +19,19 @@ export const DIGEST = 'ab'.repeat(32);
 /** Fresh for each call, so that tests on one database never meet. */
 export const fresh = (what = 'x') => `${what}_${randomBytes(8).toString('hex')}`;
 export const newId = () => randomBytes(16).toString('hex');
+
+/** A session of whomever, as it is found again. */
+export async function openSession(
+  { sql }: { sql: Sql },
+  tokenHash: string,
+  username: string,
+  now: number,
+): Promise<SessionRow> {
+  const accountId = `account of ${username}`;
+  await insertSession(sql, { tokenHash, username, accountId, device: '', now });
+  const limits = { scope: 'full' as const, only_dir: null, expires_at: null };
+  return { username, account_id: accountId, used_at: now, ...limits };
+}
 
 export function newTransfer(over: Partial<NewTransfer> & { count?: number } = {}): NewTransfer {
   const { count = 1, ...rest } = over;

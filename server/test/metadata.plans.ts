@@ -6,7 +6,7 @@ import type { Sql, SqlStore, Value } from '../src/metadata/sql.ts';
 import { addUsage, mendUsage, wrongUsage } from '../src/metadata/usage.ts';
 import { storeSamples } from '../src/metrics/node.ts';
 import type { Stores } from './metadata.contract.ts';
-import { filed, fresh, NOW, newId, newTransfer, puller } from './metadata.fixture.ts';
+import { filed, fresh, NOW, newId, newTransfer, openSession, puller } from './metadata.fixture.ts';
 
 /** Tables that grow with accounts or files, by the names that statements give them. */
 const LARGE: Record<string, string> = {
@@ -20,10 +20,10 @@ const LARGE: Record<string, string> = {
     b: 'volume_blocks',
   },
   ...{ usage: 'usage', u: 'usage', transfers: 'transfers', t: 'transfers', garbage: 'garbage' },
-  ...{ g: 'garbage', pulls: 'pulls' },
+  ...{ g: 'garbage', pulls: 'pulls', recoveries: 'recoveries', r: 'recoveries', audit: 'audit' },
 };
 /** Hold only what is under way, so they may be read from end to end. */
-const SMALL_INDEXES = ['transfers_open', 'pulls_running'];
+const SMALL_INDEXES = ['transfers_open', 'pulls_running', 'users_leaving'];
 
 interface Statement {
   text: string;
@@ -95,19 +95,36 @@ export function plansContract(stores: Stores): void {
     const statements: Statement[] = [];
     const sql = recording(stores.sql, statements);
     const metadata = new Metadata(sql);
-    const { accounts, dirs, files, garbage, pulls, transfers } = metadata;
+    const { accounts, dirs, files, garbage, pulls, sessions, transfers } = metadata;
     const [ann, token] = [fresh('u'), fresh('t')];
     const fileId = await filed(stores.one, ann);
-    await accounts.openSession(token, ann, 5);
+    await openSession({ sql }, token, ann, 5);
     await accounts.countFailure(ann, '::1', 1, 1);
     // Whoever calls.
-    await accounts.session(token);
+    await sessions.get(token);
+    await sessions.list(ann);
     await metadata.lookUpUsage().session(token);
     await dirs.lookUp().session(token);
     await transfers.lookUp(fresh('t')).session(token);
     await files.lookUp(fileId, 1).session(token);
     await accounts.failures(ann, '::1');
-    await sql.query('SELECT token_hash FROM sessions WHERE username = ?', ann);
+    await accounts.credentials(ann);
+    await metadata.recoveries.find(token, 1);
+    await metadata.audit.list({ account: ann, limit: 10 });
+    // A change of password, and the end of an account.
+    const who = fresh('u');
+    await accounts.create(who, 'hash', 1);
+    const before = { username: who, proven: 'hash', expected: undefined };
+    const secrets = { passwordHash: 'hash', keys: 'k', recoveryHash: 'r' };
+    assert.ok(await accounts.changePassword(before, secrets, { tokenHash: '-', now: 1 }));
+    assert.ok(await metadata.recoveries.begin(who, 'r', fresh('t'), 9));
+    await filed(metadata, who);
+    const leaving = (await metadata.departures.begin(who, { actor: 'operator', now: 1 }))!;
+    await metadata.departures.openTransfers(leaving, 10);
+    await metadata.departures.release(leaving);
+    assert.equal(await metadata.departures.removeFiles(leaving, 1, 10), 1);
+    await metadata.departures.removeDir(leaving);
+    assert.ok(await metadata.departures.finish(leaving));
     // Lists and sums.
     const dirId = (await dirs.create(ann, 'd', 1))!;
     for (const caller of [ann, ADMIN]) {
@@ -133,7 +150,11 @@ export function plansContract(stores: Stores): void {
     await garbage.forget(clone.fileId);
     // Rounds of cleaning up.
     await pulls.expire(1);
-    await accounts.expire(1, 1);
+    await accounts.expire(1);
+    await sessions.expire(1, 1);
+    await metadata.recoveries.expire(1);
+    await metadata.audit.expire(1);
+    await metadata.departures.leaving(10);
     await transfers.storing();
     await transfers.untouchedSince(1, 10);
     await garbage.take(1, 2, 10);
@@ -149,7 +170,7 @@ export function plansContract(stores: Stores): void {
       assert.deepEqual(await scans(stores.sql, statement), [], statement.text);
     }
     assert.ok(statements.length > 25, `${statements.length} statements`);
-    await accounts.closeSession(token);
+    await sessions.close(token);
     await accounts.clearFailures(ann, '::1');
   });
 

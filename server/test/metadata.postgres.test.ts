@@ -278,7 +278,8 @@ test('a server that is killed under load loses nothing acknowledged; requests wa
   stop = true;
   await Promise.all(load);
   assert.ok(made.length > 0);
-  for (const name of made) assert.equal(await metadata.accounts.passwordHash(name), 'h', name);
+  for (const name of made)
+    assert.equal((await metadata.accounts.credentials(name))?.password_hash, 'h', name);
   await metadata.close();
 });
 

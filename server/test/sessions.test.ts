@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Accounts } from '../src/domain/accounts.ts';
+import { Sessions } from '../src/domain/sessions.ts';
 import { InProcess } from './in-process.ts';
 
 const TTL_MS = 1_600_000;
@@ -10,9 +11,10 @@ test('a token lives on while it is used and ends by itself, also where nobody sw
   const { metadata, config } = (await InProcess.start(t)).services;
   let now = 1_000_000_000;
   const settings = { ...config, sessionTtlMs: TTL_MS };
-  const accounts = new Accounts(metadata, settings, 'system-token-of-a-test', () => now);
+  const accounts = new Accounts(metadata, settings, () => now);
+  const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
-  const identify = () => accounts.identify(`Bearer ${token}`, metadata.accounts.lookUp());
+  const identify = () => sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());
   for (let uses = 0; uses < 4; uses++) {
     now += TTL_MS * 0.9;
     assert.equal((await identify()).caller.username, 'alice');

@@ -41,13 +41,16 @@ test('sessions and uploads are kept as long as each of them is set to', async (t
       .put(id, (await metadata.files.volumes(id))[0]!, { pour: async () => undefined })
       .catch(() => undefined);
   await volumes.writeManifest({ ...manifest!, file_id: filedGroup! });
-  await metadata.accounts.openSession('hash', 'alice', Date.now());
+  const open = () =>
+    metadata.accounts.openSession('alice', 'h', { tokenHash: 'hash', device: '' }, Date.now());
+  await metadata.accounts.create('alice', 'h', 0);
+  await open();
   const sweepInHour = async (ttl: { sessionTtlMs: number; transferTtlMs: number }) => {
     const now = () => Date.now() + 3_600_000;
     await new Sweeper({ ...service.services, config: { ...config, ...ttl }, now, shared: false }).sweep();
     const groups = await Array.fromAsync(volumes.groups(), ({ id }) => id);
     return {
-      session: (await metadata.accounts.session('hash')) !== undefined,
+      session: (await metadata.sessions.get('hash')) !== undefined,
       transfer: (await metadata.transfers.get(gone)) !== undefined,
       groups: [groups.includes(goneGroup!), groups.includes(filedGroup!)],
     };
@@ -58,7 +61,7 @@ test('sessions and uploads are kept as long as each of them is set to', async (t
     transfer: true,
     groups: [true, true],
   });
-  await metadata.accounts.openSession('hash', 'alice', Date.now());
+  await open();
   // What has a manifest is a file of another database, and its volumes stay.
   assert.deepEqual(await sweepInHour({ sessionTtlMs: long, transferTtlMs: short }), {
     session: true,

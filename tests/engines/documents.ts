@@ -72,6 +72,7 @@ class Workshop {
         writeManifest: (manifest) => around(manifest, () => volumes.writeManifest(manifest)),
         removeManifest: (id) => volumes.removeManifest(id),
         writeAccount: (account) => volumes.writeAccount(account),
+        removeAccount: (id) => volumes.removeAccount(id),
       },
     });
   }

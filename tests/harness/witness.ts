@@ -122,6 +122,6 @@ function checkErrorShape(route: Route | undefined, answer: Answer, what: string)
   const extra = Object.keys(body).filter((name) => name !== key);
   if (!(route === routes.complete && answer.status === 409)) assert.deepEqual(extra, [], what);
   const ofFile = route?.path.startsWith('/api/files/') ?? false;
-  if (answer.status === 401) assert.equal(key, route === routes.login ? 'error' : 'detail', what);
+  if (answer.status === 401) assert.equal(key, route?.open ? 'error' : 'detail', what);
   else if (answer.status !== 403 || !ofFile) assert.equal(key, 'error', what);
 }

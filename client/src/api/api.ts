@@ -6,16 +6,20 @@ import {
   type Directory,
   decodeEncParams,
   type FileRecord,
+  type FinishRecoveryBody,
   headers as headerNames,
   type InitBody,
   isKeys,
   type KeysBody,
+  type ListedSession,
   limits,
+  type PasswordBody,
   type PullBody,
   type PullProgress,
   pathOf,
   type Quota,
   type ReceivedVolume,
+  type RecoverBody,
   type Registration,
   type RouteName,
   RuleError,
@@ -31,11 +35,13 @@ import {
   areDirectories,
   areNumbers,
   areRecords,
+  areSessions,
   areVolumes,
   hasFileId,
   isQuota,
   isServiceInfo,
   isSession,
+  isTag,
   isUser,
 } from './shapes.ts';
 import {
@@ -79,6 +85,12 @@ export interface VolumeAnswer {
   body: Uint8Array;
 }
 
+/** A key bag, and the tag by which it can be replaced. @public */
+export interface TaggedKeys {
+  keys: string;
+  tag: string;
+}
+
 interface Call extends VolumeOptions {
   params?: Record<string, string | number>;
   query?: Record<string, string | number | undefined>;
@@ -93,7 +105,8 @@ interface Call extends VolumeOptions {
 /**
  * What may be sent twice. Everything that reads may; so may what ends in the same state. A second init leaves
  * at most a transfer without volumes behind, which the service clears away, and losing an upload to one lost
- * answer is worse. Register, a new directory, a clone and a pull would report their own success as a conflict.
+ * answer is worse. Register, a new directory, a clone, a pull and
+ * what changes or ends an account would report their own success as a conflict.
  */
 const repeatable: Partial<Record<RouteName, Repeatable>> = {
   register: 'unsent',
@@ -101,9 +114,12 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   cloneFile: 'unsent',
   pull: 'unsent',
   logout: 'unsent',
+  changePassword: 'unsent',
+  finishRecovery: 'unsent',
+  leave: 'unsent',
 };
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
-const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel']);
+const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession']);
 
 const NAMELESS = 'a file without its id';
 const NO_SUCH_ROUTE = new Set([404, 405]);
@@ -167,9 +183,19 @@ export class Api {
 
   /** The account's key bag; undefined where it has none. */
   async keys(options?: CallOptions): Promise<string | undefined> {
+    const response = await this.#readKeys(options);
+    return response && this.#keysIn(response);
+  }
+
+  /** The same with the tag by which it can be replaced. */
+  async storedKeys(options?: CallOptions): Promise<TaggedKeys | undefined> {
+    const response = await this.#readKeys(options);
+    return response && this.#taggedKeys(response);
+  }
+
+  async #readKeys(options?: CallOptions): Promise<TransportResponse | undefined> {
     try {
-      const { keys } = await this.#json<{ keys: unknown }>('readKeys', { signal: options?.signal });
-      return this.#expect(keys, isKeys, 'keys of another kind');
+      return await this.#call('readKeys', { signal: options?.signal });
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return undefined;
       throw error;
@@ -185,6 +211,53 @@ export class Api {
       if (error instanceof ApiError && error.status === 412) return false;
       throw error;
     }
+  }
+
+  /** Replaces the key bag that has this tag, and says the tag of the new one. 412 where there is another one by now. */
+  async replaceKeys(json: KeysBody, tag: string, options?: CallOptions): Promise<string> {
+    const headers = { 'if-match': tag };
+    return this.#tag(await this.#call('writeKeys', { json, headers, signal: options?.signal }));
+  }
+
+  /**
+   * Changes the password, and the key bag that has this tag with it; all other sessions end. An account without a key bag
+   * has no tag. 403: the current password is wrong; 412: the account is another one by now.
+   */
+  changePassword(json: PasswordBody, tag: string | undefined, options?: CallOptions): Promise<{ ok: true }> {
+    const headers: Record<string, string> = tag === undefined ? {} : { 'if-match': tag };
+    return this.#json('changePassword', { json, headers, signal: options?.signal });
+  }
+
+  /** First step of a recovery: the key bag with its tag, and a token for the second step. 401: wrong name or recovery key. */
+  async recover(json: RecoverBody, options?: CallOptions): Promise<TaggedKeys & { token: string }> {
+    const response = await this.#call('recover', { json, signal: options?.signal });
+    const { token } = this.#expect(parseJson(response, this.server), isSession, 'no token');
+    return { ...this.#taggedKeys(response), token };
+  }
+
+  /** Second step: everything new, and a session as after a login. */
+  async finishRecovery(json: FinishRecoveryBody, tag: string, options?: CallOptions): Promise<Session> {
+    const call = { json, headers: { 'if-match': tag }, signal: options?.signal };
+    return this.#expect(await this.#json('finishRecovery', call), isSession, 'no session');
+  }
+
+  /** Deletes the account with all that it has. */
+  leave(password: string, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('leave', { json: { password }, timeoutMs: 10 * QUIET_MS, signal: options?.signal });
+  }
+
+  async sessions(options?: CallOptions): Promise<ListedSession[]> {
+    const { sessions } = await this.#json<{ sessions: unknown }>('listSessions', { ...options });
+    return this.#expect(sessions, areSessions, 'a list of another kind');
+  }
+
+  endSession(id: string, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('endSession', { params: { session_id: id }, ...options });
+  }
+
+  /** All but this one. */
+  endOtherSessions(options?: CallOptions): Promise<{ ok: true; ended: number }> {
+    return this.#json('endSessions', { ...options });
   }
 
   async quota(options?: CallOptions): Promise<Quota> {
@@ -355,6 +428,19 @@ export class Api {
 
   cancel(transferId: string, options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('cancel', { params: { transfer_id: transferId }, ...options });
+  }
+
+  #taggedKeys(response: TransportResponse): TaggedKeys {
+    return { keys: this.#keysIn(response), tag: this.#tag(response) };
+  }
+
+  #keysIn(response: TransportResponse): string {
+    const { keys } = parseJson(response, this.server) as { keys?: unknown };
+    return this.#expect(keys, isKeys, 'keys of another kind');
+  }
+
+  #tag(response: TransportResponse): string {
+    return this.#expect(response.header('etag'), isTag, 'keys without a tag');
   }
 
   #expect<T>(value: unknown, fits: (value: unknown) => value is T, otherwise: string): T {

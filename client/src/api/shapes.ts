@@ -1,4 +1,12 @@
-import type { Directory, FileRecord, Quota, ReceivedVolume, ServiceInfo, Session } from '@szafa/protocol';
+import type {
+  Directory,
+  FileRecord,
+  ListedSession,
+  Quota,
+  ReceivedVolume,
+  ServiceInfo,
+  Session,
+} from '@szafa/protocol';
 
 /** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
 type Shape<T> = { [K in keyof T]?: (value: unknown) => boolean };
@@ -30,6 +38,16 @@ const serviceInfo: Shape<ServiceInfo> = {
 };
 /** It goes into a header, and to a terminal where it is asked for. */
 const session: Shape<Session> = { token: (value) => text(value) && /^[\x21-\x7e]+$/.test(value as string) };
+const listedSession: Shape<ListedSession> = {
+  id: (value) => text(value) && /^[0-9a-f]{1,64}$/.test(value as string),
+  device: text,
+  created_at: text,
+  used_at: text,
+  current: (value) => typeof value === 'boolean',
+  scope: text,
+  dir_id: countOrNone,
+  expires_at: (value) => value === null || text(value),
+};
 const quota: Shape<Quota> = {
   used_bytes: amount,
   quota_bytes: amount,
@@ -46,6 +64,11 @@ function fits<T>(shape: Shape<T>, value: unknown): value is T {
 
 export const isServiceInfo = (value: unknown): value is ServiceInfo => fits(serviceInfo, value);
 export const isSession = (value: unknown): value is Session => fits(session, value);
+/** It goes back in a header. */
+export const isTag = (value: unknown): value is string =>
+  typeof value === 'string' && /^"[\x21\x23-\x7e]*"$/.test(value);
+export const areSessions = (value: unknown): value is ListedSession[] =>
+  Array.isArray(value) && value.every((one) => fits(listedSession, one));
 export const isQuota = (value: unknown): value is Quota => fits(quota, value);
 export const isUser = (value: unknown): value is { username: string } => fits(user, value);
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);

@@ -45,7 +45,7 @@ export class AccountRescue {
       if (this.#taking === 'all') await this.#pair.sql.transaction((tx) => this.#makeDirs(tx, document));
       return;
     }
-    if ((await this.#nameOf(accountId)) !== undefined) return;
+    if ((await this.#nameOf(accountId)) !== undefined || (await this.#isDeleted(accountId))) return;
     if (await this.#make(document, (tx) => this.#makeDirs(tx, document))) return;
     const { username } = document;
     this.#report.problem('accounts whose name is taken', { account: accountId, username });
@@ -100,15 +100,15 @@ export class AccountRescue {
       this.#told.set(account_id, username);
     } else {
       const made = await this.#pair.sql.transaction(async (tx) => {
-        const createdAt = Date.parse(account.created_at);
-        const inserted = await insertAccount(
-          tx,
+        const inserted = await insertAccount(tx, {
           username,
-          account_id,
-          account.password_hash,
-          createdAt,
-          account.keys ?? null,
-        );
+          accountId: account_id,
+          // Only the administrator has none, whose document makes no account.
+          passwordHash: account.password_hash!,
+          createdAt: Date.parse(account.created_at),
+          keys: account.keys,
+          recoveryHash: account.recovery_hash,
+        });
         if (inserted) await also(tx);
         return inserted;
       });
@@ -141,6 +141,12 @@ export class AccountRescue {
     );
   }
 
+  /** The document of a deleted account goes soon; until then the database says that it does. */
+  async #isDeleted(accountId: string): Promise<boolean> {
+    const text = 'SELECT 1 FROM account_documents WHERE account_id = ?';
+    return (await this.#pair.sql.query(text, accountId)).length > 0;
+  }
+
   async #nameOf(accountId: string): Promise<string | undefined> {
     const [row] = await this.#pair.sql.query<{ username: string }>(
       'SELECT username FROM users WHERE account_id = ?',
@@ -156,11 +162,11 @@ function check(document: AccountDocument, accountId: string): void {
   const isAdmin = accountId === ADMIN_ACCOUNT && username === ADMIN && password_hash === null;
   const right =
     document.account_id === accountId &&
-    (isAdmin ||
-      (isUsername(username) && typeof password_hash === 'string' && isPasswordHash(password_hash))) &&
+    (isAdmin || (isUsername(username) && isHash(password_hash))) &&
     isTime(document.created_at) &&
     Number.isSafeInteger(document.rev) &&
     (document.keys === undefined || isKeys(document.keys)) &&
+    (document.recovery_hash === undefined || isHash(document.recovery_hash)) &&
     Array.isArray(dirs) &&
     dirs.every(
       (dir) =>
@@ -171,6 +177,8 @@ function check(document: AccountDocument, accountId: string): void {
     );
   if (!right) throw new BrokenDocument(`the document of account ${accountId} is malformed`);
 }
+
+const isHash = (text: unknown) => typeof text === 'string' && isPasswordHash(text);
 
 function isUsername(text: unknown): boolean {
   try {

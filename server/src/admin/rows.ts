@@ -1,4 +1,5 @@
 import { FILE_COLUMNS, type FileRow } from '../metadata/files.ts';
+import { SESSION_COLUMNS } from '../metadata/sessions.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { TRANSFER_COLUMNS, type TransferRow } from '../metadata/transfer-rows.ts';
 
@@ -6,9 +7,16 @@ const PAGE = 500;
 
 /** The tables as they are copied: their columns, and the one by which they are read page by page. */
 export const tables = {
-  users: { key: 'username', columns: ['username', 'account_id', 'password_hash', 'created_at', 'keys'] },
+  users: {
+    key: 'username',
+    columns: [
+      ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'recovery_hash'],
+      'leaving_since',
+    ] as const,
+  },
   account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
-  sessions: { key: 'token_hash', columns: ['token_hash', 'username', 'used_at'] },
+  sessions: { key: 'token_hash', columns: SESSION_COLUMNS },
+  audit: { key: 'seq', columns: ['seq', 'at', 'actor', 'account', 'action', 'detail'] },
   dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
   files: { key: 'seq', columns: FILE_COLUMNS },
   transfers: { key: 'transfer_id', columns: TRANSFER_COLUMNS },

@@ -1,76 +1,81 @@
 import { createHash } from 'node:crypto';
 import {
-  ADMIN,
   type Credentials,
   checkPassword,
+  cleanDevice,
   cleanUsername,
+  type FinishRecoveryBody,
   isReservedUsername,
   type KeysBody,
+  type LeaveBody,
+  limits,
+  type PasswordBody,
+  type RecoverBody,
+  type Recovered,
   type Registration,
+  RuleError,
   type Session,
   strip,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { DetailError, isOsError, ServiceError, TryLater } from '../errors.ts';
-import type { Failures } from '../metadata/accounts.ts';
-import type { Lookup, SessionRow } from '../metadata/lookup.ts';
+import { ServiceError } from '../errors.ts';
+import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import { hashToken, newToken, sameHash } from './ids.ts';
-import { lastUse } from './last-use.ts';
-import { Passwords } from './passwords.ts';
+import { hashToken, newToken } from './ids.ts';
+import { type Origin, Proof, type ProofSettings } from './proof.ts';
+import { type Caller, requireRegistered } from './sessions.ts';
 
-type Settings = Pick<
-  Config,
-  'sessionTtlMs' | 'registrationOpen' | 'loginAttempts' | 'loginAddressAttempts' | 'loginWaitMs'
->;
+type Settings = ProofSettings & Pick<Config, 'registrationOpen'>;
 
-/** Where a login comes from. */
-export interface Origin {
-  /** As `networkOf` spells it. */
-  network: string;
-  /** It is a proxy's, and shared by everyone behind it. */
-  shared: boolean;
+/** What a request wants the keys of an account to be. */
+export interface KeysCondition {
+  /** Whether keys with this tag (undefined: none) may be replaced. */
+  fits: (tag: string | undefined) => boolean;
+  /** It says nothing about the keys that are there. */
+  isMissing: boolean;
 }
 
-/** Whether keys with this tag (undefined: none) may be replaced. */
-export type KeysCondition = (tag: string | undefined) => boolean;
-
-export interface Caller {
-  username: string;
-  token: string;
-}
-
+/** Accounts and their secrets: what they are proven by, and the key bag that it opens. */
 export class Accounts {
   readonly #metadata: Metadata;
   readonly #settings: Settings;
-  readonly #systemTokenHash: string;
   readonly #now: () => number;
-  readonly #passwords = new Passwords();
+  readonly #proof: Proof;
 
-  constructor(metadata: Metadata, settings: Settings, systemToken: string, now = Date.now) {
+  constructor(metadata: Metadata, settings: Settings, now = Date.now) {
     this.#metadata = metadata;
     this.#settings = settings;
-    this.#systemTokenHash = hashToken(systemToken);
     this.#now = now;
+    this.#proof = new Proof(metadata.accounts, settings, now);
   }
 
   async register(raw: Registration, { network }: Origin): Promise<Session> {
     if (!this.#settings.registrationOpen) throw new ServiceError(403, 'registration is closed');
     const username = cleanUsername(raw.username);
-    const hash = await this.#passwords.hash(checkPassword(raw.password), network);
+    const { session, token } = opening(raw);
+    const [password, recovery] = [checkPassword(raw.password), withKeys(raw)];
+    const { passwords } = this.#proof;
+    const hash = await passwords.hash(password, network);
+    const recoveryHash = recovery && (await passwords.hash(recovery, network));
     const { accounts } = this.#metadata;
+    const options = { keys: raw.keys, recoveryHash, session };
     const taken =
-      isReservedUsername(username) ||
-      !(await accounts.create(username, hash, this.#now(), { keys: raw.keys }));
+      isReservedUsername(username) || !(await accounts.create(username, hash, this.#now(), options));
     if (taken) throw new ServiceError(409, 'this username is taken');
-    return this.#open(username);
+    return { username, token };
   }
 
   async login(raw: Credentials, origin: Origin): Promise<Session> {
     const username = loginName(raw.username);
-    return this.#prove(username, raw.password, origin, {
-      wrong: new ServiceError(401, 'wrong username or password'),
-      right: () => this.#open(username),
+    const { session, token } = opening(raw);
+    const wrong = new ServiceError(401, 'wrong username or password');
+    return this.#proof.of({ username, secret: raw.password }, origin, {
+      wrong,
+      right: async ({ hash }) => {
+        // The password was right, and is not any more.
+        if (!(await this.#metadata.accounts.openSession(username, hash, session, this.#now()))) throw wrong;
+        return { username, token };
+      },
     });
   }
 
@@ -88,109 +93,146 @@ export class Accounts {
    */
   async replaceKeys(
     { username }: Caller,
-    { password, keys }: KeysBody,
-    condition: KeysCondition,
+    { password, keys, recovery }: KeysBody,
+    { fits, isMissing }: KeysCondition,
     origin: Origin,
   ): Promise<string> {
     requireRegistered(username);
-    return this.#prove(username, password, origin, {
+    if (isMissing) throw conditionMissing(', or If-None-Match: *,');
+    return this.#proof.of({ username, secret: password }, origin, {
       wrong: new ServiceError(403, 'wrong password'),
-      right: async () => {
+      right: async ({ account, hash, make }) => {
+        const expected = account.keys ?? undefined;
+        if (!fits(expected && tagOf(expected))) throw otherKeys(expected);
+        const recoveryHash = recovery && (await make(recovery));
+        const before = { username, proven: hash, expected };
         const { accounts } = this.#metadata;
-        const present = await accounts.keys(username);
-        const replaced =
-          condition(present === undefined ? undefined : tagOf(present)) &&
-          (await accounts.replaceKeys(username, present, keys));
-        if (!replaced) throw new ServiceError(412, changed(present));
+        if (!(await accounts.replaceKeys(before, { keys, recoveryHash }, this.#now())))
+          throw otherKeys(expected);
         return tagOf(keys);
       },
     });
   }
 
-  /** Goes on if the password is right. One that is wrong is counted, and too many of them are refused, wherever it is asked for. */
-  async #prove<T>(
-    username: string,
-    password: string,
-    { network, shared }: Origin,
-    { wrong, right: goOn }: { wrong: ServiceError; right: () => Promise<T> },
-  ): Promise<T> {
-    return this.#passwords.inTurn(network, async () => {
-      const { accounts } = this.#metadata;
-      const { loginAttempts, loginAddressAttempts, loginWaitMs } = this.#settings;
-      const { ofName, ofAddress } = await accounts.failures(username, network);
-      this.#requireFewer(ofName, loginAttempts);
-      // Else one client behind a proxy could keep all others behind it out.
-      if (!shared) this.#requireFewer(ofAddress, loginAddressAttempts);
-      const right = await this.#passwords.verify(password, await accounts.passwordHash(username));
-      if (!right) {
-        await accounts.countFailure(username, network, this.#now(), loginWaitMs);
-        throw wrong;
-      }
-      if (ofName.failures > 0) await accounts.clearFailures(username, network);
-      return goOn();
+  /** Sets a new password and the keys that it opens, and ends all sessions but this one; the tag of the keys, if there are any. */
+  async changePassword(
+    { username, token }: Caller,
+    body: PasswordBody,
+    { fits, isMissing }: KeysCondition,
+    origin: Origin,
+  ): Promise<string | undefined> {
+    requireRegistered(username);
+    const next = checkPassword(body.next);
+    const recovery = withKeys(body);
+    return this.#proof.of({ username, secret: body.current }, origin, {
+      wrong: new ServiceError(403, 'wrong password'),
+      right: async ({ account, hash, make }) => {
+        const expected = account.keys ?? undefined;
+        if (expected !== undefined && isMissing) throw conditionMissing();
+        if (!isMissing && !fits(expected && tagOf(expected))) throw otherKeys(expected);
+        // With the old keys the new password would open nothing; keys where there are none are stored as the first ones.
+        if (expected !== undefined && body.keys === undefined)
+          throw new ServiceError(400, 'this account has keys: send those that the new password opens');
+        if (expected === undefined && body.keys !== undefined) throw otherKeys(expected);
+        const secrets = {
+          passwordHash: await make(next),
+          keys: body.keys,
+          recoveryHash: recovery && (await make(recovery)),
+        };
+        const by = { tokenHash: hashToken(token), now: this.#now() };
+        const before = { username, proven: hash, expected };
+        if (!(await this.#metadata.accounts.changePassword(before, secrets, by)))
+          throw new ServiceError(412, 'the password or the keys of this account have been changed meanwhile');
+        return body.keys && tagOf(body.keys);
+      },
     });
   }
 
-  /** By name with address, or by address; never by name alone, or anybody could lock anybody out. */
-  #requireFewer({ failures, failed_at }: Failures, attempts: number): void {
-    const seconds = Math.ceil((failed_at + this.#settings.loginWaitMs - this.#now()) / 1000);
-    if (failures >= attempts && seconds > 0) {
-      throw new TryLater(429, `too many failed logins; try again in ${seconds} s`, seconds);
-    }
+  /** Begins to delete the account: from now on nobody can use it. What it has goes by `Departures`. */
+  async leave({ username }: Caller, { password }: LeaveBody, origin: Origin): Promise<Leaving> {
+    requireRegistered(username);
+    return this.#proof.of({ username, secret: password }, origin, {
+      wrong: new ServiceError(403, 'wrong password'),
+      right: async ({ hash }) => {
+        const by = { actor: 'account' as const, now: this.#now(), proven: hash };
+        const leaving = await this.#metadata.departures.begin(username, by);
+        if (!leaving) throw new ServiceError(403, 'the password has been changed meanwhile');
+        return leaving;
+      },
+    });
   }
 
-  /** The caller behind an Authorization header, and what else the request asks for. */
-  async identify<T>(header: string | undefined, lookUp: Lookup<T>): Promise<{ caller: Caller; found: T }> {
-    const token = bearer(header);
-    const tokenHash = hashToken(token);
-    if (sameHash(tokenHash, this.#systemTokenHash)) {
-      return { caller: { username: ADMIN, token }, found: await lookUp.admin() };
-    }
-    const session = await lookUp.session(tokenHash);
-    return { caller: { username: await this.#use(tokenHash, session), token }, found: session! };
+  /** First step: the key bag, and a token for the second, for whoever has the recovery key. */
+  async recover(raw: RecoverBody, origin: Origin): Promise<{ recovered: Recovered; tag: string }> {
+    const username = loginName(raw.username);
+    // Also for a name that nobody has, and for an account that has no recovery key: nobody learns which is which.
+    const wrong = new ServiceError(401, 'wrong username or recovery key');
+    return this.#proof.of({ username, kind: 'recovery_hash', secret: raw.recovery }, origin, {
+      wrong,
+      right: async ({ account, hash }) => {
+        const token = newToken();
+        const until = this.#now() + limits.recoverySeconds * 1000;
+        const { recoveries } = this.#metadata;
+        const begun = await recoveries.begin(username, hash, hashToken(token), until);
+        if (!begun || account.keys === null) throw wrong;
+        const recovered = { keys: account.keys, token, expires_in: limits.recoverySeconds };
+        return { recovered, tag: tagOf(account.keys) };
+      },
+    });
   }
 
-  /** Whose the session is, if it is one; its use is written down. */
-  async #use(tokenHash: string, session: SessionRow | undefined): Promise<string> {
-    const use = session && lastUse(session.used_at, this.#now(), this.#settings.sessionTtlMs);
-    if (!session || use === 'expired')
-      throw new DetailError(401, 'the token is unknown or has expired; log in again');
-    if (use === 'stale') {
-      await this.#metadata.accounts.touchSession(tokenHash, this.#now()).catch((error: unknown) => {
-        // On a full disk files can still be read and deleted; the token only ends earlier.
-        if (!isOsError(error)) throw error;
-      });
-    }
-    return session.username;
-  }
-
-  async logout(caller: Caller): Promise<void> {
-    if (caller.username !== ADMIN) await this.#metadata.accounts.closeSession(hashToken(caller.token));
-  }
-
-  async #open(username: string): Promise<Session> {
-    const token = newToken();
-    await this.#metadata.accounts.openSession(hashToken(token), username, this.#now());
-    return { username, token };
+  /** Second step: everything new, and a session as after a login. */
+  async finishRecovery(
+    raw: FinishRecoveryBody,
+    { fits, isMissing }: KeysCondition,
+    { network }: Origin,
+  ): Promise<{ session: Session; tag: string }> {
+    if (isMissing) throw conditionMissing();
+    const password = checkPassword(raw.password);
+    const { session, token } = opening(raw);
+    const tokenHash = hashToken(raw.token);
+    const { recoveries } = this.#metadata;
+    const found = await recoveries.find(tokenHash, this.#now());
+    if (!found) throw noToken();
+    const expected = found.keys ?? undefined;
+    if (!fits(expected && tagOf(expected))) throw otherKeys(expected);
+    const { passwords } = this.#proof;
+    const secrets = {
+      passwordHash: await passwords.hash(password, network),
+      keys: raw.keys,
+      recoveryHash: await passwords.hash(raw.recovery, network),
+    };
+    const finished = await recoveries.finish({ tokenHash, expected }, secrets, session, this.#now());
+    if (finished === 'no token') throw noToken();
+    if (finished === 'other keys') throw otherKeys(expected);
+    return { session: { username: found.username, token }, tag: tagOf(raw.keys) };
   }
 }
 
-/** The administrator is no registered user. */
-function requireRegistered(username: string): void {
-  if (username === ADMIN) throw new ServiceError(403, 'the administrator has no keys');
+/** A session that is about to be opened, and the token that it will be known by. */
+function opening({ device = '' }: { device?: string }) {
+  const token = newToken();
+  return { session: { tokenHash: hashToken(token), device: cleanDevice(device) }, token };
+}
+
+/** A recovery key opens the key bag: without one it would recover nothing. */
+function withKeys({ keys, recovery }: { keys?: string; recovery?: string }): string | undefined {
+  if (recovery !== undefined && keys === undefined) throw new RuleError('recovery is sent only with keys');
+  return recovery;
 }
 
 const tagOf = (keys: string) => `"${createHash('sha256').update(keys).digest('hex')}"`;
 
-const changed = (present: string | undefined) =>
-  present === undefined ? 'this account has no keys' : 'this account has other keys by now';
+const otherKeys = (present: string | undefined) =>
+  new ServiceError(
+    412,
+    present === undefined ? 'this account has no keys' : 'this account has other keys by now',
+  );
 
-function bearer(header: string | undefined): string {
-  if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');
-  if (!header.startsWith('Bearer '))
-    throw new DetailError(401, 'the Authorization header must start with "Bearer "');
-  return header.slice('Bearer '.length);
-}
+const conditionMissing = (orElse = '') =>
+  new ServiceError(428, `If-Match with the ETag of the present keys${orElse} is needed`);
+
+const noToken = () => new ServiceError(401, 'the token of the recovery is unknown, used or has expired');
 
 /** What can be no username is counted under its digest, which is none either: it may have any length. */
 function loginName(raw: string): string {

@@ -11,7 +11,7 @@ const AT_ONCE = 8;
 
 interface Stores {
   metadata: Metadata;
-  volumes: Pick<VolumeStore, 'writeManifest' | 'removeManifest' | 'writeAccount'>;
+  volumes: Pick<VolumeStore, 'writeManifest' | 'removeManifest' | 'writeAccount' | 'removeAccount'>;
 }
 
 /**
@@ -101,13 +101,18 @@ export function accountDocument(accountId: string, account: AccountState): Accou
     created_at: iso(account.created_at),
     dirs: account.dirs.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
     keys: account.keys ?? undefined,
+    recovery_hash: account.recovery_hash ?? undefined,
     rev: account.rev,
   };
 }
 
+/** Of one that is gone, nothing is left there. */
 export async function writeAccount({ metadata, volumes }: Stores, accountId: string): Promise<void> {
   const account = await metadata.documents.account(accountId);
-  if (!account) return;
-  await volumes.writeAccount(accountDocument(accountId, account));
-  await metadata.documents.accountWritten(accountId, account.rev);
+  if (account) {
+    await volumes.writeAccount(accountDocument(accountId, account));
+    if (await metadata.documents.accountWritten(accountId, account.rev)) return;
+  }
+  await volumes.removeAccount(accountId);
+  await metadata.documents.accountRemoved(accountId);
 }

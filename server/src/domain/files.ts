@@ -15,6 +15,7 @@ import type { OpenVolume, VolumePlace, VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
 import { newFileId } from './ids.ts';
 import { manifestFor } from './manifest.ts';
+import type { Actor } from './sessions.ts';
 import type { Space } from './space.ts';
 
 /** How long a removal or a copy may stay silent before the sweeper takes it over. */
@@ -23,6 +24,7 @@ const LEASE_MS = 30_000;
 interface Target {
   fileId: string;
   owner: string;
+  accountId: string;
   dirId: number;
 }
 
@@ -80,11 +82,11 @@ export class Files {
     if (result === 'no directory') throw badDirectory();
   }
 
-  async clone(fileId: string, caller: string, dirId: number): Promise<string> {
-    const source = await this.owned(fileId, caller);
+  async clone(fileId: string, { username, accountId }: Actor, dirId: number): Promise<string> {
+    const source = await this.owned(fileId, username);
     const room = await this.#space.forVolumes(source.stored_size);
     try {
-      return await this.#clone(source, { fileId: newFileId(), owner: caller, dirId });
+      return await this.#clone(source, { fileId: newFileId(), owner: username, accountId, dirId });
     } finally {
       room.end();
     }

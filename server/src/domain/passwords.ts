@@ -18,14 +18,16 @@ export const isPasswordHash = (text: string) => FORMAT.test(text);
 export class Passwords {
   readonly #semaphore = new Semaphore(AT_ONCE, MOST_WAITING);
 
-  /** A hash in the usual text form, which carries its own cost and salt. */
   hash(password: string, address = ''): Promise<string> {
-    return this.inTurn(address, async () => {
-      const salt = randomBytes(16);
-      const tag = await derive(password, salt, COST, TAG_BYTES);
-      const { memory, passes, parallelism } = COST;
-      return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${bare(salt)}$${bare(tag)}`;
-    });
+    return this.inTurn(address, () => this.make(password));
+  }
+
+  /** A hash in the usual text form, which carries its own cost and salt. Call it `inTurn`. */
+  async make(password: string): Promise<string> {
+    const salt = randomBytes(16);
+    const tag = await derive(password, salt, COST, TAG_BYTES);
+    const { memory, passes, parallelism } = COST;
+    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${bare(salt)}$${bare(tag)}`;
   }
 
   /** For an unknown user pass undefined: it costs the same time and is never right. Call it `inTurn`. */

@@ -6,6 +6,7 @@ import type { TransferRow, TransferState } from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { overQuota, tooManyOpen } from './refusals.ts';
+import type { Actor } from './sessions.ts';
 
 type Settings = Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openVolumes'>;
 
@@ -111,9 +112,11 @@ export class StreamedVolumes {
   }
 
   /** Makes the transfer one in `storing`, as any other. */
-  async beginStoring(transfer: TransferRow, owner: string, file: StreamedFile): Promise<TransferRow> {
+  async beginStoring(transfer: TransferRow, owner: Actor, file: StreamedFile): Promise<TransferRow> {
     const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
-    const result = await this.#metadata.streamed.beginStoring(transfer.transfer_id, owner, file, quota);
+    const { username, accountId } = owner;
+    const { streamed } = this.#metadata;
+    const result = await streamed.beginStoring(transfer.transfer_id, username, file, quota, accountId);
     if (result === undefined) throw unknownTransfer();
     if (result === 'over quota') throw overQuota();
     if (result === 'other') throw new ServiceError(409, 'the transfer was completed with other values');

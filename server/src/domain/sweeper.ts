@@ -5,6 +5,7 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { Metrics } from '../metrics/registry.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
+import { Departures } from './departures.ts';
 import { DocumentQueue } from './documents.ts';
 import { expiredBefore } from './last-use.ts';
 import { OrphanSearch } from './orphans.ts';
@@ -17,7 +18,7 @@ interface Dependencies {
   metadata: Metadata;
   volumes: VolumeStore;
   transfers: Transfers;
-  config: Pick<Config, 'transferTtlMs' | 'sessionTtlMs' | 'loginWaitMs'>;
+  config: Pick<Config, 'transferTtlMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
   custody: Custody;
   log: Log;
   metrics: Metrics;
@@ -32,12 +33,14 @@ export class Sweeper {
   readonly #now: () => number;
   readonly #documents: DocumentQueue;
   readonly #orphans: OrphanSearch;
+  readonly #departures: Departures;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.#documents = new DocumentQueue(deps);
     this.#orphans = new OrphanSearch(deps);
+    this.#departures = new Departures(deps.metadata, deps.volumes, this.#now);
   }
 
   /** At a start that is not shared no other process works on anything: every lease is void. */
@@ -65,9 +68,14 @@ export class Sweeper {
     if (this.#deps.shared) await this.finishStoring();
     await metadata.arrivals.expire();
     await metadata.pulls.expire(now);
-    await metadata.accounts.expire(expiredBefore(now, config.sessionTtlMs), now - config.loginWaitMs * 10);
+    await metadata.accounts.expire(now - config.loginWaitMs * 10);
+    await metadata.sessions.expire(expiredBefore(now, config.sessionTtlMs), now);
+    await metadata.recoveries.expire(now);
+    await metadata.audit.expire(now - config.auditMs);
     // Documents of a contested store stay as they are, too: they may know more than this database does.
     if (!ours) return;
+    // A deletion that a process died in; what it has as garbage goes with the rest.
+    await this.#departures.work();
     const faults: unknown[] = [];
     const removes = await custody.mayRemove();
     if (removes) {

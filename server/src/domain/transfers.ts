@@ -38,6 +38,7 @@ import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { manifestFor, manifestOf } from './manifest.ts';
 import { overQuota, tooManyOpen } from './refusals.ts';
+import type { Actor } from './sessions.ts';
 import type { Space } from './space.ts';
 import { type SentVolume, StreamedVolumes } from './streamed.ts';
 
@@ -70,12 +71,13 @@ export class Transfers {
     this.#now = now;
   }
 
-  async init(sent: Sent<InitBody | StreamedInitBody>, caller: string): Promise<string> {
+  async init(sent: Sent<InitBody | StreamedInitBody>, { username, accountId }: Actor): Promise<string> {
     const init = isStreamedInit(sent.body)
       ? checkStreamedInit(sent.body, this.#settings.maxVolumeBytes)
       : checkInit(sent as SentInit, this.#settings.maxVolumeBytes);
     this.#space.look(init.storedSize);
-    const ids = { transferId: newTransferId(), fileId: newFileId(), creator: caller, now: this.#now() };
+    const creator = { creator: username, accountId };
+    const ids = { transferId: newTransferId(), fileId: newFileId(), ...creator, now: this.#now() };
     const open = { transfers: this.#settings.openTransfers, volumes: this.#settings.openVolumes };
     // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.
     const [group, record] = await Promise.allSettled([
@@ -188,7 +190,7 @@ export class Transfers {
   async receiveFile(
     transferId: string,
     init: SentInit,
-    { username, accountId }: { username: string; accountId: string },
+    { username, accountId }: Actor,
     body: Body,
     announced: number | undefined,
     begin: () => void,
@@ -199,7 +201,7 @@ export class Transfers {
     const room = await this.#space.forVolumes(volume.size);
     begin();
     const fileId = newFileId();
-    const ids = { transferId, fileId, creator: username, now: this.#now() };
+    const ids = { transferId, fileId, creator: username, accountId, now: this.#now() };
     const since = performance.now();
     const giveUp = () => this.#volumes.remove(fileId).catch(() => undefined /* the sweeper finds it */);
     try {
@@ -225,7 +227,7 @@ export class Transfers {
   }
 
   /** `said`: what came along with it, which only a streamed transfer needs. */
-  async complete(transferId: string, caller: string, said: () => Sent<CompleteBody>): Promise<string> {
+  async complete(transferId: string, caller: Actor, said: () => Sent<CompleteBody>): Promise<string> {
     const transfer = await this.find(transferId);
     const file = transfer.streamed === 'no' ? undefined : checkComplete(said());
     const isHeld = transfer.status === 'storing' || transfer.status === 'done' || isStreaming(transfer);
@@ -241,11 +243,14 @@ export class Transfers {
     return storing.file_id;
   }
 
-  #beginStoring(transferId: string, caller: string): Promise<TransferRow | 'over quota' | undefined> {
+  #beginStoring(
+    transferId: string,
+    { username, accountId }: Actor,
+  ): Promise<TransferRow | 'over quota' | undefined> {
     const { transfers } = this.#metadata;
     return this.#quota === undefined
-      ? transfers.beginStoring(transferId, caller)
-      : transfers.beginStoringWithin(this.#quota, transferId, caller);
+      ? transfers.beginStoring(transferId, username, accountId)
+      : transfers.beginStoringWithin(this.#quota, transferId, username, accountId);
   }
 
   /** Finishes a transfer in `storing`; several may do so at once, the file appears once. */

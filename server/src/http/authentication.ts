@@ -1,6 +1,6 @@
 import type { RouteName } from '@szafa/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller } from '../domain/accounts.ts';
+import type { Caller } from '../domain/sessions.ts';
 import type { DirRow } from '../metadata/dirs.ts';
 import type { ReadableFile } from '../metadata/files.ts';
 import type { Lookup } from '../metadata/lookup.ts';
@@ -30,7 +30,7 @@ type Hook = (request: FastifyRequest) => Promise<void>;
 /** The hook of a route that tells who calls. */
 export function authentication(
   app: FastifyInstance,
-  { accounts, metadata }: Services,
+  { sessions, metadata }: Services,
 ): (route: RouteName) => Hook {
   app.decorateRequest('caller');
   app.decorateRequest('found');
@@ -43,10 +43,10 @@ export function authentication(
     pullStatus: transfer,
   };
   return (route) => {
-    const lookUp = lookUps[route] ?? (() => metadata.accounts.lookUp());
+    const lookUp = lookUps[route] ?? (() => metadata.sessions.lookUp());
     return async (request) => {
       const { authorization } = request.headers;
-      const { caller, found } = await accounts.identify(authorization, lookUp(request.params as Params));
+      const { caller, found } = await sessions.identify(authorization, lookUp(request.params as Params));
       request.caller = caller;
       request.found = found;
     };

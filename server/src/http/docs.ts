@@ -44,6 +44,9 @@ const SAMPLES: Record<string, unknown> = {
   base_url: 'http://192.0.2.1:9000',
   token: 'one-time-token',
   keys: 'AQID',
+  current: 'correct horse battery',
+  next: 'battery staple horse',
+  recovery: 'QUFBQUFBQUFBQUFBQUFBQUFBQUE',
 };
 
 /** The OpenAPI document as one page that needs no script. */
@@ -132,7 +135,8 @@ function typeOf(schema: Schema): string {
 }
 
 /** A command that does it. */
-function example({ method, path, security, requestBody, responses }: Operation): string {
+function example({ method, path, security, requestBody, responses, parameters = [] }: Operation): string {
+  const conditions = parameters.map(({ name }) => name).filter((name) => /^If-/i.test(name));
   const json = requestBody?.content?.['application/json']?.schema;
   const raw = requestBody && !json;
   // Of several the first, which is the one of the specification.
@@ -143,7 +147,8 @@ function example({ method, path, security, requestBody, responses }: Operation):
     'curl',
     ...(security.length ? ['-H "Authorization: Bearer $token"'] : []),
     ...(path.endsWith('/file') ? ['-H "X-Init: $init"'] : []),
-    ...(responses['412'] ? ['-H "If-None-Match: *"'] : []),
+    ...(conditions.includes('If-None-Match') ? ['-H "If-None-Match: *"'] : []),
+    ...(conditions.length === 1 ? ['-H "If-Match: $etag"'] : []),
     ...(raw ? ['-T volume-1'] : method === 'GET' || (json && method === 'POST') ? [] : [`-X ${method}`]),
     ...(responses['206'] ? ['-o volume-1'] : []),
     `"$url${path.replace('{idx}', '1').replace(/\{(\w+)\}/g, '$$$1')}"`,

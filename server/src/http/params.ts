@@ -1,5 +1,11 @@
 /** What routes with such a part in their path find there. */
-export type Params = { transfer_id: string; file_id: string; dir_id: string; idx: string };
+export type Params = {
+  transfer_id: string;
+  file_id: string;
+  dir_id: string;
+  idx: string;
+  session_id: string;
+};
 
 /** NaN for what is not a volume number in decimal. */
 export function volumeNumber(text: string): number {

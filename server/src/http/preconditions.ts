@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeysCondition } from '../domain/accounts.ts';
-import { ServiceError } from '../errors.ts';
 
 /**
  * What If-Match or If-None-Match: * want to be there. Without either of them a client that knows nothing of what another device
@@ -9,13 +8,13 @@ import { ServiceError } from '../errors.ts';
 export function keysCondition(headers: IncomingHttpHeaders): KeysCondition {
   const match = headers['if-match'];
   const first = headers['if-none-match']?.trim() === '*';
-  if (match === undefined && !first) {
-    throw new ServiceError(428, 'If-Match with the ETag of the present keys, or If-None-Match: *, is needed');
-  }
   // Compared strongly: a tag that is marked as weak is none of ours.
   const tags = match?.split(',').map((tag) => tag.trim());
-  return (tag) => {
-    if (first && tag !== undefined) return false;
-    return tags === undefined || (tag !== undefined && (tags.includes('*') || tags.includes(tag)));
+  return {
+    isMissing: match === undefined && !first,
+    fits: (tag) => {
+      if (first && tag !== undefined) return false;
+      return tags === undefined || (tag !== undefined && (tags.includes('*') || tags.includes(tag)));
+    },
   };
 }

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ADMIN } from '@szafa/protocol';
+import { note } from './audit.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
-import type { Lookup, SessionRow } from './lookup.ts';
+import { endSessions, insertSession, type NewSession } from './sessions.ts';
 import { Queries, type Sql } from './sql.ts';
+
+/** What a new session has beside its account. */
+export type Opening = Pick<NewSession, 'tokenHash' | 'device'>;
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
@@ -16,32 +20,89 @@ const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 /** Stands for all names together; it is no name. */
 const ANY_NAME = '';
 
+export interface NewAccount {
+  username: string;
+  accountId: string;
+  passwordHash: string;
+  createdAt: number;
+  keys?: string | undefined;
+  recoveryHash?: string | undefined;
+}
+
 /** False when the name is taken. */
-export async function insertAccount(
-  tx: Sql,
-  ...values: [name: string, id: string, hash: string | null, createdAt: number, keys: string | null]
-): Promise<boolean> {
+export async function insertAccount(tx: Sql, account: NewAccount): Promise<boolean> {
+  const { username, accountId, passwordHash, createdAt, keys = null, recoveryHash = null } = account;
   const rows = await tx.execute(
-    `INSERT INTO users (username, account_id, password_hash, created_at, keys) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (username) DO NOTHING RETURNING username`,
-    ...values,
+    `INSERT INTO users (username, account_id, password_hash, created_at, keys, recovery_hash)
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING RETURNING username`,
+    ...[username, accountId, passwordHash, createdAt, keys, recoveryHash],
   );
   return rows.length === 1;
 }
 
+/** What an account is known by to whoever proves to have it. */
+export interface Credentials {
+  account_id: string;
+  password_hash: string;
+  recovery_hash: string | null;
+  keys: string | null;
+}
+
+/** What is set together: a password and the keys that it opens, with what recovers both. */
+export interface NewSecrets {
+  passwordHash: string;
+  keys: string | undefined;
+  /** Undefined: as it was. */
+  recoveryHash: string | undefined;
+}
+
+/** An account as its user knew it. */
+export interface Before {
+  username: string;
+  /** The hash of the password that was proven. */
+  proven: string;
+  /** The key bag; undefined: none. */
+  expected: string | undefined;
+}
+
 export class AccountsTable extends Queries {
-  /** False when the name is taken. */
+  /** With a first session, where one is wanted. False when the name is taken. */
   create(
     username: string,
     passwordHash: string,
     now: number,
-    { keys, accountId = newAccountId() }: { keys?: string | undefined; accountId?: string } = {},
+    options: {
+      keys?: string | undefined;
+      recoveryHash?: string | undefined;
+      accountId?: string;
+      session?: Opening;
+    } = {},
   ): Promise<boolean> {
+    const { keys, recoveryHash, accountId = newAccountId(), session } = options;
     return this.sql.transaction(async (tx) => {
-      const created = await insertAccount(tx, username, accountId, passwordHash, now, keys ?? null);
-      if (created) await outdateAccount(tx, username);
-      return created;
+      const account = { username, accountId, passwordHash, createdAt: now, keys, recoveryHash };
+      if (!(await insertAccount(tx, account))) return false;
+      await outdateAccount(tx, username);
+      await note(tx, {
+        at: now,
+        actor: 'account',
+        account: username,
+        action: 'registered',
+        detail: accountId,
+      });
+      if (session) await insertSession(tx, { ...session, username, accountId, now });
+      return true;
     });
+  }
+
+  /** Undefined where nobody has that name, or not for long any more. */
+  async credentials(username: string): Promise<Credentials | undefined> {
+    const [row] = await this.sql.query<Credentials>(
+      `SELECT account_id, password_hash, recovery_hash, keys FROM users
+       WHERE username = ? AND leaving_since IS NULL`,
+      username,
+    );
+    return row;
   }
 
   /** Undefined where nobody has that name. */
@@ -55,14 +116,6 @@ export class AccountsTable extends Queries {
     return row?.account_id;
   }
 
-  async passwordHash(username: string): Promise<string | undefined> {
-    const [row] = await this.sql.query<{ password_hash: string }>(
-      'SELECT password_hash FROM users WHERE username = ?',
-      username,
-    );
-    return row?.password_hash;
-  }
-
   /** The key bag; undefined where there is none. */
   async keys(username: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ keys: string | null }>(
@@ -72,60 +125,61 @@ export class AccountsTable extends Queries {
     return row?.keys ?? undefined;
   }
 
-  /** Replaces the key bag where it is `expected` (undefined: where there is none); false otherwise. */
-  replaceKeys(username: string, expected: string | undefined, keys: string): Promise<boolean> {
+  /** Replaces the key bag; nothing of it where the account is not as `before` says any more. */
+  replaceKeys(
+    { username, proven, expected }: Before,
+    { keys, recoveryHash }: Pick<NewSecrets, 'keys' | 'recoveryHash'>,
+    now: number,
+  ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const [is, values] = expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];
-      const text = `UPDATE users SET keys = ? WHERE username = ? AND keys ${is} RETURNING username`;
-      const replaced = (await tx.execute(text, keys, username, ...values)).length > 0;
-      if (replaced) await outdateAccount(tx, username);
-      return replaced;
+      const [is, values] = isSame(expected);
+      const replaced = await tx.execute(
+        `UPDATE users SET keys = ?, recovery_hash = COALESCE(?, recovery_hash)
+         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING username`,
+        ...[keys ?? null, recoveryHash ?? null, username, proven, ...values],
+      );
+      if (replaced.length === 0) return false;
+      await outdateAccount(tx, username);
+      await note(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
+      return true;
     });
   }
 
-  async openSession(tokenHash: string, username: string, now: number): Promise<void> {
-    await this.sql.execute(
-      'INSERT INTO sessions (token_hash, username, used_at) VALUES (?, ?, ?)',
-      tokenHash,
-      username,
-      now,
-    );
+  /** A new password with the keys that it opens, and the end of all other sessions; all of it or nothing, likewise. */
+  changePassword(
+    { username, proven, expected }: Before,
+    { passwordHash, keys, recoveryHash }: NewSecrets,
+    { tokenHash, now }: { tokenHash: string; now: number },
+  ): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [is, values] = isSame(expected);
+      const [changed] = await tx.execute<{ account_id: string }>(
+        `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
+         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
+        ...[passwordHash, keys ?? null, recoveryHash ?? null, username, proven, ...values],
+      );
+      if (!changed) return false;
+      await endSessions(tx, username, tokenHash);
+      await tx.execute('DELETE FROM recoveries WHERE account_id = ?', changed.account_id);
+      await outdateAccount(tx, username);
+      await note(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
+      return true;
+    });
   }
 
-  async session(tokenHash: string): Promise<SessionRow | undefined> {
-    const [row] = await this.sql.query<SessionRow>(
-      'SELECT username, used_at FROM sessions WHERE token_hash = ?',
-      tokenHash,
-    );
-    return row;
-  }
-
-  /** For `Accounts.identify`: nothing else. */
-  lookUp(): Lookup<object> {
-    return { admin: async () => ({}), session: (tokenHash) => this.session(tokenHash) };
-  }
-
-  /** Likewise: the id of the caller's account. */
-  lookUpId(): Lookup<{ account_id: string }> {
-    return {
-      admin: async () => ({ account_id: ADMIN_ACCOUNT }),
-      session: async (tokenHash) => {
-        const [row] = await this.sql.query<SessionRow & { account_id: string }>(
-          `SELECT s.username, s.used_at, u.account_id
-           FROM sessions s JOIN users u ON u.username = s.username WHERE s.token_hash = ?`,
-          tokenHash,
-        );
-        return row;
-      },
-    };
-  }
-
-  async touchSession(tokenHash: string, now: number): Promise<void> {
-    await this.sql.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', now, tokenHash);
-  }
-
-  async closeSession(tokenHash: string): Promise<void> {
-    await this.sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+  /** A session for whoever has proven the password; false where it is another one by now, or the account is gone. */
+  openSession(username: string, proven: string, session: Opening, now: number): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      // Held: a change of password that comes now ends this session as well.
+      const [row] = await tx.query<{ account_id: string }>(
+        `SELECT account_id FROM users WHERE username = ? AND password_hash = ? AND leaving_since IS NULL
+         ${tx.dialect.forShare}`,
+        username,
+        proven,
+      );
+      if (row) await insertSession(tx, { ...session, username, accountId: row.account_id, now });
+      return row !== undefined;
+    });
   }
 
   /** Failed logins of one name from an address, in a row, and of all names from there. */
@@ -171,8 +225,11 @@ export class AccountsTable extends Queries {
     );
   }
 
-  async expire(sessionsBefore: number, failuresBefore: number): Promise<void> {
-    await this.sql.execute('DELETE FROM sessions WHERE used_at < ?', sessionsBefore);
+  async expire(failuresBefore: number): Promise<void> {
     await this.sql.execute('DELETE FROM login_failures WHERE failed_at < ?', failuresBefore);
   }
 }
+
+/** The rest of a condition on keys, with its values. */
+export const isSame = (expected: string | undefined): [text: string, values: string[]] =>
+  expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];

@@ -1,6 +1,7 @@
 import { ADMIN } from '@szafa/protocol';
-import { outdateAccount, outdateDir } from './documents.ts';
-import type { Lookup, SessionRow } from './lookup.ts';
+import { ADMIN_ACCOUNT, outdateAccount, outdateDir } from './documents.ts';
+import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { holdAccount } from './presence.ts';
 import { Queries, type Sql } from './sql.ts';
 import { NOT_DONE } from './transfer-rows.ts';
 import { joined, moveUsageToRoot } from './usage.ts';
@@ -74,9 +75,10 @@ export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
 }
 
 export class DirsTable extends Queries {
-  /** Undefined when the owner has that name already. */
-  create(owner: string, name: string, now: number): Promise<number | undefined> {
+  /** Undefined when the owner has that name already. `accountId`: only while that account is there; see `holdAccount`. */
+  create(owner: string, name: string, now: number, accountId = ADMIN_ACCOUNT): Promise<number | undefined> {
     return this.sql.transaction(async (tx) => {
+      await holdAccount(tx, accountId);
       const [row] = await tx.execute<{ dir_id: number }>(
         `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
          ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`,
@@ -104,34 +106,35 @@ export class DirsTable extends Queries {
       admin: async () => ({ dirs: await this.list(ADMIN) }),
       session: async (tokenHash) => {
         const rows = await this.sql.query<SessionRow & (ListedDir | { dir_id: null })>(
-          `SELECT s.username, s.used_at, ${LISTED}
+          `SELECT ${SESSION}, ${LISTED}
            FROM sessions s LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?`,
           tokenHash,
         );
         if (!rows[0]) return undefined;
-        const { username, used_at } = rows[0];
         const found = rows.filter((row) => row.dir_id !== null);
-        return { username, used_at, dirs: listed(username, found) };
+        return { ...sessionOf(rows[0]), dirs: listed(rows[0].username, found) };
       },
     };
   }
 
   /** Files and pending transfers inside move to the root. False when the owner has no such directory. */
   remove(owner: string, dirId: number): Promise<boolean> {
-    return this.sql.transaction(async (tx) => {
-      const gone = await tx.execute(
-        'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id',
-        dirId,
-        owner,
-      );
-      if (gone.length === 0) return false;
-      // Transfers first: one that completes meanwhile has then either left its file for the next line, or not.
-      await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
-      await outdateDir(tx, dirId);
-      await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
-      await moveUsageToRoot(tx, dirId);
-      await outdateAccount(tx, owner);
-      return true;
-    });
+    return this.sql.transaction((tx) => removeDir(tx, owner, dirId));
   }
+}
+
+export async function removeDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
+  const gone = await tx.execute(
+    'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id',
+    dirId,
+    owner,
+  );
+  if (gone.length === 0) return false;
+  // Transfers first: one that completes meanwhile has then either left its file for the next line, or not.
+  await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
+  await outdateDir(tx, dirId);
+  await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
+  await moveUsageToRoot(tx, dirId);
+  await outdateAccount(tx, owner);
+  return true;
 }

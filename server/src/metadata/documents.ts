@@ -11,6 +11,7 @@ export interface AccountState {
   password_hash: string | null;
   created_at: number;
   keys: string | null;
+  recovery_hash: string | null;
   dirs: { dir_id: number; name: string; created_at: number }[];
   rev: number;
 }
@@ -81,7 +82,10 @@ export class DocumentsTable extends Queries {
     return (await this.sql.query(text, accountId)).length > 0;
   }
 
-  /** All that the document of an account says. What changes while it is read raises the `rev` once more. */
+  /**
+   * All that the document of an account says; undefined for one that is deleted, or about to be. What changes while it is
+   * read raises the `rev` once more.
+   */
   async account(accountId: string): Promise<AccountState | undefined> {
     const [state] = await this.sql.query<{ rev: number }>(
       'SELECT rev FROM account_documents WHERE account_id = ?',
@@ -89,9 +93,10 @@ export class DocumentsTable extends Queries {
     );
     const [user] =
       accountId === ADMIN_ACCOUNT
-        ? [{ username: ADMIN, password_hash: null, created_at: 0, keys: null }]
+        ? [{ username: ADMIN, password_hash: null, created_at: 0, keys: null, recovery_hash: null }]
         : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
-            'SELECT username, password_hash, created_at, keys FROM users WHERE account_id = ?',
+            `SELECT username, password_hash, created_at, keys, recovery_hash FROM users
+             WHERE account_id = ? AND leaving_since IS NULL`,
             accountId,
           );
     if (!state || !user) return undefined;
@@ -102,13 +107,21 @@ export class DocumentsTable extends Queries {
     return { ...user, dirs, rev: state.rev };
   }
 
-  async accountWritten(accountId: string, rev: number): Promise<void> {
-    await this.sql.execute(
-      'UPDATE account_documents SET written = ? WHERE account_id = ? AND written < ?',
+  /** False where the account is gone, and its document was removed by another one. */
+  async accountWritten(accountId: string, rev: number): Promise<boolean> {
+    const rows = await this.sql.execute(
+      `UPDATE account_documents SET written = CASE WHEN written < ? THEN ? ELSE written END
+       WHERE account_id = ? RETURNING account_id`,
+      rev,
       rev,
       accountId,
-      rev,
     );
+    return rows.length === 1;
+  }
+
+  /** There is no such account, and no document of it either. */
+  async accountRemoved(accountId: string): Promise<void> {
+    await this.sql.execute('DELETE FROM account_documents WHERE account_id = ?', accountId);
   }
 }
 

@@ -1,8 +1,9 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { spaceClaimed } from './claims.ts';
 import { holdAnyDir, holdDir } from './dirs.ts';
-import { outdate } from './documents.ts';
-import type { Lookup, SessionRow } from './lookup.ts';
+import { ADMIN_ACCOUNT, outdate } from './documents.ts';
+import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql, type Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
 import { addUsage, holdUsage, moveUsage, type Sums } from './usage.ts';
@@ -55,6 +56,7 @@ function readAt(idx: number) {
 /** A file that was removed, with the transfer that it came about by. */
 export interface RemovedFile {
   file: FileRow;
+  accountId: string;
   transfer: TransferRow | undefined;
 }
 
@@ -113,7 +115,7 @@ export class FilesTable extends Queries {
       session: async (tokenHash) => {
         const { start, block, parse } = readAt(idx);
         const [row] = await this.sql.query<SessionRow & (ReadRow | { owner: null })>(
-          `SELECT s.username, s.used_at, ${READ}
+          `SELECT ${SESSION}, ${READ}
            FROM sessions s LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK} WHERE s.token_hash = ?`,
           start,
           fileId,
@@ -121,8 +123,7 @@ export class FilesTable extends Queries {
           tokenHash,
         );
         if (!row) return undefined;
-        const { username, used_at } = row;
-        return { username, used_at, file: row.owner === null ? undefined : parse(row) };
+        return { ...sessionOf(row), file: row.owner === null ? undefined : parse(row) };
       },
     };
   }
@@ -180,20 +181,23 @@ export class FilesTable extends Queries {
   /** Takes the record and its transfer away, and leaves the volumes to the sweeper from `notBefore` on. */
   remove(fileId: string, notBefore: number): Promise<RemovedFile | undefined> {
     return this.sql.transaction(async (tx) => {
-      const [file] = await tx.execute<FileRow>(
-        `DELETE FROM files WHERE file_id = ? RETURNING ${COLUMNS}`,
+      const [gone] = await tx.execute<FileRow & { account_id: string | null }>(
+        `DELETE FROM files WHERE file_id = ?
+         RETURNING ${COLUMNS}, (SELECT u.account_id FROM users u WHERE u.username = files.owner) AS account_id`,
         fileId,
       );
-      if (!file) return undefined;
+      if (!gone) return undefined;
+      const { account_id, ...file } = gone;
       await addUsage(tx, file.owner, file.dir_id, sumsOf(file, -1));
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', fileId, notBefore);
-      return { file, transfer: await removeTransferOf(tx, fileId) };
+      return { file, accountId: account_id ?? ADMIN_ACCOUNT, transfer: await removeTransferOf(tx, fileId) };
     });
   }
 
   /** Puts a record back whose volumes could not be removed, unless the lease of `remove` is over and lost. */
-  restore({ file, transfer }: RemovedFile, notBefore: number): Promise<void> {
+  restore({ file, accountId, transfer }: RemovedFile, notBefore: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
+      await holdAccount(tx, accountId);
       const held = await tx.execute(
         'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id',
         file.file_id,
@@ -212,10 +216,11 @@ export class FilesTable extends Queries {
   /** Reserves the copy target of (file, directory), and its bytes within the quota; it is garbage until `finishClone`. */
   beginClone(
     source: FileRow,
-    target: { fileId: string; owner: string; dirId: number; leaseUntil: number },
+    target: { fileId: string; owner: string; accountId?: string; dirId: number; leaseUntil: number },
     quota?: number,
   ): Promise<'begun' | 'exists' | 'no directory' | 'over quota'> {
     return this.sql.transaction(async (tx) => {
+      await holdAccount(tx, target.accountId ?? ADMIN_ACCOUNT);
       if (!(await holdDir(tx, target.owner, target.dirId))) return 'no directory';
       // A clone that finishes at this moment has either left its file for the next line, or not begun to.
       await lockFile(tx, source.file_id);

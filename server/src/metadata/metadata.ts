@@ -1,5 +1,7 @@
 import { AccountsTable } from './accounts.ts';
 import { ArrivalsTable } from './arrivals.ts';
+import { AuditTable } from './audit.ts';
+import { DeparturesTable } from './departures.ts';
 import { DirsTable } from './dirs.ts';
 import { DocumentsTable } from './documents.ts';
 import { FilesTable } from './files.ts';
@@ -7,6 +9,8 @@ import { GarbageTable } from './garbage.ts';
 import type { Lookup } from './lookup.ts';
 import { OrphansTable } from './orphans.ts';
 import { PullsTable } from './pulls.ts';
+import { RecoveriesTable } from './recoveries.ts';
+import { SessionsTable } from './sessions.ts';
 import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
 import { StreamedTable } from './streamed.ts';
@@ -18,6 +22,8 @@ import { lookUpUsage, usageOf } from './usage.ts';
 export class Metadata extends Queries<SqlStore> {
   readonly accounts = new AccountsTable(this.sql);
   readonly arrivals = new ArrivalsTable(this.sql);
+  readonly audit = new AuditTable(this.sql);
+  readonly departures = new DeparturesTable(this.sql);
   readonly dirs = new DirsTable(this.sql);
   readonly documents = new DocumentsTable(this.sql);
   readonly files = new FilesTable(this.sql);
@@ -25,6 +31,8 @@ export class Metadata extends Queries<SqlStore> {
   readonly times = new TimesTable(this.sql);
   readonly orphans = new OrphansTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
+  readonly recoveries = new RecoveriesTable(this.sql);
+  readonly sessions = new SessionsTable(this.sql);
   readonly store = new StoreRecord(this.sql);
   readonly streamed = new StreamedTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);

@@ -12,6 +12,7 @@ const dialect: Dialect = {
   forUpdate: 'FOR UPDATE',
   forShare: 'FOR SHARE',
   listed: 'SELECT json_array_elements_text(?::json)',
+  amongListed: '= ANY (ARRAY(SELECT json_array_elements_text(?::json)))',
   // Nodes that start at once wait for each other here; the number is any that nobody else uses.
   alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
   tables: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
@@ -138,6 +139,7 @@ export class PostgresStore implements SqlStore {
     for (const [table, column] of [
       ['files', 'seq'],
       ['dirs', 'dir_id'],
+      ['audit', 'seq'],
     ]) {
       await this.execute(
         `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), COALESCE(MAX(${column}), 0) + 1, false) FROM ${table}`,

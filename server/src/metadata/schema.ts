@@ -8,18 +8,34 @@ import type { Dialect, Sql } from './sql.ts';
  */
 const migrations: ((dialect: Dialect) => string[])[] = [
   ({ serial, clustered }) => [
-    // The id tells an account from an earlier one of the same name.
+    // The id tells an account from an earlier one of the same name. One that is leaving is being deleted; see departures.ts.
     `CREATE TABLE users (
       username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,
-      created_at BIGINT NOT NULL, keys TEXT)`,
+      created_at BIGINT NOT NULL, keys TEXT, recovery_hash TEXT, leaving_since BIGINT)`,
+    'CREATE INDEX users_leaving ON users (account_id) WHERE leaving_since IS NOT NULL',
     // Which state of an account its document in the volume store says, and which it should; see documents.ts.
     `CREATE TABLE account_documents (
       account_id TEXT PRIMARY KEY, rev BIGINT NOT NULL, written BIGINT NOT NULL)`,
     'CREATE INDEX account_documents_stale ON account_documents (account_id) WHERE rev > written',
+    // One without expires_at ends when it has not been used for long; dir_id: the only directory that it may use.
     `CREATE TABLE sessions (
-      token_hash TEXT PRIMARY KEY, username TEXT NOT NULL, used_at BIGINT NOT NULL) ${clustered}`,
-    'CREATE INDEX sessions_used ON sessions (used_at)',
+      token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, username TEXT NOT NULL, account_id TEXT NOT NULL,
+      device TEXT NOT NULL, created_at BIGINT NOT NULL, used_at BIGINT NOT NULL, scope TEXT NOT NULL,
+      dir_id BIGINT, expires_at BIGINT) ${clustered}`,
+    'CREATE INDEX sessions_used ON sessions (used_at) WHERE expires_at IS NULL',
+    'CREATE INDEX sessions_expires ON sessions (expires_at) WHERE expires_at IS NOT NULL',
     'CREATE INDEX sessions_user ON sessions (username)',
+    // Tokens by which somebody who has shown a recovery key may set a new password.
+    `CREATE TABLE recoveries (
+      token_hash TEXT PRIMARY KEY, account_id TEXT NOT NULL, expires_at BIGINT NOT NULL) ${clustered}`,
+    'CREATE INDEX recoveries_account ON recoveries (account_id)',
+    'CREATE INDEX recoveries_expires ON recoveries (expires_at)',
+    // What was done to accounts, and who did it; see audit.ts.
+    `CREATE TABLE audit (
+      seq ${serial}, at BIGINT NOT NULL, actor TEXT NOT NULL, account TEXT NOT NULL, action TEXT NOT NULL,
+      detail TEXT NOT NULL)`,
+    'CREATE INDEX audit_at ON audit (at)',
+    'CREATE INDEX audit_account ON audit (account, seq)',
     `CREATE TABLE login_failures (
       username TEXT NOT NULL, address TEXT NOT NULL, failures INTEGER NOT NULL, failed_at BIGINT NOT NULL,
       PRIMARY KEY (username, address))`,

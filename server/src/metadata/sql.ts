@@ -10,6 +10,8 @@ export interface Dialect {
   forShare: string;
   /** SELECT of the texts in a parameter that is a JSON array of them. */
   listed: string;
+  /** Condition that a column is one of these, which finds them by an index, however many rows there are. */
+  amongListed: string;
   /** Statement after which no other transaction passes the same one until this one ends. */
   alone: string;
   /** Statement that tells the name of each table. */

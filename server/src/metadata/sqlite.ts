@@ -12,6 +12,7 @@ const dialect: Dialect = {
   forUpdate: '',
   forShare: '',
   listed: 'SELECT value FROM json_each(?)',
+  amongListed: 'IN (SELECT value FROM json_each(?))',
   // A transaction is alone in any case.
   alone: 'SELECT 1',
   tables: "SELECT name FROM sqlite_master WHERE type = 'table'",

@@ -1,5 +1,7 @@
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import { spaceClaimed } from './claims.ts';
+import { ADMIN_ACCOUNT } from './documents.ts';
+import { holdAccount } from './presence.ts';
 import { Queries, Refused, refusal, type Sql } from './sql.ts';
 import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
@@ -191,9 +193,11 @@ export class StreamedTable extends Queries {
     owner: string,
     file: StreamedFile,
     quota: number | undefined,
+    accountId = ADMIN_ACCOUNT,
   ): Promise<TransferRow | Filing | undefined> {
     return this.sql
       .transaction<TransferRow | Filing | undefined>(async (tx) => {
+        await holdAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
         if (before.status !== 'uploading') {

@@ -52,16 +52,18 @@ export async function lockTransfer(tx: Sql, transferId: string): Promise<Transfe
   return row;
 }
 
-/** What `returning` says of it; undefined when there is a transfer of that id. */
+/** What `returning`, whose parameters are `asked`, says of it; undefined when there is a transfer of that id. */
 export async function insertTransfer<Row = object>(
   tx: Sql,
   row: TransferRow,
   returning = 'transfer_id',
+  asked: string[] = [],
 ): Promise<Row | undefined> {
   const values = { ...row, enc_params: row.status === 'done' ? '' : row.enc_params };
   const [inserted] = await tx.execute<Row>(
     `${insertInto('transfers', TRANSFER_COLUMNS)} ON CONFLICT (transfer_id) DO NOTHING RETURNING ${returning}`,
     ...TRANSFER_COLUMNS.map((column) => values[column]),
+    ...asked,
   );
   return inserted;
 }

@@ -1,10 +1,12 @@
 import { limits, type NewTransfer } from '@szafa/protocol';
+import { accountGone } from '../errors.ts';
 import { forgetArrivals } from './arrivals.ts';
 import { spaceClaimed } from './claims.ts';
 import { holdDir } from './dirs.ts';
-import { outdate, outdateFile } from './documents.ts';
+import { ADMIN_ACCOUNT, outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
-import type { Lookup, SessionRow } from './lookup.ts';
+import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { holdAccount, isAlwaysThere, present } from './presence.ts';
 import { forgetPull } from './pulls.ts';
 import { hold, Queries, Refused, refusal, type Sql } from './sql.ts';
 import {
@@ -33,6 +35,8 @@ export interface NewIds {
   fileId: string;
   creator: string;
   now: number;
+  /** Of the creator: only while that account is there; see `present`. */
+  accountId?: string;
 }
 
 /** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
@@ -51,6 +55,14 @@ const INITS_AT_ONCE = 64;
 
 /** With `t` for the transfer. */
 const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed';
+
+const stateOf = ({ file_id, status, chunk_count, touched_at, streamed }: TransferState): TransferState => ({
+  file_id,
+  status,
+  chunk_count,
+  touched_at,
+  streamed,
+});
 
 export class TransfersTable extends Queries {
   create(init: NewTransfer, ids: NewIds, bounds: Bounds = {}): Promise<Creation> {
@@ -73,8 +85,16 @@ export class TransfersTable extends Queries {
         if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
         if (quota !== undefined) await holdUsage(tx, ids.creator);
         const row = transferOf(init, ids, status);
-        const inserted = await insertTransfer<{ open: string }>(tx, row, open && `${OPEN} AS open`);
+        const { accountId = ADMIN_ACCOUNT } = ids;
+        const asked = isAlwaysThere(accountId) ? [] : [accountId];
+        const returning = [
+          open ? `${OPEN} AS open` : 'transfer_id',
+          ...asked.map(() => `(${present(tx.dialect)}) AS present`),
+        ];
+        type Inserted = { open: string; present: number | null };
+        const inserted = await insertTransfer<Inserted>(tx, row, returning.join(', '), asked);
         if (!inserted) return 'taken';
+        if (inserted.present === null) throw accountGone();
         if (open && (await isCrowded(tx, ids.creator, inserted.open, open))) throw new Refused('too many');
         await insertVolumes(tx, ids.fileId, init.volumes);
         if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
@@ -116,14 +136,13 @@ export class TransfersTable extends Queries {
       admin: async () => ({ transfer: await this.state(transferId) }),
       session: async (tokenHash) => {
         const [row] = await this.sql.query<SessionRow & (TransferState | { file_id: null })>(
-          `SELECT s.username, s.used_at, ${STATE}
+          `SELECT ${SESSION}, ${STATE}
            FROM sessions s LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
           transferId,
           tokenHash,
         );
         if (!row) return undefined;
-        const { username, used_at, ...transfer } = row;
-        return { username, used_at, transfer: transfer.file_id === null ? undefined : transfer };
+        return { ...sessionOf(row), transfer: row.file_id === null ? undefined : stateOf(row) };
       },
     };
   }
@@ -139,8 +158,17 @@ export class TransfersTable extends Queries {
   }
 
   /** `uploading` or `failed` -> `storing` for that owner; one caller wins, the others see its row. */
-  async beginStoring(transferId: string, owner: string): Promise<TransferRow | undefined> {
-    return (await store(this.sql, transferId, owner)) ?? this.get(transferId);
+  async beginStoring(
+    transferId: string,
+    owner: string,
+    accountId = ADMIN_ACCOUNT,
+  ): Promise<TransferRow | undefined> {
+    const stored = await store(this.sql, transferId, owner, accountId);
+    if (stored) return stored;
+    const row = await this.get(transferId);
+    // Nobody else has begun it.
+    if (row && isOpen(row.status)) await this.sql.transaction((tx) => holdAccount(tx, accountId));
+    return row;
   }
 
   /** The same under a quota: a transfer that counted for another account until now must fit into the owner's. */
@@ -148,13 +176,15 @@ export class TransfersTable extends Queries {
     quota: number,
     transferId: string,
     owner: string,
+    accountId = ADMIN_ACCOUNT,
   ): Promise<TransferRow | 'over quota' | undefined> {
     const row = await this.sql
       .transaction(async (tx) => {
+        await holdAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
         await holdUsage(tx, owner);
-        const stored = await store(tx, transferId, owner);
+        const stored = await store(tx, transferId, owner, ADMIN_ACCOUNT);
         const isNew = stored && (before.owner ?? before.creator) !== owner;
         if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new Refused('over quota');
         return stored;
@@ -247,12 +277,20 @@ export class TransfersTable extends Queries {
   }
 }
 
-async function store(sql: Sql, transferId: string, owner: string): Promise<TransferRow | undefined> {
+const isOpen = (status: TransferStatus) => status === 'uploading' || status === 'failed';
+
+async function store(
+  sql: Sql,
+  transferId: string,
+  owner: string,
+  accountId: string,
+): Promise<TransferRow | undefined> {
+  const asked = isAlwaysThere(accountId) ? [] : [accountId];
   const [row] = await sql.execute<TransferRow>(
     `UPDATE transfers SET status = 'storing', owner = ?
-     WHERE transfer_id = ? AND status IN ('uploading', 'failed') RETURNING ${COLUMNS}`,
-    owner,
-    transferId,
+     WHERE transfer_id = ? AND status IN ('uploading', 'failed')
+     ${asked.length > 0 ? `AND EXISTS (${present(sql.dialect)})` : ''} RETURNING ${COLUMNS}`,
+    ...[owner, transferId, ...asked],
   );
   return row;
 }

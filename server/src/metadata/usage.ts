@@ -1,5 +1,5 @@
 import { ADMIN } from '@szafa/protocol';
-import type { Lookup, SessionRow } from './lookup.ts';
+import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
 import type { Sql } from './sql.ts';
 
 /** What a directory has, or all of an owner's together. */
@@ -49,6 +49,32 @@ export async function moveUsage(
     [from, taken],
     [to, sums],
   ]);
+}
+
+/** The sums without these files of the owner, however many. */
+export async function takeUsage(
+  tx: Sql,
+  owner: string,
+  files: { dir_id: number; size: number; stored_size: number }[],
+): Promise<void> {
+  const sums = new Map<number, number[]>();
+  for (const { dir_id, size, stored_size } of files) {
+    // Half by half: together they can pass what a number holds exactly.
+    const taken = [1, ...halves(size), ...halves(Math.max(size, stored_size))];
+    for (const dirId of [ALL_DIRS, dir_id]) {
+      const sum = sums.get(dirId) ?? [0, 0, 0, 0, 0];
+      sums.set(
+        dirId,
+        sum.map((value, at) => value - taken[at]!),
+      );
+    }
+  }
+  for (const [dirId, sum] of [...sums].sort(([a], [b]) => a - b)) {
+    await tx.execute(
+      `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
+      ...[owner, dirId, ...sum],
+    );
+  }
 }
 
 /** In the order of their numbers, so that two who change the same rows wait for each other in one direction only. */
@@ -105,14 +131,13 @@ export function lookUpUsage(sql: Sql): Lookup<{ bytes: bigint }> {
     admin: () => usageOf(sql, ADMIN),
     session: async (tokenHash) => {
       const [row] = await sql.query<SessionRow & { high: string | null; low: string | null }>(
-        `SELECT s.username, s.used_at, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+        `SELECT ${SESSION}, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
          FROM sessions s LEFT JOIN usage u ON u.owner = s.username AND u.dir_id = ${ALL_DIRS}
          WHERE s.token_hash = ?`,
         tokenHash,
       );
       if (!row) return undefined;
-      const { username, used_at, high, low } = row;
-      return { username, used_at, bytes: joined(high ?? '0', low ?? '0') };
+      return { ...sessionOf(row), bytes: joined(row.high ?? '0', row.low ?? '0') };
     },
   };
 }

@@ -189,6 +189,11 @@ export class FolderStore implements VolumeStore {
     await this.#replace(this.#accounts, name, JSON.stringify(account));
   }
 
+  async removeAccount(accountId: string): Promise<void> {
+    await rm(join(this.#accounts, `${checkedAccountId(accountId)}.json`), { force: true });
+    await syncFolder(this.#accounts);
+  }
+
   async *accounts(): AsyncIterable<string> {
     for (const name of await readdir(this.#accounts).catch(ifMissing([]))) {
       const id = accountIdIn(name);

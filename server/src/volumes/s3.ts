@@ -126,6 +126,10 @@ export class S3Store implements VolumeStore {
     await this.#client.write(keys.account(account.account_id), Buffer.from(JSON.stringify(account)));
   }
 
+  async removeAccount(accountId: string): Promise<void> {
+    await this.#client.delete([keys.account(accountId)]);
+  }
+
   async *accounts(): AsyncIterable<string> {
     for await (const { key } of this.#client.list('accounts/')) {
       const id = accountIdIn(key.slice('accounts/'.length));

@@ -32,6 +32,8 @@ export interface AccountDocument {
   dirs: { dir_id: number; name: string; created_at: string }[];
   /** The key bag, as the client sealed it. */
   keys?: string | undefined;
+  /** What the recovery key is known by, where there is one. */
+  recovery_hash?: string | undefined;
   rev: number;
 }
 
@@ -91,6 +93,8 @@ export interface VolumeStore {
   removeManifest(id: string): Promise<void>;
   /** Stores the document of an account durably, replacing an earlier one. */
   writeAccount(account: AccountDocument): Promise<void>;
+  /** Takes the document of an account away. May be repeated. */
+  removeAccount(accountId: string): Promise<void>;
   /** The ids of all accounts that have a document, in no order. */
   accounts(): AsyncIterable<string>;
   account(accountId: string): Promise<AccountDocument | undefined>;

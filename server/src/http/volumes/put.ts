@@ -42,7 +42,7 @@ const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);
 
 export function volumeHandler(services: Services): VolumeHandler {
-  const { accounts, metadata, transfers, config, log, metrics } = services;
+  const { sessions, metadata, transfers, config, log, metrics } = services;
   return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
     const { authorization, transferId, idx, length } = put;
@@ -52,15 +52,14 @@ export function volumeHandler(services: Services): VolumeHandler {
       let done: object = { ok: true };
       if (idx !== undefined) {
         const lookUp = metadata.transfers.lookUp(transferId);
-        const { caller, found } = await accounts.identify(authorization, lookUp);
+        const { caller, found } = await sessions.identify(authorization, lookUp);
         user = caller.username;
         await transfers.receive(transferId, found.transfer, volumeNumber(idx), body, put, begin);
       } else {
-        const { caller, found } = await accounts.identify(authorization, metadata.accounts.lookUpId());
+        const { caller } = await sessions.identify(authorization, metadata.sessions.lookUp());
         user = caller.username;
-        const owner = { username: user, accountId: found.account_id };
         const init = readInit(put.init);
-        const fileId = await transfers.receiveFile(transferId, init, owner, body, length, begin);
+        const fileId = await transfers.receiveFile(transferId, init, caller, body, length, begin);
         done = { status: 'done', file_id: fileId };
       }
       // A body in chunks has no length that is known here.

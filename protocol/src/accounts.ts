@@ -1,0 +1,127 @@
+/** What requests and answers about accounts and their sessions are made of. */
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { Type } from './type.ts';
+
+const { usernameChars, passwordChars, recoveryChars } = limits;
+const Password = Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` });
+const Device = Type.String({
+  description: `what the session is listed as; at most ${limits.deviceChars} characters`,
+});
+export const Credentials = Type.Object(
+  {
+    username: Type.String({
+      description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
+    }),
+    password: Password,
+    device: Type.Optional(Device),
+  },
+  { $id: 'Credentials' },
+);
+export type Credentials = Static<typeof Credentials>;
+
+const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
+const KEYS_ABOUT = `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters, returned as it came`;
+const Keys = Type.String({
+  pattern: KEYS,
+  description: KEYS_ABOUT,
+});
+
+const Recovery = Type.String({
+  pattern: `^[A-Za-z0-9_-]{${recoveryChars.min},${recoveryChars.max}}$`,
+  description: `what recover will ask for, made from the recovery key: base64url, ${recoveryChars.min} to ${recoveryChars.max} characters; only with keys, which it opens`,
+});
+
+/** Whether it is text that may have been stored as a key bag. */
+export const isKeys = (value: unknown): value is string =>
+  typeof value === 'string' && new RegExp(KEYS).test(value);
+
+/** The key bag is made with the account, or not at all: no second request can be lost. */
+export const Registration = Type.Object(
+  { ...Credentials.properties, keys: Type.Optional(Keys), recovery: Type.Optional(Recovery) },
+  { $id: 'Registration' },
+);
+export type Registration = Static<typeof Registration>;
+
+export const KeysBody = Type.Object(
+  { password: Type.String({ description: 'as at login' }), keys: Keys, recovery: Type.Optional(Recovery) },
+  { $id: 'KeysChange' },
+);
+export type KeysBody = Static<typeof KeysBody>;
+
+export const StoredKeys = Type.Object({ keys: Type.String() }, { $id: 'Keys' });
+export type StoredKeys = Static<typeof StoredKeys>;
+
+export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
+export type Session = Static<typeof Session>;
+
+/** What it takes to change a password: the new one comes with the key bag that it opens. */
+export const PasswordBody = Type.Object(
+  {
+    current: Type.String({ description: 'the password as at login' }),
+    next: Password,
+    keys: Type.Optional(
+      Type.String({ ...Keys, description: `${KEYS_ABOUT}; an account without keys sends none` }),
+    ),
+    recovery: Type.Optional(Recovery),
+  },
+  { $id: 'PasswordChange' },
+);
+export type PasswordBody = Static<typeof PasswordBody>;
+
+export const RecoverBody = Type.Object(
+  { username: Type.String(), recovery: Type.String({ description: 'made from the recovery key' }) },
+  { $id: 'Recover' },
+);
+export type RecoverBody = Static<typeof RecoverBody>;
+
+export const Recovered = Type.Object(
+  {
+    keys: Type.String({ description: 'the key bag; its ETag comes in a header' }),
+    token: Type.String({ description: 'for the second step, once' }),
+    expires_in: Type.Integer({ description: 'seconds' }),
+  },
+  { $id: 'Recovered' },
+);
+export type Recovered = Static<typeof Recovered>;
+
+export const FinishRecoveryBody = Type.Object(
+  {
+    token: Type.String({ description: 'that recover gave' }),
+    password: Password,
+    keys: Keys,
+    recovery: Recovery,
+    device: Type.Optional(Device),
+  },
+  { $id: 'RecoverFinish' },
+);
+export type FinishRecoveryBody = Static<typeof FinishRecoveryBody>;
+
+export const LeaveBody = Type.Object(
+  { password: Type.String({ description: 'as at login' }) },
+  { $id: 'Leave' },
+);
+export type LeaveBody = Static<typeof LeaveBody>;
+
+const Time = (description: string) => Type.String({ description: `${description}; ISO 8601, UTC` });
+export const ListedSession = Type.Object(
+  {
+    id: Type.String({ description: '32 hex digits; not the token' }),
+    device: Type.String({ description: 'as it was named at login, or empty' }),
+    created_at: Time('of the login'),
+    used_at: Time('last use, exact to an hour'),
+    current: Type.Boolean({ description: 'whether it is the one that asks' }),
+    scope: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('append')], {
+      description: 'what it may do: everything, only read, or only add',
+    }),
+    dir_id: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'the directory that it is limited to, or null',
+    }),
+    expires_at: Type.Union([Time('when it ends, used or not'), Type.Null()], {
+      description: 'null: when it has not been used for SZ_SESSION_TTL',
+    }),
+  },
+  { $id: 'ListedSession' },
+);
+export type ListedSession = Static<typeof ListedSession>;
+export type Scope = ListedSession['scope'];

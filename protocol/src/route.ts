@@ -1,0 +1,26 @@
+import type { TSchema } from 'typebox';
+
+/**
+ * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI
+ * document shows. Paths use `{name}` for their parameters.
+ */
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  summary: string;
+  tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Service';
+  /** Works without a bearer token. */
+  open?: true;
+  body?: TSchema;
+  /** The body may be left out. */
+  optionalBody?: true;
+  /** Whether the body is read, and so by which schema, only shows later: its handler checks it. */
+  checkedLater?: true;
+  /** The body is raw bytes. */
+  rawBody?: true;
+  /** Headers that matter to it. */
+  headers?: TSchema;
+  query?: TSchema;
+  /** JSON bodies by status; a string describes a response that is not JSON. */
+  responses: Record<number, TSchema | string>;
+}

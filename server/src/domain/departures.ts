@@ -1,0 +1,50 @@
+import type { Leaving } from '../metadata/departures.ts';
+import type { Metadata } from '../metadata/metadata.ts';
+import type { VolumeStore } from '../volumes/store.ts';
+
+const FILES_AT_ONCE = 500;
+const TRANSFERS_AT_ONCE = 100;
+const ACCOUNTS_AT_ONCE = 100;
+
+/** Takes away what an account has whose deletion has begun, and then its name. May be repeated, also by several at once. */
+export class Departures {
+  readonly #metadata: Metadata;
+  readonly #volumes: Pick<VolumeStore, 'hasManifest'>;
+  readonly #now: () => number;
+
+  constructor(metadata: Metadata, volumes: Pick<VolumeStore, 'hasManifest'>, now = Date.now) {
+    this.#metadata = metadata;
+    this.#volumes = volumes;
+    this.#now = now;
+  }
+
+  /** Goes on with all that were left unfinished. */
+  async work(): Promise<void> {
+    for (const account of await this.#metadata.departures.leaving(ACCOUNTS_AT_ONCE))
+      await this.clear(account);
+  }
+
+  /** Resolves when nothing of the account is left, and its name is free. Bytes are freed by the sweeper. */
+  async clear(account: Leaving): Promise<void> {
+    const { departures } = this.#metadata;
+    // Once more where a request that began before has left something meanwhile.
+    do {
+      await this.#removeTransfers(account);
+      await departures.release(account);
+      while ((await departures.removeFiles(account, this.#now(), FILES_AT_ONCE)) > 0);
+      while (await departures.removeDir(account));
+    } while (!(await departures.finish(account)));
+  }
+
+  async #removeTransfers(account: Leaving): Promise<void> {
+    const { departures } = this.#metadata;
+    const page = () => departures.openTransfers(account, TRANSFERS_AT_ONCE);
+    for (let found = await page(); found.length > 0; found = await page()) {
+      for (const { transfer_id, file_id, status } of found) {
+        // By a manifest from another database, as before a restore, it is a file there, and its volumes stay.
+        const keepVolumes = status === 'uploading' && (await this.#volumes.hasManifest(file_id));
+        await departures.removeTransfer(account, transfer_id, this.#now(), keepVolumes);
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { ADMIN, type ListedSession, type Scope } from '@szafa/protocol';
+import type { Config } from '../config.ts';
+import { DetailError, isOsError, ServiceError } from '../errors.ts';
+import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
+import type { Lookup, SessionRow } from '../metadata/lookup.ts';
+import type { Metadata } from '../metadata/metadata.ts';
+import { hashToken, sameHash } from './ids.ts';
+import { lastUse } from './last-use.ts';
+
+/** An account as one that acts: the id tells it from a later one of the same name. */
+export interface Actor {
+  username: string;
+  accountId: string;
+}
+
+export interface Caller extends Actor {
+  token: string;
+  scope: Scope;
+  /** The only directory that the caller may use; null: all. */
+  onlyDir: number | null;
+}
+
+/** Who calls, and by which sessions an account may be used. Every request asks the database, so that an end holds on all nodes. */
+export class Sessions {
+  readonly #metadata: Pick<Metadata, 'sessions'>;
+  readonly #ttlMs: number;
+  readonly #systemTokenHash: string;
+  readonly #now: () => number;
+
+  constructor(
+    metadata: Pick<Metadata, 'sessions'>,
+    { sessionTtlMs }: Pick<Config, 'sessionTtlMs'>,
+    systemToken: string,
+    now = Date.now,
+  ) {
+    this.#metadata = metadata;
+    this.#ttlMs = sessionTtlMs;
+    this.#systemTokenHash = hashToken(systemToken);
+    this.#now = now;
+  }
+
+  /** The caller behind an Authorization header, and what else the request asks for. */
+  async identify<T>(header: string | undefined, lookUp: Lookup<T>): Promise<{ caller: Caller; found: T }> {
+    const token = bearer(header);
+    const tokenHash = hashToken(token);
+    if (sameHash(tokenHash, this.#systemTokenHash)) {
+      const admin = { username: ADMIN, accountId: ADMIN_ACCOUNT, scope: 'full' as const, onlyDir: null };
+      return { caller: { ...admin, token }, found: await lookUp.admin() };
+    }
+    const session = await this.#use(tokenHash, await lookUp.session(tokenHash));
+    const { username, account_id: accountId, scope, only_dir: onlyDir } = session;
+    return { caller: { username, accountId, token, scope, onlyDir }, found: session };
+  }
+
+  /** The session, if it is one; its use is written down. */
+  async #use<S extends SessionRow>(tokenHash: string, session: S | undefined): Promise<S> {
+    const use = session && this.#lastUse(session);
+    if (!session || use === 'expired')
+      throw new DetailError(401, 'the token is unknown or has expired; log in again');
+    if (use === 'stale') {
+      await this.#metadata.sessions.touch(tokenHash, this.#now()).catch((error: unknown) => {
+        // On a full disk files can still be read and deleted; the token only ends earlier.
+        if (!isOsError(error)) throw error;
+      });
+    }
+    return session;
+  }
+
+  #lastUse({ used_at, expires_at }: Pick<SessionRow, 'used_at' | 'expires_at'>): ReturnType<typeof lastUse> {
+    const now = this.#now();
+    const use = lastUse(used_at, now, this.#ttlMs);
+    if (expires_at === null) return use;
+    if (now >= expires_at) return 'expired';
+    return use === 'expired' ? 'stale' : use;
+  }
+
+  async logout({ username, token }: Caller): Promise<void> {
+    if (username !== ADMIN) await this.#metadata.sessions.close(hashToken(token));
+  }
+
+  async list({ username, token }: Caller): Promise<ListedSession[]> {
+    requireRegistered(username);
+    const current = hashToken(token);
+    const rows = await this.#metadata.sessions.list(username);
+    const alive = rows.filter((row) => this.#lastUse(row) !== 'expired');
+    return alive.map(({ token_hash, created_at, used_at, expires_at, ...same }) => ({
+      ...same,
+      created_at: iso(created_at),
+      used_at: iso(used_at),
+      current: token_hash === current,
+      expires_at: expires_at === null ? null : iso(expires_at),
+    }));
+  }
+
+  async end({ username }: Caller, id: string): Promise<void> {
+    requireRegistered(username);
+    if (!(await this.#metadata.sessions.end(username, id, this.#now())))
+      throw new ServiceError(404, 'you have no such session');
+  }
+
+  /** How many there were. */
+  endOthers({ username, token }: Caller): Promise<number> {
+    requireRegistered(username);
+    return this.#metadata.sessions.endOthers(username, hashToken(token), this.#now());
+  }
+}
+
+/** The administrator is no registered user. */
+export function requireRegistered(username: string): void {
+  if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
+}
+
+const iso = (time: number) => new Date(time).toISOString();
+
+function bearer(header: string | undefined): string {
+  if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');
+  if (!header.startsWith('Bearer '))
+    throw new DetailError(401, 'the Authorization header must start with "Bearer "');
+  return header.slice('Bearer '.length);
+}

@@ -1,0 +1,78 @@
+import { Queries, type Sql } from './sql.ts';
+
+/** The account itself, an operator, or the service by itself. */
+export type Actor = 'account' | 'operator' | 'service';
+
+export type Action =
+  | 'registered'
+  | 'password changed'
+  | 'recovered'
+  | 'keys replaced'
+  | 'session ended'
+  | 'sessions ended'
+  | 'token made'
+  | 'deleted'
+  | 'disabled'
+  | 'enabled'
+  | 'quota changed'
+  | 'limits changed'
+  | 'invitation made'
+  | 'invitation used'
+  | 'read-only on'
+  | 'read-only off';
+
+export interface Noted {
+  at: number;
+  actor: Actor;
+  /** The name of the account that it was done to; empty where it concerns the whole service. */
+  account: string;
+  action: Action;
+  /** What else there is to know, in a few words; never a secret, never an address. */
+  detail?: string;
+}
+
+export type AuditRow = Required<Noted> & { seq: number };
+
+/** What operators and accounts did to accounts. Written in the transaction of what it tells. */
+export async function note(tx: Sql, { at, actor, account, action, detail = '' }: Noted): Promise<void> {
+  await tx.execute(
+    'INSERT INTO audit (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)',
+    at,
+    actor,
+    account,
+    action,
+    detail,
+  );
+}
+
+const COLUMNS = 'seq, at, actor, account, action, detail';
+
+export class AuditTable extends Queries {
+  /** The latest first; `before`: only what is older than the entry of that number. `account`: only what concerns it. */
+  list({
+    account,
+    before = Number.MAX_SAFE_INTEGER,
+    limit,
+  }: {
+    account?: string | undefined;
+    before?: number | undefined;
+    limit: number;
+  }): Promise<AuditRow[]> {
+    return account === undefined
+      ? this.sql.query<AuditRow>(
+          `SELECT ${COLUMNS} FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+          before,
+          limit,
+        )
+      : this.sql.query<AuditRow>(
+          `SELECT ${COLUMNS} FROM audit WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+          account,
+          before,
+          limit,
+        );
+  }
+
+  async expire(before: number): Promise<void> {
+    await this.sql.execute('DELETE FROM audit WHERE at < ?', before);
+  }
+}

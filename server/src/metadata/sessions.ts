@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import type { Scope } from '@szafa/protocol';
+import { note } from './audit.ts';
+import { type Lookup, SESSION, type SessionRow } from './lookup.ts';
+import { insertInto, Queries, type Sql } from './sql.ts';
+
+/** A session as it is made: by a login or a registration, or a token that somebody made with a session. */
+export interface NewSession {
+  tokenHash: string;
+  username: string;
+  accountId: string;
+  device: string;
+  now: number;
+  scope?: Scope;
+  dirId?: number | null;
+  expiresAt?: number | null;
+}
+
+export interface ListedRow {
+  token_hash: string;
+  id: string;
+  device: string;
+  created_at: number;
+  used_at: number;
+  scope: Scope;
+  dir_id: number | null;
+  expires_at: number | null;
+}
+
+export const SESSION_COLUMNS = [
+  ...['token_hash', 'id', 'username', 'account_id', 'device', 'created_at', 'used_at', 'scope'],
+  ...['dir_id', 'expires_at'],
+] as const;
+
+/** Its id, by which it can be ended. The caller holds the account, or has just made it. */
+export async function insertSession(tx: Sql, session: NewSession): Promise<string> {
+  const { tokenHash, username, accountId, device, now } = session;
+  const { scope = 'full', dirId = null, expiresAt = null } = session;
+  const id = randomBytes(16).toString('hex');
+  await tx.execute(
+    insertInto('sessions', SESSION_COLUMNS),
+    ...[tokenHash, id, username, accountId, device, now, now, scope, dirId, expiresAt],
+  );
+  return id;
+}
+
+/** All sessions and tokens of an account, but the one with that token; how many they were. */
+export async function endSessions(tx: Sql, username: string, except = ''): Promise<number> {
+  const ended = await tx.execute(
+    'DELETE FROM sessions WHERE username = ? AND token_hash <> ? RETURNING id',
+    username,
+    except,
+  );
+  return ended.length;
+}
+
+/** Who may call: logins, registrations and tokens. The tokens themselves are not kept. */
+export class SessionsTable extends Queries {
+  async get(tokenHash: string): Promise<SessionRow | undefined> {
+    const [row] = await this.sql.query<SessionRow>(
+      `SELECT ${SESSION} FROM sessions s WHERE s.token_hash = ?`,
+      tokenHash,
+    );
+    return row;
+  }
+
+  /** For `Sessions.identify`: nothing else. */
+  lookUp(): Lookup<object> {
+    return { admin: async () => ({}), session: (tokenHash) => this.get(tokenHash) };
+  }
+
+  /** All of an account, the latest first. */
+  list(username: string): Promise<ListedRow[]> {
+    return this.sql.query<ListedRow>(
+      `SELECT token_hash, id, device, created_at, used_at, scope, dir_id, expires_at FROM sessions
+       WHERE username = ? ORDER BY created_at DESC, id`,
+      username,
+    );
+  }
+
+  async touch(tokenHash: string, now: number): Promise<void> {
+    await this.sql.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', now, tokenHash);
+  }
+
+  async close(tokenHash: string): Promise<void> {
+    await this.sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+  }
+
+  /** One of the account's, by its id; false where there is none. */
+  end(username: string, id: string, now: number): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [ended] = await tx.execute<{ device: string }>(
+        'DELETE FROM sessions WHERE username = ? AND id = ? RETURNING device',
+        username,
+        id,
+      );
+      if (!ended) return false;
+      const { device: detail } = ended;
+      await note(tx, { at: now, actor: 'account', account: username, action: 'session ended', detail });
+      return true;
+    });
+  }
+
+  /** All but the one with that token. */
+  endOthers(username: string, tokenHash: string, now: number): Promise<number> {
+    return this.sql.transaction(async (tx) => {
+      const ended = await endSessions(tx, username, tokenHash);
+      if (ended > 0)
+        await note(tx, { at: now, actor: 'account', account: username, action: 'sessions ended' });
+      return ended;
+    });
+  }
+
+  /** Those not used since `unusedSince`, or those whose time is over. */
+  async expire(unusedSince: number, now: number): Promise<void> {
+    await this.sql.execute('DELETE FROM sessions WHERE expires_at IS NULL AND used_at < ?', unusedSince);
+    await this.sql.execute('DELETE FROM sessions WHERE expires_at <= ?', now);
+  }
+}

@@ -12,12 +12,14 @@ export const commands: CommandTable = {
     summary: 'create an account and log in',
     details: [
       `The password is asked for twice, or taken from SZ_PASSWORD or SZ_PASSWORD_FILE. It must have at least ${SECRET_CHARS.min} characters and be hard to guess: a few unrelated words are good. It never leaves this machine: the server gets a secret derived from it. Nobody can recover a lost password, nor the files under it.`,
+      'Some servers take new accounts only by invitation: ask their operator for one.',
     ],
-    options: ['passphrase', 'raw-password'],
+    options: ['passphrase', 'raw-password', 'invite'],
     args: [0, 1],
     examples: [
       ['szafa register ewa --server https://szafa.example', 'create the account ewa'],
       ['SZ_PASSWORD_FILE=pw szafa register ewa', 'without questions'],
+      ['szafa register ewa --invite', 'with an invitation, which is asked for'],
     ],
     load: () => import('./commands/enter.ts').then(({ register }) => ({ command: register })),
   },

@@ -31,6 +31,7 @@ export const ownOptions = {
   passphrase: {
     help: 'files are under a separate passphrase: asked for, or SZ_PASSPHRASE, SZ_PASSPHRASE_FILE',
   },
+  invite: { help: 'register with an invitation: asked for, or SZ_INVITE, SZ_INVITE_FILE' },
   'raw-password': { help: 'send the password as it is, for accounts made by other clients' },
   dir: { value: 'NAME', short: 'd', help: 'directory on the server; / is the root' },
   name: { value: 'NAME', help: 'name of the file on the server; needed for standard input' },

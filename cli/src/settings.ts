@@ -20,6 +20,7 @@ export interface Settings {
   token: string | undefined;
   password: SecretSource;
   passphrase: SecretSource;
+  invite: SecretSource;
   /** Folder of the session and the journals. */
   config: string;
   retrySeconds: number | undefined;
@@ -47,6 +48,11 @@ export function readSettings(flags: Flags, env: Environment): Settings {
       text: set('SZ_PASSPHRASE'),
       file: set('SZ_PASSPHRASE_FILE'),
       names: 'SZ_PASSPHRASE or SZ_PASSPHRASE_FILE',
+    },
+    invite: {
+      text: set('SZ_INVITE'),
+      file: set('SZ_INVITE_FILE'),
+      names: 'SZ_INVITE or SZ_INVITE_FILE',
     },
     config: resolve(flags.config ?? set('SZ_CONFIG') ?? defaultConfig(env)),
     retrySeconds: flags.retry === undefined ? undefined : parseSeconds('retry', flags.retry),

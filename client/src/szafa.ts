@@ -52,6 +52,8 @@ export interface Secrets {
    * no files: those need a passphrase.
    */
   raw?: boolean | undefined;
+  /** With `register`: an invitation, where the service wants one. */
+  invite?: string | undefined;
 }
 
 /** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. @public */
@@ -131,7 +133,7 @@ export class Szafa {
   }
 
   static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
-    const { password, passphrase, raw } = secrets;
+    const { password, passphrase, raw, invite } = secrets;
     const username = cleanUsername(secrets.username);
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
@@ -141,7 +143,12 @@ export class Szafa {
     const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
     const authSecret = own?.authSecret ?? password;
     const bag = how === 'register' && files ? await makeBag(engine, account, files.kek) : undefined;
-    const credentials = { username, password: authSecret, ...(bag && { keys: toBase64Url(bag) }) };
+    const credentials = {
+      username,
+      password: authSecret,
+      ...(bag && { keys: toBase64Url(bag) }),
+      ...(how === 'register' && invite !== undefined && { invite }),
+    };
     const session = await api[how](credentials, { signal: options.signal });
     api.token = session.token;
     const kek = files && (await engine.hold(files.kek));

@@ -38,7 +38,17 @@ export const isKeys = (value: unknown): value is string =>
 
 /** The key bag is made with the account, or not at all: no second request can be lost. */
 export const Registration = Type.Object(
-  { ...Credentials.properties, keys: Type.Optional(Keys), recovery: Type.Optional(Recovery) },
+  {
+    ...Credentials.properties,
+    keys: Type.Optional(Keys),
+    recovery: Type.Optional(Recovery),
+    invite: Type.Optional(
+      Type.String({
+        maxLength: limits.inviteChars,
+        description: 'an invitation, where registration needs one; it is used up',
+      }),
+    ),
+  },
   { $id: 'Registration' },
 );
 export type Registration = Static<typeof Registration>;

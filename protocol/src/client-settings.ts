@@ -9,6 +9,8 @@ export const clientSettings = [
   'SZ_PASSWORD_FILE',
   'SZ_PASSPHRASE',
   'SZ_PASSPHRASE_FILE',
+  'SZ_INVITE',
+  'SZ_INVITE_FILE',
   'SZ_TOKEN',
   'SZ_CONFIG',
 ] as const;

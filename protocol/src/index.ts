@@ -1,4 +1,5 @@
 export * from './accounts.ts';
+export * from './admin.ts';
 export * from './client-settings.ts';
 export * from './enc-params.ts';
 export * from './init.ts';

@@ -22,6 +22,14 @@ export const limits = {
   pullDownloads: 8,
   pullConnections: 4,
   listPage: 1000,
+  /** Of an operator's lists, where nothing is said. */
+  adminPage: 100,
+  /** Bytes a second: by less, a client whose connections wait in turn would seem silent. */
+  leastRate: 65_536,
+  noteChars: 200,
+  /** How long an invitation can be used. */
+  inviteSeconds: { usual: 7 * 86_400, max: 366 * 86_400 },
+  inviteChars: 64,
 } as const;
 
 /** The built-in identity behind the system token; not a registered user. */

@@ -17,6 +17,7 @@ export const ServiceInfo = Type.Object(
     service_id: Type.String({ description: '32 hex digits, random, never changed' }),
     version: Type.String({ description: 'of the server' }),
     features: Type.Array(Type.String(), { description: 'what it offers beside the specified interface' }),
+    registration: Type.String({ description: 'open, closed, or invite: it needs an invitation' }),
   },
   { $id: 'ServiceInfo' },
 );

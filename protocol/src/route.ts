@@ -8,9 +8,13 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   summary: string;
-  tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Service';
+  tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Service' | 'Operator';
   /** Works without a bearer token. */
   open?: true;
+  /** Only for the system token; 403 for all others. */
+  operator?: true;
+  /** Writes to the stores what is more than a session: 503 while the server is read-only. */
+  changes?: true;
   body?: TSchema;
   /** The body may be left out. */
   optionalBody?: true;

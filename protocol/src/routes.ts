@@ -1,4 +1,5 @@
 import { accountRoutes } from './account-routes.ts';
+import { adminRoutes } from './admin-routes.ts';
 import { headers, limits } from './limits.ts';
 import {
   CompleteBody,
@@ -36,6 +37,7 @@ const table = {
     path: '/api/dirs',
     summary: 'Create a directory',
     tag: 'Directories',
+    changes: true,
     body: Type.Object({
       name: Type.String({ description: `1 to ${limits.dirNameChars} characters, none of them / or \\` }),
     }),
@@ -57,6 +59,7 @@ const table = {
     path: '/api/dirs/{dir_id}',
     summary: 'Delete a directory; its files move to the root',
     tag: 'Directories',
+    changes: true,
     responses: { 200: Type.Object({ ok, dir_id: Type.Integer() }), 404: ErrorBody },
   },
   listFiles: {
@@ -89,9 +92,10 @@ const table = {
     path: '/api/files/{file_id}',
     summary: 'Delete a file and its volumes',
     tag: 'Files',
+    changes: true,
     responses: {
       200: Type.Object({ ok, file_id: Type.String() }),
-      403: DetailBody,
+      403: Type.Union([DetailBody, ErrorBody]),
       404: ErrorBody,
       409: ErrorBody,
     },
@@ -101,6 +105,7 @@ const table = {
     path: '/api/files/{file_id}/move',
     summary: 'Move a file to another directory',
     tag: 'Files',
+    changes: true,
     body: DirTarget,
     optionalBody: true,
     responses: {
@@ -119,6 +124,7 @@ const table = {
     path: '/api/files/{file_id}/clone',
     summary: 'Copy a file with all its volumes to a directory',
     tag: 'Files',
+    changes: true,
     body: DirTarget,
     optionalBody: true,
     responses: {
@@ -139,7 +145,7 @@ const table = {
       200: 'raw bytes of the volume, with X-Enc-Params, X-Chunk-Count and an ETag made from its digest',
       206: 'the range asked for',
       304: 'the ETag still matches',
-      403: DetailBody,
+      403: Type.Union([DetailBody, ErrorBody]),
       404: ErrorBody,
       416: ErrorBody,
     },
@@ -150,6 +156,7 @@ const table = {
     summary:
       'Begin an upload; with "streamed": true one of which digests, or even the length, are not known yet',
     tag: 'Transfers',
+    changes: true,
     body: Type.Union([InitBody, StreamedInitBody]),
     responses: {
       200: Type.Object({ transfer_id: Type.String() }),
@@ -172,6 +179,7 @@ const table = {
     path: '/api/transfer/{transfer_id}/chunk/{idx}',
     summary: 'Send one volume; 200 once it is verified and durable',
     tag: 'Transfers',
+    changes: true,
     rawBody: true,
     headers: Type.Object({
       [headers.contentDigest]: Type.Optional(
@@ -196,6 +204,7 @@ const table = {
     summary:
       'Upload a file of one volume in one request: X-Init has the base64 of what init takes, the body is the volume, and the client chooses the transfer_id',
     tag: 'Transfers',
+    changes: true,
     rawBody: true,
     responses: {
       200: Done,
@@ -210,6 +219,7 @@ const table = {
     path: '/api/transfer/{transfer_id}/pull',
     summary: "Have the server fetch the volumes from the client's temporary HTTP server",
     tag: 'Transfers',
+    changes: true,
     body: PullBody,
     responses: {
       200: Type.Object({ ok, pulled: Type.Integer(), total: Type.Integer() }),
@@ -233,6 +243,7 @@ const table = {
     path: '/api/transfer/{transfer_id}/complete',
     summary: 'Make the transfer a file; repeating it returns the same file_id',
     tag: 'Transfers',
+    changes: true,
     body: CompleteBody,
     optionalBody: true,
     checkedLater: true,
@@ -249,6 +260,7 @@ const table = {
     path: '/api/transfer/{transfer_id}',
     summary: 'Cancel an upload; only its creator may',
     tag: 'Transfers',
+    changes: true,
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
   },
   service: {
@@ -280,6 +292,7 @@ const table = {
     path: '/metrics',
     summary: "The node's metrics for Prometheus; needs the system token",
     tag: 'Service',
+    operator: true,
     responses: { 200: 'text in the Prometheus format', 403: ErrorBody, 503: ErrorBody },
   },
   openapi: {
@@ -298,6 +311,7 @@ const table = {
     open: true,
     responses: { 200: 'an HTML page' },
   },
+  ...adminRoutes,
 } satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof table;

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import {
   ADMIN,
   type CompleteBody,
@@ -28,6 +29,7 @@ import Fastify, {
 } from 'fastify';
 import { quotaOf } from './domain/quota.ts';
 import { ServiceError } from './errors.ts';
+import { adminHandlers } from './http/admin.ts';
 import { authentication } from './http/authentication.ts';
 import { parseJson, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
@@ -57,23 +59,10 @@ import { VERSION } from './version.ts';
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Every route on one screen. */
-function handlers(
-  handleVolume: VolumeHandler,
-  {
-    config,
-    log,
-    metadata,
-    volumes,
-    accounts,
-    sessions,
-    departures,
-    files,
-    transfers,
-    pulls,
-    metrics,
-    gathered,
-  }: Services,
-): Record<RouteName, Handler> {
+function handlers(handleVolume: VolumeHandler, services: Services): Record<RouteName, Handler> {
+  const { config, log, metadata, volumes, accounts, sessions, departures, files, transfers, pulls, pace } =
+    services;
+  const { metrics, gathered } = services;
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
@@ -137,7 +126,7 @@ function handlers(
       return { ok: true };
     },
     endSessions: async (request) => ({ ok: true, ended: await sessions.endOthers(request.caller) }),
-    quota: async (request) => quotaOf(request.found.bytes!, config.quotaBytes),
+    quota: async ({ found }) => quotaOf(found.bytes!, found.quota ?? config.quotaBytes),
     createDir: async (request) => {
       const name = cleanDirName((request.body as { name: string }).name);
       const dirId = await metadata.dirs.create(user(request), name, Date.now(), request.caller.accountId);
@@ -183,7 +172,8 @@ function handlers(
     }),
     readVolume: async (request, reply) => {
       const { file_id } = params(request);
-      const store = offeredStore(request, config);
+      // nginx knows no rates of accounts.
+      const store = request.caller.downloadRate === null ? offeredStore(request, config) : undefined;
       if (store !== undefined) {
         const located = files.locateVolume(file_id, request.found.file, user(request));
         const handed = located.place.kind === store ? handOver(request, reply, located) : undefined;
@@ -195,7 +185,8 @@ function handlers(
       const { range, 'if-none-match': tag } = request.headers;
       const whole = request.method === 'GET' && range === undefined && tag === undefined;
       const found = await files.openVolume(file_id, request.found.file, user(request), whole);
-      const sent = await sendVolume(request, reply, found, (error) => countFault(metrics, error));
+      const paced = (to: Writable) => pace.download(to, request.caller);
+      const sent = await sendVolume(request, reply, found, paced, (error) => countFault(metrics, error));
       countOut(sent);
       return reply;
     },
@@ -211,7 +202,8 @@ function handlers(
     writeFile: putRoute(handleVolume),
     pull: async (request) => {
       const { transfer_id } = params(request);
-      const from = { caller: user(request), own: address(request).own };
+      const { username, uploadRate } = request.caller;
+      const from = { caller: username, own: address(request).own, rate: uploadRate ?? undefined };
       return { ok: true, ...(await pulls.pull(transfer_id, request.body as PullBody, from)) };
     },
     pullStatus: (request) => pulls.status(params(request).transfer_id, request.found.transfer),
@@ -226,23 +218,21 @@ function handlers(
     },
     service: async () => {
       serviceId ??= (await metadata.store.get()).serviceId;
-      return { service_id: serviceId, version: VERSION, features };
+      return { service_id: serviceId, version: VERSION, features, registration: config.registration };
     },
     healthz: async () => ({ ok: true }),
     readyz: async () => {
       await readiness.confirm();
       return { ok: true };
     },
-    metrics: async (request, reply) => {
-      if (user(request) !== ADMIN) throw new ServiceError(403, 'this needs the system token');
-      return reply.type(CONTENT_TYPE).send(await gathered());
-    },
+    metrics: async (_request, reply) => reply.type(CONTENT_TYPE).send(await gathered()),
     openapi,
     docs: async (_request, reply) => {
       docs ??= (await import('./http/docs.ts')).docsPage(await openapi());
       const { html, headers } = docs;
       return reply.type('text/html; charset=utf-8').headers(headers).send(html);
     },
+    ...adminHandlers(services),
   };
 }
 
@@ -310,6 +300,10 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   for (const schema of namedSchemas()) app.addSchema(schema);
 
   const authenticate = authentication(app, services);
+  const forOperators = async ({ caller }: FastifyRequest) => {
+    if (caller.username !== ADMIN) throw new ServiceError(403, 'this needs the system token');
+  };
+  const whileWritable = () => services.mode.requireWritable();
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
@@ -325,7 +319,15 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
         checkedLater: route.checkedLater,
         logsItself: route.rawBody,
       },
-      onRequest: route.rawBody ? [] : [...(route.open ? [] : [authenticate(name)]), askForBody],
+      // Raw bodies come in other ways as well, and are checked where all of them meet.
+      onRequest: route.rawBody
+        ? []
+        : [
+            ...(route.open ? [] : [authenticate(name)]),
+            ...(route.operator ? [forOperators] : []),
+            ...(route.changes ? [whileWritable] : []),
+            askForBody,
+          ],
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
       ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),

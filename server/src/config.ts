@@ -107,8 +107,10 @@ export const settings = {
     String(1024 ** 3),
     (text) => whole(text),
   ),
-  SZ_REGISTRATION: setting('`closed` refuses new accounts (403)', 'open', (text) =>
-    oneOf(text, 'open', 'closed'),
+  SZ_REGISTRATION: setting(
+    '`invite` lets only those register who have an invitation, `closed` nobody (403)',
+    'open',
+    (text) => oneOf(text, 'open', 'closed', 'invite'),
   ),
   SZ_SESSION_TTL: setting('Seconds a token lives after its last use', String(30 * 86400), (text) =>
     whole(text, 1),
@@ -195,7 +197,7 @@ export interface Config {
   quotaEnforced: boolean;
   maxVolumeBytes: number;
   minFreeBytes: number;
-  registrationOpen: boolean;
+  registration: 'open' | 'closed' | 'invite';
   sessionTtlMs: number;
   auditMs: number;
   transferTtlMs: number;
@@ -250,7 +252,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     quotaEnforced: get('SZ_QUOTA_ENFORCE'),
     maxVolumeBytes: get('SZ_MAX_VOLUME'),
     minFreeBytes: get('SZ_MIN_FREE'),
-    registrationOpen: get('SZ_REGISTRATION') === 'open',
+    registration: get('SZ_REGISTRATION'),
     sessionTtlMs: get('SZ_SESSION_TTL') * 1000,
     auditMs: get('SZ_AUDIT_DAYS') * 86_400_000,
     transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,

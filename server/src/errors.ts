@@ -60,6 +60,10 @@ export class StoreUnavailable extends ServiceError {
 
 /** Deleted while one of its requests was under way. */
 export const accountGone = () => new DetailError(401, 'the account has been deleted');
+/** By an operator, who may enable it again; only whoever has shown that it is theirs is told. */
+export const accountDisabled = () => new ServiceError(403, 'this account is disabled');
+export const notInvited = () =>
+  new ServiceError(403, 'this invitation is not valid: it is unknown, was used, or has expired');
 export const unknownFile = () => new ServiceError(404, 'no such file');
 export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
 export const badDirectory = () => new ServiceError(403, 'you have no such directory');

@@ -3,11 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSpace } from './cluster/lending.ts';
+import { openPace } from './cluster/pacing.ts';
 import { type Config, ConfigError } from './config.ts';
 import { Accounts } from './domain/accounts.ts';
 import { Custody } from './domain/custody.ts';
 import { Departures } from './domain/departures.ts';
 import { Files } from './domain/files.ts';
+import { guarded, Mode } from './domain/mode.ts';
+import type { Pace } from './domain/pace.ts';
 import { Pulls } from './domain/pulls.ts';
 import { Sessions } from './domain/sessions.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
@@ -38,6 +41,8 @@ export interface Services {
   files: Files;
   transfers: Transfers;
   pulls: Pulls;
+  mode: Mode;
+  pace: Pace;
   metrics: Metrics;
   /** The numbers of all processes of this node, as text. */
   gathered: () => Promise<string>;
@@ -103,7 +108,8 @@ export async function openServices(
 ): Promise<Omit<Services, 'gathered'>> {
   const log = createLog(config.logLevel);
   const metadata = new Metadata(await openDatabase(config));
-  const volumes = openVolumes(config, processName, settledOnce(config, metadata));
+  const mode = new Mode(metadata);
+  const volumes = guarded(openVolumes(config, processName, settledOnce(config, metadata)), mode);
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
   const accounts = new Accounts(metadata, config);
   const sessions = new Sessions(metadata, config, systemToken);
@@ -115,20 +121,10 @@ export async function openServices(
   const metrics = new Metrics();
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
-  return {
-    config,
-    log,
-    metadata,
-    volumes,
-    custody,
-    accounts,
-    sessions,
-    departures,
-    files,
-    transfers,
-    pulls,
-    metrics,
-  };
+  const pace = openPace();
+  const stores = { metadata, volumes, custody, mode };
+  const rules = { accounts, sessions, departures, files, transfers, pulls, pace };
+  return { config, log, ...stores, ...rules, metrics };
 }
 
 /**

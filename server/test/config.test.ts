@@ -37,7 +37,11 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_QUOTA_ENFORCE: ['quotaEnforced', { 0: false, 1: true }, ['yes', 'true', '2']],
   SZ_MAX_VOLUME: ['maxVolumeBytes', { 1: 1 }, ['5G', '-1']],
   SZ_MIN_FREE: ['minFreeBytes', { 0: 0 }, ['-1', '1.5']],
-  SZ_REGISTRATION: ['registrationOpen', { open: true, closed: false }, ['Closed', 'no']],
+  SZ_REGISTRATION: [
+    'registration',
+    { open: 'open', closed: 'closed', invite: 'invite' },
+    ['Closed', 'no', 'invited'],
+  ],
   SZ_AUDIT_DAYS: ['auditMs', { 2: 172_800_000 }, ['0', '1d']],
   SZ_SESSION_TTL: ['sessionTtlMs', { 60: 60_000 }, ['0', '1d']],
   SZ_TRANSFER_TTL: ['transferTtlMs', { 60: 60_000 }, ['0', '-5']],
@@ -96,7 +100,7 @@ test('the defaults are those of the documentation', () => {
     quotaEnforced: false,
     maxVolumeBytes: 5 * 1024 ** 3,
     minFreeBytes: 1024 ** 3,
-    registrationOpen: true,
+    registration: 'open',
     sessionTtlMs: 30 * 86_400_000,
     transferTtlMs: 7 * 86_400_000,
   });

@@ -61,7 +61,8 @@ export function accountsContract(stores: Stores): void {
     assert.equal(await accounts.openSession(ann, 'other', { tokenHash: second, device: '' }, 100), false);
     assert.ok(await accounts.openSession(ann, 'hash', { tokenHash: second, device: 'two' }, 101));
     const limits = { scope: 'full', only_dir: null, expires_at: null };
-    const session = { username: ann, account_id: await accounts.idOf(ann), ...limits };
+    const own = { disabled_at: null, upload_rate: null, download_rate: null };
+    const session = { username: ann, account_id: await accounts.idOf(ann), ...limits, ...own };
     await sessions.touch(first, 200);
     assert.deepEqual({ ...(await stores.two.sessions.get(first)) }, { ...session, used_at: 200 });
     const listed = await sessions.list(ann);
@@ -211,11 +212,11 @@ export function accountsContract(stores: Stores): void {
     const username = fresh('u');
     const token = fresh('t');
     const session = await openSession(stores, token, username, 5);
-    assert.deepEqual(await stores.one.lookUpUsage().session(token), { ...session, bytes: 0n });
+    assert.deepEqual(await stores.one.lookUpUsage().session(token), { ...session, bytes: 0n, quota: null });
     await addUsage(stores.sql, username, 0, { files: 1, bytes: 2 ** 52, counted: 1 });
     await addUsage(stores.sql, username, 7, { files: 1, bytes: 2 ** 52 + 1, counted: 1 });
     const found = await stores.one.lookUpUsage().session(token);
-    assert.deepEqual(found, { ...session, bytes: 2n ** 53n + 1n });
+    assert.deepEqual(found, { ...session, bytes: 2n ** 53n + 1n, quota: null });
     assert.equal((await stores.one.usage(username)).bytes, found?.bytes);
     assert.equal(await stores.one.lookUpUsage().session(fresh('t')), undefined);
     // Made up for this test: the sums of the others are held against their files.
@@ -262,8 +263,8 @@ export function accountsContract(stores: Stores): void {
     const [old, kept, name] = [fresh('token'), fresh('token'), fresh('u')];
     const [ended, lasting] = [fresh('token'), fresh('token')];
     await openSession(stores, old, 'ann', 1);
-    await openSession(stores, kept, 'ann', 2);
-    const token = { username: 'ann', accountId: 'a', device: '', now: 1 };
+    const { account_id: accountId } = await openSession(stores, kept, 'ann', 2);
+    const token = { username: 'ann', accountId, device: '', now: 1 };
     await insertSession(stores.sql, { ...token, tokenHash: ended, expiresAt: 9 });
     await insertSession(stores.sql, { ...token, tokenHash: lasting, expiresAt: 10 });
     for (const at of [1, 2]) {

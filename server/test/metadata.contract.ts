@@ -20,6 +20,7 @@ import {
   puller,
 } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
+import { operatorContract } from './metadata.operator.ts';
 import { plansContract } from './metadata.plans.ts';
 import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
@@ -58,6 +59,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     streamedContract(stores);
     filesContract(stores);
     documentsContract(stores);
+    operatorContract(stores);
     usageModel(stores);
     plansContract(stores);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN } from '@szafa/protocol';
+import { ADMIN, noLimits } from '@szafa/protocol';
 import type { DocumentsTable } from '../src/metadata/documents.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newId } from './metadata.fixture.ts';
@@ -174,7 +174,8 @@ export function documentsContract(stores: Stores): void {
     assert.equal(await accounts.create(ann, 'other', 8), false);
     assert.equal(await accounts.idOf(ann), id);
 
-    const user = { username: ann, password_hash: 'hash', created_at: 7, keys: null, recovery_hash: null };
+    const secrets = { password_hash: 'hash', keys: null, recovery_hash: null };
+    const user = { username: ann, created_at: 7, ...secrets, disabled_at: null, ...noLimits };
     const account = async (accountId = id) => {
       const { dirs: found, ...rest } = (await stores.two.documents.account(accountId))!;
       return { ...rest, dirs: found.map((dir) => ({ ...dir })) };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { NewTransfer } from '@szafa/protocol';
+import { insertAccount } from '../src/metadata/accounts.ts';
 import type { SessionRow } from '../src/metadata/lookup.ts';
 import type { Metadata } from '../src/metadata/metadata.ts';
 import { insertSession } from '../src/metadata/sessions.ts';
@@ -27,10 +28,15 @@ export async function openSession(
   username: string,
   now: number,
 ): Promise<SessionRow> {
-  const accountId = `account of ${username}`;
+  const made = { username, accountId: `account of ${username}`, passwordHash: 'hash', createdAt: now };
+  await insertAccount(sql, made);
+  const text = 'SELECT account_id FROM users WHERE username = ?';
+  const [account] = await sql.query<{ account_id: string }>(text, username);
+  const accountId = account!.account_id;
   await insertSession(sql, { tokenHash, username, accountId, device: '', now });
   const limits = { scope: 'full' as const, only_dir: null, expires_at: null };
-  return { username, account_id: accountId, used_at: now, ...limits };
+  const own = { disabled_at: null, upload_rate: null, download_rate: null };
+  return { username, account_id: accountId, used_at: now, ...limits, ...own };
 }
 
 export function newTransfer(over: Partial<NewTransfer> & { count?: number } = {}): NewTransfer {

@@ -20,7 +20,16 @@ const LARGE: Record<string, string> = {
     b: 'volume_blocks',
   },
   ...{ usage: 'usage', u: 'usage', transfers: 'transfers', t: 'transfers', garbage: 'garbage' },
-  ...{ g: 'garbage', pulls: 'pulls', recoveries: 'recoveries', r: 'recoveries', audit: 'audit' },
+  ...{
+    g: 'garbage',
+    pulls: 'pulls',
+    a: 'users',
+    c: 'users',
+    o: 'transfers',
+    recoveries: 'recoveries',
+    r: 'recoveries',
+    audit: 'audit',
+  },
 };
 /** Hold only what is under way, so they may be read from end to end. */
 const SMALL_INDEXES = ['transfers_open', 'pulls_running', 'users_leaving'];
@@ -125,6 +134,19 @@ export function plansContract(stores: Stores): void {
     assert.equal(await metadata.departures.removeFiles(leaving, 1, 10), 1);
     await metadata.departures.removeDir(leaving);
     assert.ok(await metadata.departures.finish(leaving));
+    // Operators.
+    await metadata.accountRecords.list(ann, 10);
+    await metadata.accountRecords.get(ann);
+    await metadata.accountRecords.activity(ann);
+    await metadata.accountRecords.setLimits(ann, { pulls: 3 }, 1, 'operator');
+    await metadata.accountRecords.logout(fresh('u'), 1, 'operator');
+    await metadata.audit.list({ limit: 10 });
+    await transfers.listOpen({ touchedAt: 1, fileId: '' }, 10);
+    await transfers.listOpen({ touchedAt: 1, fileId: '' }, 10, ann);
+    await transfers.ofFile(fileId);
+    await metadata.store.setReadOnly(true, 1, 'operator');
+    await metadata.store.setReadOnly(false, 1, 'operator');
+    await accounts.loginAttempts(ann);
     // Lists and sums.
     const dirId = (await dirs.create(ann, 'd', 1))!;
     for (const caller of [ann, ADMIN]) {

@@ -149,10 +149,10 @@ export function streamedContract(stores: Stores): void {
     assert.equal(await stores.one.streamed.arrive(transfer, volumeOf(one!), true), 'arrived');
     assert.equal(await stored(), 10, 'not counted twice');
     const second = await open('unsized', 0, creator);
-    assert.equal(await stores.one.streamed.openVolumes(second.transferId), 1);
+    const isFull = (most: number, id = second.transferId) => stores.one.streamed.isFull(id, most);
+    assert.deepEqual([await isFull(1), await isFull(2)], [true, false]);
     assert.equal(await stores.one.streamed.arrive(second, volumeOf(1), false), 'arrived');
-    assert.equal(await stores.one.streamed.openVolumes(second.transferId), 2);
-    assert.equal(await stores.one.streamed.openVolumes('unknown'), 0);
+    assert.deepEqual([await isFull(2), await isFull(3), await isFull(0, 'unknown')], [true, false, false]);
     await stores.one.transfers.remove(transferId, ['uploading'], NOW);
     assert.equal(await claim(1), 'closed');
     await stores.two.streamed.unclaim(transferId, 1);

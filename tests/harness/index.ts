@@ -1,3 +1,4 @@
+export * from './command.ts';
 export * from './expect.ts';
 export * from './http.ts';
 export * from './invariants.ts';

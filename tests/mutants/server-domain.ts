@@ -80,8 +80,8 @@ export const mutants: Mutant[] = [
   {
     name: 'registration stays open',
     file: 'server/src/domain/accounts.ts',
-    find: 'if (!this.#settings.registrationOpen)',
-    replace: 'if (this.#settings.registrationOpen === undefined)',
+    find: "if (registration === 'closed')",
+    replace: "if (registration === 'open' && raw.username === '')",
     tests: ['tests/blackbox/settings.test.ts'],
     only: 'SZ_REGISTRATION=closed',
   },
@@ -271,8 +271,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a transfer that is being stored can be cancelled',
     file: 'server/src/domain/transfers.ts',
-    find: "transfers.remove(transferId, ['uploading', 'failed'], this.#now(), { keepVolumes })",
-    replace: "transfers.remove(transferId, ['uploading', 'failed', 'storing'], this.#now(), { keepVolumes })",
+    find: "const CANCELLED = ['uploading', 'failed'] as const;",
+    replace: "const CANCELLED = ['uploading', 'failed', 'storing'] as const;",
     tests: [STATES],
   },
   {

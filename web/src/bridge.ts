@@ -63,7 +63,9 @@ export interface FileInfo {
 
 /** The calls of the worker. */
 export interface Calls {
-  enter(how: 'register' | 'login', username: string, password: string): Account;
+  /** How accounts are made here: open, closed, or invite. */
+  registration(): string;
+  enter(how: 'register' | 'login', username: string, password: string, invite?: string): Account;
   restore(): Account | null;
   /** Forgets everything. `tellService` is false when another tab has told it. */
   leave(tellService: boolean): void;

@@ -27,6 +27,16 @@ function explainTaken(error: unknown, username: string): void {
   });
 }
 
+/** Whether it is closed or wants an invitation, the service says; not what was wrong with one that was given. */
+function explainRefused(error: unknown, invited: boolean): void {
+  if (explain(error).code !== 'forbidden') return;
+  const message = invited
+    ? 'the server takes no new account with this invitation'
+    : 'the server takes no new account, or only with an invitation';
+  const hint = 'ask its operator for an invitation, then: szafa register --invite';
+  throw new CliError('registration-refused', message, hint, exits.failed, { cause: error });
+}
+
 async function enter(how: 'register' | 'login', invocation: Invocation): Promise<void> {
   const { settings, flags, out, signal } = invocation;
   const store = new SessionStore(settings.config, out);
@@ -45,15 +55,23 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   const passphrase = wanted
     ? await readSecret({ source: settings.passphrase, what: 'passphrase', twice, signal })
     : undefined;
+  const invited = flags.invite || settings.invite.text || settings.invite.file;
+  const invite =
+    how === 'register' && invited
+      ? (await readSecret({ source: settings.invite, what: 'invitation', signal })).trim()
+      : undefined;
   if (how === 'register') {
     await checkNew(password, 'password', username);
     if (passphrase !== undefined) await checkNew(passphrase, 'passphrase', username);
   }
   const { options, close } = clientOptions(invocation, server);
   try {
-    const secrets = { username, password, passphrase, raw };
+    const secrets = { username, password, passphrase, raw, invite };
     const szafa = await Szafa[how](options, secrets).catch((error) => {
-      if (how === 'register') explainTaken(error, username);
+      if (how === 'register') {
+        explainTaken(error, username);
+        explainRefused(error, invite !== undefined);
+      }
       return explainLogin(error, mode);
     });
     await mode.remember(raw ? 'raw' : 'derived');

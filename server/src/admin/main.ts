@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
+import { VERSION } from '../version.ts';
 import { ADOPT_USAGE, adopt } from './adopt.ts';
 import { checkStore } from './check-store.ts';
 import { fsck } from './fsck.ts';
 import { migrateStores } from './migrate.ts';
+import { isOperatorCommand, operate } from './operate.ts';
 import { decideOrphans, ORPHANS_USAGE } from './orphans.ts';
 import { configOf, openAlone, openPair, openStores, type Pair, requireDatabase } from './pair.ts';
 import { Report, UsageError } from './report.ts';
@@ -12,6 +14,11 @@ import { rescue, rescueMissing } from './rescue.ts';
 const USAGE = `usage: szafa-server [command] [options]
 
   (none)         run the server
+  account        accounts: list, show, quota, limits, disable, enable, logout, delete, invite; see account --help
+  transfers      unfinished uploads: list, cancel; see transfers --help
+  status         the state of the server
+  read-only      on or off: stop all writes, on all nodes; see read-only --help
+  audit          what was done to accounts; see audit --help
   check-store    check that the volume store does what the server relies on
   fsck           check every stored volume against its digest, orphans and totals; can run while the server does
                  --repair     recompute totals, write missing manifests,
@@ -30,6 +37,7 @@ const USAGE = `usage: szafa-server [command] [options]
                  --passwords FILE   as above; without it, files of such owners are only reported
 
   --json         results and progress as JSON lines
+  --version      the version of the server
 Except for migrate, the stores are those in the server's settings (SZ_DATA, SZ_DATABASE, SZ_VOLUMES).
 The exit code is 0 when all is well, 1 when problems were found, and 2 when the command could not run: wrong usage or
 settings, a store that does not answer, a database of another version. The server itself also ends with 2 for these.`;
@@ -71,6 +79,7 @@ async function withPair(opening: Promise<Pair>, work: (pair: Pair) => Promise<vo
 
 /** Runs a command beside, or instead of, the service; resolves to its exit code. */
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  if (isOperatorCommand(name)) return operate(name, args, env);
   const { values, positionals } = parse(args);
   const [extra] = name === 'orphans' ? [] : positionals;
   if (extra !== undefined) throw new UsageError(`${name} takes only options, not ${extra}`);
@@ -123,6 +132,9 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       }
       break;
     }
+    case '--version':
+      process.stdout.write(`szafa-server ${VERSION}\n`);
+      return 0;
     case 'help':
     case '--help':
       process.stdout.write(`${USAGE}\n`);

@@ -54,6 +54,12 @@ export class Report {
     this.line({ problem: what, mended, ...details });
   }
 
+  /** What was asked for cannot be done. */
+  refused(why: string): void {
+    if (this.#json) this.#out(JSON.stringify({ ok: false, error: why }));
+    else this.#progress(`szafa: ${why}`);
+  }
+
   /** The last line; the result is the exit code. */
   end(): number {
     const ok = this.#problems === 0;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ADMIN, cleanUsername, isKeys, isReservedUsername } from '@szafa/protocol';
+import { ADMIN, cleanUsername, isKeys, isReservedUsername, limitNames } from '@szafa/protocol';
 import { isPasswordHash, Passwords } from '../domain/passwords.ts';
 import { insertAccount } from '../metadata/accounts.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../metadata/documents.ts';
@@ -108,6 +108,8 @@ export class AccountRescue {
           createdAt: Date.parse(account.created_at),
           keys: account.keys,
           recoveryHash: account.recovery_hash,
+          disabledAt: account.disabled_at === undefined ? undefined : Date.parse(account.disabled_at),
+          limits: account.limits,
         });
         if (inserted) await also(tx);
         return inserted;
@@ -167,6 +169,8 @@ function check(document: AccountDocument, accountId: string): void {
     Number.isSafeInteger(document.rev) &&
     (document.keys === undefined || isKeys(document.keys)) &&
     (document.recovery_hash === undefined || isHash(document.recovery_hash)) &&
+    (document.disabled_at === undefined || isTime(document.disabled_at)) &&
+    (document.limits === undefined || areLimits(document.limits)) &&
     Array.isArray(dirs) &&
     dirs.every(
       (dir) =>
@@ -179,6 +183,13 @@ function check(document: AccountDocument, accountId: string): void {
 }
 
 const isHash = (text: unknown) => typeof text === 'string' && isPasswordHash(text);
+
+const areLimits = (value: unknown) =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).every(
+    ([name, limit]) => (limitNames as string[]).includes(name) && Number.isSafeInteger(limit) && limit >= 0,
+  );
 
 function isUsername(text: unknown): boolean {
   try {

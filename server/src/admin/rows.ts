@@ -1,3 +1,4 @@
+import { limitNames } from '@szafa/protocol';
 import { FILE_COLUMNS, type FileRow } from '../metadata/files.ts';
 import { SESSION_COLUMNS } from '../metadata/sessions.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
@@ -11,11 +12,15 @@ export const tables = {
     key: 'username',
     columns: [
       ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'recovery_hash'],
-      'leaving_since',
+      ...['leaving_since', 'disabled_at', ...limitNames],
     ] as const,
   },
   account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
   sessions: { key: 'token_hash', columns: SESSION_COLUMNS },
+  invitations: {
+    key: 'id',
+    columns: ['id', 'token_hash', 'note', 'quota_bytes', 'created_at', 'expires_at'],
+  },
   audit: { key: 'seq', columns: ['seq', 'at', 'actor', 'account', 'action', 'detail'] },
   dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
   files: { key: 'seq', columns: FILE_COLUMNS },

@@ -26,6 +26,7 @@ import { probeIntake } from '../volumes/intake-probe.ts';
 import { closeDataFolder } from './data-folder.ts';
 import { recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
 import { lendToWorkers } from './lending.ts';
+import { paceWorkers } from './pacing.ts';
 
 const RESPAWN_MS = 1000;
 const STORES_MS = 60_000;
@@ -58,6 +59,7 @@ export async function runPrimary(config: Config): Promise<void> {
   }
   const lane = config.lane && fault === undefined;
   lendToWorkers(config);
+  paceWorkers();
   const workers = new Workers({ ...config, lane }, node, log, async (processName) => {
     await discardUnfinished(config, processName);
     await services.metadata.pulls.abandon(processName);
@@ -113,10 +115,12 @@ async function ensureSystemToken(config: Config): Promise<string> {
 }
 
 /** Both are as specified, and on an address that others reach they let anybody fill the disk. */
-function warnIfOpen({ host, registrationOpen, quotaEnforced }: Config, log: Log): void {
+function warnIfOpen({ host, registration, quotaEnforced }: Config, log: Log): void {
   if (host === 'localhost' || isLoopback(host)) return;
   const open = [
-    ...(registrationOpen ? ['anyone may create an account (SZ_REGISTRATION=closed stops that)'] : []),
+    ...(registration === 'open'
+      ? ['anyone may create an account (SZ_REGISTRATION=invite or closed stops that)']
+      : []),
     ...(quotaEnforced ? [] : ['the quota is not enforced (SZ_QUOTA_ENFORCE=1 enforces it)']),
   ];
   if (open.length > 0) log.warn(`anyone who can reach ${host} can fill the disk: ${open.join(', and ')}`);

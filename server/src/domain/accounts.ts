@@ -18,14 +18,14 @@ import {
   strip,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import { notInvited, ServiceError } from '../errors.ts';
 import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken, newToken } from './ids.ts';
 import { type Origin, Proof, type ProofSettings } from './proof.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
 
-type Settings = ProofSettings & Pick<Config, 'registrationOpen'>;
+type Settings = ProofSettings & Pick<Config, 'registration'>;
 
 /** What a request wants the keys of an account to be. */
 export interface KeysCondition {
@@ -50,19 +50,33 @@ export class Accounts {
   }
 
   async register(raw: Registration, { network }: Origin): Promise<Session> {
-    if (!this.#settings.registrationOpen) throw new ServiceError(403, 'registration is closed');
+    const { registration } = this.#settings;
+    if (registration === 'closed') throw new ServiceError(403, 'registration is closed');
     const username = cleanUsername(raw.username);
+    const invite = await this.#invited(raw.invite);
     const { session, token } = opening(raw);
     const [password, recovery] = [checkPassword(raw.password), withKeys(raw)];
     const { passwords } = this.#proof;
     const hash = await passwords.hash(password, network);
     const recoveryHash = recovery && (await passwords.hash(recovery, network));
     const { accounts } = this.#metadata;
-    const options = { keys: raw.keys, recoveryHash, session };
+    const options = { keys: raw.keys, recoveryHash, session, invite };
     const taken =
       isReservedUsername(username) || !(await accounts.create(username, hash, this.#now(), options));
     if (taken) throw new ServiceError(409, 'this username is taken');
     return { username, token };
+  }
+
+  /** The hash of an invitation that is good now: asked before the password is hashed, which takes long. */
+  async #invited(invite: string | undefined): Promise<string | undefined> {
+    if (invite === undefined) {
+      if (this.#settings.registration === 'invite')
+        throw new ServiceError(403, 'registration needs an invitation');
+      return undefined;
+    }
+    const hash = hashToken(invite);
+    if (!(await this.#metadata.invitations.isValid(hash, this.#now()))) throw notInvited();
+    return hash;
   }
 
   async login(raw: Credentials, origin: Origin): Promise<Session> {

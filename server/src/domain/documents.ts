@@ -1,3 +1,4 @@
+import { limitNames } from '@szafa/protocol';
 import type { AccountState } from '../metadata/documents.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { inParallel } from '../parallel.ts';
@@ -94,6 +95,7 @@ export async function refile({ metadata, volumes }: Stores, fileId: string): Pro
 /** The document of an account in this state. */
 export function accountDocument(accountId: string, account: AccountState): AccountDocument {
   const iso = (time: number) => new Date(time).toISOString();
+  const own = limitNames.filter((name) => account[name] !== null).map((name) => [name, account[name]]);
   return {
     account_id: accountId,
     username: account.username,
@@ -102,6 +104,8 @@ export function accountDocument(accountId: string, account: AccountState): Accou
     dirs: account.dirs.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
     keys: account.keys ?? undefined,
     recovery_hash: account.recovery_hash ?? undefined,
+    disabled_at: account.disabled_at === null ? undefined : iso(account.disabled_at),
+    limits: own.length === 0 ? undefined : Object.fromEntries(own),
     rev: account.rev,
   };
 }

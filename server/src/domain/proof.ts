@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { type ServiceError, TryLater } from '../errors.ts';
+import { accountDisabled, type ServiceError, TryLater } from '../errors.ts';
 import type { AccountsTable, Credentials, Failures } from '../metadata/accounts.ts';
 import { Passwords } from './passwords.ts';
 
@@ -47,7 +47,7 @@ export class Proof {
       const accounts = this.#accounts;
       const { loginAttempts, loginAddressAttempts, loginWaitMs } = this.#settings;
       const { ofName, ofAddress } = await accounts.failures(username, network);
-      this.#requireFewer(ofName, loginAttempts);
+      this.#requireFewer(ofName, (await accounts.loginAttempts(username)) ?? loginAttempts);
       // Else one client behind a proxy could keep all others behind it out.
       if (!shared) this.#requireFewer(ofAddress, loginAddressAttempts);
       const account = await accounts.credentials(username);
@@ -58,6 +58,7 @@ export class Proof {
         throw wrong;
       }
       if (ofName.failures > 0) await accounts.clearFailures(username, network);
+      if (account!.disabled_at !== null) throw accountDisabled();
       return goOn({ account: account!, hash: hash!, make: (next) => this.passwords.make(next) });
     });
   }

@@ -47,11 +47,11 @@ export class Pulls {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** `from`: who calls, and the address that is theirs, if one is known to be. */
+  /** `from`: who calls, the address that is theirs, if one is known to be, and how many bytes a second they may send. */
   async pull(
     transferId: string,
     body: PullBody,
-    from: { caller: string; own: string | undefined },
+    from: { caller: string; own: string | undefined; rate?: number | undefined },
   ): Promise<PullProgress> {
     const { metadata, transfers, config, space } = this.#deps;
     const transfer = await transfers.find(transferId);
@@ -82,6 +82,7 @@ export class Pulls {
         volumes: specs,
         landing,
         allow: (address) => address === from.own || config.pullAllow.contains(address),
+        rate: from.rate,
         signal: AbortSignal.any([this.#stop.signal, cancelled.signal]),
         onLanded: (numbers) => reporter.landed(numbers),
       });

@@ -1,11 +1,12 @@
 import { ADMIN, type ListedSession, type Scope } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { DetailError, isOsError, ServiceError } from '../errors.ts';
+import { accountDisabled, DetailError, isOsError, ServiceError } from '../errors.ts';
 import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { Lookup, SessionRow } from '../metadata/lookup.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
+import type { Paced } from './pace.ts';
 
 /** An account as one that acts: the id tells it from a later one of the same name. */
 export interface Actor {
@@ -13,7 +14,7 @@ export interface Actor {
   accountId: string;
 }
 
-export interface Caller extends Actor {
+export interface Caller extends Actor, Paced {
   token: string;
   scope: Scope;
   /** The only directory that the caller may use; null: all. */
@@ -45,11 +46,14 @@ export class Sessions {
     const tokenHash = hashToken(token);
     if (sameHash(tokenHash, this.#systemTokenHash)) {
       const admin = { username: ADMIN, accountId: ADMIN_ACCOUNT, scope: 'full' as const, onlyDir: null };
-      return { caller: { ...admin, token }, found: await lookUp.admin() };
+      const caller = { ...admin, token, uploadRate: null, downloadRate: null };
+      return { caller, found: await lookUp.admin() };
     }
     const session = await this.#use(tokenHash, await lookUp.session(tokenHash));
     const { username, account_id: accountId, scope, only_dir: onlyDir } = session;
-    return { caller: { username, accountId, token, scope, onlyDir }, found: session };
+    const { upload_rate: uploadRate, download_rate: downloadRate } = session;
+    const caller = { username, accountId, token, scope, onlyDir, uploadRate, downloadRate };
+    return { caller, found: session };
   }
 
   /** The session, if it is one; its use is written down. */
@@ -57,6 +61,7 @@ export class Sessions {
     const use = session && this.#lastUse(session);
     if (!session || use === 'expired')
       throw new DetailError(401, 'the token is unknown or has expired; log in again');
+    if (session.disabled_at !== null) throw accountDisabled();
     if (use === 'stale') {
       await this.#metadata.sessions.touch(tokenHash, this.#now()).catch((error: unknown) => {
         // On a full disk files can still be read and deleted; the token only ends earlier.

@@ -55,7 +55,7 @@ export class StreamedVolumes {
     if (there && there.sha256 !== sha256) throw otherDigest(idx);
     // Asked before the body, and not again: those that come at the same moment may be a few more.
     const isOneMore = !there && streamed === 'unsized';
-    if (isOneMore && (await this.#metadata.streamed.openVolumes(transferId)) >= this.#settings.openVolumes) {
+    if (isOneMore && (await this.#metadata.streamed.isFull(transferId, this.#settings.openVolumes))) {
       throw tooManyOpen();
     }
     return { volume: { idx, size: length, sha256 }, isHere: there !== undefined };

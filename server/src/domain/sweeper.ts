@@ -8,6 +8,7 @@ import type { Custody } from './custody.ts';
 import { Departures } from './departures.ts';
 import { DocumentQueue } from './documents.ts';
 import { expiredBefore } from './last-use.ts';
+import type { Mode } from './mode.ts';
 import { OrphanSearch } from './orphans.ts';
 import type { Transfers } from './transfers.ts';
 
@@ -20,6 +21,7 @@ interface Dependencies {
   transfers: Transfers;
   config: Pick<Config, 'transferTtlMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
   custody: Custody;
+  mode: Pick<Mode, 'isReadOnly'>;
   log: Log;
   metrics: Metrics;
   /** Other nodes work on the same stores. */
@@ -34,6 +36,7 @@ export class Sweeper {
   readonly #documents: DocumentQueue;
   readonly #orphans: OrphanSearch;
   readonly #departures: Departures;
+  #readOnly = false;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -61,17 +64,22 @@ export class Sweeper {
   }
 
   async sweep(): Promise<void> {
-    const { custody, metadata, volumes, config } = this.#deps;
+    const { custody, metadata, volumes, config, mode } = this.#deps;
     const now = this.#now();
-    const ours = await custody.keep();
-    // A node may have died in the middle; one that has not and this one do no harm to each other.
-    if (this.#deps.shared) await this.finishStoring();
     await metadata.arrivals.expire();
     await metadata.pulls.expire(now);
     await metadata.accounts.expire(now - config.loginWaitMs * 10);
     await metadata.sessions.expire(expiredBefore(now, config.sessionTtlMs), now);
     await metadata.recoveries.expire(now);
     await metadata.audit.expire(now - config.auditMs);
+    await metadata.invitations.expire(now);
+    // Everything else waits, also garbage: an operator who asks for it wants the store as it is.
+    const wasReadOnly = this.#readOnly;
+    this.#readOnly = await mode.isReadOnly();
+    if (this.#readOnly) return;
+    const ours = await custody.keep();
+    // A node may have died in the middle; one that has not and this one do no harm to each other.
+    if (this.#deps.shared || wasReadOnly) await this.finishStoring();
     // Documents of a contested store stay as they are, too: they may know more than this database does.
     if (!ours) return;
     // A deletion that a process died in; what it has as garbage goes with the rest.

@@ -22,6 +22,7 @@ import {
   VolumeRejected,
 } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import type { Sql } from '../metadata/sql.ts';
 import { isStreaming } from '../metadata/streamed.ts';
 import {
   type Creation,
@@ -47,6 +48,8 @@ type Settings = Pick<
   'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
 >;
 
+/** One that is being stored is a file in a moment. */
+const CANCELLED = ['uploading', 'failed'] as const;
 /** Longest time between two signs of life of a running upload. */
 const TOUCH_MS = 3_600_000;
 /** The sweeper treats a group that no record names as left behind, but not this soon. */
@@ -274,13 +277,7 @@ export class Transfers {
     const transfer = await this.find(transferId);
     if (transfer.creator !== caller)
       throw new ServiceError(403, 'only the creator of a transfer may cancel it');
-    // It has a manifest by another database, as before a restore: it is a file there, and its volumes stay.
-    const keepVolumes =
-      transfer.status === 'uploading' && (await this.#volumes.hasManifest(transfer.file_id));
-    const { transfers } = this.#metadata;
-    if (!(await transfers.remove(transferId, ['uploading', 'failed'], this.#now(), { keepVolumes }))) {
-      throw new ServiceError(409, 'the transfer is complete; delete the file instead');
-    }
+    await cancelUpload(this.#metadata, this.#volumes, transfer, this.#now());
   }
 
   get #quota(): number | undefined {
@@ -293,6 +290,21 @@ export class Transfers {
     if (received.length === transfer.chunk_count) return;
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
     throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
+  }
+}
+
+/** Whoever decides it. `also` is part of the transaction. */
+export async function cancelUpload(
+  { transfers }: Metadata,
+  volumes: Pick<VolumeStore, 'hasManifest'>,
+  { transfer_id, file_id, status }: TransferRow,
+  now: number,
+  also?: (tx: Sql) => Promise<void>,
+): Promise<void> {
+  // It has a manifest by another database, as before a restore: it is a file there, and its volumes stay.
+  const keepVolumes = status === 'uploading' && (await volumes.hasManifest(file_id));
+  if (!(await transfers.remove(transfer_id, [...CANCELLED], now, { keepVolumes, ...(also && { also }) }))) {
+    throw new ServiceError(409, 'the transfer is complete; delete the file instead');
   }
 }
 

@@ -10,8 +10,9 @@ import { type Params, volumeNumber } from './params.ts';
 
 /** What clients ask for most is fetched in the query that tells who calls. */
 interface Found {
-  /** Of the caller's files. */
+  /** Of the caller's files; and their quota, if they have one of their own. */
   bytes?: bigint;
+  quota?: number | null;
   dirs?: DirRow[];
   file?: ReadableFile | undefined;
   transfer?: TransferState | undefined;

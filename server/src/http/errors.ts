@@ -3,7 +3,7 @@ import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
 import { http } from '../node-http.ts';
-import { plainAnswer } from './plain-answer.ts';
+import { type Answer, plainAnswer } from './plain-answer.ts';
 import { newRequestId, REQUEST_ID } from './request-id.ts';
 
 /** As others log it: the client went away before its request was whole, and nobody is answered. */
@@ -14,8 +14,8 @@ export const BROKEN_OFF = 499;
  * there is nobody to answer: no response will end.
  */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
-  const { status, body } = describe(error);
-  if (error instanceof TryLater) reply.header('retry-after', error.retryAfterSeconds);
+  const { status, body, retryAfter } = describe(error);
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   if (request.raw.destroyed && !request.raw.complete) {
     reply.hijack();
     reply.raw.statusCode = BROKEN_OFF;
@@ -39,7 +39,9 @@ export function logFault(log: FastifyBaseLogger, error: unknown, status: number)
     log.error({ err: error }, 'request failed');
 }
 
-export function describe(error: unknown): { status: number; body: Record<string, unknown> } {
+export function describe(error: unknown): Answer {
+  if (error instanceof TryLater)
+    return { status: error.status, body: { error: error.message }, retryAfter: error.retryAfterSeconds };
   if (error instanceof DetailError) return { status: error.status, body: { detail: error.message } };
   if (error instanceof ServiceError)
     return { status: error.status, body: { ...error.extra, error: error.message } };

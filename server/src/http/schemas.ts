@@ -40,6 +40,8 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   if (route.body) response[413] = described(413, ERROR);
   if (route.open && !route.body) response[400] = { description: 'not valid HTTP', ...ERROR };
   if (!route.open) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
+  // An account that an operator has disabled.
+  if (!route.open) response[403] ??= described(403, ERROR);
   const schema: Record<string, unknown> = {
     operationId: name,
     summary: route.summary,
@@ -73,7 +75,7 @@ const MEANING: Record<number, string> = {
   428: 'neither If-Match nor If-None-Match: * was sent',
   429: 'too many at once, or too often; wait, then try again',
   500: 'the download tool could not be started',
-  503: 'a store does not answer, or fails; try again later',
+  503: 'a store does not answer, or fails, or the server is read-only; try again later',
   507: 'not enough space, on the disk or in the quota',
 };
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { ADMIN } from '@szafa/protocol';
+import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
 import { note } from './audit.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
+import { useInvitation } from './invitations.ts';
 import { endSessions, insertSession, type NewSession } from './sessions.ts';
-import { Queries, type Sql } from './sql.ts';
+import { insertInto, Queries, type Sql } from './sql.ts';
 
 /** What a new session has beside its account. */
 export type Opening = Pick<NewSession, 'tokenHash' | 'device'>;
@@ -20,6 +21,10 @@ const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 /** Stands for all names together; it is no name. */
 const ANY_NAME = '';
 
+const NEW_COLUMNS = [
+  ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'recovery_hash', 'disabled_at'],
+] as const;
+
 export interface NewAccount {
   username: string;
   accountId: string;
@@ -27,15 +32,18 @@ export interface NewAccount {
   createdAt: number;
   keys?: string | undefined;
   recoveryHash?: string | undefined;
+  disabledAt?: number | undefined;
+  limits?: Partial<AccountLimits> | undefined;
 }
 
 /** False when the name is taken. */
 export async function insertAccount(tx: Sql, account: NewAccount): Promise<boolean> {
   const { username, accountId, passwordHash, createdAt, keys = null, recoveryHash = null } = account;
+  const { disabledAt = null, limits = {} } = account;
   const rows = await tx.execute(
-    `INSERT INTO users (username, account_id, password_hash, created_at, keys, recovery_hash)
-     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING RETURNING username`,
-    ...[username, accountId, passwordHash, createdAt, keys, recoveryHash],
+    `${insertInto('users', [...NEW_COLUMNS, ...limitNames])} ON CONFLICT (username) DO NOTHING RETURNING username`,
+    ...[username, accountId, passwordHash, createdAt, keys, recoveryHash, disabledAt],
+    ...limitNames.map((name) => limits[name] ?? null),
   );
   return rows.length === 1;
 }
@@ -46,6 +54,7 @@ export interface Credentials {
   password_hash: string;
   recovery_hash: string | null;
   keys: string | null;
+  disabled_at: number | null;
 }
 
 /** What is set together: a password and the keys that it opens, with what recovers both. */
@@ -76,9 +85,11 @@ export class AccountsTable extends Queries {
       recoveryHash?: string | undefined;
       accountId?: string;
       session?: Opening;
+      /** The hash of an invitation, which is used up. */
+      invite?: string | undefined;
     } = {},
   ): Promise<boolean> {
-    const { keys, recoveryHash, accountId = newAccountId(), session } = options;
+    const { keys, recoveryHash, accountId = newAccountId(), session, invite } = options;
     return this.sql.transaction(async (tx) => {
       const account = { username, accountId, passwordHash, createdAt: now, keys, recoveryHash };
       if (!(await insertAccount(tx, account))) return false;
@@ -91,6 +102,7 @@ export class AccountsTable extends Queries {
         detail: accountId,
       });
       if (session) await insertSession(tx, { ...session, username, accountId, now });
+      if (invite !== undefined) await useInvitation(tx, invite, username, now);
       return true;
     });
   }
@@ -98,7 +110,7 @@ export class AccountsTable extends Queries {
   /** Undefined where nobody has that name, or not for long any more. */
   async credentials(username: string): Promise<Credentials | undefined> {
     const [row] = await this.sql.query<Credentials>(
-      `SELECT account_id, password_hash, recovery_hash, keys FROM users
+      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at FROM users
        WHERE username = ? AND leaving_since IS NULL`,
       username,
     );
@@ -180,6 +192,13 @@ export class AccountsTable extends Queries {
       if (row) await insertSession(tx, { ...session, username, accountId: row.account_id, now });
       return row !== undefined;
     });
+  }
+
+  /** How many failed logins in a row the account may have, where that is its own. */
+  async loginAttempts(username: string): Promise<number | null> {
+    const text = 'SELECT login_attempts FROM users WHERE username = ?';
+    const [row] = await this.sql.query<{ login_attempts: number | null }>(text, username);
+    return row?.login_attempts ?? null;
   }
 
   /** Failed logins of one name from an address, in a row, and of all names from there. */

@@ -1,7 +1,7 @@
 import { Queries, type Sql } from './sql.ts';
 
-/** The account itself, an operator, or the service by itself. */
-export type Actor = 'account' | 'operator' | 'service';
+/** The account itself, an operator with a command, one with the system token, or the service by itself. */
+export type Actor = 'account' | 'operator' | 'system token' | 'service';
 
 export type Action =
   | 'registered'
@@ -18,6 +18,8 @@ export type Action =
   | 'limits changed'
   | 'invitation made'
   | 'invitation used'
+  | 'invitation ended'
+  | 'upload cancelled'
   | 'read-only on'
   | 'read-only off';
 

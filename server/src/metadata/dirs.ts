@@ -1,6 +1,6 @@
 import { ADMIN } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, outdateAccount, outdateDir } from './documents.ts';
-import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount } from './presence.ts';
 import { Queries, type Sql } from './sql.ts';
 import { NOT_DONE } from './transfer-rows.ts';
@@ -107,7 +107,7 @@ export class DirsTable extends Queries {
       session: async (tokenHash) => {
         const rows = await this.sql.query<SessionRow & (ListedDir | { dir_id: null })>(
           `SELECT ${SESSION}, ${LISTED}
-           FROM sessions s LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?`,
+           FROM ${SESSIONS} LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?`,
           tokenHash,
         );
         if (!rows[0]) return undefined;

@@ -1,20 +1,33 @@
-import { ADMIN } from '@szafa/protocol';
+import { type AccountLimits, ADMIN, limitNames, noLimits } from '@szafa/protocol';
 import { Queries, type Sql } from './sql.ts';
 
 /** Who is no registered user has a fixed id: the administrator, and nobody. */
 export const ADMIN_ACCOUNT = 'admin';
 export const NO_ACCOUNT = 'none';
 
-export interface AccountState {
+export interface AccountState extends AccountLimits {
   username: string;
   /** The administrator has none. */
   password_hash: string | null;
   created_at: number;
   keys: string | null;
   recovery_hash: string | null;
+  disabled_at: number | null;
   dirs: { dir_id: number; name: string; created_at: number }[];
   rev: number;
 }
+
+const ADMINISTRATOR = {
+  ...{
+    username: ADMIN,
+    password_hash: null,
+    created_at: 0,
+    keys: null,
+    recovery_hash: null,
+    disabled_at: null,
+  },
+  ...noLimits,
+};
 
 /**
  * What the volume store holds beside the volumes so that this database can be rebuilt: a manifest for each file, a
@@ -93,9 +106,10 @@ export class DocumentsTable extends Queries {
     );
     const [user] =
       accountId === ADMIN_ACCOUNT
-        ? [{ username: ADMIN, password_hash: null, created_at: 0, keys: null, recovery_hash: null }]
+        ? [ADMINISTRATOR]
         : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
-            `SELECT username, password_hash, created_at, keys, recovery_hash FROM users
+            `SELECT username, password_hash, created_at, keys, recovery_hash, disabled_at, ${limitNames.join(', ')}
+             FROM users
              WHERE account_id = ? AND leaving_since IS NULL`,
             accountId,
           );

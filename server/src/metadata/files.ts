@@ -1,8 +1,8 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
-import { spaceClaimed } from './claims.ts';
+import { isOverQuota } from './claims.ts';
 import { holdAnyDir, holdDir } from './dirs.ts';
 import { ADMIN_ACCOUNT, outdate } from './documents.ts';
-import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql, type Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
@@ -116,7 +116,7 @@ export class FilesTable extends Queries {
         const { start, block, parse } = readAt(idx);
         const [row] = await this.sql.query<SessionRow & (ReadRow | { owner: null })>(
           `SELECT ${SESSION}, ${READ}
-           FROM sessions s LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK} WHERE s.token_hash = ?`,
+           FROM ${SESSIONS} LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK} WHERE s.token_hash = ?`,
           start,
           fileId,
           block,
@@ -234,7 +234,7 @@ export class FilesTable extends Queries {
       const counted = countedOf(source);
       if (quota !== undefined) {
         await holdUsage(tx, target.owner);
-        if ((await spaceClaimed(tx, target.owner)) + BigInt(counted) > BigInt(quota)) return 'over quota';
+        if (await isOverQuota(tx, target.owner, quota, counted)) return 'over quota';
       }
       const claimed = await tx.execute(
         `INSERT INTO garbage (file_id, not_before, claim, owner, counted) VALUES (?, ?, ?, ?, ?)

@@ -1,3 +1,4 @@
+import { AccountRecords } from './account-records.ts';
 import { AccountsTable } from './accounts.ts';
 import { ArrivalsTable } from './arrivals.ts';
 import { AuditTable } from './audit.ts';
@@ -6,6 +7,7 @@ import { DirsTable } from './dirs.ts';
 import { DocumentsTable } from './documents.ts';
 import { FilesTable } from './files.ts';
 import { GarbageTable } from './garbage.ts';
+import { InvitationsTable } from './invitations.ts';
 import type { Lookup } from './lookup.ts';
 import { OrphansTable } from './orphans.ts';
 import { PullsTable } from './pulls.ts';
@@ -21,6 +23,7 @@ import { lookUpUsage, usageOf } from './usage.ts';
 /** The metadata store: everything the service knows, except the bytes of volumes. */
 export class Metadata extends Queries<SqlStore> {
   readonly accounts = new AccountsTable(this.sql);
+  readonly accountRecords = new AccountRecords(this.sql);
   readonly arrivals = new ArrivalsTable(this.sql);
   readonly audit = new AuditTable(this.sql);
   readonly departures = new DeparturesTable(this.sql);
@@ -28,6 +31,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly documents = new DocumentsTable(this.sql);
   readonly files = new FilesTable(this.sql);
   readonly garbage = new GarbageTable(this.sql);
+  readonly invitations = new InvitationsTable(this.sql);
   readonly times = new TimesTable(this.sql);
   readonly orphans = new OrphansTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
@@ -41,7 +45,7 @@ export class Metadata extends Queries<SqlStore> {
     return usageOf(this.sql, caller);
   }
 
-  lookUpUsage(): Lookup<{ bytes: bigint }> {
+  lookUpUsage(): Lookup<{ bytes: bigint; quota: number | null }> {
     return lookUpUsage(this.sql);
   }
 

@@ -20,7 +20,7 @@ export class PullsTable extends Queries {
     return row!.count;
   }
 
-  /** `most`: how many an account, and a node, may have at once, this one included. */
+  /** `most`: how many an account without a limit of its own, and a node, may have at once, this one included. */
   claim(
     transferId: string,
     { caller, node, runner }: Puller,
@@ -44,15 +44,17 @@ export class PullsTable extends Queries {
           now,
         );
         if (rows.length === 0) return 'running';
-        const [count] = await tx.query<{ account: number; node: number }>(
+        const [count] = await tx.query<{ account: number; node: number; own: number | null }>(
           `SELECT SUM(CASE WHEN caller = ? THEN 1 ELSE 0 END) AS account,
-             SUM(CASE WHEN node = ? THEN 1 ELSE 0 END) AS node
+             SUM(CASE WHEN node = ? THEN 1 ELSE 0 END) AS node,
+             (SELECT users.pulls FROM users WHERE username = ?) AS own
            FROM pulls WHERE lease_until > 0 AND lease_until >= ?`,
           caller,
           node,
+          caller,
           now,
         );
-        if (count!.account > most.account) throw new Refused('account');
+        if (count!.account > (count!.own ?? most.account)) throw new Refused('account');
         if (count!.node > most.node) throw new Refused('node');
         return 'claimed';
       })

@@ -9,10 +9,17 @@ import type { Dialect, Sql } from './sql.ts';
 const migrations: ((dialect: Dialect) => string[])[] = [
   ({ serial, clustered }) => [
     // The id tells an account from an earlier one of the same name. One that is leaving is being deleted; see departures.ts.
+    // Limits are NULL where the settings hold.
     `CREATE TABLE users (
       username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,
-      created_at BIGINT NOT NULL, keys TEXT, recovery_hash TEXT, leaving_since BIGINT)`,
+      created_at BIGINT NOT NULL, keys TEXT, recovery_hash TEXT, leaving_since BIGINT, disabled_at BIGINT,
+      quota_bytes BIGINT, open_transfers BIGINT, open_volumes BIGINT, pulls BIGINT, login_attempts BIGINT,
+      upload_rate BIGINT, download_rate BIGINT)`,
     'CREATE INDEX users_leaving ON users (account_id) WHERE leaving_since IS NOT NULL',
+    // Each goes when it is used; one that was not goes when it has expired.
+    `CREATE TABLE invitations (
+      id TEXT PRIMARY KEY, token_hash TEXT NOT NULL UNIQUE, note TEXT NOT NULL, quota_bytes BIGINT,
+      created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)`,
     // Which state of an account its document in the volume store says, and which it should; see documents.ts.
     `CREATE TABLE account_documents (
       account_id TEXT PRIMARY KEY, rev BIGINT NOT NULL, written BIGINT NOT NULL)`,
@@ -99,7 +106,8 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
     // The volume store that this database belongs to, and which service the two are, in one row; see store-record.ts.
     `CREATE TABLE store (
-      store_id TEXT NOT NULL, service_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL, contested_at BIGINT)`,
+      store_id TEXT NOT NULL, service_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL,
+      contested_at BIGINT, read_only_at BIGINT)`,
     // Volume groups that no record names, and how far the search for them is; see orphans.ts.
     'CREATE TABLE orphans (file_id TEXT PRIMARY KEY, first_seen BIGINT NOT NULL)',
     `CREATE TABLE orphan_round (

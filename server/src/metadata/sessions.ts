@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '@szafa/protocol';
 import { note } from './audit.ts';
-import { type Lookup, SESSION, type SessionRow } from './lookup.ts';
+import { type Lookup, SESSION, SESSIONS, type SessionRow } from './lookup.ts';
 import { insertInto, Queries, type Sql } from './sql.ts';
 
 /** A session as it is made: by a login or a registration, or a token that somebody made with a session. */
@@ -58,7 +58,7 @@ export async function endSessions(tx: Sql, username: string, except = ''): Promi
 export class SessionsTable extends Queries {
   async get(tokenHash: string): Promise<SessionRow | undefined> {
     const [row] = await this.sql.query<SessionRow>(
-      `SELECT ${SESSION} FROM sessions s WHERE s.token_hash = ?`,
+      `SELECT ${SESSION} FROM ${SESSIONS} WHERE s.token_hash = ?`,
       tokenHash,
     );
     return row;

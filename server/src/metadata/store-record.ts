@@ -1,3 +1,4 @@
+import { type Actor, note } from './audit.ts';
 import { Queries, type Sql } from './sql.ts';
 
 /** The volume store that this database belongs to. */
@@ -12,6 +13,8 @@ export interface StoreFacts {
   marks: string[];
   /** Since when another database is known to have had the store; nothing may be removed from it meanwhile. */
   contestedAt: number | null;
+  /** Since when an operator lets nothing be written. */
+  readOnlyAt: number | null;
 }
 
 /** Two would do, were it not for a write to the store that is late: another node may have renewed it meanwhile. */
@@ -23,21 +26,43 @@ interface Row {
   confirmed: number;
   marks: string;
   contested_at: number | null;
+  read_only_at: number | null;
 }
 
 export class StoreRecord extends Queries {
   async get(): Promise<StoreFacts> {
     const [row] = await this.sql.query<Row>(
-      'SELECT store_id, service_id, confirmed, marks, contested_at FROM store',
+      'SELECT store_id, service_id, confirmed, marks, contested_at, read_only_at FROM store',
     );
-    const { store_id, service_id, confirmed, marks, contested_at } = row!;
+    const { store_id, service_id, confirmed, marks, contested_at, read_only_at } = row!;
     return {
       id: store_id,
       serviceId: service_id,
       confirmed: confirmed === 1,
       marks: marks.split(' ').filter(Boolean),
       contestedAt: contested_at,
+      readOnlyAt: read_only_at,
     };
+  }
+
+  /**
+   * Nothing more is written from now on, or everything as ever; false where it was so already. Uploads that could not go on
+   * meanwhile have not grown older.
+   */
+  setReadOnly(on: boolean, now: number, actor: Actor): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const changed = await tx.execute(
+        `UPDATE store SET read_only_at = ? WHERE read_only_at IS ${on ? 'NULL' : 'NOT NULL'} RETURNING store_id`,
+        on ? now : null,
+      );
+      if (changed.length === 0) return false;
+      if (!on) {
+        const open = "touched_at < ? AND status IN ('uploading', 'failed')";
+        await tx.execute(`UPDATE transfers SET touched_at = ? WHERE ${open}`, now, now);
+      }
+      await note(tx, { at: now, actor, account: '', action: on ? 'read-only on' : 'read-only off' });
+      return true;
+    });
   }
 
   /** For a database that takes over what another one had: its users' passwords are of that service. */

@@ -1,9 +1,9 @@
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
-import { spaceClaimed } from './claims.ts';
+import { isOverQuota } from './claims.ts';
 import { ADMIN_ACCOUNT } from './documents.ts';
 import { holdAccount } from './presence.ts';
 import { Queries, Refused, refusal, type Sql } from './sql.ts';
-import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
+import { COLUMNS, lockTransfer, OPEN, OWN_MOST, openCounts, type TransferRow } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes.ts';
 
@@ -94,13 +94,13 @@ export class StreamedTable extends Queries {
     return listArrived(this.sql, fileId);
   }
 
-  /** How many volumes the creator of a transfer has under way. */
-  async openVolumes(transferId: string): Promise<number> {
-    const [row] = await this.sql.query<{ open: string }>(
-      `SELECT ${OPEN} AS open FROM transfers WHERE transfer_id = ?`,
+  /** Whether the creator of a transfer has as many volumes under way as they may: `usual`, or their own number. */
+  async isFull(transferId: string, usual: number): Promise<boolean> {
+    const [row] = await this.sql.query<{ open: string; own_volumes: number | null }>(
+      `SELECT ${OPEN} AS open, ${OWN_MOST} FROM transfers WHERE transfer_id = ?`,
       transferId,
     );
-    return row ? openCounts(row.open).volumes : 0;
+    return row !== undefined && openCounts(row.open).volumes >= (row.own_volumes ?? usual);
   }
 
   /**
@@ -132,7 +132,7 @@ export class StreamedTable extends Queries {
         if (more === 0) return 'claimed';
         await addStored(tx, fileId, more);
         await holdUsage(tx, row.creator);
-        if ((await spaceClaimed(tx, row.creator)) > BigInt(quota)) throw new Refused('over quota');
+        if (await isOverQuota(tx, row.creator, quota)) throw new Refused('over quota');
         return 'claimed';
       })
       .catch(refusal<'over quota'>);
@@ -221,7 +221,7 @@ export class StreamedTable extends Queries {
         );
         const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
         const isNew = (before.owner ?? before.creator) !== owner;
-        if (quota !== undefined && (grows || isNew) && (await spaceClaimed(tx, owner)) > BigInt(quota)) {
+        if (quota !== undefined && (grows || isNew) && (await isOverQuota(tx, owner, quota))) {
           throw new Refused('over quota');
         }
         return row;

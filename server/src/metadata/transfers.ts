@@ -1,11 +1,11 @@
 import { limits, type NewTransfer } from '@szafa/protocol';
 import { accountGone } from '../errors.ts';
 import { forgetArrivals } from './arrivals.ts';
-import { spaceClaimed } from './claims.ts';
+import { isOverQuota } from './claims.ts';
 import { holdDir } from './dirs.ts';
 import { ADMIN_ACCOUNT, outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
-import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount, isAlwaysThere, present } from './presence.ts';
 import { forgetPull } from './pulls.ts';
 import { hold, Queries, Refused, refusal, type Sql } from './sql.ts';
@@ -15,6 +15,8 @@ import {
   lockTransfer,
   NOT_DONE,
   OPEN,
+  OWN_MOST,
+  type OwnMost,
   openCounts,
   type TransferRow,
   type TransferStatus,
@@ -42,7 +44,7 @@ export interface NewIds {
 /** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
 export type Creation = 'created' | 'taken' | 'no directory' | 'over quota' | 'too many';
 
-/** What an account may have; what is not named has no bound. */
+/** What an account may have that has no limits of its own; what is not named has no bound. */
 export interface Bounds {
   /** Bytes of the files, the transfers under way and this one. */
   quota?: number | undefined;
@@ -88,17 +90,21 @@ export class TransfersTable extends Queries {
         const { accountId = ADMIN_ACCOUNT } = ids;
         const asked = isAlwaysThere(accountId) ? [] : [accountId];
         const returning = [
-          open ? `${OPEN} AS open` : 'transfer_id',
+          open ? `${OPEN} AS open, ${OWN_MOST}` : 'transfer_id',
           ...asked.map(() => `(${present(tx.dialect)}) AS present`),
         ];
-        type Inserted = { open: string; present: number | null };
+        type Inserted = { open: string; present: number | null } & OwnMost;
         const inserted = await insertTransfer<Inserted>(tx, row, returning.join(', '), asked);
         if (!inserted) return 'taken';
         if (inserted.present === null) throw accountGone();
-        if (open && (await isCrowded(tx, ids.creator, inserted.open, open))) throw new Refused('too many');
+        const most = open && {
+          transfers: inserted.own_transfers ?? open.transfers,
+          volumes: inserted.own_volumes ?? open.volumes,
+        };
+        if (most && (await isCrowded(tx, ids.creator, inserted.open, most))) throw new Refused('too many');
         await insertVolumes(tx, ids.fileId, init.volumes);
         if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
-        if (quota !== undefined && (await spaceClaimed(tx, ids.creator)) > BigInt(quota)) {
+        if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) {
           throw new Refused('over quota');
         }
         return 'created';
@@ -137,7 +143,7 @@ export class TransfersTable extends Queries {
       session: async (tokenHash) => {
         const [row] = await this.sql.query<SessionRow & (TransferState | { file_id: null })>(
           `SELECT ${SESSION}, ${STATE}
-           FROM sessions s LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
+           FROM ${SESSIONS} LEFT JOIN transfers t ON t.transfer_id = ? WHERE s.token_hash = ?`,
           transferId,
           tokenHash,
         );
@@ -186,7 +192,7 @@ export class TransfersTable extends Queries {
         await holdUsage(tx, owner);
         const stored = await store(tx, transferId, owner, ADMIN_ACCOUNT);
         const isNew = stored && (before.owner ?? before.creator) !== owner;
-        if (isNew && (await spaceClaimed(tx, owner)) > BigInt(quota)) throw new Refused('over quota');
+        if (isNew && (await isOverQuota(tx, owner, quota))) throw new Refused('over quota');
         return stored;
       })
       .catch(refusal<'over quota'>);
@@ -248,7 +254,11 @@ export class TransfersTable extends Queries {
     transferId: string,
     allowed: Exclude<TransferStatus, 'done'>[],
     now: number,
-    { keepVolumes = false, untouchedSince = Number.POSITIVE_INFINITY } = {},
+    {
+      keepVolumes = false,
+      untouchedSince = Number.POSITIVE_INFINITY,
+      also,
+    }: { keepVolumes?: boolean; untouchedSince?: number; also?: (tx: Sql) => Promise<void> } = {},
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
@@ -256,6 +266,7 @@ export class TransfersTable extends Queries {
       if (row.touched_at >= untouchedSince) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
+      await also?.(tx);
       if (keepVolumes) {
         await forgetVolumes(tx, row.file_id);
         await forgetArrivals(tx, row.file_id);
@@ -264,6 +275,34 @@ export class TransfersTable extends Queries {
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
       return true;
     });
+  }
+
+  /** The transfer whose file has, or will have, that id. */
+  async ofFile(fileId: string): Promise<TransferRow | undefined> {
+    const text = `SELECT ${COLUMNS} FROM transfers WHERE file_id = ?`;
+    return (await this.sql.query<TransferRow>(text, fileId))[0];
+  }
+
+  /**
+   * Uploads that are under way, the longest unused first: of all accounts, or of one. One that is used meanwhile shows again
+   * on a later page, and none is left out.
+   */
+  listOpen(
+    after: { touchedAt: number; fileId: string },
+    limit: number,
+    creator?: string,
+  ): Promise<TransferRow[]> {
+    const ofCreator = creator === undefined ? '' : `AND creator = ? AND ${NOT_DONE}`;
+    return this.sql.query<TransferRow>(
+      `SELECT ${COLUMNS} FROM transfers
+       WHERE status IN ('uploading', 'failed') AND touched_at >= ? AND (touched_at > ? OR file_id > ?)
+         ${ofCreator} ORDER BY touched_at, file_id LIMIT ?`,
+      after.touchedAt,
+      after.touchedAt,
+      after.fileId,
+      ...(creator === undefined ? [] : [creator]),
+      limit,
+    );
   }
 
   /** Uploads that nobody has asked for since then. */

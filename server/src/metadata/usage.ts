@@ -1,5 +1,5 @@
 import { ADMIN } from '@szafa/protocol';
-import { type Lookup, SESSION, type SessionRow, sessionOf } from './lookup.ts';
+import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import type { Sql } from './sql.ts';
 
 /** What a directory has, or all of an owner's together. */
@@ -125,19 +125,22 @@ export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint
   };
 }
 
-/** For `Accounts.identify`: how many bytes the caller's files have. One look at a key. */
-export function lookUpUsage(sql: Sql): Lookup<{ bytes: bigint }> {
+/** For `Accounts.identify`: how many bytes the caller's files have, and a quota of their own. One look at a key. */
+export function lookUpUsage(sql: Sql): Lookup<{ bytes: bigint; quota: number | null }> {
   return {
-    admin: () => usageOf(sql, ADMIN),
+    admin: async () => ({ bytes: (await usageOf(sql, ADMIN)).bytes, quota: null }),
     session: async (tokenHash) => {
-      const [row] = await sql.query<SessionRow & { high: string | null; low: string | null }>(
-        `SELECT ${SESSION}, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
-         FROM sessions s LEFT JOIN usage u ON u.owner = s.username AND u.dir_id = ${ALL_DIRS}
+      type Row = SessionRow & { quota_bytes: number | null; high: string | null; low: string | null };
+      const [row] = await sql.query<Row>(
+        `SELECT ${SESSION}, c.quota_bytes,
+           CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+         FROM ${SESSIONS} LEFT JOIN usage u ON u.owner = s.username AND u.dir_id = ${ALL_DIRS}
          WHERE s.token_hash = ?`,
         tokenHash,
       );
       if (!row) return undefined;
-      return { ...sessionOf(row), bytes: joined(row.high ?? '0', row.low ?? '0') };
+      const bytes = joined(row.high ?? '0', row.low ?? '0');
+      return { ...sessionOf(row), bytes, quota: row.quota_bytes };
     },
   };
 }

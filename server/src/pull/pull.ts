@@ -19,6 +19,8 @@ export interface PullJob {
   landing: string;
   /** May this pull connect to this address? Given in the spelling of plainAddress(). */
   allow: (address: string) => boolean;
+  /** Bytes a second, at most. */
+  rate?: number | undefined;
   signal?: AbortSignal;
   timeoutMs?: number;
   /** Numbers of the volume files that have arrived whole, including those of an earlier attempt. */
@@ -71,7 +73,7 @@ async function download(
   const proxy = await PullProxy.open({ addresses, sizes, allow: job.allow, stop: halt });
   try {
     const wanted = [...sizes.keys()].filter((idx) => !landing.landed.has(idx));
-    const tool = await Tool.start(file, toolArguments(proxy.url), landing.work, stop.signal);
+    const tool = await Tool.start(file, toolArguments(proxy.url, job.rate), landing.work, stop.signal);
     const watched = watch(tool, landing, proxy, job.onLanded).catch((error: unknown) => stop.abort(error));
     const [end] = await Promise.all([tool.ended, watched, tool.feed(list(addresses, wanted))]);
     stop.signal.throwIfAborted();

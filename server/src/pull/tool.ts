@@ -68,7 +68,7 @@ async function readHead(file: string): Promise<Buffer | null> {
 }
 
 /** Nothing secret: every user of the machine can read the arguments of a process. */
-export function toolArguments(proxyUrl: string): string[] {
+export function toolArguments(proxyUrl: string, rate?: number): string[] {
   return [
     '--no-conf',
     '--no-netrc',
@@ -83,6 +83,7 @@ export function toolArguments(proxyUrl: string): string[] {
     `--max-connection-per-server=${limits.pullConnections}`,
     `--split=${limits.pullConnections}`,
     '--min-split-size=1M',
+    ...(rate === undefined ? [] : [`--max-overall-download-limit=${rate}`]),
     '--file-allocation=none',
     '--auto-file-renaming=false',
     '--allow-overwrite=true',

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Volume } from '@szafa/protocol';
+import type { AccountLimits, Volume } from '@szafa/protocol';
 import type { Body } from './body.ts';
 
 /** The file's record as it is stored beside its volumes, so that the metadata can be rebuilt from them. */
@@ -34,6 +34,10 @@ export interface AccountDocument {
   keys?: string | undefined;
   /** What the recovery key is known by, where there is one. */
   recovery_hash?: string | undefined;
+  /** Where an operator has disabled it. */
+  disabled_at?: string | undefined;
+  /** Those that an operator has set for it. */
+  limits?: Partial<AccountLimits> | undefined;
   rev: number;
 }
 

@@ -44,8 +44,13 @@ export async function start(): Promise<void> {
   }
 }
 
-export async function enter(how: 'register' | 'login', username: string, password: string): Promise<void> {
-  const who = await call('enter', how, username, password);
+export async function enter(
+  how: 'register' | 'login',
+  username: string,
+  password: string,
+  invite?: string,
+): Promise<void> {
+  const who = await call('enter', how, username, password, invite);
   toTabs('signed-in');
   begin(who);
 }

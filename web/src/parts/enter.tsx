@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
 import { limits } from '@szafa/protocol';
-import { faultOf } from '../page/core.ts';
+import { useEffect } from 'preact/hooks';
+import { call, faultOf } from '../page/core.ts';
 import { enter } from '../page/session.ts';
 import { explain, text } from '../text.ts';
 import { IconButton } from './controls.tsx';
@@ -56,7 +57,16 @@ async function refusal(username: string, password: string, repeat: string): Prom
   }
 }
 
+/** Of a link like /#invite=…: it is taken out of the address, which others may see. */
+function invitation(): string {
+  const [, found = ''] = /^#invite=([\w-]+)$/.exec(location.hash) ?? [];
+  if (found) history.replaceState(null, '', location.pathname);
+  return found;
+}
+
 export function Enter() {
+  const invite = useSignal('');
+  const registration = useSignal('open');
   const how = useSignal<'login' | 'register'>('login');
   const username = useSignal('');
   const password = useSignal('');
@@ -67,6 +77,22 @@ export function Enter() {
   const trouble = useSignal('');
   const words = text.enter;
   const isNew = how.value === 'register';
+  const needsInvite = isNew && (registration.value === 'invite' || invite.value !== '');
+
+  useEffect(() => {
+    invite.value = invitation();
+    if (invite.value) how.value = 'register';
+  }, []);
+  useEffect(() => {
+    if (!isNew) return;
+    // A server that is away is told when it is needed.
+    call('registration').then(
+      (found) => {
+        registration.value = found;
+      },
+      () => undefined,
+    );
+  }, [isNew]);
 
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -74,9 +100,11 @@ export function Enter() {
     try {
       trouble.value = isNew ? await refusal(username.value, password.value, repeat.value) : '';
       if (trouble.value) return;
-      await enter(how.value, username.value, password.value);
+      await enter(how.value, username.value, password.value, needsInvite ? invite.value.trim() : undefined);
     } catch (error) {
-      trouble.value = explain(faultOf(error), { 401: words.wrong, 409: words.taken });
+      const refused = needsInvite ? words.uninvited : words.closed;
+      const forbidden = isNew ? refused : words.disabled;
+      trouble.value = explain(faultOf(error), { 401: words.wrong, 403: forbidden, 409: words.taken });
     } finally {
       working.value = false;
     }
@@ -138,6 +166,19 @@ export function Enter() {
                   repeat.value = value;
                 }}
               />
+              {needsInvite && (
+                <Field
+                  label={words.invite}
+                  hint={words.inviteRule}
+                  name="invite"
+                  type="text"
+                  autocomplete="off"
+                  value={invite.value}
+                  onInput={(value) => {
+                    invite.value = value;
+                  }}
+                />
+              )}
               <p class="caution">
                 <Icon name="lock" />
                 <span>{words.noReset}</span>

@@ -1,4 +1,4 @@
-import { ApiError, type ConnectOptions, LockedError, Szafa } from '@szafa/client';
+import { Api, ApiError, type ConnectOptions, LockedError, Szafa } from '@szafa/client';
 import { cleanUsername } from '@szafa/protocol';
 import type { Account } from '../bridge.ts';
 import { browserPins, kept } from './database.ts';
@@ -27,9 +27,18 @@ export class SignedIn {
     return this.#szafa;
   }
 
-  async enter(how: 'register' | 'login', rawName: string, password: string): Promise<Account> {
+  async registration(): Promise<string> {
+    return (await new Api(this.#options).service()).registration;
+  }
+
+  async enter(
+    how: 'register' | 'login',
+    rawName: string,
+    password: string,
+    invite: string | undefined,
+  ): Promise<Account> {
     const username = cleanUsername(rawName);
-    const szafa = await Szafa[how](this.#options, { username, password });
+    const szafa = await Szafa[how](this.#options, { username, password, invite });
     await this.#checkKeys(szafa);
     const session = { username, token: szafa.token!, kek: this.#engine.keyOf(szafa.keys.kek) };
     const before = await kept.session();

@@ -26,7 +26,9 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  enter: (how, username, password) => signedIn.enter(how, username, password),
+  registration: () => signedIn.registration(),
+  enter: (how, username, password, invite) =>
+    signedIn.enter(how, username, password, invite as string | undefined),
   restore: () => signedIn.restore(),
   async leave(tellService) {
     transfers.stopAll();

@@ -42,7 +42,7 @@ const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);
 
 export function volumeHandler(services: Services): VolumeHandler {
-  const { sessions, metadata, transfers, config, log, metrics } = services;
+  const { sessions, metadata, transfers, mode, pace, config, log, metrics } = services;
   return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
     const { authorization, transferId, idx, length } = put;
@@ -54,12 +54,16 @@ export function volumeHandler(services: Services): VolumeHandler {
         const lookUp = metadata.transfers.lookUp(transferId);
         const { caller, found } = await sessions.identify(authorization, lookUp);
         user = caller.username;
-        await transfers.receive(transferId, found.transfer, volumeNumber(idx), body, put, begin);
+        await mode.requireWritable();
+        const paced = pace.upload(body, caller);
+        await transfers.receive(transferId, found.transfer, volumeNumber(idx), paced, put, begin);
       } else {
         const { caller } = await sessions.identify(authorization, metadata.sessions.lookUp());
         user = caller.username;
+        await mode.requireWritable();
         const init = readInit(put.init);
-        const fileId = await transfers.receiveFile(transferId, init, caller, body, length, begin);
+        const paced = pace.upload(body, caller);
+        const fileId = await transfers.receiveFile(transferId, init, caller, paced, length, begin);
         done = { status: 'done', file_id: fileId };
       }
       // A body in chunks has no length that is known here.
@@ -114,7 +118,8 @@ export function putRoute(handle: VolumeHandler) {
     };
     const begin = () => wantBody(raw, reply.raw);
     const remote = raw.socket.remoteAddress ?? '';
-    const { status, body } = await handle(put, bodyOf(raw), begin, remote, id);
+    const { status, body, retryAfter } = await handle(put, bodyOf(raw), begin, remote, id);
+    if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
     return status === BROKEN_OFF ? reply.hijack() : reply.code(status).send(body);
   };
 }

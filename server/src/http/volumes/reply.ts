@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { headers, parseRange, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReadableFile } from '../../metadata/files.ts';
@@ -24,6 +25,7 @@ export async function sendVolume(
   request: FastifyRequest,
   reply: FastifyReply,
   found: { file: ReadableFile; sha256: string; volume: OpenVolume },
+  pace: (to: Writable) => { writable: Writable; end: () => void },
   onFault: (error: unknown) => void,
 ): Promise<number> {
   const { file, sha256, volume } = found;
@@ -60,10 +62,11 @@ export async function sendVolume(
     if (request.method !== 'HEAD' && end > start) {
       if (!(await hasTurn(response))) return 0;
       const socket = response.socket!;
+      const paced = pace(socket);
       try {
         response.flushHeaders();
         // Not through the response, which holds each piece back for a tick and keeps lists of them.
-        await volume.send(socket, start, end);
+        await volume.send(paced.writable, start, end);
       } catch (error) {
         // The length is announced already: a broken connection is the only way left to say that bytes are missing.
         request.log.warn({ err: error }, 'volume was not sent completely');
@@ -71,6 +74,8 @@ export async function sendVolume(
         if (!socket.destroyed) onFault(error);
         response.destroy();
         return 0;
+      } finally {
+        paced.end();
       }
     }
     response.end();

@@ -1,0 +1,161 @@
+import {
+  AccountDetails,
+  AccountRecord,
+  AuditRecord,
+  Invitation,
+  InvitationBody,
+  LimitsChange,
+  NewInvitation,
+  Page,
+  PageOfAccount,
+  ServerStatus,
+  TransferRecord,
+} from './admin.ts';
+import { ErrorBody } from './resources.ts';
+import { Type } from './type.ts';
+
+const ok = Type.Literal(true);
+const next_cursor = Type.Optional(Type.String({ description: 'when there are more' }));
+
+/** What every route here has: it is the operator's. */
+const common = { tag: 'Operator', operator: true } as const;
+const ofAccount = { 403: ErrorBody, 404: ErrorBody };
+
+/** Part of the table in routes.ts. */
+export const adminRoutes = {
+  listAccounts: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/accounts',
+    summary: 'The accounts, by name, in pages',
+    query: Page,
+    responses: {
+      200: Type.Object({ accounts: Type.Array(AccountRecord), next_cursor }),
+      400: ErrorBody,
+      403: ErrorBody,
+    },
+  },
+  showAccount: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/accounts/{username}',
+    summary: 'One account, with what it has open',
+    responses: { 200: AccountDetails, ...ofAccount },
+  },
+  limitAccount: {
+    ...common,
+    method: 'PUT',
+    path: '/api/admin/accounts/{username}/limits',
+    summary: 'Set the quota and other limits of one account; null returns to the settings',
+    body: LimitsChange,
+    responses: { 200: AccountDetails, 400: ErrorBody, ...ofAccount },
+  },
+  disableAccount: {
+    ...common,
+    method: 'POST',
+    path: '/api/admin/accounts/{username}/disable',
+    summary: 'Refuse every request and login of an account; nothing of it is deleted',
+    responses: { 200: Type.Object({ ok }), ...ofAccount },
+  },
+  enableAccount: {
+    ...common,
+    method: 'POST',
+    path: '/api/admin/accounts/{username}/enable',
+    summary: 'Let a disabled account work again; its tokens are valid as before',
+    responses: { 200: Type.Object({ ok }), ...ofAccount },
+  },
+  logoutAccount: {
+    ...common,
+    method: 'POST',
+    path: '/api/admin/accounts/{username}/logout',
+    summary: 'End all sessions and tokens of an account',
+    responses: { 200: Type.Object({ ok, ended: Type.Integer() }), ...ofAccount },
+  },
+  deleteAccount: {
+    ...common,
+    method: 'DELETE',
+    path: '/api/admin/accounts/{username}',
+    summary: 'Delete an account with all its files',
+    changes: true,
+    responses: { 200: Type.Object({ ok }), ...ofAccount },
+  },
+  invite: {
+    ...common,
+    method: 'POST',
+    path: '/api/admin/invitations',
+    summary: 'Make an invitation, by which one account can be registered',
+    body: InvitationBody,
+    optionalBody: true,
+    responses: { 200: NewInvitation, 400: ErrorBody, 403: ErrorBody },
+  },
+  listInvitations: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/invitations',
+    summary: 'Invitations that can be used, in pages',
+    query: Page,
+    responses: {
+      200: Type.Object({ invitations: Type.Array(Invitation), next_cursor }),
+      400: ErrorBody,
+      403: ErrorBody,
+    },
+  },
+  endInvitation: {
+    ...common,
+    method: 'DELETE',
+    path: '/api/admin/invitations/{id}',
+    summary: 'Withdraw an invitation',
+    responses: { 200: Type.Object({ ok }), ...ofAccount },
+  },
+  listTransfers: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/transfers',
+    summary: 'Unfinished uploads, the longest unused first, in pages',
+    query: PageOfAccount,
+    responses: {
+      200: Type.Object({ transfers: Type.Array(TransferRecord), next_cursor }),
+      400: ErrorBody,
+      403: ErrorBody,
+    },
+  },
+  cancelTransfer: {
+    ...common,
+    method: 'DELETE',
+    path: '/api/admin/transfers/{file_id}',
+    summary: 'Cancel an unfinished upload of any account',
+    changes: true,
+    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
+  },
+  status: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/status',
+    summary: 'The state of the server',
+    responses: { 200: ServerStatus, 403: ErrorBody },
+  },
+  setReadOnly: {
+    ...common,
+    method: 'PUT',
+    path: '/api/admin/read-only',
+    summary: 'Stop all writes on all nodes (503), or let them go on; reads are answered as ever',
+    body: Type.Object({ read_only: Type.Boolean() }),
+    responses: {
+      200: Type.Object({ ok, read_only: Type.Boolean() }),
+      400: ErrorBody,
+      403: ErrorBody,
+    },
+  },
+  audit: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/audit',
+    summary: 'What was done to accounts and to the server, newest first, in pages',
+    query: PageOfAccount,
+    responses: {
+      200: Type.Object({ entries: Type.Array(AuditRecord), next_cursor }),
+      400: ErrorBody,
+      403: ErrorBody,
+    },
+  },
+} as const;

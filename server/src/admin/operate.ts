@@ -1,0 +1,328 @@
+/** What an operator does beside a running server, on its database: accounts, uploads, read-only, the audit log. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type LimitName, type LimitsChange, limitNames, limits, type PageQuery } from '@szafa/protocol';
+import { readConfig } from '../config.ts';
+import { MODE_MS } from '../domain/mode.ts';
+import { Operator, type Page } from '../domain/operator.ts';
+import { ServiceError, StoreUnavailable } from '../errors.ts';
+import { checked } from './checked.ts';
+import { openPair, openStores } from './pair.ts';
+import { Report, UsageError } from './report.ts';
+
+const EXITS = `The exit code is 0 when it is done, 1 when it was refused (no such account, no such upload), and 2 when the command could
+not run: wrong usage or settings, a store that does not answer. Can run while the server does. --json: JSON lines.`;
+
+const USAGES = {
+  account: `usage: szafa-server account COMMAND [options]
+
+  list [--limit N] [--after NAME]   accounts with their use, by name; all of them without --limit
+  show NAME                one account: use, limits, sessions, unfinished uploads
+  quota NAME [SIZE]        set its space (bytes, or with K, M, G, T), or show it; "default" returns to SZ_QUOTA
+  limits NAME [options]    set other limits; "default" returns to the settings
+                           --open-transfers N  --open-volumes N  --pulls N  --login-attempts N
+                           --upload-rate SIZE  --download-rate SIZE   bytes a second, on each node
+  disable NAME             refuse every request and login of it; nothing is deleted
+  enable NAME              let it work again; its tokens are valid as before
+  logout NAME              end all its sessions and tokens
+  delete NAME --yes        delete it with all its files, for good; the name is free afterwards
+  invite [options]         make an invitation, by which one account can be registered; it is shown once
+                           --note TEXT  --quota SIZE  --days N (default ${limits.inviteSeconds.usual / 86_400})
+  invitations              those that can still be used
+  uninvite ID              withdraw one of them
+
+${EXITS}`,
+  transfers: `usage: szafa-server transfers list [--account NAME] [--limit N]
+       szafa-server transfers cancel ID
+
+  list     unfinished uploads, the longest unused first; of all accounts, or of one
+  cancel   cancel one of them; its volumes are removed. ID is the file_id that list shows
+
+${EXITS}`,
+  status: `usage: szafa-server status
+
+Shows the state of the server: read-only or not, contested or not, what is under way and what waits to be removed.
+
+${EXITS}`,
+  'read-only': `usage: szafa-server read-only on|off
+
+on: on all nodes, whatever would change files, directories or accounts is answered 503 from now on, and nothing is written
+to the volume store or removed from it, garbage included. Reads and logins go on. It holds until "off", across restarts.
+When the command has ended, no node takes or ends a write any more.
+
+${EXITS}`,
+  audit: `usage: szafa-server audit [--account NAME] [--limit N]
+
+Shows what was done to accounts and to the server, newest first: ${limits.adminPage} entries, or N. They are kept for SZ_AUDIT_DAYS.
+
+${EXITS}`,
+};
+
+export type OperatorCommand = keyof typeof USAGES;
+export const isOperatorCommand = (name: string): name is OperatorCommand => name in USAGES;
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean', default: false } as const;
+const options = {
+  ...{ json: flag, help: flag, yes: flag },
+  ...{ limit: text, after: text, account: text, note: text, quota: text, days: text },
+  ...{ 'open-transfers': text, 'open-volumes': text, pulls: text, 'login-attempts': text },
+  ...{ 'upload-rate': text, 'download-rate': text },
+} as const;
+type Options = ReturnType<typeof parse>['values'];
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Which options a command has, beside --json and --help. */
+const TAKES: Record<string, (keyof Options)[]> = {
+  'account list': ['limit', 'after'],
+  'account limits': [
+    ...(['open-transfers', 'open-volumes', 'pulls', 'login-attempts', 'upload-rate'] as const),
+    'download-rate',
+  ],
+  'account delete': ['yes'],
+  'account invite': ['note', 'quota', 'days'],
+  'transfers list': ['account', 'limit'],
+  audit: ['account', 'limit'],
+};
+
+/** All others work on the database alone, also while the volume store is away. */
+const NEEDS_VOLUMES = new Set(['account delete', 'transfers cancel']);
+
+interface Run {
+  operator: Operator;
+  report: Report;
+  /** What stands after the command. */
+  args: string[];
+  values: Options;
+}
+
+type Command = (run: Run) => Promise<void>;
+
+const commands: Record<string, { args: [least: number, most: number]; run: Command }> = {
+  'account list': {
+    args: [0, 0],
+    run: async ({ operator, report, values }) => {
+      const most = count(values.limit, '--limit');
+      const pages = (query: PageQuery) => operator.accounts(query);
+      const from = values.after === undefined ? {} : { cursor: values.after };
+      for await (const { limits: own, ...account } of all('accounts', pages, from, most)) {
+        report.line({ ...account, ...named(own) });
+        report.count('accounts');
+      }
+    },
+  },
+  'account show': {
+    args: [1, 1],
+    run: async ({ operator, report, args: [name = ''] }) => show(report, await operator.account(name)),
+  },
+  'account quota': {
+    args: [1, 2],
+    run: async ({ operator, report, args: [name = '', size] }) => {
+      const account =
+        size === undefined
+          ? await operator.account(name)
+          : await operator.limit(name, checked<LimitsChange>('LimitsChange', { quota_bytes: own(size) }));
+      const { username, used_bytes, quota_bytes } = account;
+      const { quota_enforced } = await operator.status();
+      report.line({
+        username,
+        used_bytes,
+        quota_bytes,
+        own: account.limits.quota_bytes !== null,
+        quota_enforced,
+      });
+    },
+  },
+  'account limits': {
+    args: [1, 1],
+    run: async ({ operator, report, args: [name = ''], values }) => {
+      const change: Partial<Record<LimitName, number | null>> = {};
+      for (const limit of limitNames) {
+        const given = values[limit.replaceAll('_', '-') as keyof Options];
+        if (typeof given === 'string') change[limit] = own(given);
+      }
+      const isAsked = Object.keys(change).length === 0;
+      const account = isAsked
+        ? await operator.account(name)
+        : await operator.limit(name, checked<LimitsChange>('LimitsChange', change));
+      report.line({ username: account.username, ...account.limits });
+    },
+  },
+  'account disable': acting('disabled', (operator, name) => operator.disable(name)),
+  'account enable': acting('enabled', (operator, name) => operator.enable(name)),
+  'account logout': acting('sessions ended', (operator, name) => operator.logout(name)),
+  'account delete': {
+    args: [1, 1],
+    run: async ({ operator, report, args: [name = ''], values }) => {
+      if (!values.yes) {
+        const { files, used_bytes } = await operator.account(name);
+        const what = `${name} with ${files} files of ${used_bytes} bytes`;
+        throw new UsageError(`this deletes ${what} for good; if you mean it, repeat the command with --yes`);
+      }
+      await operator.remove(name);
+      report.line({ username: name, deleted: true });
+    },
+  },
+  'account invite': {
+    args: [0, 0],
+    run: async ({ operator, report, values: { note, quota, days } }) => {
+      const body = {
+        ...(note !== undefined && { note }),
+        ...(quota !== undefined && { quota_bytes: bytes(quota) }),
+        ...(days !== undefined && { expires_in: count(days, '--days')! * 86_400 }),
+      };
+      const { invite, id, expires_at } = await operator.invite(checked('InvitationRequest', body));
+      report.line({ invite, link: `/#invite=${invite}`, id, expires_at });
+    },
+  },
+  'account invitations': {
+    args: [0, 0],
+    run: async ({ operator, report }) => {
+      const pages = (query: PageQuery) => operator.invitations(query);
+      for await (const invitation of all('invitations', pages)) {
+        report.line({ ...invitation });
+        report.count('invitations');
+      }
+    },
+  },
+  'account uninvite': acting('invitation ended', (operator, id) => operator.endInvitation(id)),
+  'transfers list': {
+    args: [0, 0],
+    run: async ({ operator, report, values: { account, limit } }) => {
+      const pages = (query: PageQuery) =>
+        operator.transfers({ ...query, ...(account !== undefined && { account }) });
+      for await (const transfer of all('transfers', pages, {}, count(limit, '--limit'))) {
+        report.line({ ...transfer });
+        report.count('transfers');
+      }
+    },
+  },
+  'transfers cancel': acting('upload cancelled', (operator, id) => operator.cancel(id)),
+  status: {
+    args: [0, 0],
+    run: async ({ operator, report }) => {
+      const { transfers, ...status } = await operator.status();
+      report.line({ ...status, ...transfers });
+    },
+  },
+  'read-only': {
+    args: [1, 1],
+    run: async ({ operator, report, args: [way = ''] }) => {
+      if (way !== 'on' && way !== 'off') throw new UsageError('see szafa-server read-only --help');
+      await operator.setReadOnly(way === 'on');
+      // Until then a process may go by what it saw before.
+      await sleep(2 * MODE_MS);
+      report.line({ 'read-only': way });
+    },
+  },
+  audit: {
+    args: [0, 0],
+    run: async ({ operator, report, values: { account, limit } }) => {
+      const most = count(limit, '--limit') ?? limits.adminPage;
+      const pages = (query: PageQuery) =>
+        operator.audit({ ...query, ...(account !== undefined && { account }) });
+      for await (const entry of all('entries', pages, {}, most)) {
+        report.line({ ...entry });
+        report.count('entries');
+      }
+    },
+  },
+};
+
+/** Runs a command; resolves to its exit code. */
+export async function operate(
+  name: OperatorCommand,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const { values, positionals } = parse(args);
+  if (values.help) {
+    process.stdout.write(`${USAGES[name]}\n`);
+    return 0;
+  }
+  const [first = '', ...others] = positionals;
+  const hasOwn = commands[name] === undefined;
+  const full = hasOwn ? `${name} ${first}` : name;
+  const rest = hasOwn ? others : positionals;
+  const found = commands[full];
+  const [least, most] = found?.args ?? [0, 0];
+  if (!found || rest.length < least || rest.length > most)
+    throw new UsageError(`see szafa-server ${name} --help`);
+  const known = new Set<string>(['json', 'help', ...(TAKES[full] ?? [])]);
+  for (const [option, value] of Object.entries(values)) {
+    if (value !== false && !known.has(option)) throw new UsageError(`${full} has no option --${option}`);
+  }
+  const config = readConfig(env);
+  const pair = await (NEEDS_VOLUMES.has(full) ? openPair(config) : openStores(config));
+  const report = new Report(values.json);
+  try {
+    const operator = new Operator({ ...pair, actor: 'operator' });
+    await found.run({ operator, report, args: rest, values });
+    return report.end();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error instanceof StoreUnavailable) throw error;
+    report.refused(error.message);
+    return 1;
+  } finally {
+    await pair.close();
+  }
+}
+
+/** A command on one thing, that gives nothing back but how many, if anything. */
+function acting(what: string, act: (operator: Operator, name: string) => Promise<unknown>) {
+  const run: Command = async ({ operator, report, args: [name = ''] }) => {
+    report.line({ name, [what]: (await act(operator, name)) ?? true });
+  };
+  return { args: [1, 1] as [number, number], run };
+}
+
+/** Page by page, up to so many. */
+async function* all<Name extends string, T>(
+  name: Name,
+  list: (query: PageQuery) => Promise<Page<Name, T>>,
+  from: PageQuery = {},
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<T> {
+  let left = most;
+  let query: PageQuery | undefined = from;
+  while (query && left > 0) {
+    const limit = String(Math.min(left, limits.listPage));
+    const page: Page<Name, T> = await list({ ...query, limit });
+    yield* page[name];
+    left -= page[name].length;
+    query = page.next_cursor === undefined ? undefined : { cursor: page.next_cursor };
+  }
+}
+
+/** Of an account's limits those that it has. */
+const named = (own: object) => Object.fromEntries(Object.entries(own).filter(([, value]) => value !== null));
+
+function show(report: Report, { limits: own, ...account }: Awaited<ReturnType<Operator['account']>>): void {
+  report.line({
+    ...account,
+    ...Object.fromEntries(Object.entries(own).map(([k, v]) => [`own ${k}`, v ?? 'none'])),
+  });
+}
+
+const own = (text: string) => (text === 'default' ? null : bytes(text));
+
+const UNITS: Record<string, number> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
+function bytes(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,16})([KMGT]?)$/i.exec(text) ?? [];
+  const value = digits === '' ? Number.NaN : Number(digits) * UNITS[unit.toUpperCase()]!;
+  if (!Number.isSafeInteger(value)) throw new UsageError(`${text} is not a number, or one with K, M, G or T`);
+  return value;
+}
+
+function count(text: string | undefined, option: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${option} must be a whole number, at least 1`);
+  return Number(text);
+}

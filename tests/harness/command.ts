@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Service } from './service.ts';
+import { storeEnvironment } from './stores.ts';
+
+const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
+const MOST_MS = 60_000;
+
+export interface CommandResult {
+  code: number | null;
+  out: string;
+  errors: string;
+  /** What --json printed. */
+  lines: Record<string, unknown>[];
+}
+
+/** A command of the server, on the stores of one that may run. */
+export async function command(
+  service: Service,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: service.home,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      NODE_COMPILE_CACHE: COMPILED,
+      SZ_DATA: service.data,
+      ...storeEnvironment(service.id),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: MOST_MS,
+  });
+  let [out, errors] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  const lines = args.includes('--json') ? out.trim().split('\n').filter(Boolean) : [];
+  return { code, out, errors, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}

@@ -1,0 +1,126 @@
+/** Bugs of what operators do, and of what they set. */
+import type { Mutant } from '../../scripts/mutants.ts';
+
+const OPERATOR = 'tests/blackbox/operator.test.ts';
+const PACE = 'server/test/pace.test.ts';
+
+export const mutants: Mutant[] = [
+  {
+    name: 'an account may do what only operators may',
+    file: 'server/src/app.ts',
+    find: "if (caller.username !== ADMIN) throw new ServiceError(403, 'this needs the system token');",
+    replace: '',
+    tests: [OPERATOR],
+    only: 'every route of operators',
+  },
+  {
+    name: 'a token of a disabled account works on',
+    file: 'server/src/domain/sessions.ts',
+    find: 'if (session.disabled_at !== null) throw accountDisabled();',
+    replace: '',
+    tests: [OPERATOR],
+    only: 'a disabled account',
+  },
+  {
+    name: 'a disabled account logs in',
+    file: 'server/src/domain/proof.ts',
+    find: 'if (account!.disabled_at !== null) throw accountDisabled();',
+    replace: '',
+    tests: [OPERATOR],
+    only: 'a disabled account',
+  },
+  {
+    name: 'whoever guesses a password learns that the account is disabled',
+    file: 'server/src/domain/proof.ts',
+    find: 'const right = await this.passwords.verify(secret, hash);',
+    replace:
+      'if (account && account.disabled_at !== null) throw accountDisabled();\n      const right = await this.passwords.verify(secret, hash);',
+    tests: [OPERATOR],
+    only: 'a disabled account',
+  },
+  {
+    name: 'an invitation is used twice',
+    file: 'server/src/metadata/invitations.ts',
+    find: 'if (!row) throw notInvited();',
+    replace: 'if (!row) return;',
+    tests: [OPERATOR],
+    only: 'registration by invitation',
+  },
+  {
+    name: 'nobody needs an invitation',
+    file: 'server/src/domain/accounts.ts',
+    find: "if (this.#settings.registration === 'invite')",
+    replace: "if (this.#settings.registration === 'closed')",
+    tests: [OPERATOR],
+    only: 'registration by invitation',
+  },
+  {
+    name: 'a quota of its own is not asked for',
+    file: 'server/src/metadata/claims.ts',
+    find: 'BigInt(quota ?? usual)',
+    replace: 'BigInt(usual)',
+    tests: [OPERATOR],
+    only: 'a quota of its own',
+  },
+  {
+    name: 'an account has as many uploads open as the settings say, whatever its own limit',
+    file: 'server/src/metadata/transfers.ts',
+    find: 'transfers: inserted.own_transfers ?? open.transfers,',
+    replace: 'transfers: open.transfers,',
+    tests: [OPERATOR],
+    only: 'open uploads',
+  },
+  {
+    name: 'a body that began before read-only is taken',
+    file: 'server/src/domain/mode.ts',
+    find: '      await body.pour(sink);\n      await mode.requireWritable();',
+    replace: '      await body.pour(sink);',
+    tests: ['server/test/mode.test.ts', OPERATOR],
+  },
+  {
+    name: 'a read-only server takes changes',
+    file: 'server/src/app.ts',
+    find: '...(route.changes ? [whileWritable] : []),',
+    replace: '',
+    tests: [OPERATOR],
+    only: 'writes are 503',
+  },
+  {
+    name: 'uploads run out while nothing may be written',
+    file: 'server/src/metadata/store-record.ts',
+    find: 'await tx.execute(`UPDATE transfers SET touched_at = ? WHERE ${open}`, now, now);',
+    replace: '',
+    tests: [OPERATOR],
+    only: 'writes are 503',
+  },
+  {
+    name: 'the sweeper works while nothing may be written',
+    file: 'server/src/domain/sweeper.ts',
+    find: 'if (this.#readOnly) return;',
+    replace: '',
+    tests: ['server/test/mode.test.ts'],
+  },
+  {
+    name: 'what was not used of a rate is kept for ever',
+    file: 'server/src/domain/pace.ts',
+    find: 'Math.max(this.#freeAt.get(who) ?? 0, now - BURST_MS)',
+    replace: '(this.#freeAt.get(who) ?? now - BURST_MS)',
+    tests: [PACE],
+  },
+  {
+    name: 'each connection has the whole rate',
+    file: 'server/src/domain/pace.ts',
+    find: 'this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);',
+    replace: '',
+    tests: [PACE, OPERATOR],
+    only: 'a rate holds',
+  },
+  {
+    name: 'an account is deleted without being asked for twice',
+    file: 'server/src/admin/operate.ts',
+    find: 'if (!values.yes) {',
+    replace: 'if (values.json) {',
+    tests: ['tests/blackbox/operator-commands.test.ts'],
+    only: 'account: list',
+  },
+];

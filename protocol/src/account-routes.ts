@@ -11,6 +11,7 @@ import {
   Session,
   StoredKeys,
 } from './accounts.ts';
+import { FactorError } from './factors.ts';
 import { ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
@@ -42,7 +43,7 @@ export const accountRoutes = {
     responses: {
       200: Session,
       400: ErrorBody,
-      401: ErrorBody,
+      401: FactorError,
       403: ErrorBody,
       429: ErrorBody,
       503: ErrorBody,

@@ -1,5 +1,6 @@
 /** What requests and answers about accounts and their sessions are made of. */
 import type { Static } from 'typebox';
+import { Code } from './factors.ts';
 import { limits } from './limits.ts';
 import { Type } from './type.ts';
 
@@ -8,16 +9,14 @@ const Password = Type.String({ description: `${passwordChars.min} to ${passwordC
 const Device = Type.String({
   description: `what the session is listed as; at most ${limits.deviceChars} characters`,
 });
-export const Credentials = Type.Object(
-  {
-    username: Type.String({
-      description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
-    }),
-    password: Password,
-    device: Type.Optional(Device),
-  },
-  { $id: 'Credentials' },
-);
+const entering = {
+  username: Type.String({
+    description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
+  }),
+  password: Password,
+  device: Type.Optional(Device),
+};
+export const Credentials = Type.Object({ ...entering, code: Type.Optional(Code) }, { $id: 'Credentials' });
 export type Credentials = Static<typeof Credentials>;
 
 const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
@@ -39,7 +38,7 @@ export const isKeys = (value: unknown): value is string =>
 /** The key bag is made with the account, or not at all: no second request can be lost. */
 export const Registration = Type.Object(
   {
-    ...Credentials.properties,
+    ...entering,
     keys: Type.Optional(Keys),
     recovery: Type.Optional(Recovery),
     invite: Type.Optional(

@@ -2,6 +2,7 @@ export * from './accounts.ts';
 export * from './admin.ts';
 export * from './client-settings.ts';
 export * from './enc-params.ts';
+export * from './factors.ts';
 export * from './init.ts';
 export * from './json-text.ts';
 export * from './limits.ts';

@@ -12,6 +12,8 @@ export const limits = {
   /** How long the token that recover gives may be used. */
   recoverySeconds: 600,
   deviceChars: 100,
+  /** Codes as every authenticator app makes them; the step before and the one after count too, as clocks differ. */
+  totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */
@@ -36,7 +38,7 @@ export const limits = {
 export const ADMIN = 'admin';
 
 /** What this service offers beside what is specified; clients ask before they rely on it. */
-export const features = ['accounts', 'keys', 'streamed'] as const;
+export const features = ['accounts', 'factors', 'keys', 'streamed'] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

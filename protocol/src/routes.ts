@@ -1,5 +1,6 @@
 import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
 import {
   CompleteBody,
@@ -25,6 +26,7 @@ const ok = Type.Literal(true);
 
 const table = {
   ...accountRoutes,
+  ...factorRoutes,
   quota: {
     method: 'GET',
     path: '/api/quota',

@@ -19,6 +19,8 @@ import {
   type RouteName,
   routes,
   type StreamedInitBody,
+  type TotpBody,
+  type TotpOffBody,
   targetDir,
 } from '@szafa/protocol';
 import Fastify, {
@@ -126,6 +128,15 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { ok: true };
     },
     endSessions: async (request) => ({ ok: true, ended: await sessions.endOthers(request.caller) }),
+    factors: (request) => accounts.factors(request.caller),
+    setTotp: async (request) => {
+      await accounts.setTotp(request.caller, request.body as TotpBody, address(request));
+      return { ok: true };
+    },
+    removeTotp: async (request) => {
+      await accounts.removeTotp(request.caller, request.body as TotpOffBody, address(request));
+      return { ok: true };
+    },
     quota: async ({ found }) => quotaOf(found.bytes!, found.quota ?? config.quotaBytes),
     createDir: async (request) => {
       const name = cleanDirName((request.body as { name: string }).name);

@@ -133,11 +133,59 @@ export function accountsContract(stores: Stores): void {
     }
   });
 
+  test('a second factor: each of its codes opens one session, in any process', async () => {
+    const { accounts, factors, sessions, audit } = stores.one;
+    const ann = fresh('u');
+    await accounts.create(ann, 'hash', 1);
+    const by = { username: ann, proven: 'hash', now: 2 };
+    const open = (at: number, code?: { secret: string; step: number }) =>
+      (at % 2 ? stores.one : stores.two).accounts.openSession(
+        ann,
+        'hash',
+        { tokenHash: fresh('t'), device: '' },
+        3,
+        code,
+      );
+    assert.equal(await factors.setTotp({ secret: 'S', step: 7 }, { ...by, proven: 'other' }), false);
+    const set = ['S', 'T'].map((secret, at) =>
+      (at ? stores.one : stores.two).factors.setTotp({ secret, step: 7 }, by),
+    );
+    const won = await Promise.all(set);
+    assert.equal(won.filter(Boolean).length, 1);
+    const [secret, other] = won[0] ? ['S', 'T'] : ['T', 'S'];
+    const { totp_secret, totp_step } = (await accounts.credentials(ann))!;
+    assert.deepEqual([totp_secret, totp_step], [secret, 7]);
+    for (const code of [undefined, { secret, step: 6 }, { secret, step: 7 }, { secret: other, step: 8 }])
+      assert.equal(await open(0, code), false, JSON.stringify(code));
+    const opened = await Promise.all(Array.from({ length: 8 }, (_, at) => open(at, { secret, step: 8 })));
+    assert.equal(opened.filter(Boolean).length, 1);
+    assert.equal((await sessions.list(ann)).length, 1);
+    for (const [code, who] of [
+      [{ secret, step: 8 }, by],
+      [{ secret: other, step: 9 }, by],
+      [
+        { secret, step: 9 },
+        { ...by, proven: 'other' },
+      ],
+    ] as const)
+      assert.equal(await factors.removeTotp(code, who), false);
+    assert.ok(await factors.removeTotp({ secret, step: 9 }, by));
+    assert.equal(await open(0, { secret, step: 10 }), false);
+    assert.ok(await open(0));
+    const noted = await audit.list({ account: ann, limit: 10 });
+    assert.deepEqual(noted.map(({ action, detail }) => [action, detail]).slice(0, 2), [
+      ['factor off', 'totp'],
+      ['factor on', 'totp'],
+    ]);
+  });
+
   test('a recovery sets everything once, within its time, and leaves one session', async () => {
     const { accounts, recoveries, sessions } = stores.one;
     const [ann, token, old, mine] = [fresh('u'), fresh('t'), fresh('t'), fresh('t')];
     const session = { tokenHash: old, device: '' };
     await accounts.create(ann, 'hash', 1, { keys: 'first', recoveryHash: 'recovery', session });
+    const by = { username: ann, proven: 'hash', now: 1 };
+    assert.ok(await stores.one.factors.setTotp({ secret: 'S', step: 1 }, by));
     assert.equal(await recoveries.begin(ann, 'other', token, 1000), false);
     assert.equal(await recoveries.begin(fresh('u'), 'recovery', token, 1000), false);
     assert.ok(await recoveries.begin(ann, 'recovery', token, 1000));
@@ -154,8 +202,9 @@ export function accountsContract(stores: Stores): void {
     assert.equal(won.filter((result) => result === 'done').length, 1);
     assert.equal((await sessions.list(ann)).length, 1);
     assert.equal(await sessions.get(old), undefined);
-    const { password_hash, keys, recovery_hash } = (await accounts.credentials(ann))!;
+    const { password_hash, keys, recovery_hash, totp_secret } = (await accounts.credentials(ann))!;
     assert.deepEqual([password_hash, keys, recovery_hash], ['new', 'second', 'recovery 2']);
+    assert.equal(totp_secret, null, 'the second factor is off');
     assert.equal(await finish(token, 'second', 999), 'no token');
     // The latest token takes the place of an earlier one, and a change of password ends it.
     const [first, second] = [fresh('t'), fresh('t')];

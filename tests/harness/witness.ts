@@ -70,7 +70,7 @@ export class Witness {
     this.keepSecret(call.token);
     if (typeof call.json === 'object' && call.json !== null) {
       const sent = call.json as Record<string, unknown>;
-      for (const key of ['token', 'password', 'base_url']) this.keepSecret(sent[key]);
+      for (const key of ['token', 'password', 'secret', 'base_url']) this.keepSecret(sent[key]);
     }
     if (answer.status === 200 && String(answer.headers['content-type']).startsWith('application/json')) {
       this.keepSecret(answer.json['token']);
@@ -112,6 +112,9 @@ function unpublished(schema: TSchema, value: unknown): string[] {
   );
 }
 
+/** What else they say, their schema tells. */
+const FACTOR_ASKED = new Set<Route | undefined>([routes.login, routes.setTotp, routes.removeTotp]);
+
 /** "Most errors are {error}"; the authentication check and the file ownership check use {detail}. */
 function checkErrorShape(route: Route | undefined, answer: Answer, what: string): void {
   assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
@@ -119,7 +122,8 @@ function checkErrorShape(route: Route | undefined, answer: Answer, what: string)
   const key = 'detail' in body ? 'detail' : 'error';
   assert.equal(typeof body[key], 'string', what);
   assert.notEqual(body[key], '', what);
-  const extra = Object.keys(body).filter((name) => name !== key);
+  const extra = Object.keys(body).filter((name) => name !== key && name !== 'factor');
+  if ('factor' in body) assert.ok(FACTOR_ASKED.has(route), what);
   if (!(route === routes.complete && answer.status === 409)) assert.deepEqual(extra, [], what);
   const ofFile = route?.path.startsWith('/api/files/') ?? false;
   if (answer.status === 401) assert.equal(key, route?.open ? 'error' : 'detail', what);

@@ -12,7 +12,7 @@ export const tables = {
     key: 'username',
     columns: [
       ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'recovery_hash'],
-      ...['leaving_since', 'disabled_at', ...limitNames],
+      ...['totp_secret', 'totp_step', 'leaving_since', 'disabled_at', ...limitNames],
     ] as const,
   },
   account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },

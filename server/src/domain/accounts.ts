@@ -4,6 +4,7 @@ import {
   checkPassword,
   cleanDevice,
   cleanUsername,
+  type Factors,
   type FinishRecoveryBody,
   isReservedUsername,
   type KeysBody,
@@ -16,14 +17,17 @@ import {
   RuleError,
   type Session,
   strip,
+  type TotpBody,
+  type TotpOffBody,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { notInvited, ServiceError } from '../errors.ts';
 import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken, newToken } from './ids.ts';
-import { type Origin, Proof, type ProofSettings } from './proof.ts';
+import { type Origin, Proof, type ProofSettings, wrongCode } from './proof.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
+import { stepOf } from './totp.ts';
 
 type Settings = ProofSettings & Pick<Config, 'registration'>;
 
@@ -83,11 +87,14 @@ export class Accounts {
     const username = loginName(raw.username);
     const { session, token } = opening(raw);
     const wrong = new ServiceError(401, 'wrong username or password');
-    return this.#proof.of({ username, secret: raw.password }, origin, {
+    const claim = { username, secret: raw.password, factor: { code: raw.code } };
+    return this.#proof.of(claim, origin, {
       wrong,
-      right: async ({ hash }) => {
-        // The password was right, and is not any more.
-        if (!(await this.#metadata.accounts.openSession(username, hash, session, this.#now()))) throw wrong;
+      right: async ({ hash, code }) => {
+        const { accounts } = this.#metadata;
+        // The password was right, and is not any more; or another login used the code.
+        if (!(await accounts.openSession(username, hash, session, this.#now(), code)))
+          throw code ? wrongCode(401) : wrong;
         return { username, token };
       },
     });
@@ -172,6 +179,40 @@ export class Accounts {
         const leaving = await this.#metadata.departures.begin(username, by);
         if (!leaving) throw new ServiceError(403, 'the password has been changed meanwhile');
         return leaving;
+      },
+    });
+  }
+
+  async factors({ username }: Caller): Promise<Factors> {
+    requireRegistered(username);
+    const account = await this.#metadata.accounts.credentials(username);
+    return { totp: typeof account?.totp_secret === 'string' };
+  }
+
+  /** From now on a login asks for a code; that the client makes right ones is shown by the first. */
+  async setTotp({ username }: Caller, { password, secret, code }: TotpBody, origin: Origin): Promise<void> {
+    requireRegistered(username);
+    await this.#proof.of({ username, secret: password }, origin, {
+      wrong: new ServiceError(403, 'wrong password'),
+      right: async ({ account, hash }) => {
+        const present = new ServiceError(409, 'a second factor is on already; turn it off first');
+        if (account.totp_secret !== null) throw present;
+        const step = stepOf(secret, code, this.#now());
+        if (step === undefined) throw wrongCode(403, 'the code is wrong; is the clock of the device right?');
+        const by = { username, proven: hash, now: this.#now() };
+        if (!(await this.#metadata.factors.setTotp({ secret, step }, by))) throw present;
+      },
+    });
+  }
+
+  async removeTotp({ username }: Caller, { password, code }: TotpOffBody, origin: Origin): Promise<void> {
+    requireRegistered(username);
+    await this.#proof.of({ username, secret: password, factor: { code } }, origin, {
+      wrong: new ServiceError(403, 'wrong password'),
+      right: async ({ hash, code: used }) => {
+        const by = { username, proven: hash, now: this.#now() };
+        if (!used || !(await this.#metadata.factors.removeTotp(used, by)))
+          throw new ServiceError(404, 'there is no second factor');
       },
     });
   }

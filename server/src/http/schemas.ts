@@ -64,7 +64,7 @@ export function schemaOf(name: string, route: Route): FastifySchema {
 const MEANING: Record<number, string> = {
   200: 'done',
   400: 'something in the request is wrong; the message says what',
-  401: 'unknown username or wrong password',
+  401: 'unknown username or wrong password; or the password is right, and a code is asked for',
   403: 'not allowed, or not yours',
   404: 'not found',
   409: 'conflicts with what is there, or failed on the disk',

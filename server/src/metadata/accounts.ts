@@ -55,6 +55,15 @@ export interface Credentials {
   recovery_hash: string | null;
   keys: string | null;
   disabled_at: number | null;
+  /** Of a second factor, and the step of the last code that was accepted; null: there is none. */
+  totp_secret: string | null;
+  totp_step: number | null;
+}
+
+/** A code that was right, for this secret; it counts if none of its step or a later one has been accepted before. */
+export interface UsedCode {
+  secret: string;
+  step: number;
 }
 
 /** What is set together: a password and the keys that it opens, with what recovers both. */
@@ -110,7 +119,7 @@ export class AccountsTable extends Queries {
   /** Undefined where nobody has that name, or not for long any more. */
   async credentials(username: string): Promise<Credentials | undefined> {
     const [row] = await this.sql.query<Credentials>(
-      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at FROM users
+      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step FROM users
        WHERE username = ? AND leaving_since IS NULL`,
       username,
     );
@@ -179,16 +188,31 @@ export class AccountsTable extends Queries {
     });
   }
 
-  /** A session for whoever has proven the password; false where it is another one by now, or the account is gone. */
-  openSession(username: string, proven: string, session: Opening, now: number): Promise<boolean> {
+  /**
+   * A session for whoever has proven the password, and the second factor if there is one; false where these are others by
+   * now, the code has been used, or the account is gone.
+   */
+  openSession(
+    username: string,
+    proven: string,
+    session: Opening,
+    now: number,
+    code?: UsedCode,
+  ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       // Held: a change of password that comes now ends this session as well.
-      const [row] = await tx.query<{ account_id: string }>(
-        `SELECT account_id FROM users WHERE username = ? AND password_hash = ? AND leaving_since IS NULL
-         ${tx.dialect.forShare}`,
-        username,
-        proven,
-      );
+      const [row] = code
+        ? await tx.execute<{ account_id: string }>(
+            `UPDATE users SET totp_step = ? WHERE username = ? AND password_hash = ? AND leaving_since IS NULL
+             AND totp_secret = ? AND totp_step < ? RETURNING account_id`,
+            ...[code.step, username, proven, code.secret, code.step],
+          )
+        : await tx.query<{ account_id: string }>(
+            `SELECT account_id FROM users WHERE username = ? AND password_hash = ? AND leaving_since IS NULL
+             AND totp_secret IS NULL ${tx.dialect.forShare}`,
+            username,
+            proven,
+          );
       if (row) await insertSession(tx, { ...session, username, accountId: row.account_id, now });
       return row !== undefined;
     });

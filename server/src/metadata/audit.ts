@@ -8,6 +8,8 @@ export type Action =
   | 'password changed'
   | 'recovered'
   | 'keys replaced'
+  | 'factor on'
+  | 'factor off'
   | 'session ended'
   | 'sessions ended'
   | 'token made'

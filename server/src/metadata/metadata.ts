@@ -5,6 +5,7 @@ import { AuditTable } from './audit.ts';
 import { DeparturesTable } from './departures.ts';
 import { DirsTable } from './dirs.ts';
 import { DocumentsTable } from './documents.ts';
+import { FactorsTable } from './factors.ts';
 import { FilesTable } from './files.ts';
 import { GarbageTable } from './garbage.ts';
 import { InvitationsTable } from './invitations.ts';
@@ -29,6 +30,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly departures = new DeparturesTable(this.sql);
   readonly dirs = new DirsTable(this.sql);
   readonly documents = new DocumentsTable(this.sql);
+  readonly factors = new FactorsTable(this.sql);
   readonly files = new FilesTable(this.sql);
   readonly garbage = new GarbageTable(this.sql);
   readonly invitations = new InvitationsTable(this.sql);

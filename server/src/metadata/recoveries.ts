@@ -60,7 +60,7 @@ export class RecoveriesTable extends Queries {
         // The account first, as everybody does; the token is used by whoever then still finds it.
         const [is, values] = isSame(expected);
         const [user] = await tx.execute<{ username: string }>(
-          `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = ?
+          `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
            WHERE account_id = ? AND leaving_since IS NULL AND keys ${is} RETURNING username`,
           ...[passwordHash, keys ?? null, recoveryHash ?? null, accountId, ...values],
         );

@@ -12,7 +12,8 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // Limits are NULL where the settings hold.
     `CREATE TABLE users (
       username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,
-      created_at BIGINT NOT NULL, keys TEXT, recovery_hash TEXT, leaving_since BIGINT, disabled_at BIGINT,
+      created_at BIGINT NOT NULL, keys TEXT, recovery_hash TEXT, totp_secret TEXT, totp_step BIGINT,
+      leaving_since BIGINT, disabled_at BIGINT,
       quota_bytes BIGINT, open_transfers BIGINT, open_volumes BIGINT, pulls BIGINT, login_attempts BIGINT,
       upload_rate BIGINT, download_rate BIGINT)`,
     'CREATE INDEX users_leaving ON users (account_id) WHERE leaving_since IS NOT NULL',

@@ -1,0 +1,90 @@
+/** The second factor: what a login asks for beside the password. */
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { ErrorBody } from './resources.ts';
+import type { Route } from './route.ts';
+import { Type } from './type.ts';
+
+const { digits, secretChars, stepSeconds } = limits.totp;
+
+export const Code = Type.String({
+  pattern: `^[0-9]{${digits}}$`,
+  description: `of the second factor: ${digits} digits, TOTP (RFC 6238) with SHA-1 and steps of ${stepSeconds} s; each is accepted once`,
+});
+
+/** Beside the message, what is asked for; only where the password was right. */
+export const FactorError = Type.Object(
+  {
+    error: Type.String(),
+    factor: Type.Optional(
+      Type.Literal('totp', { description: 'the password is right, and a code is missing or wrong' }),
+    ),
+  },
+  { $id: 'FactorError' },
+);
+
+const Password = Type.String({ description: 'as at login' });
+
+export const TotpBody = Type.Object(
+  {
+    password: Password,
+    secret: Type.String({
+      pattern: `^[A-Z2-7]{${secretChars}}$`,
+      description: `that the client made: 20 random bytes in base32, ${secretChars} characters`,
+    }),
+    code: Code,
+  },
+  { $id: 'Totp' },
+);
+export type TotpBody = Static<typeof TotpBody>;
+
+export const TotpOffBody = Type.Object({ password: Password, code: Code }, { $id: 'TotpOff' });
+export type TotpOffBody = Static<typeof TotpOffBody>;
+
+export const Factors = Type.Object(
+  { totp: Type.Boolean({ description: 'whether a login asks for a code' }) },
+  { $id: 'Factors' },
+);
+export type Factors = Static<typeof Factors>;
+
+const ok = Type.Literal(true);
+
+export const factorRoutes = {
+  factors: {
+    method: 'GET',
+    path: '/api/auth/factors',
+    summary: 'Whether a login asks for a second factor',
+    tag: 'Accounts',
+    responses: { 200: Factors, 403: ErrorBody },
+  },
+  setTotp: {
+    method: 'PUT',
+    path: '/api/auth/factors/totp',
+    summary: 'From now on a login needs a code as well',
+    tag: 'Accounts',
+    changes: true,
+    body: TotpBody,
+    responses: {
+      200: Type.Object({ ok }),
+      400: ErrorBody,
+      403: FactorError,
+      409: ErrorBody,
+      429: ErrorBody,
+    },
+  },
+  removeTotp: {
+    method: 'DELETE',
+    path: '/api/auth/factors/totp',
+    summary: 'From now on a login needs no code any more',
+    tag: 'Accounts',
+    changes: true,
+    body: TotpOffBody,
+    responses: {
+      200: Type.Object({ ok }),
+      400: ErrorBody,
+      403: FactorError,
+      404: ErrorBody,
+      429: ErrorBody,
+    },
+  },
+} satisfies Record<string, Route>;

@@ -1,0 +1,41 @@
+import type { UsedCode } from './accounts.ts';
+import { note } from './audit.ts';
+import { Queries } from './sql.ts';
+
+/** Who turns a factor on or off: whoever has proven the password with this hash. */
+interface By {
+  username: string;
+  proven: string;
+  now: number;
+}
+
+/** The second factors of accounts. None is in the account's document: the volume store is not told what codes are made from. */
+export class FactorsTable extends Queries {
+  /** False where there is one already, or the password is another one by now. */
+  setTotp({ secret, step }: UsedCode, { username, proven, now }: By): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const set = await tx.execute(
+        `UPDATE users SET totp_secret = ?, totp_step = ? WHERE username = ? AND password_hash = ?
+         AND leaving_since IS NULL AND totp_secret IS NULL RETURNING username`,
+        ...[secret, step, username, proven],
+      );
+      if (set.length === 0) return false;
+      await note(tx, { at: now, actor: 'account', account: username, action: 'factor on', detail: 'totp' });
+      return true;
+    });
+  }
+
+  /** False where it is another one by now, or the code was used. */
+  removeTotp({ secret, step }: UsedCode, { username, proven, now }: By): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const removed = await tx.execute(
+        `UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
+         AND leaving_since IS NULL AND totp_secret = ? AND totp_step < ? RETURNING username`,
+        ...[username, proven, secret, step],
+      );
+      if (removed.length === 0) return false;
+      await note(tx, { at: now, actor: 'account', account: username, action: 'factor off', detail: 'totp' });
+      return true;
+    });
+  }
+}

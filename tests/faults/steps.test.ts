@@ -223,6 +223,66 @@ test('a start finishes what was being stored, without the client', async () => {
   assertOk(await complete(user, transferId), { status: 'done', file_id: after[0]!.file_id });
 });
 
+const steps = (numbers: number[]) => [...numbers.map((when) => inDatabase('pwrite64', when)), inLog()];
+const logIn = (json: object): Promise<Answer> =>
+  service.call({ method: 'POST', path: pathOf('login'), json });
+
+for (const step of steps([1, 5])) {
+  test(`change of password, killed at ${name(step)}: the old one or the new one, with its keys`, async () => {
+    const { username, password: current, token } = await register(service);
+    const account = {
+      call: (method: string, path: string, more: object) => service.call({ method, path, token, ...more }),
+    };
+    const bags = { [current]: 'b2xk', 'next password': 'bmV3' };
+    const write = { json: { password: current, keys: bags[current] }, headers: { 'if-none-match': '*' } };
+    const stored = await account.call('PUT', pathOf('writeKeys'), write);
+    assertOk(stored);
+    const other = String((await logIn({ username, password: current })).json['token']);
+    const change = { current, next: 'next password', keys: bags['next password'] };
+    const headers = { 'if-match': String(stored.headers['etag']) };
+    await killedAt(step, () => account.call('POST', pathOf('changePassword'), { json: change, headers }));
+    const right: string[] = [];
+    for (const password of Object.keys(bags)) {
+      const answer = await logIn({ username, password });
+      if (answer.status !== 200) {
+        assertError(answer, 401);
+        continue;
+      }
+      right.push(password);
+      const keys = await service.call({ path: pathOf('readKeys'), token: String(answer.json['token']) });
+      assertOk(keys, { keys: bags[password] });
+    }
+    assert.equal(right.length, 1, 'neither, or both');
+    const { status } = await service.call({ path: pathOf('me'), token: other });
+    assert.equal(status, right[0] === current ? 200 : 401, 'the other sessions end with the old password');
+  });
+}
+
+// The last ones are in the steps after the first, from which on nobody can use the account.
+for (const step of steps([2, 30, 60])) {
+  test(`end of an account, killed at ${name(step)}: all of it is there, or it goes by itself`, async () => {
+    const leaver = await register(service);
+    const { username, password } = leaver;
+    const dirId = await makeDir(leaver);
+    const [filed, open] = [await upload(leaver, makeFile([700], { dir_id: dirId })), makeFile([30])];
+    await begin(leaver, open);
+    await killedAt(step, () => leaver.call('DELETE', pathOf('leave'), { json: { password } }));
+    const again = await logIn({ username, password });
+    if (again.status === 200) {
+      assert.ok(step.mainThread, 'it was committed');
+      await assertReadable(leaver, filed.fileId, filed.file);
+      assert.equal((await listFiles(leaver)).length, 1);
+      assertOk(await leaver.call('DELETE', pathOf('leave'), { json: { password } }));
+    } else assertError(again, 401);
+    await eventually(async () => {
+      const next = await register(service, username);
+      assert.deepEqual(await listFiles(next), []);
+      assertOk(await next.get(pathOf('listDirs')), { dirs: [] });
+      assertOk(await next.call('DELETE', pathOf('leave'), { json: { password: next.password } }));
+    }, 30_000);
+  });
+}
+
 test('after all that: sums right, every file whole, nothing left over', async (t) => {
   await checkInvariants(service, user.token);
   await service.restart();

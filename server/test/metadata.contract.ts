@@ -6,6 +6,7 @@ import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate, requireVersion } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
 import { accountsContract } from './metadata.accounts.ts';
+import { departuresContract } from './metadata.departures.ts';
 import { documentsContract } from './metadata.documents.ts';
 import { filesContract } from './metadata.files.ts';
 import {
@@ -60,6 +61,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     filesContract(stores);
     documentsContract(stores);
     operatorContract(stores);
+    departuresContract(stores);
     usageModel(stores);
     plansContract(stores);
 

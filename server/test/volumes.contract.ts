@@ -359,7 +359,11 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       for (const id of ['', '../x', 'a/b', 'A', 'x'.repeat(33)]) {
         await assert.rejects(store.account(id), TypeError);
         await assert.rejects(store.writeAccount(account({ account_id: id })), TypeError);
+        await assert.rejects(store.removeAccount(id), TypeError);
       }
+      for (let times = 0; times < 2; times++) await other.removeAccount(first.account_id);
+      assert.equal(await store.account(first.account_id), undefined);
+      assert.deepEqual(await Array.fromAsync(store.accounts()), ['admin']);
       assert.deepEqual(await engine.leftovers(), []);
     });
 

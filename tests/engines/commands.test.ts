@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathOf } from '@szafa/protocol';
+import { type ListedSession, pathOf } from '@szafa/protocol';
 import {
   assertError,
   assertOk,
@@ -32,12 +32,29 @@ const engines = useEngines();
 const run = engines.run.bind(engines);
 const large = engines.large.bind(engines);
 
+/** What the recovery key is known by has come along. */
+async function assertRecovers(
+  service: Service,
+  { user: { username }, keys, recovery }: Content,
+): Promise<void> {
+  const json = { username, recovery };
+  const answer = await service.call({ method: 'POST', path: pathOf('recover'), json });
+  assertOk(answer);
+  assert.equal(answer.json['keys'], keys);
+}
+
 /** All that was there is there, and life goes on: an upload is finished, a directory and a file get new numbers. */
 async function assertSame(service: Service, content: Content): Promise<void> {
   const user = new User(service, content.user.username, content.user.password, content.user.token);
   for (const { fileId, file } of content.files) await assertReadable(user, fileId, file);
   assertOk(await service.call({ path: pathOf('service') }), content.about);
   assertOk(await user.get(pathOf('readKeys')), { keys: content.keys });
+  await assertRecovers(service, content);
+  const { sessions } = (await user.get(pathOf('listSessions'))).json as { sessions: ListedSession[] };
+  assert.deepEqual(
+    sessions.map(({ current }) => current),
+    [true],
+  );
   assert.deepEqual(await received(user, content.transferId), [2]);
   assert.equal((await putVolume(user, content.transferId, 1, content.pending.volumes[0]!)).status, 200);
   assert.equal((await complete(user, content.transferId)).status, 200);

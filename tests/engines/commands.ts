@@ -143,6 +143,7 @@ export interface Content {
   user: User;
   /** The account's key bag, and what the service says of itself. */
   keys: string;
+  recovery: string;
   about: unknown;
   files: Uploaded[];
   transferId: string;
@@ -154,7 +155,8 @@ export interface Content {
 export async function fill(service: Service): Promise<Content> {
   const user = await register(service);
   const keys = randomBytes(100).toString('base64url');
-  const first = { headers: { 'if-none-match': '*' }, json: { password: user.password, keys } };
+  const recovery = randomBytes(32).toString('base64url');
+  const first = { headers: { 'if-none-match': '*' }, json: { password: user.password, keys, recovery } };
   assert.equal((await user.call('PUT', pathOf('writeKeys'), first)).status, 200);
   const about = (await service.call({ path: pathOf('service') })).json;
   const dirId = await makeDir(user, 'papers');
@@ -165,5 +167,5 @@ export async function fill(service: Service): Promise<Content> {
   const pending = makeFile([100, 200]);
   const transferId = await begin(user, pending);
   await putVolume(user, transferId, 2, pending.volumes[1]!);
-  return { user, keys, about, files, transferId, pending, dirId };
+  return { user, keys, recovery, about, files, transferId, pending, dirId };
 }

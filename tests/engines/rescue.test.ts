@@ -71,7 +71,8 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const store = house.look();
       const [ann, ben, system] = [await register(service), await register(service), admin(service)];
       const keys = randomBytes(100).toString('base64url');
-      const first = { headers: { 'if-none-match': '*' }, json: { password: ann.password, keys } };
+      const recovery = randomBytes(32).toString('base64url');
+      const first = { headers: { 'if-none-match': '*' }, json: { password: ann.password, keys, recovery } };
       assertOk(await ann.call('PUT', pathOf('writeKeys'), first));
       const known = (await service.call({ path: pathOf('service') })).json;
       const [papers, old] = [await makeDir(ann, 'papers ż'), await makeDir(ann, 'old')];
@@ -151,6 +152,8 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const same = await login(service, ann);
       assertOk(await service.call({ path: pathOf('service') }), known);
       assertOk(await same.get(pathOf('readKeys')), { keys });
+      const json = { username: ann.username, recovery };
+      assertOk(await service.call({ method: 'POST', path: pathOf('recover'), json }));
       assert.deepEqual({ list: await byDir(same), dirs: await dirsOf(same) }, before);
       for (const { fileId, file } of made) await assertReadable(same, fileId, file);
       assert.equal((await stat(passwords)).mode & 0o777, 0o600);
@@ -210,6 +213,10 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         `INSERT INTO users (username, account_id, password_hash, created_at) VALUES ('${carol.username}', 'x', 'h', 1)`,
       );
       await house.query(`INSERT INTO garbage (file_id, not_before) VALUES ('${doomed.fileId}', 0)`);
+      // So was an account, whose document is still there.
+      const dave = { account_id: randomBytes(16).toString('hex'), username: `dave_${house.id}` };
+      await store.writeAccount({ ...(await accountOf(store, carol.username))!, ...dave });
+      await house.query(`INSERT INTO account_documents VALUES ('${dave.account_id}', 2, 1)`);
       const told = await house.run(...missing, '--dry-run');
       assert.equal(told.code, 1, told.errors);
       assert.equal(told.lines.at(-1)!['files'], 3);
@@ -231,6 +238,8 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         [],
         'a name that is taken again gets nothing',
       );
+      assert.deepEqual(await house.query(`SELECT 1 FROM users WHERE username = '${dave.username}'`), []);
+      await store.removeAccount(dave.account_id);
       assert.deepEqual(await house.volumes(), volumes);
 
       // The service on the older database notices that it is not the one that had the store last.

@@ -4,7 +4,7 @@ import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { PASSWORD, registered } from '../cross/account.ts';
+import { loggedIn, PASSWORD, registered } from '../cross/account.ts';
 import { Between } from '../cross/between.ts';
 import { assertError, Device } from '../cross/device.ts';
 import { freshName, register, useService } from '../harness/index.ts';
@@ -27,9 +27,9 @@ function onList(between: Between, change: (files: Listed[]) => Listed[]): void {
 }
 
 /** A device whose service is honest until told otherwise, with files put one after another. */
-async function setUp(stack: AsyncDisposableStack, files: [name: string, content: string][]) {
+async function setUp(stack: AsyncDisposableStack, files: [name: string, content: string][], make = loggedIn) {
   const between = stack.use(await Between.start(service.url));
-  const device = await registered(between);
+  const device = await make(between);
   stack.defer(() => device.remove());
   const ids: string[] = [];
   for (const [name, content] of files) {
@@ -111,7 +111,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
 
   test('no answer speaks to the terminal: ids, tokens, numbers that are none', async () => {
     await using stack = new AsyncDisposableStack();
-    const { between, device } = await setUp(stack, [['draft.txt', 'the draft']]);
+    const { between, device } = await setUp(stack, [['draft.txt', 'the draft']], registered);
     const speech = '\u001b]0;hello\u0007';
     const fields = /"(file_id|token|username|used_bytes|percent)":("[^"]*"|[0-9.]+)/g;
     between.inward = (path, body) =>
@@ -146,7 +146,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
 
   test('a refused login does not lead to the raw password, and what was derived once stays derived', async () => {
     await using stack = new AsyncDisposableStack();
-    const { between, device } = await setUp(stack, []);
+    const { between, device } = await setUp(stack, [], registered);
     const bodies: string[] = [];
     between.outward = (_path, body) => {
       bodies.push(body.toString());
@@ -235,8 +235,8 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
 
   test('other keys than before, or none, stop every command; so does another server at the same address', async () => {
     await using stack = new AsyncDisposableStack();
-    const { between, device } = await setUp(stack, [['kept.txt', 'kept']]);
-    const stranger = await registered(service);
+    const { between, device } = await setUp(stack, [['kept.txt', 'kept']], registered);
+    const stranger = await loggedIn(service);
     stack.defer(() => stranger.remove());
     const env = { SZ_PASSWORD: PASSWORD };
     const answers = (at: string, json: object) => {

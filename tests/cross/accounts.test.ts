@@ -9,7 +9,7 @@ import { assertError, Device } from './device.ts';
 const service = useService();
 
 suite('szafa: accounts', { concurrency: 3 }, () => {
-  const shared = useDevice(service);
+  const shared = useDevice(service, registered);
 
   test('register keeps a session that only its owner can read, and no password', async () => {
     await using stack = new AsyncDisposableStack();

@@ -7,7 +7,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { useService } from '../harness/index.ts';
-import { PASSWORD, registered, useDevice } from './account.ts';
+import { loggedIn, PASSWORD, useDevice } from './account.ts';
 import { assertError } from './device.ts';
 import { packedCommand } from './packed.ts';
 
@@ -40,7 +40,7 @@ suite('szafa: bad input', { concurrency: 3 }, () => {
 
   test('files and folders without permission', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await registered(service);
+    const device = await loggedIn(service);
     stack.defer(() => device.remove());
     const tree = device.path('tree');
     await mkdir(`${tree}/closed`, { recursive: true });
@@ -196,7 +196,7 @@ suite('szafa: bad input', { concurrency: 3 }, () => {
 
   test('a session file that is damaged', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await registered(service);
+    const device = await loggedIn(service);
     stack.defer(() => device.remove());
     await writeFile(device.path('config/session.json'), '{"server":');
     assertError(await device.run(['ls']), 1, /session\.json is damaged/, /szafa login/);

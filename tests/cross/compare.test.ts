@@ -4,10 +4,10 @@ import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs
 import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
 import { bytesSource, Szafa } from '@szafa/client';
-import { freshName, useService } from '../harness/index.ts';
-import { PASSWORD } from './account.ts';
+import { useService } from '../harness/index.ts';
+import { loggedIn, PASSWORD, registered } from './account.ts';
 import { Between } from './between.ts';
-import { assertError, Device, type Outcome } from './device.ts';
+import { assertError, type Device, type Outcome } from './device.ts';
 
 const WHEN = 1_700_000_000.123;
 const service = useService();
@@ -30,11 +30,13 @@ const downloaded = (between: Between) =>
     .map(({ answered }) => answered);
 
 suite('szafa put: what is there already', { concurrency: 3 }, () => {
-  async function device(stack: AsyncDisposableStack): Promise<{ device: Device; between: Between }> {
+  async function device(
+    stack: AsyncDisposableStack,
+    make = loggedIn,
+  ): Promise<{ device: Device; between: Between }> {
     const between = stack.use(await Between.start(service.url));
-    const made = await Device.make(between.url, { SZ_USER: freshName() });
+    const made = await make(between);
     stack.defer(() => made.remove());
-    await made.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     return { device: made, between };
   }
 
@@ -156,7 +158,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
 
   test('a version of a clock that was ahead does not stay the newest for ever', async () => {
     await using stack = new AsyncDisposableStack();
-    const { device: d } = await device(stack);
+    const { device: d } = await device(stack, registered);
     const secrets = { username: d.env['SZ_USER']!, password: PASSWORD };
     const ahead = await Szafa.login({ server: service.url }, secrets);
     const tomorrow = { name: 'f', added: Date.now() + 3_600_000 };

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { freshName, useService } from '../harness/index.ts';
-import { PASSWORD, useDevice } from './account.ts';
+import { useService } from '../harness/index.ts';
+import { loggedIn, useDevice } from './account.ts';
 import { Between } from './between.ts';
-import { assertError, Device } from './device.ts';
+import { assertError } from './device.ts';
 
 const service = useService();
 
@@ -156,9 +156,8 @@ suite('szafa: files and directories', { concurrency: 3 }, () => {
   test('check finds a volume that was changed, and says which file; the others are good', async () => {
     await using between = await Between.start(service.url);
     await using stack = new AsyncDisposableStack();
-    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    const device = await loggedIn(between);
     stack.defer(() => device.remove());
-    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     await device.ok(['put', '-', '--name', 'fine', '--dir', 'checked'], { input: 'fine' });
     const put = await device.ok(['put', '-', '--name', 'bad', '--dir', 'checked', '--json'], {
       input: 'bad',

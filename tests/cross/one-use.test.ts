@@ -20,8 +20,7 @@ import {
 } from '@szafa/client/node';
 import { assertOneUse } from '../../client/test/one-use.ts';
 import { freshName, useService, usually } from '../harness/index.ts';
-import { PASSWORD } from './account.ts';
-import { Device } from './device.ts';
+import { loggedIn, PASSWORD } from './account.ts';
 import { Recorder } from './recorder.ts';
 
 const service = useService();
@@ -190,9 +189,8 @@ suite('szafa: no key and nonce for two plaintexts', () => {
   test('by the command, with kill -9', async () => {
     await using stack = new AsyncDisposableStack();
     const recorder = stack.use(await Recorder.start(service.url));
-    const device = await Device.make(recorder.url, { SZ_USER: freshName() });
+    const device = await loggedIn(recorder);
     stack.defer(() => device.remove());
-    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     const VOLUME = 256 * 1024;
     const path = device.path('film');
     const journal = join(device.env['SZ_CONFIG']!, 'journal');

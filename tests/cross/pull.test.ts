@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
-import { freshName, useService } from '../harness/index.ts';
-import { PASSWORD, registered } from './account.ts';
+import { useService } from '../harness/index.ts';
+import { loggedIn } from './account.ts';
 import { Between } from './between.ts';
-import { assertError, Device } from './device.ts';
+import { assertError } from './device.ts';
 
 const VOLUMES = 6;
 const FILM = 512 * 1024 * VOLUMES - 5;
@@ -48,9 +48,8 @@ const service = useService();
 suite('szafa: pull', { concurrency: 3 }, () => {
   async function onLine(stack: AsyncDisposableStack) {
     const between = stack.use(await Between.start(service.url));
-    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    const device = await loggedIn(between);
     stack.defer(() => device.remove());
-    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     const bytes = randomBytes(FILM);
     await writeFile(device.path('film'), bytes);
     return { between, device, bytes };
@@ -102,7 +101,7 @@ suite('szafa: pull', { concurrency: 3 }, () => {
 
   test('a pull that cannot work says so, and the same put without --pull goes on', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await registered(service);
+    const device = await loggedIn(service);
     stack.defer(() => device.remove());
     await writeFile(device.path('film'), randomBytes(FILM));
     // Not an address of the caller: the service refuses to go there.

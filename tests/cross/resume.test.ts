@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { freshName, Service, useService } from '../harness/index.ts';
-import { PASSWORD, registered } from './account.ts';
+import { Service, useService } from '../harness/index.ts';
+import { loggedIn } from './account.ts';
 import { Between } from './between.ts';
-import { Device, type Running } from './device.ts';
+import type { Device, Running } from './device.ts';
 
 const MIB = 1024 * 1024;
 const VOLUMES = 12;
@@ -29,9 +29,8 @@ const service = useService();
 suite('szafa: resume', { concurrency: 3 }, () => {
   async function onLine(stack: AsyncDisposableStack): Promise<{ device: Device; between: Between }> {
     const between = stack.use(await Between.start(service.url));
-    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    const device = await loggedIn(between);
     stack.defer(() => device.remove());
-    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     return { device, between };
   }
 
@@ -150,9 +149,8 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     const own = await new Service().start();
     stack.defer(() => own.stop());
     const between = stack.use(await Between.start(own.url));
-    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    const device = await loggedIn(between);
     stack.defer(() => device.remove());
-    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
     const bytes = await film(device);
     const running = device.start([...PUT, ...SLOW]);
     await inTheMiddle(running, between);
@@ -166,7 +164,7 @@ suite('szafa: resume', { concurrency: 3 }, () => {
 
   test('an interrupted folder goes on with the files that are missing, and none is there twice', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await registered(service);
+    const device = await loggedIn(service);
     stack.defer(() => device.remove());
     await mkdir(device.path('many'));
     const names = Array.from({ length: 40 }, (_, i) => `file ${String(i).padStart(2, '0')}`);

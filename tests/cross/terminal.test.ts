@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { freshName, useService } from '../harness/index.ts';
-import { registered, useDevice } from './account.ts';
+import { loggedIn, useDevice } from './account.ts';
 import { Device } from './device.ts';
 import { Terminal } from './terminal.ts';
 
@@ -51,7 +51,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
 
   test('bars for each file and the whole, within the width of the terminal; Ctrl-C ends with 130', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await registered(service);
+    const device = await loggedIn(service);
     stack.defer(() => device.remove());
     for (const name of ['one', 'a file with a name that is far too long for any terminal', 'zażółć']) {
       await writeFile(device.path(name), randomBytes(6_000_000));

@@ -74,9 +74,13 @@ export async function servingWorker(service: Service, localPort: number): Promis
 /** Waits until this many workers answer requests; one that only just starts does not count. */
 export async function workersAnswer(service: Service, count: number): Promise<number[]> {
   const answered = new Set<number>();
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(10)) {
-    const worker = await probe(service);
-    if (worker !== undefined) answered.add(worker);
+  // To find out who answered is much work, and a start takes a while.
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+    // Connections go to those that listen in turn.
+    for (const _ of workersOf(service)) {
+      const worker = await probe(service);
+      if (worker !== undefined) answered.add(worker);
+    }
     const living = new Set(workersOf(service));
     for (const pid of answered) if (!living.has(pid)) answered.delete(pid);
     if (answered.size === count) return [...answered];

@@ -54,11 +54,12 @@ const LONG = [
 export const isForLong = (file) => LONG.some((pattern) => pattern.test(file));
 
 /**
- * Whether the file does more of the same in `npm run test:long` (tests/harness/long.ts).
+ * Whether the file does more of the same in `npm run test:long` (tests/harness/long.ts): itself, or when it looks at the page.
  * @param {string} root
  * @param {string} file
  */
-export const growsWhenLong = (root, file) => readFileSync(join(root, file), 'utf8').includes('usually(');
+export const growsWhenLong = (root, file) =>
+  /\b(usually|shoot)\(/.test(readFileSync(join(root, file), 'utf8'));
 
 /**
  * Paths from the root, with `/`; only those that contain one of the texts, if there are any.

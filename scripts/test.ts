@@ -21,11 +21,14 @@ const ORDER = [
   /^tests\/faults\//,
   /^(tests\/attacks|client\/test)\/|\.(s3|postgres)\.test/,
 ];
-/** Files that share a service, and a browser, share a process: in this many processes they run. */
+/** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 1],
   [/^tests\/web\//, 3],
   [/^tests\/cross\//, 2],
+  [/^cli\/test\//, 1],
+  [/^protocol\/test\//, 1],
+  [/^tests\/worker\//, 1],
 ];
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */

@@ -81,6 +81,7 @@ const presence = {
   'webkit2gtk-driver': () => program('WebKitWebDriver'),
   xvfb: () => program('Xvfb'),
   dbus: () => program('dbus-run-session'),
+  prometheus: () => program('promtool') && program('prometheus'),
   chromium: () => program('chromium') || program('chromium-browser') || program('google-chrome'),
 };
 

@@ -26,6 +26,7 @@ const NEEDS = [
   // A disk that takes nothing for a while.
   { files: /^tests\/web\/downloads\.long/, packages: ['e2fsprogs'] },
   { files: /^tests\/setup\/command/, page: true },
+  { files: /^tests\/setup\/alerts/, packages: ['prometheus'] },
   {
     files: /^tests\/browsers\//,
     packages: ['chromium', 'firefox-esr', 'webkit2gtk-driver', 'xvfb', 'dbus'],

@@ -10,5 +10,7 @@ export interface Bench {
   rounds: number;
   /** Small amounts, only to see that everything runs. */
   quick: boolean;
+  /** What the cell `accounts` fills the database with. */
+  sizes: { accounts: number; files: number };
   log: (line: string) => void;
 }

@@ -1,4 +1,5 @@
 import { judgeAccel } from './accel.ts';
+import { judgeAccounts } from './accounts.ts';
 import { judgeAgain } from './again.ts';
 import { judgeClients } from './clients/judge.ts';
 import { judgePage } from './page.ts';
@@ -46,6 +47,7 @@ export function judge(results: Results): Goal[] {
     ...judgeClients(results.clients),
     judgeAgain(results.again),
     ...judgePage(results.page),
+    ...judgeAccounts(results.accounts),
   ];
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { findChromium } from './browser.ts';
 import { measureAccel } from './cells/accel.ts';
+import { measureAccounts } from './cells/accounts.ts';
 import { measureAgain } from './cells/again.ts';
 import { measureChunks } from './cells/chunks.ts';
 import { measureClients } from './cells/clients.ts';
@@ -26,13 +27,17 @@ import type { Results } from './results.ts';
 
 /** The largest cell keeps 4 GiB, and what was deleted before it may still be there. */
 const NEEDED_GIB = 10;
+/** Of a file in the database, with its indexes and PostgreSQL's log. */
+const RECORD_GIB = 2.5e-6;
 
 interface Cell {
   name: string;
+  /** It takes so long that it runs only when it is named. */
+  onlyNamed?: boolean;
   run: (bench: Bench, results: Results) => Promise<void>;
 }
 
-function cellsOf({ quick, only }: Options): Cell[] {
+function cellsOf({ quick, only, list }: Options): Cell[] {
   const cells: Cell[] = [
     ...(quick ? quickVolumeCells : volumeCells).map((cell) => ({
       name: cell.name,
@@ -61,9 +66,14 @@ function cellsOf({ quick, only }: Options): Cell[] {
     },
     { name: 'again', run: async (bench, results) => void results.again.push(await measureAgain(bench)) },
     { name: 'page', run: async (bench, results) => void results.page.push(await measurePage(bench)) },
+    {
+      name: 'accounts',
+      onlyNamed: !quick,
+      run: async (bench, results) => void results.accounts.push(...(await measureAccounts(bench))),
+    },
   ];
-  const chosen = cells.filter(
-    ({ name }) => only.length === 0 || only.some((prefix) => name.startsWith(prefix)),
+  const chosen = cells.filter(({ name, onlyNamed }) =>
+    only.length === 0 ? list || !onlyNamed : only.some((prefix) => name.startsWith(prefix)),
   );
   if (chosen.length === 0) throw new UsageError(`no cell's name begins with ${only.join(' or ')}`);
   return chosen;
@@ -93,15 +103,17 @@ async function main(args: string[]): Promise<number> {
   const machine = await describeMachine(options.folder);
   if (machine.filesystem === 'tmpfs')
     log('this folder is in memory, so nothing is durable here: choose one with --dir');
-  if (!options.quick && machine.freeGiB < NEEDED_GIB) {
+  const fills = cells.some(({ name }) => name === 'accounts');
+  const neededGiB = NEEDED_GIB + (fills ? Math.ceil(options.sizes.files * RECORD_GIB) : 0);
+  if (!options.quick && machine.freeGiB < neededGiB) {
     throw new UsageError(
-      `${options.folder} has ${machine.freeGiB} GiB free; ${NEEDED_GIB} are needed (see --dir)`,
+      `${options.folder} has ${machine.freeGiB} GiB free; ${neededGiB} are needed (see --dir)`,
     );
   }
   const folder = await mkdtemp(join(options.folder, 'szafa-bench-'));
   const pool = new LoadPool();
   const fleet = new Fleet(folder, options.peers, (peer) => warmUp(pool, peer));
-  const { rounds, quick } = options;
+  const { rounds, quick, sizes } = options;
   const results: Results = {
     machine,
     rounds,
@@ -115,10 +127,11 @@ async function main(args: string[]): Promise<number> {
     scale: [],
     accel: [],
     page: [],
+    accounts: [],
   };
   cleanUpWhenInterrupted(folder);
   try {
-    const bench: Bench = { fleet, pool, folder, rounds, quick, log };
+    const bench: Bench = { fleet, pool, folder, rounds, quick, sizes, log };
     for (const cell of cells) await cell.run(bench, results);
   } finally {
     pool.close();

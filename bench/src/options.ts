@@ -11,6 +11,8 @@ export const usage = `usage: npm run bench -- [options]
   --peers NAME,...  servers that take part (${peerNames.join(', ')})
   --rounds N        rounds that the medians are taken of (5)
   --dir FOLDER      measure the filesystem of this folder (the system's temporary folder)
+  --accounts N      accounts in the cell of that name (100000), and
+  --files N         files of all of them together (10000000)
   --quick           one round of small amounts, only to see that everything runs
   --json            print the results as JSON
   --list            print the names of the cells`;
@@ -21,6 +23,7 @@ export interface Options {
   rounds: number;
   folder: string;
   quick: boolean;
+  sizes: { accounts: number; files: number };
   json: boolean;
   list: boolean;
 }
@@ -40,6 +43,10 @@ export function readOptions(args: string[]): Options {
     rounds,
     folder: values.dir ?? tmpdir(),
     quick: values.quick ?? false,
+    sizes: {
+      accounts: count('accounts', values.accounts ?? (values.quick ? '20' : '100000')),
+      files: count('files', values.files ?? (values.quick ? '400' : '10000000')),
+    },
     json: values.json ?? false,
     list: values.list ?? false,
   };
@@ -54,6 +61,8 @@ function parse(args: string[]) {
         peers: { type: 'string' },
         rounds: { type: 'string' },
         dir: { type: 'string' },
+        accounts: { type: 'string' },
+        files: { type: 'string' },
         quick: { type: 'boolean' },
         json: { type: 'boolean' },
         list: { type: 'boolean' },
@@ -62,6 +71,13 @@ function parse(args: string[]) {
   } catch (cause) {
     throw new UsageError((cause as Error).message, { cause });
   }
+}
+
+function count(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new UsageError(`--${name} must be a whole number from 1 on`);
+  return value;
 }
 
 function names(list: string | undefined): string[] {

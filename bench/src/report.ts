@@ -1,4 +1,5 @@
 import { accelRow } from './accel.ts';
+import { accountsRow } from './accounts.ts';
 import { againRow } from './again.ts';
 import { clientFailures, clientRows } from './clients/judge.ts';
 import { pageFailures, pageRows } from './page.ts';
@@ -6,6 +7,7 @@ import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
 import type {
   AccelResult,
+  AccountsResult,
   AgainResult,
   ClientResult,
   Goal,
@@ -33,6 +35,7 @@ export function report(results: Results, goals: Goal[]): string {
     ...clientSections(results.clients),
     ...againSections(results.again),
     ...pageSections(results.page),
+    ...accountsSections(results.accounts),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
   ].join('\n\n');
 }
@@ -115,6 +118,15 @@ function clientSections(clients: ClientResult[]): string[] {
 function againSections(results: AgainResult[]): string[] {
   if (results.length === 0) return [];
   return [section('szafa put once more, with nothing to do', ['files', 'seconds'], results.map(againRow))];
+}
+
+function accountsSections(results: AccountsResult[]): string[] {
+  const [first] = results;
+  if (!first) return [];
+  const shownSide = ({ accounts, files }: AccountsResult['few']) =>
+    `${files.toLocaleString('en')} files of ${accounts.toLocaleString('en')} accounts, ms`;
+  const header = ['question', shownSide(first.few), shownSide(first.many), 'ratio'];
+  return [section('PostgreSQL, by the number of files', header, results.map(accountsRow))];
 }
 
 function otherSections({ small, transfers, growth, chunks }: Results): string[] {

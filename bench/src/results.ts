@@ -108,6 +108,13 @@ export interface AgainResult {
   seconds: number[];
 }
 
+/** The same question with few and with many files in the database. */
+export interface AccountsResult {
+  question: string;
+  few: { accounts: number; files: number; ms: number };
+  many: { accounts: number; files: number; ms: number };
+}
+
 export interface ScaleResult {
   question: string;
   unit: 'a second' | 'MB/s' | 'ms';
@@ -139,4 +146,5 @@ export interface Results {
   scale: ScaleResult[];
   accel: AccelResult[];
   page: PageResult[];
+  accounts: AccountsResult[];
 }

@@ -146,6 +146,16 @@ export const ServerStatus = Type.Object(
     garbage: Type.Integer({ description: 'volume groups that wait to be removed' }),
     orphans: Type.Integer({ description: 'volume groups that no record names' }),
     invitations: Type.Integer({ description: 'that can be used' }),
+    accounts: Type.Integer({ description: 'these three as the sweeper last counted them' }),
+    files: Type.Integer(),
+    stored_bytes: Type.Integer(),
+    scrub: Type.Object({
+      running: Type.Boolean(),
+      began_at: TimeOrNever('null: none has begun'),
+      ended_at: TimeOrNever('of the latest whole one; null: none has ended'),
+      progress: Type.Number({ description: '0 to 1' }),
+      faults: Type.Integer({ description: 'volumes of files that are missing or wrong' }),
+    }),
   },
   { $id: 'ServerStatus' },
 );

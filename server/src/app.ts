@@ -40,7 +40,7 @@ import { guardConnections, wantBody } from './http/connection.ts';
 import type { Document, docsPage } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
 import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
-import { countFault, countRequest } from './http/metrics.ts';
+import { countFault, countInFlight, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
 import type { Params } from './http/params.ts';
@@ -283,6 +283,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     },
   });
   guardConnections(app);
+  countInFlight(app, services.metrics);
   const handleVolume = volumeHandler(services);
   const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
   app.addHook('preClose', async () => sockets.close());

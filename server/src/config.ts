@@ -126,6 +126,14 @@ export const settings = {
   SZ_SWEEP_INTERVAL: setting('Seconds between two rounds of the sweeper', '5', (text) =>
     whole(text, 1, 3600),
   ),
+  SZ_SCRUB_DAYS: setting(
+    'Days from one scrub to the next, which reads every stored volume and compares it; 0 turns it off',
+    '30',
+    (text) => whole(text, 0, 3650),
+  ),
+  SZ_SCRUB_RATE: setting('Bytes per second that the scrub reads at most', '20000000', (text) =>
+    whole(text, 1),
+  ),
   SZ_LOGIN_ATTEMPTS: setting(
     'Failed logins in a row, for one username from one address, before 429',
     '10',
@@ -202,6 +210,9 @@ export interface Config {
   auditMs: number;
   transferTtlMs: number;
   sweepMs: number;
+  /** From one scrub to the next; 0: there is none. */
+  scrubMs: number;
+  scrubBytesPerSecond: number;
   loginAttempts: number;
   loginAddressAttempts: number;
   loginWaitMs: number;
@@ -257,6 +268,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     auditMs: get('SZ_AUDIT_DAYS') * 86_400_000,
     transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,
     sweepMs: get('SZ_SWEEP_INTERVAL') * 1000,
+    scrubMs: get('SZ_SCRUB_DAYS') * 86_400_000,
+    scrubBytesPerSecond: get('SZ_SCRUB_RATE'),
     loginAttempts: get('SZ_LOGIN_ATTEMPTS'),
     loginAddressAttempts: get('SZ_LOGIN_ADDRESS_ATTEMPTS'),
     openTransfers: get('SZ_OPEN_TRANSFERS'),

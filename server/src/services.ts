@@ -24,6 +24,7 @@ import { migrate } from './metadata/schema.ts';
 import type { Lock, SqlStore } from './metadata/sql.ts';
 import { BUSY, SqliteStore } from './metadata/sqlite.ts';
 import { Metrics } from './metrics/registry.ts';
+import { timesOfS3 } from './metrics/s3.ts';
 import { S3Client, S3Error } from './s3/client.ts';
 import { FolderStore } from './volumes/folder.ts';
 import { S3Store } from './volumes/s3.ts';
@@ -79,10 +80,13 @@ export function openVolumes(
   config: Config,
   processName: string,
   beforeChange?: () => Promise<void>,
+  metrics?: Metrics,
 ): VolumeStore {
-  return config.s3 === undefined
-    ? new FolderStore(config.dataFolder, processName, { groupReads: config.accel })
-    : new S3Store(new S3Client(config.s3.location, config.s3.credentials, {}, beforeChange));
+  if (config.s3 === undefined) {
+    return new FolderStore(config.dataFolder, processName, { groupReads: config.accel });
+  }
+  const { location, credentials } = config.s3;
+  return new S3Store(new S3Client(location, credentials, {}, beforeChange, metrics && timesOfS3(metrics)));
 }
 
 /** Once, however many ask at the same time; again after a failure. */
@@ -107,18 +111,20 @@ export async function openServices(
   node = processName,
 ): Promise<Omit<Services, 'gathered'>> {
   const log = createLog(config.logLevel);
+  const metrics = new Metrics();
   const metadata = new Metadata(await openDatabase(config));
   const mode = new Mode(metadata);
-  const volumes = guarded(openVolumes(config, processName, settledOnce(config, metadata)), mode);
+  const store = openVolumes(config, processName, settledOnce(config, metadata), metrics);
+  const volumes = guarded(store, mode);
   const systemToken = config.systemToken ?? (await readFile(places.systemToken(config), 'utf8')).trim();
-  const accounts = new Accounts(metadata, config);
+  const onFailure = (reason: 'wrong' | 'limit') => metrics.add('szafa_login_failures_total', { reason });
+  const accounts = new Accounts(metadata, config, { onFailure });
   const sessions = new Sessions(metadata, config, systemToken);
   const departures = new Departures(metadata, volumes);
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
   const files = new Files(metadata, volumes, space, config, custody);
   const transfers = new Transfers(metadata, volumes, space, config);
-  const metrics = new Metrics();
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
   const pace = openPace();

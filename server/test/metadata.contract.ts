@@ -6,6 +6,7 @@ import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate, requireVersion } from '../src/metadata/schema.ts';
 import type { SqlStore } from '../src/metadata/sql.ts';
 import { accountsContract } from './metadata.accounts.ts';
+import { checksContract } from './metadata.checks.ts';
 import { departuresContract } from './metadata.departures.ts';
 import { documentsContract } from './metadata.documents.ts';
 import { filesContract } from './metadata.files.ts';
@@ -22,7 +23,7 @@ import {
 } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { operatorContract } from './metadata.operator.ts';
-import { plansContract } from './metadata.plans.ts';
+import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
 import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
 
@@ -38,13 +39,14 @@ export function metadataContract(engine: string, create: () => Promise<Database>
   describe(`metadata store on ${engine}`, () => {
     let database: Database;
     const stores = {} as Stores;
+    const statements: Statement[] = [];
 
     before(async () => {
       database = await create();
       stores.sql = await database.open();
       await migrate(stores.sql);
-      stores.one = new Metadata(await database.open());
-      stores.two = new Metadata(await database.open());
+      stores.one = new Metadata(recording(await database.open(), statements));
+      stores.two = new Metadata(recording(await database.open(), statements));
     });
     after(async () => {
       await Promise.all([stores.one.close(), stores.two.close(), stores.sql.close()]);
@@ -63,7 +65,9 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     operatorContract(stores);
     departuresContract(stores);
     usageModel(stores);
+    checksContract(stores);
     plansContract(stores);
+    everyPlanContract(stores, statements);
 
     test('answers a ping', () => stores.one.ping());
   });

@@ -98,7 +98,7 @@ test('transfers that are done, as many as the files, keep nobody waiting who ask
     for (const [ask, index] of [
       [() => metadata.transfers.untouchedSince(5, 100), 'transfers_touched'],
       [() => metadata.transfers.storing(), 'transfers_open'],
-      [() => metadata.transfers.openByStatus(), 'transfers_open'],
+      [() => metadata.transfers.openCount('uploading'), 'transfers_open'],
       [() => metadata.dirs.remove('ann', dirId), 'transfers_dir'],
     ] as const) {
       const steps = await asked(ask);

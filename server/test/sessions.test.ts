@@ -11,7 +11,7 @@ test('a token lives on while it is used and ends by itself, also where nobody sw
   const { metadata, config } = (await InProcess.start(t)).services;
   let now = 1_000_000_000;
   const settings = { ...config, sessionTtlMs: TTL_MS };
-  const accounts = new Accounts(metadata, settings, () => now);
+  const accounts = new Accounts(metadata, settings, { now: () => now });
   const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
   const identify = () => sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());

@@ -33,7 +33,7 @@ test('a second factor over time: each code once, wrong ones are counted for the 
   const { metadata, config } = (await InProcess.start(t)).services;
   let now = 1_700_000_000_000;
   const settings = { ...config, loginAttempts: 3, loginAddressAttempts: 100, loginWaitMs: 100_000 };
-  const accounts = new Accounts(metadata, settings, () => now);
+  const accounts = new Accounts(metadata, settings, { now: () => now });
   const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
   const from = (network = '192.0.2.1') => ({ network, shared: false });
   const account = { username: 'alice', password: 'correct horse battery' };

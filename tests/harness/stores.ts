@@ -22,6 +22,10 @@ export function volumesInFolder(): boolean {
   return !process.env['SZ_TEST_VOLUMES'];
 }
 
+export function usesPostgres(): boolean {
+  return Boolean(process.env['SZ_TEST_DATABASE']);
+}
+
 /** A test that looks into the folder of the volumes, or breaks it: there is none of that on S3, whose pairs go without it. */
 export function testInFolder(name: string, run: () => Promise<void>): void {
   if (volumesInFolder()) test(name, run);

@@ -42,6 +42,21 @@ export const mutants: Mutant[] = [
     tests: [SQLITE],
   },
   {
+    name: 'the end of uploads of a contested store reads all transfers there ever were',
+    file: 'server/src/metadata/store-record.ts',
+    find: ' AND ${NOT_DONE}`);',
+    replace: '`);',
+    tests: [SQLITE],
+  },
+  {
+    name: 'the totals are counted from the first account on in every round',
+    file: 'server/src/domain/totals.ts',
+    find: 'this.#after = isLast ? undefined : page.last;',
+    replace: 'this.#after = undefined;',
+    tests: [SQLITE],
+    only: 'totals',
+  },
+  {
     name: 'a database of a newer version is used',
     file: 'server/src/metadata/schema.ts',
     find: '    if (version > CURRENT) throw isNewer(version);\n    // Nothing is written',

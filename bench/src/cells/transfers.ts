@@ -100,13 +100,18 @@ async function transfer(bench: Bench, szafa: Szafa, volumes: number): Promise<Ti
   return { initMs: init.ms, completeMs: complete.ms, fileId: complete.answer.file_id };
 }
 
-async function timed<T>(port: number, request: LoadRequest): Promise<{ answer: T; ms: number }> {
+/** On a connection of its own. */
+export async function timed<T>(
+  port: number,
+  request: LoadRequest,
+  parse: (text: string) => T = JSON.parse,
+): Promise<{ answer: T; ms: number }> {
   const connection = await Connection.open(port);
   try {
     const begun = performance.now();
     const { text } = await connection.exchange(request, true);
     const ms = performance.now() - begun;
-    return { answer: JSON.parse(text) as T, ms };
+    return { answer: parse(text), ms };
   } finally {
     connection.close();
   }

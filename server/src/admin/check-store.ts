@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Config } from '../config.ts';
+import { digestOf } from '../domain/volume-check.ts';
 import { VolumeRejected } from '../errors.ts';
 import { readAnswer, S3Client } from '../s3/client.ts';
 import { sha256Hex } from '../s3/signer.ts';
@@ -10,7 +11,6 @@ import { StreamBody } from '../volumes/body.ts';
 import { FolderStore } from '../volumes/folder.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import type { Report } from './report.ts';
-import { digestOf } from './volume-body.ts';
 
 type Check = [promise: string, run: () => Promise<void>];
 

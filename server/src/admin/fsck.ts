@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Volume } from '@szafa/protocol';
 import { refile } from '../domain/documents.ts';
 import { pages, sortOut } from '../domain/orphans.ts';
+import { VolumeCheck, type VolumeFault } from '../domain/volume-check.ts';
+import { isOver } from '../metadata/checks.ts';
 import type { FileRow } from '../metadata/files.ts';
 import { isStreaming } from '../metadata/streamed.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
@@ -12,20 +14,25 @@ import { checkAccounts } from './fsck-accounts.ts';
 import type { Pair } from './pair.ts';
 import { CONTESTED, type Report, UsageError } from './report.ts';
 import { filesOf, uploadsOf } from './rows.ts';
-import { digestOf, Throttle } from './volume-body.ts';
 
 /** A volume that came in is noted by then. */
 const NOTED_MS = 1000;
-/** What a disk says of bytes that it has lost; all other errors end the check. */
-const UNREADABLE = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
+/** At least this long between two notes of how far it is. */
+const KEEP_MS = 5_000;
 
 export interface FsckOptions {
   repair: boolean;
+  /** Files that were looked at by a run that was broken off are not looked at again. */
+  goOn?: boolean;
   bytesPerSecond: number;
   now?: number;
 }
 
-type Fault = 'missing volumes' | 'volumes with wrong bytes' | 'volumes that cannot be read';
+const TOLD: Record<VolumeFault, string> = {
+  missing: 'missing volumes',
+  wrong: 'volumes with wrong bytes',
+  unreadable: 'volumes that cannot be read',
+};
 
 /**
  * Compares the stores while the service runs: every stored volume against its digest, records
@@ -42,7 +49,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   const check = new Check(pair, options, report);
   // In this order: an upload that is completed meanwhile is among the files.
   for await (const upload of uploadsOf(pair.sql)) await check.upload(upload);
-  for await (const file of filesOf(pair.sql)) await check.file(file);
+  await checkFiles(pair, check, options, report);
   await checkAccounts(pair, options.repair, report);
   await noteOrphans(pair, options.now ?? Date.now(), report);
   for await (const owner of wrongUsage(pair.sql)) {
@@ -50,6 +57,31 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
     report.problem('accounts with wrong totals', { owner }, options.repair);
   }
   if (report.problems === 0) await pair.metadata.times.set('fsck', options.now ?? Date.now());
+}
+
+/** In the order of their numbers, and how far it is stands in the database: reading them all may take weeks. */
+async function checkFiles(
+  { metadata, sql }: Pair,
+  check: Check,
+  { goOn = false, now = Date.now() }: FsckOptions,
+  report: Report,
+): Promise<void> {
+  const { checks } = metadata;
+  let round = await checks.round('fsck');
+  const continues = goOn && !isOver(round);
+  if (!continues) round = await checks.begin('fsck', now);
+  if (round.faults > 0) report.problem('problems of the files before', { problems: round.faults });
+  const before = report.problems - round.faults;
+  let keptAt = performance.now();
+  for await (const file of filesOf(sql, round.seq)) {
+    await check.file(file);
+    if (performance.now() - keptAt < KEEP_MS) continue;
+    keptAt = performance.now();
+    const reached = { ...round, seq: file.seq, faults: report.problems - before };
+    await checks.keep('fsck', round, reached);
+    round = reached;
+  }
+  await checks.keep('fsck', round, { ...round, endedAt: Math.max(now, round.beganAt) });
 }
 
 /** The server deletes them, or a person decides about them; here they are only noted and reported. */
@@ -67,14 +99,18 @@ async function noteOrphans({ metadata, volumes }: Pair, now: number, report: Rep
 class Check {
   readonly #pair: Pair;
   readonly #repair: boolean;
-  readonly #throttle: Throttle;
+  readonly #volumes: VolumeCheck;
   readonly #report: Report;
 
   constructor(pair: Pair, options: FsckOptions, report: Report) {
     this.#pair = pair;
     this.#repair = options.repair;
-    this.#throttle = new Throttle(options.bytesPerSecond);
     this.#report = report;
+    this.#volumes = new VolumeCheck(pair.volumes, {
+      bytesPerSecond: options.bytesPerSecond,
+      onVolume: () => report.count('volumes'),
+      onBytes: (bytes) => report.count('bytes', bytes),
+    });
   }
 
   async file(file: FileRow): Promise<void> {
@@ -85,8 +121,8 @@ class Check {
     if (specs.length !== file.chunk_count)
       faults.push(['files with an incomplete specification', specs.length]);
     for (const spec of specs) {
-      const fault = await this.#look(id, spec);
-      if (fault) faults.push([fault, spec.idx]);
+      const fault = await this.#volumes.faultOf(id, spec);
+      if (fault) faults.push([TOLD[fault], spec.idx]);
     }
     const lacks = !(await volumes.manifest(id));
     const known = new Set(specs.map(nameOf));
@@ -126,7 +162,8 @@ class Check {
       const expected = streaming || noted.has(spec.idx) || upload.status === 'storing';
       if (!here.has(spec.idx) && !expected) continue;
       // Twice: what was sent again between the list and the end of reading is right at the second look.
-      const fault = (await this.#look(id, spec)) && (await this.#look(id, spec));
+      const look = () => this.#volumes.faultOf(id, spec);
+      const fault = (await look()) && (await look());
       if (!fault) continue;
       const withdraws = this.#repair && (await metadata.transfers.isOpen(id));
       // It came in again at this moment.
@@ -136,7 +173,7 @@ class Check {
       if (!now || now.status === 'done') break;
       if (withdraws) withdrawn.push(spec);
       const mended = withdraws && now.status !== 'storing';
-      this.#report.problem(fault, { upload: id, owner: upload.creator, volume: spec.idx }, mended);
+      this.#report.problem(TOLD[fault], { upload: id, owner: upload.creator, volume: spec.idx }, mended);
     }
     if (withdrawn.length > 0) {
       // Whoever sent one again at the moment of its withdrawal may have noted it only now.
@@ -147,7 +184,7 @@ class Check {
       );
       for (const spec of streaming ? withdrawn : []) {
         // It may have a row again, although its bytes are gone.
-        if ((await this.#look(id, spec)) === 'missing volumes')
+        if ((await this.#volumes.faultOf(id, spec)) === 'missing')
           await metadata.streamed.withdraw(upload.transfer_id, spec);
       }
     }
@@ -160,7 +197,7 @@ class Check {
     const { transfer_id: transferId, file_id: fileId, streamed } = upload;
     const streaming = isStreaming(upload);
     if (streaming && !(await metadata.streamed.withdraw(transferId, spec))) return false;
-    const isRight = async (volume: OpenVolume) => !(await this.#faultOf(volume, spec).catch(unreadable));
+    const isRight = (volume: OpenVolume) => this.#volumes.isRight(volume, spec);
     if (await volumes.withdraw(fileId, spec, isRight)) {
       await metadata.arrivals.remove(fileId, [spec.idx]);
       return true;
@@ -169,28 +206,4 @@ class Check {
     if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, false);
     return false;
   }
-
-  async #look(id: string, spec: Volume): Promise<Fault | undefined> {
-    const look = async () => {
-      const volume = await this.#pair.volumes.open(id, spec);
-      if (!volume) return 'missing volumes';
-      this.#report.count('volumes');
-      return this.#faultOf(volume, spec).finally(() => volume.close());
-    };
-    return look().catch(unreadable);
-  }
-
-  async #faultOf(volume: OpenVolume, spec: Volume): Promise<Fault | undefined> {
-    if (volume.size !== spec.size) return 'volumes with wrong bytes';
-    const digest = await digestOf(volume, async (bytes) => {
-      this.#report.count('bytes', bytes);
-      await this.#throttle.pass(bytes);
-    });
-    return digest === spec.sha256 ? undefined : 'volumes with wrong bytes';
-  }
-}
-
-function unreadable(error: NodeJS.ErrnoException): Fault {
-  if (!UNREADABLE.has(error.code ?? '')) throw error;
-  return 'volumes that cannot be read';
 }

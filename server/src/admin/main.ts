@@ -24,6 +24,7 @@ const USAGE = `usage: szafa-server [command] [options]
                  --repair     recompute totals, write missing manifests,
                               have broken volumes of unfinished uploads sent again
                  --rate N     read at most N MB per second (default 50)
+                 --continue   go on with the file where the last run was broken off
   adopt          declare that the volume store belongs to this database, which ends a contest; see adopt --help
   orphans        volume groups that no record names: list, take, remove; see orphans --help
   migrate        copy everything to other stores; stop the server first; can be repeated
@@ -46,6 +47,7 @@ const options = {
   json: { type: 'boolean', default: false },
   repair: { type: 'boolean', default: false },
   rate: { type: 'string', default: '50' },
+  continue: { type: 'boolean', default: false },
   from: { type: 'string' },
   to: { type: 'string' },
   passwords: { type: 'string' },
@@ -95,7 +97,7 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
     case 'fsck': {
       const rate = Number(values.rate);
       if (!(rate > 0)) throw new UsageError('--rate must be a number of MB per second');
-      const options = { repair: values.repair, bytesPerSecond: rate * 1e6 };
+      const options = { repair: values.repair, goOn: values.continue, bytesPerSecond: rate * 1e6 };
       await withPair(openPair(readConfig(env)), (pair) => fsck(pair, options, report));
       break;
     }

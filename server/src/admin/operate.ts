@@ -208,8 +208,9 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
   status: {
     args: [0, 0],
     run: async ({ operator, report }) => {
-      const { transfers, ...status } = await operator.status();
-      report.line({ ...status, ...transfers });
+      const { transfers, scrub, ...status } = await operator.status();
+      const ofScrub = Object.entries(scrub).map(([name, value]) => [`scrub_${name}`, value]);
+      report.line({ ...status, ...transfers, ...Object.fromEntries(ofScrub) });
     },
   },
   'read-only': {

@@ -31,18 +31,20 @@ export type TableName = keyof typeof tables;
 type Row = Record<string, Value>;
 
 /** Every row, page by page, so that a table of any size fits. */
-export async function* rowsOf(sql: Sql, table: TableName): AsyncGenerator<Row> {
+export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncGenerator<Row> {
   const { key, columns } = tables[table];
   const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${PAGE}`;
   const next = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${PAGE}`;
-  for (let rows = await sql.query<Row>(first); rows.length > 0; ) {
+  const begin = after === undefined ? sql.query<Row>(first) : sql.query<Row>(next, after);
+  for (let rows = await begin; rows.length > 0; ) {
     yield* rows;
     rows = rows.length < PAGE ? [] : await sql.query<Row>(next, rows.at(-1)![key]!);
   }
 }
 
-export const filesOf = (sql: Sql) =>
-  rowsOf(sql, 'files') as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
+/** `after`: only those with a higher number. */
+export const filesOf = (sql: Sql, after = 0) =>
+  rowsOf(sql, 'files', after) as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
 
 /** Those whose volumes are no file yet. */
 export async function* uploadsOf(sql: Sql): AsyncGenerator<TransferRow> {

@@ -4,12 +4,13 @@ import { mkdir, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError } from '../config.ts';
 import { newToken } from '../domain/ids.ts';
+import { Scrub } from '../domain/scrub.ts';
 import { Sweeper } from '../domain/sweeper.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { missingPage } from '../http/page.ts';
 import type { Log } from '../log.ts';
 import { Gatherer } from '../metrics/gathering.ts';
-import { poolSamples, storeSamples } from '../metrics/node.ts';
+import { nodeSamples, poolSamples, storeSamples, watchEventLoop } from '../metrics/node.ts';
 import { isLoopback } from '../pull/addresses.ts';
 import {
   discardUnfinished,
@@ -65,9 +66,11 @@ export async function runPrimary(config: Config): Promise<void> {
     await services.metadata.pulls.abandon(processName);
     await sweeper.finishStoring();
   });
-  const swept = { at: 0 };
+  const swept: Swept = { at: 0, ours: false };
+  watchEventLoop(services.metrics);
   const gatherer = new Gatherer(async () => ({
     ...services.metrics.snapshot(poolSamples(services.metadata.load)),
+    ...(await nodeSamples(config)),
     // Without the database the rest is worth the more.
     ...(await storeSamples(services.metadata).catch(() => ({}))),
     szafa_sweep_success_timestamp_seconds: swept.at / 1000,
@@ -89,8 +92,9 @@ export async function runPrimary(config: Config): Promise<void> {
   if (withoutPage !== undefined) log.warn(withoutPage);
 
   const sweeping = sweepUntil(stop.signal, sweeper, right, services, swept);
+  const scrubbing = scrubUntil(stop.signal, new Scrub(services), services, swept);
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
-  await Promise.all([workers.stop(), sweeping]);
+  await Promise.all([workers.stop(), sweeping, scrubbing]);
   await right.release();
   await services.metadata.close();
   unlock();
@@ -146,22 +150,42 @@ async function holdsSoon(right: SweepRight): Promise<boolean> {
   return false;
 }
 
+/** When this node last swept, and whether it has the right to. */
+interface Swept {
+  at: number;
+  ours: boolean;
+}
+
 /** Rounds of cleaning up: what is this node's own on each node, all else where the right to it is held. */
 async function sweepUntil(
   stop: AbortSignal,
   sweeper: Sweeper,
   right: SweepRight,
   { config, custody, log, pulls }: Pick<Services, 'config' | 'custody' | 'log' | 'pulls'>,
-  swept: { at: number },
+  swept: Swept,
 ): Promise<void> {
   const round = async () => {
     if (await custody.mayRemove()) await pulls.reclaim();
-    const ours = await right.held();
-    if (ours) await sweeper.sweep();
-    swept.at = ours ? Date.now() : 0;
+    swept.ours = await right.held();
+    if (swept.ours) await sweeper.sweep();
+    swept.at = swept.ours ? Date.now() : 0;
   };
   while (!stop.aborted) {
     await round().catch((err: unknown) => log.error({ err }, 'sweeping failed; trying again'));
+    await sleep(config.sweepMs, undefined, { signal: stop }).catch(() => undefined /* stopped */);
+  }
+}
+
+/** Beside the sweeper, and only where that one runs: it may take days, and garbage does not wait for it. */
+async function scrubUntil(
+  stop: AbortSignal,
+  scrub: Scrub,
+  { config, log }: Pick<Services, 'config' | 'log'>,
+  swept: Swept,
+): Promise<void> {
+  while (!stop.aborted) {
+    const work = swept.ours ? scrub.work(stop, () => swept.ours) : undefined;
+    await work?.catch((err: unknown) => log.error({ err }, 'the scrub failed; it goes on where it was'));
     await sleep(config.sweepMs, undefined, { signal: stop }).catch(() => undefined /* stopped */);
   }
 }

@@ -1,13 +1,17 @@
 import { createApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { Gathered } from '../metrics/gathering.ts';
-import { poolSamples } from '../metrics/node.ts';
+import { connectionSamples, poolSamples, watchEventLoop } from '../metrics/node.ts';
 import { openServices } from '../services.ts';
 
 /** Serves requests until the primary says `stop`; in-flight requests finish. */
 export async function runWorker(config: Config): Promise<void> {
   const services = await openServices(config, process.env['SZAFA_PROCESS']!, process.env['SZAFA_NODE']!);
-  const gathered = new Gathered(() => services.metrics.snapshot(poolSamples(services.metadata.load)));
+  const { metadata, metrics } = services;
+  watchEventLoop(metrics);
+  const gathered = new Gathered(async () =>
+    metrics.snapshot({ ...poolSamples(metadata.load), ...(await connectionSamples(app.server)) }),
+  );
   const app = await createApp({ ...services, gathered: () => gathered.text() });
   // Ctrl-C reaches every process of the terminal; only the primary acts on it.
   process.on('SIGINT', () => undefined);
@@ -21,7 +25,7 @@ export async function runWorker(config: Config): Promise<void> {
     services.pulls.stop();
     const deadline = setTimeout(() => process.exit(1), config.shutdownMs);
     await app.close();
-    await services.metadata.close();
+    await metadata.close();
     clearTimeout(deadline);
     process.exit(0);
   });

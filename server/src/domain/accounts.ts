@@ -25,7 +25,7 @@ import { notInvited, ServiceError } from '../errors.ts';
 import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken, newToken } from './ids.ts';
-import { type Origin, Proof, type ProofSettings, wrongCode } from './proof.ts';
+import { type OnFailure, type Origin, Proof, type ProofSettings, wrongCode } from './proof.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
 import { stepOf } from './totp.ts';
 
@@ -39,6 +39,12 @@ export interface KeysCondition {
   isMissing: boolean;
 }
 
+interface Options {
+  now?: () => number;
+  /** A secret was wrong, or was not tried because too many had been. */
+  onFailure?: OnFailure;
+}
+
 /** Accounts and their secrets: what they are proven by, and the key bag that it opens. */
 export class Accounts {
   readonly #metadata: Metadata;
@@ -46,11 +52,11 @@ export class Accounts {
   readonly #now: () => number;
   readonly #proof: Proof;
 
-  constructor(metadata: Metadata, settings: Settings, now = Date.now) {
+  constructor(metadata: Metadata, settings: Settings, { now = Date.now, onFailure }: Options = {}) {
     this.#metadata = metadata;
     this.#settings = settings;
     this.#now = now;
-    this.#proof = new Proof(metadata.accounts, settings, now);
+    this.#proof = new Proof(metadata.accounts, settings, now, onFailure);
   }
 
   async register(raw: Registration, { network }: Origin): Promise<Session> {

@@ -26,6 +26,7 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { Departures } from './departures.ts';
 import { hashToken, newToken } from './ids.ts';
 import { readOnly } from './mode.ts';
+import { scrubState } from './scrub.ts';
 import { cancelUpload } from './transfers.ts';
 
 /** A page of a list, and where the next one begins. */
@@ -172,9 +173,11 @@ export class Operator {
   }
 
   async status(): Promise<ServerStatus> {
-    const { store, transfers, pulls, garbage, orphans, invitations } = this.#metadata;
+    const { store, transfers, pulls, garbage, orphans, invitations, totals } = this.#metadata;
     const facts = await store.get();
-    const open = await transfers.openByStatus();
+    const { accounts, files, bytes } = await totals.get();
+    const { running, beganAt, endedAt, progress, faults } = await scrubState(this.#metadata);
+    const at = (ms: number) => isoOrNull(ms === 0 ? null : ms);
     return {
       version: VERSION,
       service_id: facts.serviceId,
@@ -186,14 +189,18 @@ export class Operator {
       read_only_since: isoOrNull(facts.readOnlyAt),
       contested_since: isoOrNull(facts.contestedAt),
       transfers: {
-        uploading: open['uploading'] ?? 0,
-        storing: open['storing'] ?? 0,
-        failed: open['failed'] ?? 0,
+        uploading: await transfers.openCount('uploading'),
+        storing: await transfers.openCount('storing'),
+        failed: await transfers.openCount('failed'),
       },
       pulls: await pulls.running(this.#now()),
       garbage: await garbage.count(),
       orphans: await orphans.count(),
       invitations: await invitations.count(this.#now()),
+      accounts,
+      files,
+      stored_bytes: Number(bytes),
+      scrub: { running, began_at: at(beganAt), ended_at: at(endedAt), progress, faults },
     };
   }
 

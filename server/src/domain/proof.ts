@@ -14,6 +14,9 @@ export interface Origin {
   shared: boolean;
 }
 
+/** Told when a secret was wrong, or was not tried because too many had been. */
+export type OnFailure = (reason: 'wrong' | 'limit') => void;
+
 /** By what somebody shows that an account is theirs. */
 export type Kind = 'password_hash' | 'recovery_hash';
 
@@ -57,11 +60,18 @@ export class Proof {
   readonly #accounts: AccountsTable;
   readonly #settings: ProofSettings;
   readonly #now: () => number;
+  readonly #onFailure: OnFailure;
 
-  constructor(accounts: AccountsTable, settings: ProofSettings, now: () => number) {
+  constructor(
+    accounts: AccountsTable,
+    settings: ProofSettings,
+    now: () => number,
+    onFailure: OnFailure = () => undefined,
+  ) {
     this.#accounts = accounts;
     this.#settings = settings;
     this.#now = now;
+    this.#onFailure = onFailure;
   }
 
   /** Goes on if the secret is right. */
@@ -82,6 +92,7 @@ export class Proof {
       const hash = account?.[kind] ?? undefined;
       const right = await this.passwords.verify(secret, hash);
       if (!right) {
+        this.#onFailure('wrong');
         await accounts.countFailure(username, network, this.#now(), loginWaitMs);
         throw wrong;
       }
@@ -109,6 +120,7 @@ export class Proof {
     this.#requireFewer(ofName, attempts);
     const step = stepOf(secret, code, this.#now());
     if (step === undefined || step <= (last ?? 0)) {
+      this.#onFailure('wrong');
       for (const where of [CODES, network])
         await this.#accounts.countFailure(username, where, this.#now(), loginWaitMs);
       throw wrongCode(status);
@@ -121,6 +133,7 @@ export class Proof {
   #requireFewer({ failures, failed_at }: Failures, attempts: number): void {
     const seconds = Math.ceil((failed_at + this.#settings.loginWaitMs - this.#now()) / 1000);
     if (failures >= attempts && seconds > 0) {
+      this.#onFailure('limit');
       throw new TryLater(429, `too many failed logins; try again in ${seconds} s`, seconds);
     }
   }

@@ -10,6 +10,7 @@ import { DocumentQueue } from './documents.ts';
 import { expiredBefore } from './last-use.ts';
 import type { Mode } from './mode.ts';
 import { OrphanSearch } from './orphans.ts';
+import { TotalsCount } from './totals.ts';
 import type { Transfers } from './transfers.ts';
 
 const LEASE_MS = 60_000;
@@ -36,6 +37,7 @@ export class Sweeper {
   readonly #documents: DocumentQueue;
   readonly #orphans: OrphanSearch;
   readonly #departures: Departures;
+  readonly #totals: TotalsCount;
   #readOnly = false;
 
   constructor(deps: Dependencies) {
@@ -44,6 +46,7 @@ export class Sweeper {
     this.#documents = new DocumentQueue(deps);
     this.#orphans = new OrphanSearch(deps);
     this.#departures = new Departures(deps.metadata, deps.volumes, this.#now);
+    this.#totals = new TotalsCount(deps.metadata);
   }
 
   /** At a start that is not shared no other process works on anything: every lease is void. */
@@ -73,6 +76,7 @@ export class Sweeper {
     await metadata.recoveries.expire(now);
     await metadata.audit.expire(now - config.auditMs);
     await metadata.invitations.expire(now);
+    await this.#totals.step();
     // Everything else waits, also garbage: an operator who asks for it wants the store as it is.
     const wasReadOnly = this.#readOnly;
     this.#readOnly = await mode.isReadOnly();

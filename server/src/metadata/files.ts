@@ -30,6 +30,8 @@ export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_fr
   dir_name: string;
 };
 
+export type NumberedFile = Pick<FileRow, 'seq' | 'file_id' | 'owner' | 'chunk_count'>;
+
 /** What is needed to send one volume. */
 export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'enc_params'> {
   volume: Volume | undefined;
@@ -132,6 +134,16 @@ export class FilesTable extends Queries {
   async newest(): Promise<number> {
     const [row] = await this.sql.query<{ newest: number | null }>('SELECT MAX(seq) AS newest FROM files');
     return row!.newest ?? 0;
+  }
+
+  /** In the order of their numbers, for whoever looks at all of them. */
+  numbered(from: number, until: number, limit: number): Promise<NumberedFile[]> {
+    return this.sql.query<NumberedFile>(
+      'SELECT seq, file_id, owner, chunk_count FROM files WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?',
+      from,
+      until,
+      limit,
+    );
   }
 
   volume(fileId: string, idx: number): Promise<Volume | undefined> {

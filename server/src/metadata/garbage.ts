@@ -1,12 +1,11 @@
 import { forgetArrivals } from './arrivals.ts';
-import { Queries, type Sql } from './sql.ts';
+import { countSome, Queries, type Sql } from './sql.ts';
 import { forgetVolumes } from './volumes.ts';
 
 /** Volume groups that must go. A row's time is a lease: whoever works on the group moves it ahead. */
 export class GarbageTable extends Queries {
-  async count(): Promise<number> {
-    const [row] = await this.sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM garbage');
-    return row!.count;
+  count(): Promise<number> {
+    return countSome(this.sql, 'garbage');
   }
 
   /** Clones that are due: nobody works on them any more. */

@@ -1,6 +1,6 @@
 import { notInvited } from '../errors.ts';
 import { type Actor, note } from './audit.ts';
-import { Queries, type Sql } from './sql.ts';
+import { countSome, Queries, type Sql } from './sql.ts';
 
 export interface InvitationRow {
   id: string;
@@ -62,12 +62,8 @@ export class InvitationsTable extends Queries {
     );
   }
 
-  async count(now: number): Promise<number> {
-    const [row] = await this.sql.query<{ count: number }>(
-      'SELECT COUNT(*) AS count FROM invitations WHERE expires_at > ?',
-      now,
-    );
-    return row!.count;
+  count(now: number): Promise<number> {
+    return countSome(this.sql, 'invitations WHERE expires_at > ?', now);
   }
 
   /** False where there is none of that id. */

@@ -2,6 +2,7 @@ import { AccountRecords } from './account-records.ts';
 import { AccountsTable } from './accounts.ts';
 import { ArrivalsTable } from './arrivals.ts';
 import { AuditTable } from './audit.ts';
+import { ChecksTable } from './checks.ts';
 import { DeparturesTable } from './departures.ts';
 import { DirsTable } from './dirs.ts';
 import { DocumentsTable } from './documents.ts';
@@ -18,6 +19,7 @@ import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
 import { StreamedTable } from './streamed.ts';
 import { TimesTable } from './times.ts';
+import { TotalsTable } from './totals.ts';
 import { TransfersTable } from './transfers.ts';
 import { lookUpUsage, usageOf } from './usage.ts';
 
@@ -27,6 +29,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly accountRecords = new AccountRecords(this.sql);
   readonly arrivals = new ArrivalsTable(this.sql);
   readonly audit = new AuditTable(this.sql);
+  readonly checks = new ChecksTable(this.sql);
   readonly departures = new DeparturesTable(this.sql);
   readonly dirs = new DirsTable(this.sql);
   readonly documents = new DocumentsTable(this.sql);
@@ -41,6 +44,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly sessions = new SessionsTable(this.sql);
   readonly store = new StoreRecord(this.sql);
   readonly streamed = new StreamedTable(this.sql);
+  readonly totals = new TotalsTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {

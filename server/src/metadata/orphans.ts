@@ -1,4 +1,4 @@
-import { Queries, type Sql } from './sql.ts';
+import { countSome, Queries, type Sql } from './sql.ts';
 
 /** How far the search for orphans is. */
 export interface OrphanRound {
@@ -15,9 +15,8 @@ const IN_USE = `SELECT file_id FROM files WHERE file_id IN (LISTED)
 
 /** Volume groups that no record names, and the search for them. */
 export class OrphansTable extends Queries {
-  async count(): Promise<number> {
-    const [row] = await this.sql.query<{ count: number }>('SELECT COUNT(*) AS count FROM orphans');
-    return row!.count;
+  count(): Promise<number> {
+    return countSome(this.sql, 'orphans');
   }
 
   /** Those that are files. */

@@ -21,6 +21,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE invitations (
       id TEXT PRIMARY KEY, token_hash TEXT NOT NULL UNIQUE, note TEXT NOT NULL, quota_bytes BIGINT,
       created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)`,
+    'CREATE INDEX invitations_expires ON invitations (expires_at)',
     // Which state of an account its document in the volume store says, and which it should; see documents.ts.
     `CREATE TABLE account_documents (
       account_id TEXT PRIMARY KEY, rev BIGINT NOT NULL, written BIGINT NOT NULL)`,
@@ -80,7 +81,10 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes_high BIGINT NOT NULL,
       bytes_low BIGINT NOT NULL, counted_high BIGINT NOT NULL, counted_low BIGINT NOT NULL,
       PRIMARY KEY (owner, dir_id))`,
-    'CREATE INDEX usage_dir ON usage (dir_id)',
+    'CREATE INDEX usage_dir ON usage (dir_id, owner)',
+    // Sums over all accounts, one row; see totals.ts.
+    'CREATE TABLE totals (accounts BIGINT NOT NULL, files BIGINT NOT NULL, bytes TEXT NOT NULL)',
+    "INSERT INTO totals (accounts, files, bytes) VALUES (0, 0, '0')",
     `CREATE TABLE transfers (
       transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
@@ -114,6 +118,14 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE orphan_round (
       began_at BIGINT NOT NULL, after_id TEXT, groups_seen BIGINT NOT NULL, orphans_seen BIGINT NOT NULL)`,
     'INSERT INTO orphan_round (began_at, groups_seen, orphans_seen) VALUES (0, 0, 0)',
+    // How far a check of all volumes is, and what the scrub has found; see checks.ts.
+    `CREATE TABLE checks (
+      name TEXT PRIMARY KEY, began_at BIGINT NOT NULL, ended_at BIGINT NOT NULL, at_seq BIGINT NOT NULL,
+      at_idx INTEGER NOT NULL, until_seq BIGINT NOT NULL, files BIGINT NOT NULL, volumes BIGINT NOT NULL,
+      bytes BIGINT NOT NULL, faults BIGINT NOT NULL)`,
+    `CREATE TABLE volume_faults (
+      file_id TEXT NOT NULL, idx INTEGER NOT NULL, fault TEXT NOT NULL, found_at BIGINT NOT NULL,
+      PRIMARY KEY (file_id, idx))`,
   ],
 ];
 

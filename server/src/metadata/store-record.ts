@@ -1,5 +1,6 @@
 import { type Actor, note } from './audit.ts';
 import { Queries, type Sql } from './sql.ts';
+import { NOT_DONE } from './transfer-rows.ts';
 
 /** The volume store that this database belongs to. */
 export interface StoreFacts {
@@ -89,7 +90,7 @@ export class StoreRecord extends Queries {
       const text = 'UPDATE store SET contested_at = ? WHERE contested_at IS NULL RETURNING store_id';
       if ((await tx.execute(text, now)).length === 0) return;
       await tx.execute('DELETE FROM arrivals');
-      await tx.execute("UPDATE transfers SET status = 'failed' WHERE status = 'storing'");
+      await tx.execute(`UPDATE transfers SET status = 'failed' WHERE status = 'storing' AND ${NOT_DONE}`);
     });
   }
 }

@@ -8,7 +8,7 @@ import { type FileRow, insertFile } from './files.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount, isAlwaysThere, present } from './presence.ts';
 import { forgetPull } from './pulls.ts';
-import { hold, Queries, Refused, refusal, type Sql } from './sql.ts';
+import { countSome, hold, Queries, Refused, refusal, type Sql } from './sql.ts';
 import {
   COLUMNS,
   insertTransfer,
@@ -128,12 +128,9 @@ export class TransfersTable extends Queries {
     return row;
   }
 
-  /** Those that are not done: a done one is known for as long as its file, and to count them would take ever longer. */
-  async openByStatus(): Promise<Record<string, number>> {
-    const rows = await this.sql.query<{ status: string; count: number }>(
-      `SELECT status, COUNT(*) AS count FROM transfers WHERE ${NOT_DONE} GROUP BY status`,
-    );
-    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  /** Never of those that are done: one is known for as long as its file, and to count them would take ever longer. */
+  openCount(status: Exclude<TransferStatus, 'done'>): Promise<number> {
+    return countSome(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);
   }
 
   /** For `Accounts.identify`: the transfer, whoever made it. */

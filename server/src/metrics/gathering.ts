@@ -2,9 +2,9 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { ServiceError } from '../errors.ts';
 import { http } from '../node-http.ts';
-import { render, type Samples } from './registry.ts';
+import { onlyGrows, render, type Samples } from './registry.ts';
 
-/** A process that is too busy to answer in this time is left out. */
+/** Of a process that is too busy to answer in this time, what it said before counts. */
 const GATHER_MS = 2000;
 
 type Message =
@@ -17,25 +17,34 @@ function isOurs(message: unknown): message is Message {
   return typeof message === 'object' && message !== null && 'metrics' in message;
 }
 
-/** The primary's side: asks every worker, adds its own, and gives the sum to whoever wants it. */
+/**
+ * The primary's side: asks every worker, adds its own, and gives the sum to whoever wants it. What a worker had counted when it
+ * was last asked stays when it dies: a sum that falls looks like a new start, after which all of it counts once more.
+ */
 export class Gatherer {
   readonly #own: () => Promise<Samples>;
-  readonly #waiting = new Map<number, (samples: Samples) => void>();
+  readonly #waiting = new Map<number, { worker: Worker; done: () => void }>();
+  readonly #latest = new Map<Worker, Samples>();
+  readonly #ofDead: Samples = {};
   #last = 0;
 
   constructor(own: () => Promise<Samples>) {
     this.#own = own;
     cluster.on('message', (worker: Worker, message: unknown) => {
       if (!isOurs(message)) return;
-      if (message.metrics === 'counted') this.#waiting.get(message.id)?.(message.samples);
+      if (message.metrics === 'counted' && !worker.isDead()) {
+        this.#latest.set(worker, message.samples);
+        this.#waiting.get(message.id)?.done();
+      }
       if (message.metrics === 'show') void this.#answer(worker, message.id);
     });
+    cluster.on('exit', (worker) => this.#bury(worker));
   }
 
   async text(): Promise<string> {
     const workers = Object.values(cluster.workers ?? {}) as Worker[];
-    const parts = await Promise.all([this.#own(), ...workers.map((worker) => this.#ask(worker))]);
-    return render(parts);
+    const [own] = await Promise.all([this.#own(), ...workers.map((worker) => this.#ask(worker))]);
+    return render([own, ...this.#latest.values(), this.#ofDead]);
   }
 
   /** On a port of its own, for whoever can reach it; off unless it is configured. */
@@ -55,18 +64,26 @@ export class Gatherer {
     if (worker.isConnected()) worker.send({ metrics: 'shown', id, text } satisfies Message);
   }
 
-  #ask(worker: Worker): Promise<Samples> {
+  #ask(worker: Worker): Promise<void> {
     const id = ++this.#last;
-    return new Promise<Samples>((resolve) => {
-      const done = (samples: Samples) => {
+    return new Promise<void>((resolve) => {
+      const done = () => {
         clearTimeout(late);
         this.#waiting.delete(id);
-        resolve(samples);
+        resolve();
       };
-      const late = setTimeout(() => done({}), GATHER_MS);
-      this.#waiting.set(id, done);
+      const late = setTimeout(done, GATHER_MS);
+      this.#waiting.set(id, { worker, done });
       if (worker.isConnected()) worker.send({ metrics: 'count', id } satisfies Message);
     });
+  }
+
+  #bury(dead: Worker): void {
+    for (const [key, value] of Object.entries(this.#latest.get(dead) ?? {})) {
+      if (onlyGrows(key)) this.#ofDead[key] = (this.#ofDead[key] ?? 0) + value;
+    }
+    this.#latest.delete(dead);
+    for (const { worker, done } of this.#waiting.values()) if (worker === dead) done();
   }
 }
 
@@ -77,11 +94,12 @@ export class Gathered {
   readonly #waiting = new Map<number, (text: string) => void>();
   #last = 0;
 
-  constructor(own: () => Samples) {
+  constructor(own: () => Promise<Samples>) {
     process.on('message', (message: unknown) => {
       if (!isOurs(message)) return;
       if (message.metrics === 'count') {
-        process.send?.({ metrics: 'counted', id: message.id, samples: own() } satisfies Message);
+        const { id } = message;
+        void own().then((samples) => process.send?.({ metrics: 'counted', id, samples } satisfies Message));
       }
       if (message.metrics === 'shown') this.#waiting.get(message.id)?.(message.text);
     });

@@ -5,7 +5,7 @@ import { writeHead } from '@szafa/protocol';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
 import { http, https } from '../node-http.ts';
 import { percent } from '../percent.ts';
-import { broken, type OpenBody, S3Connections, silent } from './connection.ts';
+import { broken, type OpenBody, OtherAnswer, S3Connections, silent } from './connection.ts';
 import type { S3Credentials, S3Location } from './location.ts';
 import { queryString, Signer, sha256Hex } from './signer.ts';
 import { elements, encodeXml, text } from './xml.ts';
@@ -49,6 +49,12 @@ export interface S3Limits {
   totalMs: number;
 }
 
+/** Told of each try: how long the answer took after the last byte was sent, or that there was none. */
+export interface S3Times {
+  answered(method: string, status: number, ms: number): void;
+  failed(method: string): void;
+}
+
 const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
 const EMPTY = sha256Hex('');
 const TRIES = 6;
@@ -81,6 +87,7 @@ export class S3Client {
   readonly limits: S3Limits;
   /** Waited for before each request that changes something: the store must show first that it is the right one. */
   readonly beforeChange: () => Promise<void>;
+  readonly #times: S3Times | undefined;
   readonly #signer: Signer;
   readonly #agent: Agent;
   readonly #transport: typeof http | ReturnType<typeof https>;
@@ -91,8 +98,10 @@ export class S3Client {
     credentials: S3Credentials,
     limits: Partial<S3Limits> = {},
     beforeChange = async () => {},
+    times?: S3Times,
   ) {
     this.location = location;
+    this.#times = times;
     this.beforeChange = beforeChange;
     this.limits = { ...LIMITS, ...limits };
     this.#signer = new Signer(credentials, location.region);
@@ -115,14 +124,23 @@ export class S3Client {
     if (!this.#connections) return undefined;
     const { path, headers } = this.#signed(request, EMPTY);
     const head = writeHead(`${request.method} ${path} HTTP/1.1`, headers);
-    return this.#connections.fetch(head, status, this.limits.silenceMs);
+    const begun = performance.now();
+    try {
+      const body = await this.#connections.fetch(head, status, this.limits.silenceMs);
+      this.#times?.answered(request.method, status, performance.now() - begun);
+      return body;
+    } catch (error) {
+      // Another answer is asked for once more, by the long way.
+      if (!(error instanceof OtherAnswer)) this.#times?.failed(request.method);
+      throw error;
+    }
   }
 
   /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */
   begin(request: S3Request, payload = EMPTY, length = 0): ClientRequest {
     const { endpoint } = this.location;
     const { path, headers } = this.#signed(request, payload);
-    return this.#transport.request({
+    const sent = this.#transport.request({
       agent: this.#agent,
       protocol: endpoint.protocol,
       hostname: endpoint.hostname.replace(/^\[|\]$/g, ''),
@@ -131,6 +149,8 @@ export class S3Client {
       path,
       headers: { ...headers, 'content-length': String(length) },
     });
+    if (this.#times) watch(sent, request.method, this.#times);
+    return sent;
   }
 
   /** A path at the endpoint by which anybody may read the object, for so long. */
@@ -280,6 +300,30 @@ export class S3Client {
       if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
     });
   }
+}
+
+/** What fails after the answer has begun is noticed by whoever reads it. */
+function watch(sent: ClientRequest, method: string, times: S3Times): void {
+  let answered = false;
+  let sentAt = performance.now();
+  sent.once('finish', () => {
+    sentAt = performance.now();
+  });
+  sent.once('response', ({ statusCode = 0 }) => {
+    answered = true;
+    times.answered(method, statusCode, performance.now() - sentAt);
+  });
+  sent.once('error', () => {
+    if (!answered && !givenUp.has(sent)) times.failed(method);
+  });
+}
+
+const givenUp = new WeakSet<ClientRequest>();
+
+/** Breaks a request off that the store is not to blame for. */
+export function giveUp(sent: ClientRequest): void {
+  givenUp.add(sent);
+  sent.destroy();
 }
 
 export async function readAnswer(response: IncomingMessage): Promise<S3Answer> {

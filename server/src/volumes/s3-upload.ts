@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import type { Volume } from '@szafa/protocol';
 import { VolumeRejected } from '../errors.ts';
-import { errorOf, readAnswer, type S3Answer, type S3Client, translate } from '../s3/client.ts';
+import { errorOf, giveUp, readAnswer, type S3Answer, type S3Client, translate } from '../s3/client.ts';
 import { silent } from '../s3/connection.ts';
 import type { Body, Sink } from './body.ts';
 import type { Segment, SegmentPool } from './segments.ts';
@@ -113,7 +113,7 @@ class UploadSink implements Sink {
   /** Nothing is under way any more; what was not finished is broken off, which leaves nothing at the store. */
   async close(): Promise<void> {
     clearInterval(this.#trickle);
-    if (this.#request && !this.#request.writableFinished) this.#request.destroy();
+    if (this.#request && !this.#request.writableFinished) giveUp(this.#request);
     await Promise.allSettled(this.#writes);
   }
 

@@ -48,6 +48,7 @@ export function volumeHandler(services: Services): VolumeHandler {
     const { authorization, transferId, idx, length } = put;
     let user: string | undefined;
     let answer: Answer;
+    metrics.inFlight++;
     try {
       let done: object = { ok: true };
       if (idx !== undefined) {
@@ -75,6 +76,7 @@ export function volumeHandler(services: Services): VolumeHandler {
       if (error instanceof BrokenOff) answer.status = BROKEN_OFF;
       else logFault(log.child({ reqId }), error, answer.status);
     }
+    metrics.inFlight--;
     const ms = performance.now() - startedAt;
     const url = idx === undefined ? fileUrl : volumeUrl;
     metrics.request(url, 'PUT', answer.status, ms);

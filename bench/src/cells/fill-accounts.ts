@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { insertRow } from '../../../server/src/admin/rows.ts';
+import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/domain/ids.ts';
+import { insertFile } from '../../../server/src/metadata/files.ts';
+import { PostgresStore } from '../../../server/src/metadata/postgres.ts';
+import { insertSession } from '../../../server/src/metadata/sessions.ts';
+import type { Sql, Value } from '../../../server/src/metadata/sql.ts';
+import { insertTransfer } from '../../../server/src/metadata/transfer-rows.ts';
+import { fileOf, transferOf } from '../../../server/src/metadata/transfers.ts';
+import { insertVolumes } from '../../../server/src/metadata/volumes.ts';
+
+export const nameOf = (account: number) => `account_${account}`;
+
+/** Of one insert; what is left over goes in halves of it, so that there are few texts to prepare. */
+const ROWS = 512;
+const FILES_AT_ONCE = 10_000;
+const WRITERS = 2;
+const ONE_ROW = / VALUES (\((?:\?, )*\?\))/;
+
+/**
+ * Takes the statements of the server's own code and runs those that insert one row many at a time: ten million files would take
+ * hours otherwise. Sums of an account are added up first, as its files are all made here.
+ */
+class Batches {
+  readonly #tx: Sql;
+  readonly #rows = new Map<string, Value[][]>();
+  readonly #sums = new Map<string, { text: string; params: Value[] }>();
+
+  constructor(tx: Sql) {
+    this.#tx = tx;
+  }
+
+  get sql(): Sql {
+    const execute = async <Row>(text: string, ...params: Value[]): Promise<Row[]> => {
+      if (text.startsWith('INSERT INTO usage ')) this.#add(text, params);
+      else if (ONE_ROW.test(text)) await this.#insert(text, params);
+      else throw new Error(`not an insert of one row: ${text}`);
+      return [];
+    };
+    const { dialect } = this.#tx;
+    return { dialect, execute, query: execute, transaction: (work) => work(this.sql) };
+  }
+
+  async end(): Promise<void> {
+    for (const [text, rows] of this.#rows) await this.#flush(text, rows, 1);
+    // In one order, so that two writers never wait for each other in a circle.
+    for (const { text, params } of this.#sums.values()) await this.#tx.execute(text, ...params);
+  }
+
+  #add(text: string, params: Value[]): void {
+    const key = params.filter((value) => typeof value === 'string').join(' ') + params[1] + params[8];
+    const found = this.#sums.get(key);
+    if (!found) this.#sums.set(key, { text, params });
+    else {
+      const isSum = (at: number) => at % 7 >= 2;
+      found.params = found.params.map((sum, at) => (isSum(at) ? Number(sum) + Number(params[at]) : sum));
+    }
+  }
+
+  async #insert(text: string, params: Value[]): Promise<void> {
+    const rows = this.#rows.get(text) ?? [];
+    this.#rows.set(text, rows);
+    if (rows.push(params) >= ROWS) await this.#flush(text, rows, ROWS);
+  }
+
+  async #flush(text: string, rows: Value[][], least: number): Promise<void> {
+    for (let size = ROWS; size >= least; size /= 2) {
+      while (rows.length >= size) {
+        const many = text.replace(ONE_ROW, (_, row: string) => ` VALUES ${Array(size).fill(row).join(', ')}`);
+        await this.#tx.execute(many, ...rows.splice(0, size).flat());
+      }
+    }
+  }
+}
+
+export interface Filling {
+  accounts: number;
+  filesEach: number;
+  passwordHash: string;
+  log: (line: string) => void;
+}
+
+/**
+ * Accounts with a session, a directory and files, as the server writes them when they come about one by one, and when it copies a
+ * database. Only their volumes are nowhere.
+ */
+export async function fillAccounts(
+  url: string,
+  { accounts, filesEach, passwordHash, log }: Filling,
+): Promise<void> {
+  const store = new PostgresStore(url, { unlimited: true });
+  const atOnce = Math.max(1, Math.floor(FILES_AT_ONCE / filesEach));
+  let next = 0;
+  let files = 0;
+  const begun = performance.now();
+  const write = async () => {
+    while (next < accounts) {
+      const from = next;
+      next = Math.min(accounts, from + atOnce);
+      const until = next;
+      await store.transaction(async (tx) => {
+        const batches = new Batches(tx);
+        for (let account = from; account < until; account++) {
+          await fillAccount(batches.sql, account, filesEach, passwordHash);
+        }
+        await batches.end();
+      });
+      files += (until - from) * filesEach;
+      const rate = files / ((performance.now() - begun) / 1000);
+      if (Math.floor(files / 500_000) > Math.floor((files - (until - from) * filesEach) / 500_000)) {
+        log(`accounts: ${files.toLocaleString('en')} files, ${rate.toFixed(0)} a second`);
+      }
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: WRITERS }, write));
+    await store.advanceSerials();
+    await store.execute('ANALYZE');
+  } finally {
+    await store.close();
+  }
+}
+
+const HEADER = JSON.stringify({ v: 2, header: 'A'.repeat(200) });
+
+async function fillAccount(tx: Sql, account: number, filesEach: number, passwordHash: string): Promise<void> {
+  const now = Date.now();
+  const username = nameOf(account);
+  const accountId = randomBytes(16).toString('hex');
+  const dirId = account + 1;
+  await insertRow(tx, 'users', {
+    username,
+    account_id: accountId,
+    password_hash: passwordHash,
+    created_at: now,
+    keys: null,
+    recovery_hash: null,
+    leaving_since: null,
+  });
+  await insertRow(tx, 'account_documents', { account_id: accountId, rev: 1, written: 1 });
+  const tokenHash = hashToken(newToken());
+  await insertSession(tx, { tokenHash, username, accountId, device: '', now });
+  await insertRow(tx, 'dirs', { dir_id: dirId, owner: username, name: 'papers', created_at: now });
+  for (let at = 0; at < filesEach; at++) {
+    const sha256 = randomBytes(32).toString('hex');
+    const size = 1_000_000 + at;
+    const volumes = [{ idx: 1, size, sha256 }];
+    const init = {
+      fileName: `file ${at}`,
+      fileSize: size,
+      storedSize: size,
+      totalSha256: sha256,
+      dirId: at % 3 === 0 ? dirId : 0,
+      encParams: HEADER,
+      streamed: 'no' as const,
+      volumes,
+    };
+    const ids = { transferId: newTransferId(), fileId: newFileId(), creator: username, now };
+    const transfer = transferOf(init, ids, 'done');
+    await insertTransfer(tx, transfer);
+    await insertVolumes(tx, ids.fileId, volumes);
+    await insertFile(tx, fileOf(transfer, now));
+  }
+}

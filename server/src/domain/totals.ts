@@ -1,0 +1,56 @@
+import type { Metadata } from '../metadata/metadata.ts';
+import type { Totals } from '../metadata/totals.ts';
+
+/** So many accounts are counted in one round of the sweeper, however many there are. */
+const PAGE = 1000;
+
+const NOTHING: Totals = { accounts: 0, files: 0, bytes: 0n };
+
+/** Counts what all accounts have, a page in each round; whoever dies in between leaves the numbers as they were. */
+export class TotalsCount {
+  readonly #metadata: Metadata;
+  #sums = NOTHING;
+  #stage: 'accounts' | 'usage' = 'accounts';
+  #after: string | undefined;
+
+  constructor(metadata: Metadata) {
+    this.#metadata = metadata;
+  }
+
+  async step(): Promise<void> {
+    // Where one page is enough for each of the two, the numbers are new in every round.
+    for (const stage of ['accounts', 'usage'] as const) {
+      if (stage === this.#stage && !(await this.#page())) return;
+    }
+    await this.#conclude();
+  }
+
+  /** Whether the stage is over. */
+  async #page(): Promise<boolean> {
+    const { totals } = this.#metadata;
+    const { accounts, files, bytes } = this.#sums;
+    let page: { rows: number; last: string };
+    if (this.#stage === 'accounts') {
+      page = await totals.accountsAfter(this.#after ?? '', PAGE);
+      this.#sums = { ...this.#sums, accounts: accounts + page.rows };
+    } else {
+      const found = await totals.usageAfter(this.#after, PAGE);
+      page = found;
+      this.#sums = { ...this.#sums, files: files + found.files, bytes: bytes + found.bytes };
+    }
+    const isLast = page.rows < PAGE;
+    this.#after = isLast ? undefined : page.last;
+    if (isLast && this.#stage === 'accounts') this.#stage = 'usage';
+    return isLast;
+  }
+
+  async #conclude(): Promise<void> {
+    const { totals } = this.#metadata;
+    const found = this.#sums;
+    this.#sums = NOTHING;
+    this.#stage = 'accounts';
+    const { accounts, files, bytes } = await totals.get();
+    const isSame = accounts === found.accounts && files === found.files && bytes === found.bytes;
+    if (!isSame) await totals.set(found);
+  }
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TotalsCount } from '../src/domain/totals.ts';
+import { insertAccount } from '../src/metadata/accounts.ts';
+import { isOver } from '../src/metadata/checks.ts';
+import { addUsage } from '../src/metadata/usage.ts';
+import type { Stores } from './metadata.contract.ts';
+import { filed, fresh, newId } from './metadata.fixture.ts';
+
+/** How far checks are, what they found, and the sums over all accounts. */
+export function checksContract(stores: Stores): void {
+  test('a check keeps how far it is, and of two who go on from one place one does', async () => {
+    const [one, two] = [stores.one.checks, stores.two.checks];
+    assert.ok(isOver(await one.round('fsck')), 'there was none');
+    await filed(stores.one, fresh('u'));
+    const round = await one.begin('fsck', 1000);
+    assert.equal(round.untilSeq, await stores.one.files.newest());
+    assert.deepEqual(await two.round('fsck'), round);
+    assert.ok(!isOver(round));
+    const reached = { ...round, seq: 3, idx: 7, files: 2, volumes: 9, bytes: 5_000_000_000_000, faults: 1 };
+    assert.deepEqual(
+      await Promise.all([
+        one.keep('fsck', round, reached),
+        two.keep('fsck', round, { ...reached, faults: 2 }),
+      ]).then((kept) => kept.filter(Boolean).length),
+      1,
+    );
+    const now = await one.round('fsck');
+    assert.equal(now.bytes, 5_000_000_000_000);
+    assert.ok(await two.keep('fsck', now, { ...now, endedAt: 1000 }));
+    assert.ok(isOver(await one.round('fsck')));
+    assert.equal(await one.keep('fsck', now, { ...now, seq: 9 }), false, 'that one is over');
+    const again = await two.begin('fsck', 2000);
+    assert.deepEqual([again.endedAt, again.seq, again.idx, again.faults], [1000, 0, 0, 0]);
+    assert.deepEqual((await one.round('scrub')).beganAt, 0, 'each by itself');
+  });
+
+  test('faults are noted once, forgotten by one, and end with their file', async () => {
+    const { checks, files } = stores.one;
+    const [kept, gone] = [await filed(stores.one, fresh('u')), await filed(stores.one, fresh('u'))];
+    for (const [file_id, idx] of [
+      [kept, 1],
+      [kept, 2],
+      [gone, 1],
+    ] as const) {
+      for (const fault of ['missing', 'wrong']) await checks.noteFault({ file_id, idx, fault, found_at: 5 });
+    }
+    assert.equal(await checks.faultCount(), 3);
+    assert.deepEqual(
+      (await stores.two.checks.faults(100)).filter(({ file_id }) => file_id === kept),
+      [1, 2].map((idx) => ({ file_id: kept, idx, fault: 'wrong', found_at: 5 })),
+    );
+    await checks.forgetFault(kept, 1);
+    await files.remove(gone, 1);
+    await checks.expireFaults();
+    assert.deepEqual(await checks.faults(100), [{ file_id: kept, idx: 2, fault: 'wrong', found_at: 5 }]);
+    await checks.forgetFault(kept, 2);
+  });
+
+  test('files are found by their numbers, each once', async () => {
+    const { files } = stores.one;
+    const from = (await files.newest()) + 1;
+    const made: string[] = [];
+    for (let i = 0; i < 5; i++) made.push(await filed(stores.one, fresh('u')));
+    const found: string[] = [];
+    const until = await files.newest();
+    await filed(stores.one, fresh('u'));
+    for (let page = await files.numbered(from, until, 2); page.length > 0; ) {
+      found.push(...page.map(({ file_id }) => file_id));
+      page = await files.numbered(page.at(-1)!.seq + 1, until, 2);
+    }
+    assert.deepEqual(found, made);
+  });
+
+  test('the totals are what all accounts have together, however many pages they take', async () => {
+    const { sql } = stores;
+    const names = Array.from({ length: 2300 }, (_, at) => `total_${at}`);
+    await sql.transaction(async (tx) => {
+      for (const name of names) {
+        await insertAccount(tx, { username: name, accountId: newId(), passwordHash: 'hash', createdAt: 1 });
+        await addUsage(tx, name, 0, { files: 2, bytes: 5, counted: 7 });
+      }
+      await addUsage(tx, names[0]!, 0, { files: 1, bytes: 2 ** 52, counted: 2 ** 52 });
+    });
+    const [expected] = await sql.query<{ accounts: number; files: number; low: number; high: number }>(
+      `SELECT (SELECT COUNT(*) FROM users) AS accounts, CAST(SUM(files) AS BIGINT) AS files,
+         CAST(SUM(counted_low) AS BIGINT) AS low, CAST(SUM(counted_high) AS BIGINT) AS high FROM usage WHERE dir_id = -1`,
+    );
+    const count = new TotalsCount(stores.one);
+    const steps: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      await count.step();
+      steps.push((await stores.two.totals.get()).accounts);
+    }
+    const { accounts, files, low, high } = expected!;
+    const bytes = BigInt(high) * 2n ** 32n + BigInt(low);
+    assert.deepEqual(await stores.two.totals.get(), { accounts, files, bytes });
+    assert.ok(accounts >= 2300 && steps[0] === 0 && steps[1] === 0, 'not all of it in one round');
+    await sql.execute("DELETE FROM usage WHERE owner LIKE 'total_%'");
+    await sql.execute("DELETE FROM users WHERE username LIKE 'total_%'");
+  });
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathOf } from '@szafa/protocol';
+import { fsck } from '../src/admin/fsck.ts';
+import { Report } from '../src/admin/report.ts';
+import { Scrub, scrubFaults, scrubState } from '../src/domain/scrub.ts';
+import { Metadata } from '../src/metadata/metadata.ts';
+import { SqliteStore } from '../src/metadata/sqlite.ts';
+import { places } from '../src/services.ts';
+import { InProcess } from './in-process.ts';
+
+const DAY = 86_400_000;
+
+/** The clock of these tests. */
+let clock = Date.now();
+const ours = () => true;
+
+async function begun(t: TestContext) {
+  const service = await InProcess.start(t);
+  const { services } = service;
+  const config = { ...services.config, scrubMs: 30 * DAY, scrubBytesPerSecond: 1e12 };
+  const scrub = (over: Partial<typeof config> = {}) =>
+    new Scrub({ ...services, config: { ...config, ...over }, now: () => clock });
+  const work = (one = scrub()) => one.work(AbortSignal.timeout(30_000), ours);
+  /** The names of a file's volumes on the disk, in order. */
+  const onDisk = async (fileId: string) => {
+    const folder = join(service.folder, 'volumes', fileId.slice(0, 2), fileId);
+    const names = (await readdir(folder)).filter((name) => /^\d/.test(name));
+    return names
+      .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
+      .map((name) => join(folder, name));
+  };
+  const faults = async () =>
+    (await scrubFaults(services.metadata)).map(({ file_id, idx, fault }) => [file_id, idx, fault]);
+  return { service, ...services, scrub, work, onDisk, faults };
+}
+
+const volumes = (count: number, bytes = 100) => Array.from({ length: count }, () => randomBytes(bytes));
+
+test('a scrub finds what is missing and what is wrong, touches nothing, and forgets what was put back', async (t) => {
+  const { service, metadata, metrics, scrub, work, onDisk, faults } = await begun(t);
+  const [good, bad] = [await service.upload(volumes(2)), await service.upload(volumes(4))];
+  const places = await onDisk(bad);
+  const [, changed, short, gone] = places as [string, string, string, string];
+  const before = await readFile(changed);
+  await writeFile(changed, Buffer.concat([before.subarray(0, 99), Buffer.from([before[99]! ^ 1])]));
+  await writeFile(short, randomBytes(99));
+  await rm(gone);
+  const one = scrub();
+  await work(one);
+  const found = [
+    [bad, 2, 'wrong'],
+    [bad, 3, 'wrong'],
+    [bad, 4, 'missing'],
+  ];
+  assert.deepEqual(await faults(), found);
+  const state = await scrubState(metadata);
+  assert.deepEqual(
+    { ...state },
+    {
+      running: false,
+      beganAt: clock,
+      endedAt: clock,
+      progress: 1,
+      files: 2,
+      volumes: 6,
+      bytes: 500,
+      faults: 3,
+    },
+  );
+  assert.ok(metrics.snapshot()['szafa_scrub_read_bytes_total']! >= 500);
+  assert.deepEqual((await onDisk(bad)).length, 3, 'what is wrong stays where it is');
+  assert.equal((await onDisk(good)).length, 2);
+
+  // What somebody puts back is seen within the hour, although the next scrub is far away.
+  await writeFile(changed, before);
+  clock += DAY / 24;
+  await work(one);
+  assert.deepEqual(await faults(), found.slice(1));
+  // What is deleted is no fault any more.
+  assert.equal((await service.call('DELETE', pathOf('deleteFile', { file_id: bad }))).status, 200);
+  clock += DAY / 24;
+  await work(one);
+  assert.deepEqual(await faults(), []);
+  assert.equal((await scrubState(metadata)).endedAt, state.endedAt, 'no round was due');
+});
+
+test('a scrub is due when its days are over, covers what was there when it began, and can be off', async (t) => {
+  const { service, metadata, scrub, work } = await begun(t);
+  const files = async () => (await scrubState(metadata)).files;
+  await work();
+  assert.equal(await files(), 0, 'the first one is at once');
+  await service.upload(volumes(1));
+  clock += 30 * DAY - 1;
+  await work();
+  assert.equal(await files(), 0);
+  clock += 1;
+  await work(scrub({ scrubMs: 0 }));
+  assert.equal(await files(), 0, 'off');
+  await work();
+  assert.equal(await files(), 1);
+  assert.equal((await scrubState(metadata)).endedAt, clock);
+});
+
+test('a scrub goes on where it was, in the middle of a file, in another process and after any stop', async (t) => {
+  const { service, metadata, scrub, onDisk } = await begun(t);
+  const ids = [
+    await service.upload(volumes(3)),
+    await service.upload(volumes(5)),
+    await service.upload(volumes(2)),
+  ];
+  const opened: string[] = [];
+  const { volumes: store } = service.services;
+  const open = store.open.bind(store);
+  let stop = new AbortController();
+  t.mock.method(store, 'open', async (id: string, volume: { idx: number; sha256: string }) => {
+    opened.push(`${ids.indexOf(id)}.${volume.idx}`);
+    // It is stopped while it reads; that volume is read again.
+    if (opened.length % 4 === 0) stop.abort();
+    return open(id, volume);
+  });
+  for (let rounds = 0; rounds === 0 || (await scrubState(metadata)).running; rounds++) {
+    assert.ok(rounds < 20);
+    stop = new AbortController();
+    await scrub().work(stop.signal, ours);
+  }
+  const all = ['0.1', '0.2', '0.3', '1.1', '1.2', '1.3', '1.4', '1.5', '2.1', '2.2'];
+  assert.deepEqual([...new Set(opened)], all, 'each one, in order');
+  assert.ok(opened.length <= all.length + 4, `at most one again for each stop: ${opened}`);
+  const { files, faults } = await scrubState(metadata);
+  assert.deepEqual({ files, faults }, { files: 3, faults: 0 });
+  assert.equal((await onDisk(ids[1]!)).length, 5);
+});
+
+test('whoever has lost the right to it stops, and does not take back what another one has reached', async (t) => {
+  const { service, metadata, scrub } = await begun(t);
+  await service.upload(volumes(6));
+  const { checks } = metadata;
+  let calls = 0;
+  await scrub().work(new AbortController().signal, () => ++calls < 4);
+  const reached = await checks.round('scrub');
+  assert.equal(reached.idx, 2);
+  const ahead = { ...reached, idx: 5, volumes: 5 };
+  assert.ok(await checks.keep('scrub', reached, ahead));
+  assert.equal(await checks.keep('scrub', reached, { ...reached, idx: 3 }), false);
+  assert.deepEqual({ ...(await checks.round('scrub')) }, { ...ahead });
+});
+
+test('the scrub reads no faster than it is set to', async (t) => {
+  const { service, scrub } = await begun(t);
+  await service.upload(volumes(2, 300_000));
+  const from = performance.now();
+  await scrub({ scrubBytesPerSecond: 1_000_000 }).work(AbortSignal.timeout(30_000), ours);
+  const ms = performance.now() - from;
+  assert.ok(ms > 500, `${ms} ms for 600,000 bytes`);
+});
+
+test('a fsck that was broken off goes on with the files that it had not come to, and keeps what it had found', async (t) => {
+  const { service, metadata, onDisk } = await begun(t);
+  const ids = [
+    await service.upload(volumes(1)),
+    await service.upload(volumes(1)),
+    await service.upload(volumes(1)),
+  ];
+  const [broken] = await onDisk(ids[0]!);
+  await rm(broken!);
+  const { volumes: store, config } = service.services;
+  const sql = new SqliteStore(places.database(config));
+  t.after(() => sql.close());
+  const pair = { config, sql, metadata: new Metadata(sql), volumes: store, close: async () => undefined };
+  const run = async (goOn: boolean) => {
+    const lines: Record<string, unknown>[] = [];
+    const report = new Report(true, (line) => void lines.push(JSON.parse(line)));
+    await fsck(pair, { repair: false, goOn, bytesPerSecond: 1e12 }, report);
+    report.end();
+    const { ok, files } = lines.at(-1)!;
+    return { ok, files: files ?? 0, problems: lines.slice(0, -1).map(({ problem }) => problem) };
+  };
+  const whole = { ok: false, files: 3, problems: ['missing volumes'] };
+  assert.deepEqual(await run(false), whole);
+  assert.deepEqual(await run(true), whole, 'that one was not broken off');
+  const { checks } = metadata;
+  const round = await checks.begin('fsck', Date.now());
+  const seq = (await metadata.files.get(ids[0]!))!.seq;
+  assert.ok(await checks.keep('fsck', round, { ...round, seq, faults: 1 }));
+  assert.deepEqual(await run(true), { ok: false, files: 2, problems: ['problems of the files before'] });
+  assert.equal(await metadata.times.get('fsck'), 0, 'not all is well');
+  assert.deepEqual(await run(true), whole, 'it has come to its end');
+});

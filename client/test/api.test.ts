@@ -8,6 +8,7 @@ import {
   type ApiOptions,
   fetchTransport,
   NetworkError,
+  NotTheServiceError,
   type Transport,
   type TransportRequest,
 } from '../src/index.ts';
@@ -215,3 +216,38 @@ for (const [name, transport] of [
     }
   });
 }
+
+test('what changes an account is not sent twice, and what a hostile service answers is not believed', async () => {
+  const secrets = { current: 'x', next: 'secret-word', keys: 'AQID' };
+  const finish = { token: 't', password: 'secret-word', keys: 'AQID', recovery: 'A'.repeat(43) };
+  for (const change of [
+    (api: Api) => api.changePassword(secrets, '"tag"'),
+    (api: Api) => api.finishRecovery(finish, '"tag"'),
+    (api: Api) => api.leave('secret-word'),
+  ]) {
+    const { api, requests } = answering([lost, {}]);
+    await assert.rejects(change(api), NetworkError);
+    assert.equal(requests.length, 1);
+  }
+  const { api, requests } = answering([{ ok: true }]);
+  await api.changePassword(secrets, '"tag"');
+  await api.changePassword({ current: 'x', next: 'secret-word' }, undefined);
+  assert.deepEqual(
+    requests.map(({ headers }) => headers['if-match']),
+    ['"tag"', undefined],
+  );
+  const ended = answering([lost, 404]);
+  await ended.api.endSession('ab');
+  assert.equal(ended.requests.length, 2, 'it had worked');
+  const session = { id: 'ab', device: '', created_at: '', used_at: '', current: true };
+  const whole = { ...session, scope: 'full', dir_id: null, expires_at: null };
+  assert.deepEqual(await answering([{ sessions: [whole] }]).api.sessions(), [whole]);
+  for (const sessions of [undefined, 'x', [session], [{ ...whole, id: '../x' }], [{ ...whole, device: 7 }]]) {
+    await assert.rejects(answering([{ sessions }]).api.sessions(), NotTheServiceError);
+  }
+  // Keys without a tag can be read, and not replaced.
+  const keys = answering([{ keys: 'AQID', token: 't' }]).api;
+  assert.equal(await keys.keys(), 'AQID');
+  await assert.rejects(keys.storedKeys(), NotTheServiceError);
+  await assert.rejects(keys.recover({ username: 'a', recovery: 'r' }), NotTheServiceError);
+});

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Accounts } from '../src/domain/accounts.ts';
 import { Sessions } from '../src/domain/sessions.ts';
+import { places } from '../src/services.ts';
 import { InProcess } from './in-process.ts';
 
 const TTL_MS = 1_600_000;
@@ -22,4 +24,28 @@ test('a token lives on while it is used and ends by itself, also where nobody sw
   // What is written down may be a sixteenth too old.
   now += TTL_MS * 1.07;
   await assert.rejects(identify(), { status: 401 });
+});
+
+test('a token with an end lives until then, used or not, and no longer', async (t) => {
+  const { metadata, config } = (await InProcess.start(t)).services;
+  let now = 1_000_000_000;
+  const end = now + TTL_MS * 3;
+  const settings = { ...config, sessionTtlMs: TTL_MS };
+  const accounts = new Accounts(metadata, settings, () => now);
+  const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
+  const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
+  const identify = () => sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());
+  const { caller } = await identify();
+  const database = new DatabaseSync(places.database(config));
+  database.prepare('UPDATE sessions SET expires_at = ?').run(end);
+  database.close();
+  now = end - 1;
+  assert.equal((await identify()).caller.username, 'alice');
+  assert.deepEqual(
+    (await sessions.list(caller)).map(({ expires_at }) => expires_at),
+    [new Date(end).toISOString()],
+  );
+  now = end;
+  await assert.rejects(identify(), { status: 401 });
+  assert.deepEqual(await sessions.list(caller), [], 'not listed either');
 });

@@ -58,6 +58,9 @@ import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
 
+/** Nobody can delete an account, and another one take its name, in less. */
+const SLOW_BODY_MS = 100;
+
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Every route on one screen. */
@@ -312,6 +315,13 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   for (const schema of namedSchemas()) app.addSchema(schema);
 
   const authenticate = authentication(app, services);
+  // A body may take its time, and its account be deleted meanwhile, or the name another's: who calls is asked once more.
+  const askAgain = (name: RouteName) => {
+    const ask = authenticate(name);
+    return async (request: FastifyRequest, reply: FastifyReply) => {
+      if (reply.elapsedTime > SLOW_BODY_MS) await ask(request);
+    };
+  };
   const forOperators = async ({ caller }: FastifyRequest) => {
     if (caller.username !== ADMIN) throw new ServiceError(403, 'this needs the system token');
   };
@@ -343,6 +353,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
       ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),
+      ...(route.open || route.rawBody ? {} : { preHandler: askAgain(name) }),
       handler: all[name],
     };
     to.route({ ...options, method: route.method, schema });

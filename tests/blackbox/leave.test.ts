@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { headers as headerNames, pathOf, toBase64 } from '@szafa/protocol';
 import { readConfig } from '../../server/src/config.ts';
 import type { SqlStore } from '../../server/src/metadata/sql.ts';
@@ -239,6 +240,20 @@ describe('the end of an account', () => {
     assert.deepEqual(await listFiles(next), []);
     assertOk(await leave(next));
     await assertGone(user, accountId, groups);
+  });
+
+  test('a request that comes slowly does nothing to the next of that name', async () => {
+    const user = await register(service);
+    const slow = held(Buffer.from('{"x": "ignored"}'));
+    const headers = { 'transfer-encoding': 'chunked' };
+    const ended = user.call('DELETE', pathOf('endSessions'), { body: slow.body, headers });
+    await slow.sent;
+    await sleep(300);
+    assertOk(await leave(user));
+    const next = await register(service, user.username);
+    slow.goOn();
+    assertDetail(await ended, 401);
+    assertOk(await me(next));
   });
 
   test('a pull that runs ends, and what it fetched goes', async () => {

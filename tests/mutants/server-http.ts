@@ -260,6 +260,14 @@ export const mutants: Mutant[] = [
     only: 'invalid UTF-8',
   },
   {
+    name: 'who calls is asked only before a body that takes long',
+    file: 'server/src/app.ts',
+    find: 'if (reply.elapsedTime > SLOW_BODY_MS) await ask(request);',
+    replace: 'if (reply.elapsedTime < 0) await ask(request);',
+    tests: ['tests/blackbox/leave.test.ts'],
+    only: 'comes slowly',
+  },
+  {
     name: 'a refusal for now does not say when to come back',
     file: 'server/src/http/errors.ts',
     find: "if (retryAfter !== undefined) reply.header('retry-after', retryAfter);",

@@ -120,9 +120,11 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return session;
     },
     leave: async (request) => {
-      await departures.clear(
-        await accounts.leave(request.caller, request.body as LeaveBody, address(request)),
-      );
+      const leaving = await accounts.leave(request.caller, request.body as LeaveBody, address(request));
+      await departures.clear(leaving).catch((err: unknown) => {
+        // Nobody can use it any more, and there is no way back: the sweeper goes on.
+        request.log.error({ err }, 'an account could not be cleared yet');
+      });
       return { ok: true };
     },
     listSessions: async (request) => ({ sessions: await sessions.list(request.caller) }),

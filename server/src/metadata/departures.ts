@@ -18,9 +18,10 @@ export interface Leaving {
 type OpenTransfer = Pick<TransferRow, 'transfer_id' | 'file_id' | 'status'>;
 
 /**
- * Accounts that are being deleted. Each step makes sure that the account still is one: afterwards its name may be another's. An account may have a million files, so this takes many transactions: the first one ends
- * every use of the account, and from then on nothing new comes (`holdAccount`); the last one gives its name free. Whoever
- * finds it between the two goes on, as often as needed.
+ * Accounts that are being deleted. One may have a million files, so this takes many transactions: the first one ends every use
+ * of the account, and from then on nothing new comes (`present`); the last one gives its name free. Whoever finds it between
+ * the two goes on, several at once if need be: each step makes sure that the account is still leaving, since afterwards its
+ * name may be another's.
  */
 export class DeparturesTable extends Queries {
   /** `proven`: only while that is the hash of the password. Undefined where there is no such account. */

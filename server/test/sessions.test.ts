@@ -31,7 +31,7 @@ test('a token with an end lives until then, used or not, and no longer', async (
   let now = 1_000_000_000;
   const end = now + TTL_MS * 3;
   const settings = { ...config, sessionTtlMs: TTL_MS };
-  const accounts = new Accounts(metadata, settings, () => now);
+  const accounts = new Accounts(metadata, settings, { now: () => now });
   const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
   const identify = () => sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());

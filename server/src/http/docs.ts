@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { limits } from '@szafa/protocol';
 import type { SchemaObject as Schema } from 'ajv';
 import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
 
@@ -46,6 +47,8 @@ const SAMPLES: Record<string, unknown> = {
   keys: 'AQID',
   current: 'correct horse battery',
   next: 'battery staple horse',
+  secret: 'A'.repeat(limits.totp.secretChars),
+  code: '000000',
   recovery: 'QUFBQUFBQUFBQUFBQUFBQUFBQUE',
 };
 

@@ -38,6 +38,7 @@ export const accountRoutes = {
     path: '/api/auth/login',
     summary: 'Log in; earlier tokens of the account stay valid',
     tag: 'Accounts',
+    changes: false,
     open: true,
     body: Credentials,
     responses: {
@@ -61,6 +62,7 @@ export const accountRoutes = {
     path: '/api/auth/logout',
     summary: 'End the session that the token belongs to',
     tag: 'Accounts',
+    changes: false,
     responses: { 200: Type.Object({ ok }) },
   },
   readKeys: {
@@ -112,6 +114,7 @@ export const accountRoutes = {
     path: '/api/auth/recover',
     summary: 'The key bag, and a token to set a new password with, for whoever has the recovery key',
     tag: 'Accounts',
+    changes: false,
     open: true,
     body: RecoverBody,
     responses: { 200: Recovered, 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody },
@@ -155,6 +158,7 @@ export const accountRoutes = {
     path: '/api/auth/sessions/{session_id}',
     summary: 'End one session or token',
     tag: 'Accounts',
+    changes: false,
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
   },
   endSessions: {
@@ -162,6 +166,7 @@ export const accountRoutes = {
     path: '/api/auth/sessions',
     summary: 'End all sessions and tokens but the one that asks',
     tag: 'Accounts',
+    changes: false,
     responses: { 200: Type.Object({ ok, ended: Type.Integer() }), 403: ErrorBody },
   },
 } satisfies Record<string, Route>;

@@ -47,6 +47,7 @@ export const adminRoutes = {
     method: 'PUT',
     path: '/api/admin/accounts/{username}/limits',
     summary: 'Set the quota and other limits of one account; null returns to the settings',
+    changes: false,
     body: LimitsChange,
     responses: { 200: AccountDetails, 400: ErrorBody, ...ofAccount },
   },
@@ -55,6 +56,7 @@ export const adminRoutes = {
     method: 'POST',
     path: '/api/admin/accounts/{username}/disable',
     summary: 'Refuse every request and login of an account; nothing of it is deleted',
+    changes: false,
     responses: { 200: Type.Object({ ok }), ...ofAccount },
   },
   enableAccount: {
@@ -62,6 +64,7 @@ export const adminRoutes = {
     method: 'POST',
     path: '/api/admin/accounts/{username}/enable',
     summary: 'Let a disabled account work again; its tokens are valid as before',
+    changes: false,
     responses: { 200: Type.Object({ ok }), ...ofAccount },
   },
   logoutAccount: {
@@ -69,6 +72,7 @@ export const adminRoutes = {
     method: 'POST',
     path: '/api/admin/accounts/{username}/logout',
     summary: 'End all sessions and tokens of an account',
+    changes: false,
     responses: { 200: Type.Object({ ok, ended: Type.Integer() }), ...ofAccount },
   },
   deleteAccount: {
@@ -84,6 +88,7 @@ export const adminRoutes = {
     method: 'POST',
     path: '/api/admin/invitations',
     summary: 'Make an invitation, by which one account can be registered',
+    changes: false,
     body: InvitationBody,
     optionalBody: true,
     responses: { 200: NewInvitation, 400: ErrorBody, 403: ErrorBody },
@@ -105,6 +110,7 @@ export const adminRoutes = {
     method: 'DELETE',
     path: '/api/admin/invitations/{id}',
     summary: 'Withdraw an invitation',
+    changes: false,
     responses: { 200: Type.Object({ ok }), ...ofAccount },
   },
   listTransfers: {
@@ -139,6 +145,7 @@ export const adminRoutes = {
     method: 'PUT',
     path: '/api/admin/read-only',
     summary: 'Stop all writes on all nodes (503), or let them go on; reads are answered as ever',
+    changes: false,
     body: Type.Object({ read_only: Type.Boolean() }),
     responses: {
       200: Type.Object({ ok, read_only: Type.Boolean() }),

@@ -13,8 +13,8 @@ export interface Route {
   open?: true;
   /** Only for the system token; 403 for all others. */
   operator?: true;
-  /** Writes to the stores what is more than a session: 503 while the server is read-only. */
-  changes?: true;
+  /** It changes files, directories or accounts: 503 while the server is read-only. Whoever adds a route that is no GET decides. */
+  changes?: boolean;
   body?: TSchema;
   /** The body may be left out. */
   optionalBody?: true;
@@ -28,3 +28,6 @@ export interface Route {
   /** JSON bodies by status; a string describes a response that is not JSON. */
   responses: Record<number, TSchema | string>;
 }
+
+/** A route as it is written down. */
+export type DeclaredRoute = Route & ({ method: 'GET' | 'HEAD' } | { changes: boolean });

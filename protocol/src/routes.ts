@@ -19,7 +19,7 @@ import {
   ServiceInfo,
   StreamedInitBody,
 } from './resources.ts';
-import type { Route } from './route.ts';
+import type { DeclaredRoute } from './route.ts';
 import { Type } from './type.ts';
 
 const ok = Type.Literal(true);
@@ -314,7 +314,7 @@ const table = {
     responses: { 200: 'an HTML page' },
   },
   ...adminRoutes,
-} satisfies Record<string, Route>;
+} satisfies Record<string, DeclaredRoute>;
 
 export type RouteName = keyof typeof table;
 export const routes: { readonly [name in RouteName]: (typeof table)[name] } = table;

@@ -203,13 +203,13 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.accountRecords.setLimits(ann, { pulls: 3 }, 1, 'operator');
   await metadata.accountRecords.logout(fresh('u'), 1, 'operator');
   await metadata.audit.list({ limit: 10 });
-  await transfers.listOpen({ touchedAt: 1, fileId: '' }, 10);
-  await transfers.listOpen({ touchedAt: 1, fileId: '' }, 10, ann);
-  await transfers.ofFile(fileId);
+  await metadata.uploads.list({ touchedAt: 1, fileId: '' }, 10);
+  await metadata.uploads.list({ touchedAt: 1, fileId: '' }, 10, ann);
+  await metadata.uploads.get(fileId);
   await metadata.store.setReadOnly(true, 1, 'operator');
   await metadata.store.setReadOnly(false, 1, 'operator');
   await accounts.loginAttempts(ann);
-  await metadata.invitations.count(1);
+  await metadata.invitations.count();
   await metadata.invitations.expire(1);
   // Lists and sums.
   const dirId = (await dirs.create(ann, 'd', 1))!;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { pathOf } from '@szafa/protocol';
+import { type AccountLimits, pathOf } from '@szafa/protocol';
 import {
   assertDetail,
   assertError,
@@ -38,7 +38,7 @@ describe('commands of operators, beside a running server', { concurrency: 2 }, (
     assert.equal((await user.get(pathOf('quota'))).json['quota_bytes'], 2 * 1024 ** 3);
     await run('account', 'limits', username, '--open-transfers', '1', '--upload-rate', '1M');
     const [shown] = await run('account', 'show', username);
-    assert.equal(shown!['own upload_rate'], 1024 ** 2);
+    assert.equal((shown!['limits'] as AccountLimits).upload_rate, 1024 ** 2);
     await begin(user, makeFile([1]));
     assertError(await user.post(pathOf('init'), makeFile([1]).init), 429);
     await run('account', 'limits', username, '--open-transfers', 'default');

@@ -128,6 +128,11 @@ describe('accounts', () => {
         assertError(await root.post(pathOf(name, at)), 404);
       assertError(await root.delete(pathOf('deleteAccount', at)), 404);
     }
+    for (const path of ['accounts/%00', 'accounts/a%00b', 'accounts/%F0%9F%98%80'])
+      assertError(await root.get(`/api/admin/${path}`), 404);
+    for (const list of ['transfers', 'audit']) assertOk(await root.get(`/api/admin/${list}?account=a%00b`));
+    assertError(await root.delete('/api/admin/transfers/%00'), 404);
+    assertError(await root.delete('/api/admin/invitations/%00'), 404);
     assertError(await root.delete(pathOf('endInvitation', { id: 'x' })), 404);
     assertError(await root.delete(pathOf('cancelTransfer', { file_id: 'x' })), 404);
   });

@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { type Directory, pathOf } from '@szafa/protocol';
+import { type Directory, noLimits, pathOf } from '@szafa/protocol';
 import { StreamBody } from '../../server/src/volumes/body.ts';
 import type { AccountDocument, Manifest, VolumeStore } from '../../server/src/volumes/store.ts';
 import {
@@ -84,6 +84,12 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const bens = await upload(ben, makeFile([10], { dir_id: benDir }));
       const systems = await upload(system, makeFile([11], { dir_id: systemDir }));
 
+      // What operators have said of an account comes back with it.
+      const other = await register(service);
+      const limits = { quota_bytes: 12_345, pulls: 2 };
+      assertOk(await system.put(pathOf('limitAccount', { username: other.username }), limits));
+      assertOk(await system.post(pathOf('disableAccount', { username: other.username })));
+
       await move(ann, moved!, old);
       await eventually(async () => {
         const { dir_id, rev } = await manifestOf(store, moved!);
@@ -97,6 +103,8 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         assert.deepEqual(namesOf((await accountOf(store, ann.username))!.dirs), [[papers, 'papers ż']]);
         assert.equal((await accountOf(store, ann.username))!.keys, keys);
         assert.equal((await accountOf(store, ben.username))?.dirs.length, 1);
+        const document = await accountOf(store, other.username);
+        assert.deepEqual([document!.limits, typeof document!.disabled_at], [limits, 'string']);
         assert.deepEqual(namesOf((await accountOf(store, 'admin'))!.dirs), [[systemDir, 'system']]);
         assert.deepEqual(await house.query('SELECT file_id FROM stale_manifests'), []);
       });
@@ -145,10 +153,14 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       ]);
       assert.deepEqual(await house.query("SELECT username FROM users WHERE username = 'admin'"), []);
       const { files, accounts } = result.lines.at(-1)!;
-      assert.deepEqual({ files, accounts }, { files: 6, accounts: 2 });
+      assert.deepEqual({ files, accounts }, { files: 6, accounts: 3 });
       assert.equal((await house.run(...rescue)).code, 2, 'it is a database like any other now');
 
       await house.start();
+      const again = await system.get(pathOf('showAccount', { username: other.username }));
+      assertOk(again);
+      assert.deepEqual(again.json['limits'], { ...noLimits, ...limits });
+      assert.equal(typeof again.json['disabled_at'], 'string');
       const same = await login(service, ann);
       assertOk(await service.call({ path: pathOf('service') }), known);
       assertOk(await same.get(pathOf('readKeys')), { keys });

@@ -64,9 +64,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account has as many uploads open as the settings say, whatever its own limit',
-    file: 'server/src/metadata/transfers.ts',
-    find: 'transfers: inserted.own_transfers ?? open.transfers,',
-    replace: 'transfers: open.transfers,',
+    file: 'server/src/metadata/crowding.ts',
+    find: 'transfers: seen.own_transfers ?? usual.transfers,',
+    replace: 'transfers: usual.transfers,',
     tests: [OPERATOR],
     only: 'open uploads',
   },

@@ -163,14 +163,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'one upload under way fewer than allowed',
-    file: 'server/src/metadata/transfers.ts',
+    file: 'server/src/metadata/crowding.ts',
     find: 'transfers + moreTransfers > most.transfers',
     replace: 'transfers + moreTransfers >= most.transfers',
     tests: [SQLITE],
   },
   {
     name: 'inits at the same moment pass the limit together',
-    file: 'server/src/metadata/transfers.ts',
+    file: 'server/src/metadata/crowding.ts',
     find: '  await hold(tx, `account ${creator}`);\n',
     replace: '',
     tests: [POSTGRES],

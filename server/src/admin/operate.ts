@@ -112,15 +112,15 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
       const most = count(values.limit, '--limit');
       const pages = (query: PageQuery) => operator.accounts(query);
       const from = values.after === undefined ? {} : { cursor: values.after };
-      for await (const { limits: own, ...account } of all('accounts', pages, from, most)) {
-        report.line({ ...account, ...named(own) });
+      for await (const account of all('accounts', pages, from, most)) {
+        report.line(account);
         report.count('accounts');
       }
     },
   },
   'account show': {
     args: [1, 1],
-    run: async ({ operator, report, args: [name = ''] }) => show(report, await operator.account(name)),
+    run: async ({ operator, report, args: [name = ''] }) => report.line(await operator.account(name)),
   },
   'account quota': {
     args: [1, 2],
@@ -130,14 +130,8 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
           ? await operator.account(name)
           : await operator.limit(name, checked<LimitsChange>('LimitsChange', { quota_bytes: own(size) }));
       const { username, used_bytes, quota_bytes } = account;
-      const { quota_enforced } = await operator.status();
-      report.line({
-        username,
-        used_bytes,
-        quota_bytes,
-        own: account.limits.quota_bytes !== null,
-        quota_enforced,
-      });
+      const enforced = (await operator.status()).quota_enforced ? 'yes' : 'no, SZ_QUOTA_ENFORCE is 0';
+      report.line({ username, used_bytes, quota_bytes, own: account.limits.quota_bytes !== null, enforced });
     },
   },
   'account limits': {
@@ -152,7 +146,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
       const account = isAsked
         ? await operator.account(name)
         : await operator.limit(name, checked<LimitsChange>('LimitsChange', change));
-      report.line({ username: account.username, ...account.limits });
+      report.line({ username: account.username, limits: account.limits });
     },
   },
   'account disable': acting('disabled', (operator, name) => operator.disable(name)),
@@ -187,7 +181,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
     run: async ({ operator, report }) => {
       const pages = (query: PageQuery) => operator.invitations(query);
       for await (const invitation of all('invitations', pages)) {
-        report.line({ ...invitation });
+        report.line(invitation);
         report.count('invitations');
       }
     },
@@ -199,7 +193,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
       const pages = (query: PageQuery) =>
         operator.transfers({ ...query, ...(account !== undefined && { account }) });
       for await (const transfer of all('transfers', pages, {}, count(limit, '--limit'))) {
-        report.line({ ...transfer });
+        report.line(transfer);
         report.count('transfers');
       }
     },
@@ -208,9 +202,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
   status: {
     args: [0, 0],
     run: async ({ operator, report }) => {
-      const { transfers, scrub, ...status } = await operator.status();
-      const ofScrub = Object.entries(scrub).map(([name, value]) => [`scrub_${name}`, value]);
-      report.line({ ...status, ...transfers, ...Object.fromEntries(ofScrub) });
+      report.line(await operator.status());
     },
   },
   'read-only': {
@@ -230,7 +222,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
       const pages = (query: PageQuery) =>
         operator.audit({ ...query, ...(account !== undefined && { account }) });
       for await (const entry of all('entries', pages, {}, most)) {
-        report.line({ ...entry });
+        report.line(entry);
         report.count('entries');
       }
     },
@@ -300,16 +292,6 @@ async function* all<Name extends string, T>(
     left -= page[name].length;
     query = page.next_cursor === undefined ? undefined : { cursor: page.next_cursor };
   }
-}
-
-/** Of an account's limits those that it has. */
-const named = (own: object) => Object.fromEntries(Object.entries(own).filter(([, value]) => value !== null));
-
-function show(report: Report, { limits: own, ...account }: Awaited<ReturnType<Operator['account']>>): void {
-  report.line({
-    ...account,
-    ...Object.fromEntries(Object.entries(own).map(([k, v]) => [`own ${k}`, v ?? 'none'])),
-  });
 }
 
 const own = (text: string) => (text === 'default' ? null : bytes(text));

@@ -69,17 +69,20 @@ export class Report {
   }
 
   line(fact: Record<string, unknown>): void {
-    if (this.#json) this.#out(JSON.stringify(fact));
-    else
-      this.#out(
-        Object.entries(fact)
-          .flatMap(([key, value]) => (value === false ? [] : `${key}: ${value}`))
-          .join(', '),
-      );
+    this.#out(this.#json ? JSON.stringify(fact) : inWords(fact).join(', '));
   }
 
   #summary(): string {
     const parts = Object.entries(this.counts).map(([what, count]) => `${count} ${what}`);
     return parts.length === 0 ? 'nothing there' : parts.join(', ');
   }
+}
+
+/** What is not so, or not set inside of something, is left out. */
+function inWords(fact: object, prefix = ''): string[] {
+  return Object.entries(fact).flatMap(([key, value]) => {
+    if (value === false || (prefix !== '' && value === null)) return [];
+    if (typeof value === 'object' && value !== null) return inWords(value, `${key} `);
+    return [`${prefix}${key}: ${value ?? 'none'}`];
+  });
 }

@@ -145,9 +145,7 @@ export class Operator {
   async transfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
     const [touched = '0', fileId = ''] = cursor?.split('_') ?? [];
     const after = { touchedAt: numberIn(touched), fileId };
-    const { page, next } = await pageOf(limit, (most) =>
-      this.#metadata.transfers.listOpen(after, most, account),
-    );
+    const { page, next } = await pageOf(limit, (most) => this.#metadata.uploads.list(after, most, account));
     return {
       transfers: page.map(({ file_id, creator, status, stored_size, chunk_count, ...times }) => ({
         file_id,
@@ -164,7 +162,7 @@ export class Operator {
 
   async cancel(fileId: string): Promise<void> {
     await this.#requireWritable();
-    const transfer = await this.#metadata.transfers.ofFile(fileId);
+    const transfer = await this.#metadata.uploads.get(fileId);
     if (!transfer) throw new ServiceError(404, 'no such upload');
     const [at, actor, account] = [this.#now(), this.#actor, transfer.creator];
     await cancelUpload(this.#metadata, this.#volumes, transfer, at, (tx) =>
@@ -196,7 +194,7 @@ export class Operator {
       pulls: await pulls.running(this.#now()),
       garbage: await garbage.count(),
       orphans: await orphans.count(),
-      invitations: await invitations.count(this.#now()),
+      invitations: await invitations.count(),
       accounts,
       files,
       stored_bytes: Number(bytes),

@@ -60,7 +60,14 @@ export class Pace {
   upload(body: Body, { username, uploadRate }: Paced): Body {
     if (uploadRate === null) return body;
     const pay = this.#payer(`up ${username}`, uploadRate);
-    return { pour: (sink) => body.pour(new PacedSink(sink, pieceOf(uploadRate), pay)) };
+    return {
+      pour: async (sink) => {
+        const paced = new PacedSink(sink, pieceOf(uploadRate), pay);
+        await body.pour(paced);
+        // Else many small bodies would cost nothing.
+        await pay(paced.unpaid);
+      },
+    };
   }
 
   /** Where a volume on its way out is written to instead; `end` leaves the connection as it is. */
@@ -73,6 +80,7 @@ export class Pace {
 
   #payer(who: string, rate: number): Pay {
     return async (bytes) => {
+      if (bytes === 0) return;
       const ms = await this.#take(who, bytes, rate);
       if (ms > 0) await sleep(ms);
     };
@@ -88,7 +96,8 @@ class PacedSink implements Sink {
   readonly #sink: Sink;
   readonly #piece: number;
   readonly #pay: Pay;
-  #unpaid = 0;
+  /** Less than a piece. */
+  unpaid = 0;
 
   constructor(sink: Sink, piece: number, pay: Pay) {
     this.#sink = sink;
@@ -102,10 +111,10 @@ class PacedSink implements Sink {
 
   advance(count: number): Promise<void> | undefined {
     const wait = this.#sink.advance(count);
-    this.#unpaid += count;
-    if (this.#unpaid < this.#piece) return wait;
-    const paid = this.#pay(this.#unpaid);
-    this.#unpaid = 0;
+    this.unpaid += count;
+    if (this.unpaid < this.#piece) return wait;
+    const paid = this.#pay(this.unpaid);
+    this.unpaid = 0;
     return Promise.all([wait, paid]).then(() => undefined);
   }
 }

@@ -29,11 +29,12 @@ type Row = Omit<AccountRow, 'bytes' | 'files'> & {
   low: string | null;
 };
 
-/** With what it may do and what it has, in the order of names. */
+/** With what it may do and what it has; one that is being deleted is none any more. */
 const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
     ${limitNames.map((name) => `a.${name}`).join(', ')},
     u.files, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
-  FROM users a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}`;
+  FROM users a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}
+  WHERE a.leaving_since IS NULL`;
 
 const accountOf = ({ files, high, low, ...row }: Row): AccountRow => ({
   ...row,
@@ -44,12 +45,12 @@ const accountOf = ({ files, high, low, ...row }: Row): AccountRow => ({
 /** Accounts for operators: of any number of them a page is found by one look at a key. */
 export class AccountRecords extends Queries {
   async list(after: string, limit: number): Promise<AccountRow[]> {
-    const text = `${SELECT} WHERE a.username > ? ORDER BY a.username LIMIT ?`;
+    const text = `${SELECT} AND a.username > ? ORDER BY a.username LIMIT ?`;
     return (await this.sql.query<Row>(text, after, limit)).map(accountOf);
   }
 
   async get(username: string): Promise<AccountRow | undefined> {
-    const [row] = await this.sql.query<Row>(`${SELECT} WHERE a.username = ?`, username);
+    const [row] = await this.sql.query<Row>(`${SELECT} AND a.username = ?`, username);
     return row && accountOf(row);
   }
 

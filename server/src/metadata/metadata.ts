@@ -21,6 +21,7 @@ import { StreamedTable } from './streamed.ts';
 import { TimesTable } from './times.ts';
 import { TotalsTable } from './totals.ts';
 import { TransfersTable } from './transfers.ts';
+import { UploadsTable } from './uploads.ts';
 import { lookUpUsage, usageOf } from './usage.ts';
 
 /** The metadata store: everything the service knows, except the bytes of volumes. */
@@ -46,6 +47,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly streamed = new StreamedTable(this.sql);
   readonly totals = new TotalsTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
+  readonly uploads = new UploadsTable(this.sql);
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
     return usageOf(this.sql, caller);

@@ -1,9 +1,10 @@
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import { isOverQuota } from './claims.ts';
+import { OWN_MOST } from './crowding.ts';
 import { ADMIN_ACCOUNT } from './documents.ts';
 import { holdAccount } from './presence.ts';
 import { Queries, Refused, refusal, type Sql } from './sql.ts';
-import { COLUMNS, lockTransfer, OPEN, OWN_MOST, openCounts, type TransferRow } from './transfer-rows.ts';
+import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes.ts';
 

@@ -40,14 +40,6 @@ export const OPEN_COUNTS = "COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0)";
 /** How many transfers, and volumes, the creator of a row has open. Those that are done do not count, so it never reads many. */
 export const OPEN = `(SELECT ${OPEN_COUNTS} FROM transfers o WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;
 
-/** Of those the creator's own limits, where they have any. */
-const ownMost = (column: string) => `(SELECT ${column} FROM users WHERE users.username = transfers.creator)`;
-export const OWN_MOST = `${ownMost('open_transfers')} AS own_transfers, ${ownMost('open_volumes')} AS own_volumes`;
-export interface OwnMost {
-  own_transfers: number | null;
-  own_volumes: number | null;
-}
-
 export function openCounts(open: string): { transfers: number; volumes: number } {
   const [transfers, volumes] = open.split(' ').map(Number) as [number, number];
   return { transfers, volumes };

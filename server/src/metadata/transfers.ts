@@ -1,23 +1,21 @@
-import { limits, type NewTransfer } from '@szafa/protocol';
+import type { NewTransfer } from '@szafa/protocol';
 import { accountGone } from '../errors.ts';
 import { forgetArrivals } from './arrivals.ts';
 import { isOverQuota } from './claims.ts';
+import { type Crowd, isCrowded, OWN_MOST } from './crowding.ts';
 import { holdDir } from './dirs.ts';
 import { ADMIN_ACCOUNT, outdate, outdateFile } from './documents.ts';
 import { type FileRow, insertFile } from './files.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount, isAlwaysThere, present } from './presence.ts';
 import { forgetPull } from './pulls.ts';
-import { countSome, hold, Queries, Refused, refusal, type Sql } from './sql.ts';
+import { countSome, Queries, Refused, refusal, type Sql } from './sql.ts';
 import {
   COLUMNS,
   insertTransfer,
   lockTransfer,
   NOT_DONE,
   OPEN,
-  OWN_MOST,
-  type OwnMost,
-  openCounts,
   type TransferRow,
   type TransferStatus,
 } from './transfer-rows.ts';
@@ -51,9 +49,6 @@ export interface Bounds {
   /** Transfers under way, and the volumes of all of them. */
   open?: { transfers: number; volumes: number } | undefined;
 }
-
-/** So many inits of one account are not at work in the same instant; see `isCrowded`. */
-const INITS_AT_ONCE = 64;
 
 /** With `t` for the transfer. */
 const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed';
@@ -93,15 +88,11 @@ export class TransfersTable extends Queries {
           open ? `${OPEN} AS open, ${OWN_MOST}` : 'transfer_id',
           ...asked.map(() => `(${present(tx.dialect)}) AS present`),
         ];
-        type Inserted = { open: string; present: number | null } & OwnMost;
+        type Inserted = Crowd & { present: number | null };
         const inserted = await insertTransfer<Inserted>(tx, row, returning.join(', '), asked);
         if (!inserted) return 'taken';
         if (inserted.present === null) throw accountGone();
-        const most = open && {
-          transfers: inserted.own_transfers ?? open.transfers,
-          volumes: inserted.own_volumes ?? open.volumes,
-        };
-        if (most && (await isCrowded(tx, ids.creator, inserted.open, most))) throw new Refused('too many');
+        if (open && (await isCrowded(tx, ids.creator, inserted, open))) throw new Refused('too many');
         await insertVolumes(tx, ids.fileId, init.volumes);
         if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
         if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) {
@@ -274,34 +265,6 @@ export class TransfersTable extends Queries {
     });
   }
 
-  /** The transfer whose file has, or will have, that id. */
-  async ofFile(fileId: string): Promise<TransferRow | undefined> {
-    const text = `SELECT ${COLUMNS} FROM transfers WHERE file_id = ?`;
-    return (await this.sql.query<TransferRow>(text, fileId))[0];
-  }
-
-  /**
-   * Uploads that are under way, the longest unused first: of all accounts, or of one. One that is used meanwhile shows again
-   * on a later page, and none is left out.
-   */
-  listOpen(
-    after: { touchedAt: number; fileId: string },
-    limit: number,
-    creator?: string,
-  ): Promise<TransferRow[]> {
-    const ofCreator = creator === undefined ? '' : `AND creator = ? AND ${NOT_DONE}`;
-    return this.sql.query<TransferRow>(
-      `SELECT ${COLUMNS} FROM transfers
-       WHERE status IN ('uploading', 'failed') AND touched_at >= ? AND (touched_at > ? OR file_id > ?)
-         ${ofCreator} ORDER BY touched_at, file_id LIMIT ?`,
-      after.touchedAt,
-      after.touchedAt,
-      after.fileId,
-      ...(creator === undefined ? [] : [creator]),
-      limit,
-    );
-  }
-
   /** Uploads that nobody has asked for since then. */
   untouchedSince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
     return this.sql.query(
@@ -329,27 +292,6 @@ async function store(
     ...[owner, transferId, ...asked],
   );
   return row;
-}
-
-/** Whether the creator has more open than they may. `seen` is `OPEN` by the statement that inserted the latest. */
-async function isCrowded(
-  tx: Sql,
-  creator: string,
-  seen: string,
-  most: NonNullable<Bounds['open']>,
-): Promise<boolean> {
-  const passes = (open: string, moreTransfers: number, moreVolumes: number) => {
-    const { transfers, volumes } = openCounts(open);
-    return transfers + moreTransfers > most.transfers || volumes + moreVolumes > most.volumes;
-  };
-  // What others insert at this moment is not seen. Only where it could matter does one init wait for another.
-  if (!passes(seen, INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return false;
-  await hold(tx, `account ${creator}`);
-  const [now] = await tx.query<{ open: string }>(
-    `SELECT ${OPEN} AS open FROM transfers WHERE creator = ? AND ${NOT_DONE} LIMIT 1`,
-    creator,
-  );
-  return passes(now!.open, 0, 0);
 }
 
 export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({

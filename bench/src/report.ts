@@ -125,7 +125,7 @@ function accountsSections(results: AccountsResult[]): string[] {
   if (!first) return [];
   const shownSide = ({ accounts, files }: AccountsResult['few']) =>
     `${files.toLocaleString('en')} files of ${accounts.toLocaleString('en')} accounts, ms`;
-  const header = ['question', shownSide(first.few), shownSide(first.many), 'ratio'];
+  const header = ['question', shownSide(first.few), shownSide(first.many), 'ratio', 'pages', 'pages'];
   return [section('PostgreSQL, by the number of files', header, results.map(accountsRow))];
 }
 

@@ -108,11 +108,19 @@ export interface AgainResult {
   seconds: number[];
 }
 
+export interface AccountsSide {
+  accounts: number;
+  files: number;
+  ms: number;
+  /** That PostgreSQL looked at. */
+  pages: number;
+}
+
 /** The same question with few and with many files in the database. */
 export interface AccountsResult {
   question: string;
-  few: { accounts: number; files: number; ms: number };
-  many: { accounts: number; files: number; ms: number };
+  few: AccountsSide;
+  many: AccountsSide;
 }
 
 export interface ScaleResult {

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
+import pg from 'pg';
 import { type Config, readConfig } from '../../../server/src/config.ts';
 import { Passwords } from '../../../server/src/domain/passwords.ts';
 import { Sweeper } from '../../../server/src/domain/sweeper.ts';
@@ -10,14 +12,17 @@ import type { Bench } from '../bench.ts';
 import { request } from '../load/request.ts';
 import { Szafa } from '../peers/szafa.ts';
 import type { AccountsResult } from '../results.ts';
-import { median } from '../stats.ts';
+import { quantile } from '../stats.ts';
 import { fillAccounts, nameOf } from './fill-accounts.ts';
 import { timed } from './transfers.ts';
 
 const PASSWORD = 'a password for the bench';
 const PAGE = 100;
-const SWEEPS = 10;
-const SCRAPES = 10;
+const ASKERS = 30;
+/** What is not asked by an account. */
+const REPEATED = 10;
+/** An idle connection tells PostgreSQL's counters what it did after so long at the latest. */
+const COUNTED_MS = 10_500;
 
 /** How many there are to compare with. */
 const FEW_FILES = 10_000;
@@ -31,17 +36,21 @@ interface Side {
   szafa: Szafa;
   config: Config;
   times: Record<Question, number[]>;
+  pages: Record<Question, number>;
 }
 
 /**
  * What everybody asks for, and what happens all the time, with few and with many accounts in PostgreSQL. Each account has equally
- * many files on both sides, and each request is another account's.
+ * many files on both sides, and each request is another account's. Pages that PostgreSQL looked at show the same as times do, and
+ * are the same on a busy machine.
  */
 export async function measureAccounts(bench: Bench): Promise<AccountsResult[]> {
   const { accounts, files } = bench.sizes;
   const filesEach = Math.max(1, Math.floor(files / accounts));
   const few = Math.max(1, Math.floor(Math.min(FEW_FILES, files / 10) / filesEach));
-  const postgres = await Postgres.start({ shared_buffers: '1GB', max_wal_size: '8GB' });
+  // What PostgreSQL does by itself would count as well.
+  const settings = { shared_buffers: '1GB', max_wal_size: '8GB', autovacuum: 'off' };
+  const postgres = await Postgres.start(settings);
   const sides: Side[] = [];
   try {
     const passwordHash = await new Passwords().hash(PASSWORD);
@@ -55,27 +64,67 @@ export async function measureAccounts(bench: Bench): Promise<AccountsResult[]> {
       await fillAccounts(side.config.database!, { accounts: count, filesEach, passwordHash, log });
       bench.log(`accounts: ${count * filesEach} files of ${count} accounts are there`);
     }
-    // The first round only warms up.
-    for (let round = 0; round <= bench.rounds; round++) {
-      for (const side of sides) {
-        if (round === 0) await ask(bench, side, 0);
-        else {
-          const times = await ask(bench, side, round);
-          for (const question of questions) side.times[question].push(median(times[question]));
-          const shown = questions.map((question) => `${question} ${side.times[question].at(-1)!.toFixed(2)}`);
-          bench.log(`accounts round ${round}, ${side.files} files: ${shown.join(', ')} ms`);
-        }
-      }
-    }
+    await askInTurns(bench, sides);
+    if (!bench.quick) await countPages(bench, postgres.url, sides);
     const [left, right] = sides as [Side, Side];
+    const shown = ({ accounts, files, times, pages }: Side, question: Question) => ({
+      ...{ accounts, files, pages: pages[question] },
+      // Those that nothing else on the machine kept waiting.
+      ms: quantile(times[question], 0.25),
+    });
     return questions.map((question) => ({
       question,
-      few: { accounts: left.accounts, files: left.files, ms: median(left.times[question]) },
-      many: { accounts: right.accounts, files: right.files, ms: median(right.times[question]) },
+      few: shown(left, question),
+      many: shown(right, question),
     }));
   } finally {
     await Promise.all(sides.map(({ szafa }) => szafa.daemon.stop()));
     await postgres.stop();
+  }
+}
+
+/** The first round only warms up. */
+async function askInTurns(bench: Bench, sides: Side[]): Promise<void> {
+  for (let round = 0; round <= bench.rounds; round++) {
+    const askers = await Promise.all(sides.map((side) => Asker.signIn(bench, side, round)));
+    for (const question of questions) {
+      const lists = askers.map((asker) => asker.tasks(question));
+      for (let at = 0; at < Math.max(...lists.map((list) => list.length)); at++) {
+        // To and fro: the machine's speed changes within a second.
+        for (const [which, list] of lists.entries()) {
+          const ms = await list[at]?.();
+          if (ms !== undefined && round > 0) sides[which]!.times[question].push(ms);
+        }
+      }
+    }
+    for (const asker of askers) await asker.end();
+    bench.log(`accounts: round ${round} is over`);
+  }
+}
+
+/** How many pages one request of each kind makes PostgreSQL look at. */
+async function countPages(bench: Bench, url: string, sides: Side[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const pages = async () => {
+    await sleep(COUNTED_MS);
+    const text =
+      'SELECT blks_hit + blks_read AS pages FROM pg_stat_database WHERE datname = current_database()';
+    return Number((await client.query<{ pages: string }>(text)).rows[0]!.pages);
+  };
+  try {
+    for (const side of sides) {
+      const asker = await Asker.signIn(bench, side, bench.rounds + 1);
+      for (const question of questions) {
+        const tasks = asker.tasks(question);
+        const before = await pages();
+        for (const task of tasks) await task();
+        side.pages[question] = ((await pages()) - before) / tasks.length;
+      }
+      await asker.end();
+    }
+  } finally {
+    await client.end();
   }
 }
 
@@ -90,69 +139,103 @@ async function begin(
   const szafa = await Szafa.start(folder, 'bench', env);
   const config = readConfig({ ...env, SZ_DATA: szafa.data, SZ_LOG: 'error' });
   const times = { login: [], page: [], quota: [], init: [], complete: [], rmdir: [], sweep: [], scrape: [] };
-  return { szafa, config, times };
+  const pages = { login: 0, page: 0, quota: 0, init: 0, complete: 0, rmdir: 0, sweep: 0, scrape: 0 };
+  return { szafa, config, times, pages };
 }
 
-/** One round: a few accounts, spread over all of them. */
-async function ask(bench: Bench, side: Side, round: number): Promise<Record<Question, number[]>> {
-  const { szafa, accounts } = side;
-  const times: Side['times'] = {
-    ...{ login: [], page: [], quota: [], init: [], complete: [], rmdir: [], sweep: [], scrape: [] },
-  };
-  const askers = Math.min(accounts, bench.quick ? 3 : 40);
-  for (let at = 0; at < askers; at++) {
-    const account = Math.floor(((at + (round % 7) / 7) * accounts) / askers);
-    const { ms: login, szafa: own } = await szafa.signedIn(nameOf(account), PASSWORD);
-    times.login.push(login);
-    const time = async <T>(question: Question, ...asked: Parameters<Szafa['request']>): Promise<T> => {
-      const { answer, ms } = await timed<T>(szafa.port, own.request(...asked));
-      times[question].push(ms);
-      return answer;
-    };
-    await time('page', 'listFiles', {}, undefined, `?limit=${PAGE}`);
-    await time('quota', 'quota');
-    const dir = await own.call<{ dir_id: number }>('createDir', {}, { name: `round ${round}` });
-    const body = { ...own.initBody(1, 1), dir_id: dir.dir_id };
-    const { transfer_id } = await time<{ transfer_id: string }>('init', 'init', {}, body);
-    await timed(szafa.port, own.put(transfer_id, 1, 1));
-    await time('complete', 'complete', { transfer_id });
-    await time('rmdir', 'deleteDir', { dir_id: dir.dir_id });
+type Task = () => Promise<number>;
+
+/** A few accounts, spread over all of them, that ask the same questions. */
+class Asker {
+  readonly #side: Side;
+  readonly #round: number;
+  readonly #own: Szafa[];
+  readonly #services: Awaited<ReturnType<typeof openServices>>;
+  readonly #systemToken: string;
+  readonly #dirs: number[] = [];
+  readonly #transfers: string[] = [];
+
+  private constructor(
+    side: Side,
+    round: number,
+    own: Szafa[],
+    services: Awaited<ReturnType<typeof openServices>>,
+    systemToken: string,
+  ) {
+    this.#side = side;
+    this.#round = round;
+    this.#own = own;
+    this.#services = services;
+    this.#systemToken = systemToken;
   }
-  times.scrape.push(...(await scrapes(side)));
-  times.sweep.push(...(await sweeps(side)));
-  return times;
-}
 
-async function scrapes({ szafa, config }: Side): Promise<number[]> {
-  const token = (await readFile(places.systemToken(config), 'utf8')).trim();
-  const headers = { Authorization: `Bearer ${token}` };
-  const times: number[] = [];
-  for (let i = 0; i < SCRAPES; i++) {
-    const { ms } = await timed<string>(
-      szafa.port,
-      request({ method: 'GET', path: pathOf('metrics'), headers }),
-      (text) => text,
-    );
-    times.push(ms);
+  static async signIn(bench: Bench, side: Side, round: number): Promise<Asker> {
+    const { szafa, accounts, config } = side;
+    const count = Math.min(accounts, bench.quick ? 3 : ASKERS);
+    const own: Szafa[] = [];
+    for (let at = 0; at < count; at++) {
+      own.push((await szafa.signedIn(nameOf(placeOf(at, count, accounts, round)), PASSWORD)).szafa);
+    }
+    const systemToken = (await readFile(places.systemToken(config), 'utf8')).trim();
+    return new Asker(side, round, own, await openServices(config, 'bench'), systemToken);
   }
-  return times;
-}
 
-/** By the server's own sweeper, in this process, where its time can be taken. */
-async function sweeps({ config }: Side): Promise<number[]> {
-  const services = await openServices(config, 'bench');
-  try {
-    const sweeper = new Sweeper({ ...services, shared: true });
-    const times: number[] = [];
-    for (let i = 0; i <= SWEEPS; i++) {
+  async end(): Promise<void> {
+    this.#services.pulls.stop();
+    await this.#services.metadata.close();
+  }
+
+  /** Each of them gives its time in milliseconds. In the order of `questions`: some need what others leave. */
+  tasks(question: Question): Task[] {
+    const { szafa, accounts } = this.#side;
+    const { port } = szafa;
+    if (question === 'sweep') return this.#sweeps();
+    if (question === 'scrape') return Array(REPEATED).fill(() => this.#scrape());
+    return this.#own.map((own, at) => async () => {
+      const time = async <T>(...asked: Parameters<Szafa['request']>) => timed<T>(port, own.request(...asked));
+      switch (question) {
+        case 'login': {
+          const name = nameOf(placeOf(at, this.#own.length, accounts, this.#round));
+          return (await szafa.signedIn(name, PASSWORD)).ms;
+        }
+        case 'page':
+          return (await time('listFiles', {}, undefined, `?limit=${PAGE}`)).ms;
+        case 'quota':
+          return (await time('quota')).ms;
+        case 'init': {
+          const dir = await own.call<{ dir_id: number }>('createDir', {}, { name: `round ${this.#round}` });
+          this.#dirs[at] = dir.dir_id;
+          const body = { ...own.initBody(1, 1), dir_id: dir.dir_id };
+          const { answer, ms } = await time<{ transfer_id: string }>('init', {}, body);
+          this.#transfers[at] = answer.transfer_id;
+          await timed(port, own.put(answer.transfer_id, 1, 1));
+          return ms;
+        }
+        case 'complete':
+          return (await time('complete', { transfer_id: this.#transfers[at]! })).ms;
+        case 'rmdir':
+          return (await time('deleteDir', { dir_id: this.#dirs[at]! })).ms;
+      }
+    });
+  }
+
+  async #scrape(): Promise<number> {
+    const headers = { Authorization: `Bearer ${this.#systemToken}` };
+    const scrape = request({ method: 'GET', path: pathOf('metrics'), headers });
+    return (await timed(this.#side.szafa.port, scrape, (text) => text)).ms;
+  }
+
+  /** By the server's own sweeper, in this process, where its time can be taken. */
+  #sweeps(): Task[] {
+    const sweeper = new Sweeper({ ...this.#services, shared: true });
+    return Array(REPEATED).fill(async () => {
       const begun = performance.now();
       await sweeper.sweep();
-      // The first one opens connections, and does what the requests left to do.
-      if (i > 0) times.push(performance.now() - begun);
-    }
-    return times;
-  } finally {
-    services.pulls.stop();
-    await services.metadata.close();
+      return performance.now() - begun;
+    });
   }
 }
+
+/** Of so many accounts one, another one in each round. */
+const placeOf = (at: number, count: number, accounts: number, round: number) =>
+  Math.floor(((at + (round % 7) / 7) * accounts) / count);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { insertRow } from '../../../server/src/admin/rows.ts';
 import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/domain/ids.ts';
+import { insertAccount } from '../../../server/src/metadata/accounts.ts';
 import { insertFile } from '../../../server/src/metadata/files.ts';
 import { PostgresStore } from '../../../server/src/metadata/postgres.ts';
 import { insertSession } from '../../../server/src/metadata/sessions.ts';
@@ -115,7 +116,7 @@ export async function fillAccounts(
   try {
     await Promise.all(Array.from({ length: WRITERS }, write));
     await store.advanceSerials();
-    await store.execute('ANALYZE');
+    await store.execute('VACUUM ANALYZE');
   } finally {
     await store.close();
   }
@@ -128,15 +129,7 @@ async function fillAccount(tx: Sql, account: number, filesEach: number, password
   const username = nameOf(account);
   const accountId = randomBytes(16).toString('hex');
   const dirId = account + 1;
-  await insertRow(tx, 'users', {
-    username,
-    account_id: accountId,
-    password_hash: passwordHash,
-    created_at: now,
-    keys: null,
-    recovery_hash: null,
-    leaving_since: null,
-  });
+  await insertAccount(tx, { username, accountId, passwordHash, createdAt: now });
   await insertRow(tx, 'account_documents', { account_id: accountId, rev: 1, written: 1 });
   const tokenHash = hashToken(newToken());
   await insertSession(tx, { tokenHash, username, accountId, device: '', now });

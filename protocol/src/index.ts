@@ -7,6 +7,7 @@ export * from './init.ts';
 export * from './json-text.ts';
 export * from './limits.ts';
 export * from './names.ts';
+export * from './new-names.ts';
 export * from './one-request.ts';
 export * from './plain-head.ts';
 export * from './range.ts';

@@ -24,6 +24,9 @@ export const limits = {
   pullDownloads: 8,
   pullConnections: 4,
   listPage: 1000,
+  /** Files that get other names in one request, and the bytes of that request. */
+  namesPerBatch: 1000,
+  namesBodyBytes: 16 * 1_048_576,
   /** Of an operator's lists, where nothing is said. */
   adminPage: 100,
   /** Bytes a second: by less, a client whose connections wait in turn would seem silent. */
@@ -38,7 +41,7 @@ export const limits = {
 export const ADMIN = 'admin';
 
 /** What this service offers beside what is specified; clients ask before they rely on it. */
-export const features = ['accounts', 'factors', 'keys', 'streamed'] as const;
+export const features = ['accounts', 'factors', 'keys', 'names', 'streamed'] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

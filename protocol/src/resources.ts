@@ -126,6 +126,46 @@ export const CompleteBody = Type.Object(described, {
 });
 export type CompleteBody = Static<typeof CompleteBody>;
 
+export const NamesBody = Type.Object(
+  {
+    files: Type.Array(
+      Type.Object({
+        file_id: Type.String(),
+        file_name: described.file_name,
+        enc_params: Type.String({
+          description: 'what X-Enc-Params says from now on: base64 of a JSON object',
+        }),
+        match: Sha256('of the X-Enc-Params that this replaces, as the server gave it'),
+      }),
+      { minItems: 1, maxItems: limits.namesPerBatch },
+    ),
+  },
+  { $id: 'Names' },
+);
+export type NamesBody = Static<typeof NamesBody>;
+
+/** None of the files was renamed. */
+export const NotRenamed = Type.Object(
+  {
+    error: Type.String(),
+    files: Type.Array(Type.String(), {
+      description: 'those that are not as the caller saw them, or are gone',
+    }),
+  },
+  { $id: 'NotRenamed' },
+);
+export type NotRenamed = Static<typeof NotRenamed>;
+
+const DirName = Type.String({ description: `1 to ${limits.dirNameChars} characters, none of them / or \\` });
+export const NewDir = Type.Object({ name: DirName }, { $id: 'NewDirectory' });
+export type NewDir = Static<typeof NewDir>;
+
+export const DirNameBody = Type.Object(
+  { name: DirName, match: Type.String({ description: 'the name that it has now' }) },
+  { $id: 'DirectoryName' },
+);
+export type DirNameBody = Static<typeof DirNameBody>;
+
 export const DirTarget = Type.Object(
   { dir_id: Type.Optional(DirId) },
   { $id: 'DirTarget', description: 'may be left out, which means the root' },

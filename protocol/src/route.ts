@@ -16,6 +16,8 @@ export interface Route {
   /** It changes files, directories or accounts: 503 while the server is read-only. Whoever adds a route that is no GET decides. */
   changes?: boolean;
   body?: TSchema;
+  /** Where it may be longer than others. */
+  bodyBytes?: number;
   /** The body may be left out. */
   optionalBody?: true;
   /** Whether the body is read, and so by which schema, only shows later: its handler checks it. */

@@ -3,7 +3,9 @@ import {
   ADMIN,
   type CompleteBody,
   type Credentials,
+  checkNames,
   cleanDirName,
+  type DirNameBody,
   type DirTarget,
   type FinishRecoveryBody,
   features,
@@ -11,6 +13,8 @@ import {
   type KeysBody,
   type LeaveBody,
   limits,
+  type NamesBody,
+  type NewDir,
   type PasswordBody,
   type PullBody,
   type RecoverBody,
@@ -30,7 +34,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { quotaOf } from './domain/quota.ts';
-import { ServiceError } from './errors.ts';
+import { ServiceError, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
 import { authentication } from './http/authentication.ts';
 import { parseJson, readLater } from './http/bodies.ts';
@@ -71,6 +75,12 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
+  /** 0 for what can be no number of a directory. */
+  const dirOf = (request: FastifyRequest) => {
+    const { dir_id } = params(request);
+    const dirId = /^[1-9][0-9]{0,15}$/.test(dir_id) ? Number(dir_id) : 0;
+    return Number.isSafeInteger(dirId) ? dirId : 0;
+  };
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   let serviceId: string | undefined;
   const countOut = (bytes: number) => metrics.add('szafa_volume_bytes_total', { direction: 'out' }, bytes);
@@ -144,9 +154,9 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     quota: async ({ found }) => quotaOf(found.bytes!, found.quota ?? config.quotaBytes),
     createDir: async (request) => {
-      const name = cleanDirName((request.body as { name: string }).name);
+      const name = cleanDirName((request.body as NewDir).name);
       const dirId = await metadata.dirs.create(user(request), name, Date.now(), request.caller.accountId);
-      if (dirId === undefined) throw new ServiceError(409, 'you already have a directory with this name');
+      if (dirId === undefined) throw takenDir();
       return { ok: true, dir_id: dirId, name };
     },
     listDirs: async (request) => {
@@ -157,11 +167,19 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
         })),
       };
     },
+    renameDir: async (request) => {
+      const dirId = dirOf(request);
+      const { match, ...body } = request.body as DirNameBody;
+      const name = cleanDirName(body.name);
+      const result = dirId && (await metadata.renaming.dir(user(request), dirId, { name, match }));
+      if (!result || result === 'no directory') throw unknownDir();
+      if (result === 'changed') throw new ServiceError(412, 'the directory has another name by now');
+      if (result === 'taken') throw takenDir();
+      return { ok: true, dir_id: dirId, name };
+    },
     deleteDir: async (request) => {
-      const { dir_id } = params(request);
-      const dirId = /^[1-9][0-9]{0,15}$/.test(dir_id) ? Number(dir_id) : 0;
-      const removed = Number.isSafeInteger(dirId) && (await metadata.dirs.remove(user(request), dirId));
-      if (!removed) throw new ServiceError(404, 'you have no such directory');
+      const dirId = dirOf(request);
+      if (!dirId || !(await metadata.dirs.remove(user(request), dirId))) throw unknownDir();
       return { ok: true, dir_id: dirId };
     },
     listFiles: async (request, reply) => {
@@ -181,6 +199,11 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       const { file_id } = params(request);
       await files.move(file_id, user(request), target(request));
       return { ok: true, file_id, dir_id: target(request) || null };
+    },
+    renameFiles: async (request) => {
+      const files = await metadata.renaming.files(user(request), checkNames(request.body as NamesBody));
+      if (files.length === 0) return { ok: true };
+      throw new ServiceError(412, 'some of these files are not as you saw them', { extra: { files } });
     },
     cloneFile: async (request) => ({
       ok: true,
@@ -352,6 +375,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
             ...(route.changes ? [whileWritable] : []),
             askForBody,
           ],
+      ...(route.bodyBytes ? { bodyLimit: route.bodyBytes } : {}),
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
       ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),

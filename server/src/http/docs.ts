@@ -35,6 +35,8 @@ const SAMPLES: Record<string, unknown> = {
   username: 'ada',
   password: 'correct horse battery',
   name: 'photos',
+  match: 'pictures',
+  files: [{ file_id: '0'.repeat(32), file_name: 'holiday.mkv', enc_params: 'e30=', match: EMPTY_SHA256 }],
   file_name: 'holiday.mkv',
   file_size: 0,
   total_sha256: EMPTY_SHA256,

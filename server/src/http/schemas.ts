@@ -69,7 +69,7 @@ const MEANING: Record<number, string> = {
   404: 'not found',
   409: 'conflicts with what is there, or failed on the disk',
   411: 'the length of the body must be known',
-  412: 'the account has other keys by now, or none',
+  412: 'it is not what was expected any more',
   413: 'the body is too large',
   416: 'the range is outside the volume',
   428: 'neither If-Match nor If-None-Match: * was sent',

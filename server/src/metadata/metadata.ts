@@ -14,6 +14,7 @@ import type { Lookup } from './lookup.ts';
 import { OrphansTable } from './orphans.ts';
 import { PullsTable } from './pulls.ts';
 import { RecoveriesTable } from './recoveries.ts';
+import { RenamingTable } from './renaming.ts';
 import { SessionsTable } from './sessions.ts';
 import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
@@ -43,6 +44,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly pulls = new PullsTable(this.sql);
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
+  readonly renaming = new RenamingTable(this.sql);
   readonly store = new StoreRecord(this.sql);
   readonly streamed = new StreamedTable(this.sql);
   readonly totals = new TotalsTable(this.sql);

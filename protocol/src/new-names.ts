@@ -1,0 +1,41 @@
+import { limits } from './limits.ts';
+import { cleanFileName, RuleError } from './names.ts';
+import type { NamesBody } from './resources.ts';
+
+/** Another name for a file, in the form in which it is stored. */
+export interface NewName {
+  fileId: string;
+  fileName: string;
+  /** The JSON text. */
+  encParams: string;
+  /** SHA-256, in hex, of the base64 text that this takes the place of. */
+  match: string;
+}
+
+/** The rules for new names that a schema cannot say. */
+export function checkNames({ files }: NamesBody): NewName[] {
+  const seen = new Set<string>();
+  return files.map(({ file_id: fileId, file_name, enc_params, match }) => {
+    if (seen.has(fileId)) throw new RuleError('files: one of them occurs twice');
+    seen.add(fileId);
+    if (enc_params.length > limits.encParamsBase64Bytes) {
+      throw new RuleError(`enc_params: more than ${limits.encParamsBase64Bytes} bytes of base64`);
+    }
+    const encParams = textOf(enc_params);
+    return { fileId, fileName: cleanFileName(file_name), encParams, match: match.toLowerCase() };
+  });
+}
+
+/** As it was sent: to parse and write it again would change it. */
+function textOf(encParams: string): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      Uint8Array.fromBase64(encParams),
+    );
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  } catch {
+    // as below; the cause would quote what was sent
+  }
+  throw new RuleError('enc_params: not base64 of a JSON object');
+}

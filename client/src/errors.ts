@@ -83,6 +83,42 @@ export class WrongPasswordError extends SzafaError {
   }
 }
 
+/** What was typed is no recovery key. @public */
+export class RecoveryKeyError extends SzafaError {
+  override name = 'RecoveryKeyError';
+
+  constructor(message: string) {
+    super('recovery-key', message);
+  }
+}
+
+/** Another device, or another tab, replaced the keys of the account at the same time: its change counts, this one does not. @public */
+export class KeysChangedError extends SzafaError {
+  override name = 'KeysChangedError';
+
+  constructor(options?: ErrorOptions) {
+    super('keys-changed', 'the keys of this account were changed elsewhere at the same time', options);
+  }
+}
+
+/** A change of the account failed, and it is certain that everything is as before; the cause says why. @public */
+export class UnchangedError extends SzafaError {
+  override name = 'UnchangedError';
+
+  constructor(what: string, cause: Error) {
+    super('unchanged', `${what} was not changed: ${cause.message}`, { cause });
+  }
+}
+
+/** A change of the account got no answer, and the service could not be asked whether it counts. To do the same again tells. @public */
+export class UnsettledError extends SzafaError {
+  override name = 'UnsettledError';
+
+  constructor(what: string, options?: ErrorOptions) {
+    super('unsettled', `the server did not answer: it is not known whether ${what} was changed`, options);
+  }
+}
+
 /** The call needs keys, and the session was opened without a password or passphrase. @public */
 export class LockedError extends SzafaError {
   override name = 'LockedError';

@@ -1,3 +1,4 @@
+export type { Change, Proof, Recovery, Renewed } from './account.ts';
 export { Api, type ApiOptions, type ByteRange, type CallOptions, type VolumeAnswer } from './api/api.ts';
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
 export {
@@ -29,8 +30,10 @@ export type {
 } from './format/engine.ts';
 export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
 export type { Metadata } from './format/metadata.ts';
+export { newRecoveryKey, parseRecoveryText, RECOVERY_GROUPS, recoveryText } from './format/recovery.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { DirEntry, Entry } from './listing.ts';
+export type { Resealed, ResealOptions } from './reseal.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';

@@ -1,6 +1,7 @@
 import type { Api } from './api/api.ts';
 import { LockedError, SzafaError, TamperedError } from './errors.ts';
-import { checkBag, type Master, makeBag, openBag, type Pin, parseBag } from './format/bag.ts';
+import { checkBag, type Master, openBag, type ParsedBag, type Pin, parseBag } from './format/bag.ts';
+import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { bytesOf } from './format/json.ts';
@@ -10,6 +11,8 @@ import { looksLikeSealedDir, looksSealed } from './format/names.ts';
 export interface PinStore {
   load(): Promise<Pin | undefined>;
   save(pin: Pin): Promise<void>;
+  /** The account is no more: another one of its name has other keys. */
+  forget(): Promise<void>;
 }
 
 export interface KeysOptions {
@@ -32,6 +35,15 @@ export interface CheckOptions {
   filesOnly?: boolean | undefined;
 }
 
+/** The key bag as the service has it now, checked as far as it can be without a key. */
+export interface FoundBag {
+  bag: ParsedBag;
+  /** As the service keeps it. */
+  text: string;
+  /** By which it can be replaced. */
+  tag: string;
+}
+
 interface Loading {
   masters: Promise<Master[]>;
   stop: AbortController;
@@ -50,7 +62,7 @@ const MOST_PROBES = 16;
  * cannot be: no keys are made beside those that the files are under. @public
  */
 export class Keys {
-  readonly #options: KeysOptions;
+  #options: KeysOptions;
   #loading: Loading | undefined;
   /** The highest epoch that the bag was fetched again for. */
   #askedFor = 0;
@@ -98,6 +110,31 @@ export class Keys {
     throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
   }
 
+  /** The bag that is there now, to be replaced by the next one; undefined for an account that never had one. */
+  async found(signal?: AbortSignal): Promise<FoundBag | undefined> {
+    const { api, pin } = this.#options;
+    const known = await pin?.load();
+    const answer = await api.storedKeys({ signal });
+    if (!answer) {
+      requireNever(known);
+      return undefined;
+    }
+    const { bag } = await this.#checked(answer.keys, known);
+    return { bag, text: answer.keys, tag: answer.tag };
+  }
+
+  /** The service has this bag from now on, made here, and these open it; what is not told stays. */
+  async replaced(
+    text: string | undefined,
+    { kek, authSecret }: Pick<KeysOptions, 'kek' | 'authSecret'>,
+  ): Promise<void> {
+    const { engine, pin } = this.#options;
+    if (text !== undefined) await pin?.save((await this.#checked(text, await pin.load())).next);
+    const next = kek ? await engine.hold(kek) : this.#options.kek;
+    this.#options = { ...this.#options, kek: next, authSecret };
+    this.#loading = undefined;
+  }
+
   /** Several wait for one answer: who gives up must not take it from the others. */
   async #load({ signal, ...options }: CheckOptions): Promise<Master[]> {
     signal?.throwIfAborted();
@@ -142,25 +179,30 @@ export class Keys {
   }
 
   async #open(text: string, kek: Bytes, known: Pin | undefined): Promise<Master[]> {
-    const { engine, username, serviceId, pin } = this.#options;
-    const bag = parseBag(bytesOf(text, 'bag', 'the key bag'));
-    const account = { serviceId: serviceId ?? known?.serviceId ?? bag.serviceId, username };
-    const next = await checkBag(engine, bag, account, known);
-    const masters = await openBag(engine, bag, kek);
+    const { engine, pin } = this.#options;
+    const { bag, next } = await this.#checked(text, known);
+    const masters = await openBag(engine, bag, { type: 'password', kek });
     if (next.rev !== known?.rev) await pin?.save(next);
     return masters;
+  }
+
+  async #checked(text: string, known: Pin | undefined): Promise<{ bag: ParsedBag; next: Pin }> {
+    const { engine, username, serviceId } = this.#options;
+    const bag = parseBag(bytesOf(text, 'bag', 'the key bag'));
+    const account = { serviceId: serviceId ?? known?.serviceId ?? bag.serviceId, username };
+    return { bag, next: await checkBag(engine, bag, account, known) };
   }
 
   /** The bag that is there afterwards: of two devices that do this at once, the service takes the first one's. */
   async #makeFirst(kek: Bytes, known: Pin | undefined, options: CheckOptions): Promise<string> {
     const { engine, api, username, serviceId, authSecret } = this.#options;
-    if (known) throw missing('it had them before');
+    requireNever(known);
     if (authSecret === undefined || serviceId === undefined) {
       throw new LockedError('this account has no keys yet: log in with its password once');
     }
     await this.#requireUnused(options);
     await options.beforeFirst?.();
-    const keys = toBase64Url(await makeBag(engine, { serviceId, username }, kek));
+    const keys = toBase64Url(await makeBag(engine, { serviceId, username }, { password: kek }));
     if (await api.writeFirstKeys({ password: authSecret, keys }, options)) return keys;
     const winner = await api.keys(options);
     if (winner === undefined) throw missing('it said that there are some');
@@ -194,6 +236,10 @@ export class Keys {
       throw error;
     }
   }
+}
+
+function requireNever(known: Pin | undefined): void {
+  if (known) throw missing('it had them before');
 }
 
 function missing(why: string): TamperedError {

@@ -1,16 +1,29 @@
-import { cleanUsername, type Quota } from '@szafa/protocol';
+import { cleanUsername, type ListedSession, type Quota } from '@szafa/protocol';
+import {
+  type AccountContext,
+  type Change,
+  changePassphrase,
+  changePassword,
+  type Proof,
+  type Recovery,
+  recover,
+  replaceMaster,
+  setRecoveryKey,
+} from './account.ts';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
 import type { HeaderCaches } from './download/header-cache.ts';
 import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
 import { SameSecretError, SzafaError, TamperedError } from './errors.ts';
-import { makeBag } from './format/bag.ts';
+import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { type AccountName, deriveAccountKeys } from './format/keys.ts';
 import { sealDirName } from './format/names.ts';
+import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
+import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import type { Journal } from './upload/journal.ts';
 import { VolumeMemory } from './upload/memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
@@ -54,6 +67,10 @@ export interface Secrets {
   raw?: boolean | undefined;
   /** With `register`: an invitation, where the service wants one. */
   invite?: string | undefined;
+  /** What the session is listed as. */
+  device?: string | undefined;
+  /** With `register`: another way to the keys, of 32 bytes, as `newRecoveryKey` makes them. Needs a password or passphrase that opens files. */
+  recoveryKey?: Bytes | undefined;
 }
 
 /** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. @public */
@@ -74,6 +91,8 @@ async function accountAt(
   { pins, onKnownElsewhere, signal }: ConnectOptions,
 ): Promise<AccountName> {
   const { service_id: serviceId } = await api.service({ signal });
+  // One that cannot be read is told before anything is sent that it would have forbidden.
+  await pins?.of(username).load();
   const known = (await pins?.services()) ?? [];
   const here = known.filter(({ server }) => server === api.server);
   if (here.length > 0 && here.every((one) => one.serviceId !== serviceId)) {
@@ -93,9 +112,12 @@ export class Szafa {
   readonly username: string;
   readonly keys: Keys;
   readonly #context: OpenContext & UploadContext;
+  readonly #options: ConnectOptions;
 
-  private constructor({ pins, headers }: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
+  private constructor(connect: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
     const { api, engine, username } = options;
+    const { pins, headers } = connect;
+    this.#options = connect;
     const keys = new Keys({ ...options, pin: pins?.of(username) });
     this.api = api;
     this.engine = engine;
@@ -132,8 +154,21 @@ export class Szafa {
     return new Szafa(options, { api, engine, ...known });
   }
 
+  /** Comes back with the recovery key: a new password, a new recovery key, and the end of all sessions. */
+  static async recover(options: ConnectOptions, recovery: Recovery): Promise<Szafa> {
+    const username = cleanUsername(recovery.username);
+    const engine = options.engine ?? webEngine();
+    const api = new Api(options);
+    const account = await accountAt(api, username, options);
+    const pin = options.pins?.of(username);
+    const context = { api, engine, account, pin, signal: options.signal };
+    const { session, kek, authSecret } = await recover(context, recovery);
+    api.token = session.token;
+    return new Szafa(options, { api, engine, ...account, kek: await engine.hold(kek), authSecret });
+  }
+
   static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
-    const { password, passphrase, raw, invite } = secrets;
+    const { password, passphrase, raw, invite, device, recoveryKey } = secrets;
     const username = cleanUsername(secrets.username);
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
@@ -142,11 +177,18 @@ export class Szafa {
     const own = raw ? undefined : await deriveAccountKeys(engine, account, password);
     const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
     const authSecret = own?.authSecret ?? password;
-    const bag = how === 'register' && files ? await makeBag(engine, account, files.kek) : undefined;
+    const recovery =
+      how === 'register' && files && recoveryKey
+        ? await deriveRecoveryKeys(engine, account, recoveryKey)
+        : undefined;
+    const keks = files && { password: files.kek, recovery: recovery?.kek };
+    const bag = how === 'register' && keks ? await makeBag(engine, account, keks) : undefined;
     const credentials = {
       username,
       password: authSecret,
+      ...(device !== undefined && { device }),
       ...(bag && { keys: toBase64Url(bag) }),
+      ...(recovery && { recovery: recovery.authSecret }),
       ...(how === 'register' && invite !== undefined && { invite }),
     };
     const session = await api[how](credentials, { signal: options.signal });
@@ -171,6 +213,78 @@ export class Szafa {
   async logout(options?: CallOptions): Promise<void> {
     await this.api.logout(options);
     this.api.token = undefined;
+  }
+
+  #account(signal: AbortSignal | undefined): AccountContext {
+    const { api, engine, keys, username } = this;
+    const options = { ...this.#options, signal };
+    return {
+      ...{ api, engine, keys, signal },
+      account: () => accountAt(api, username, options),
+      newApi: (token) => new Api({ ...options, token }),
+    };
+  }
+
+  /**
+   * Another password. All other sessions end; nothing is uploaded again. Where the answer is lost the service is asked which of the two
+   * counts: an UnchangedError says the old one, an UnsettledError that it could not be asked, and then the same call again tells.
+   */
+  changePassword(current: Proof, next: string, options?: CallOptions): Promise<Change> {
+    return changePassword(this.#account(options?.signal), current, next);
+  }
+
+  /**
+   * Another passphrase, for the files, beside a password that stays; or the first one, which takes the files away from the password. The
+   * present one is needed where this session has no keys.
+   */
+  changePassphrase(
+    proof: Proof,
+    next: string,
+    options: CallOptions & { current?: string | undefined } = {},
+  ): Promise<Change> {
+    return changePassphrase(this.#account(options.signal), proof, next, options.current);
+  }
+
+  /** From now on this one, of `newRecoveryKey`, opens the account, and none before it. */
+  setRecoveryKey(proof: Proof, key: Bytes, options?: CallOptions): Promise<void> {
+    return setRecoveryKey(this.#account(options?.signal), proof, key);
+  }
+
+  /**
+   * A new master key, for what is sealed from now on; `reseal` then takes the rest over. Passkeys and the recovery key before it open
+   * nothing any more, so an account that had a recovery key needs a new one. All other sessions end.
+   */
+  replaceMaster(proof: Proof, recoveryKey: Bytes | undefined, options?: CallOptions): Promise<void> {
+    return replaceMaster(this.#account(options?.signal), proof, recoveryKey);
+  }
+
+  /** Seals what is under an earlier master key anew: file keys, names, names of directories. Cut off, the next call does the rest. */
+  reseal(options?: ResealOptions): Promise<Resealed> {
+    return reseal(this.#context, options);
+  }
+
+  sessions(options?: CallOptions): Promise<ListedSession[]> {
+    return this.api.sessions(options);
+  }
+
+  async endSession(id: string, options?: CallOptions): Promise<void> {
+    await this.api.endSession(id, options);
+  }
+
+  /** All but this one; how many there were. */
+  async endOtherSessions(options?: CallOptions): Promise<number> {
+    return (await this.api.endOtherSessions(options)).ended;
+  }
+
+  /** The account with all that it has, for good. */
+  async deleteAccount({ password, raw }: Proof, options?: CallOptions): Promise<void> {
+    const { api, engine } = this;
+    const signal = options?.signal;
+    const secret = async () =>
+      (await deriveAccountKeys(engine, await this.#account(signal).account(), password)).authSecret;
+    await api.leave(raw ? password : await secret(), options);
+    api.token = undefined;
+    await this.#options.pins?.of(this.username).forget();
   }
 
   /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */

@@ -253,6 +253,34 @@ test('what is remembered is whole or refused, and never goes back', async () => 
   for (const damaged of ['', '{', 'null', '{}', text.slice(0, -9), text.replace('"rev":2', '"rev":"2"')]) {
     writeFileSync(join(folder, file!), damaged);
     await assert.rejects(store.load(), { code: 'pins' });
-    await assert.rejects(pins.services(), { code: 'pins' });
+    // It stops nobody else, and somebody hears of it.
+    const told: string[] = [];
+    const others = filePins(folder, 'https://b.example', (path) => told.push(path));
+    await others.of('ben').save(pin(1));
+    assert.deepEqual(
+      (await others.services()).map(({ server }) => server),
+      ['https://b.example'],
+    );
+    assert.deepEqual(told, [join(folder, file!)]);
   }
+  await store.forget();
+  await store.forget();
+  assert.equal(await store.load(), undefined);
+});
+
+test('a damaged pin of the account itself stops a login before anything is sent', async () => {
+  const folder = mkdtempSync(join(service.folder, 'pins-'));
+  const pins = filePins(folder, proxy.url);
+  await (await sameUser(szafa, proxy.url, { pins })).checkKeys();
+  const [file] = readdirSync(folder);
+  writeFileSync(join(folder, file!), '{');
+  proxy.requests.length = 0;
+  const { username } = szafa;
+  const options = optionsFor(proxy.url, { pins });
+  await assert.rejects(Szafa.login(options, { username, password }), { code: 'pins' });
+  assert.deepEqual([...new Set(proxy.requests.map(({ path }) => path))], ['/api/service']);
+  // Another account of the same server is not held up by it.
+  const other = await newUser(service.url);
+  const there = await Szafa.login(options, { username: other.username, password });
+  await there.checkKeys();
 });

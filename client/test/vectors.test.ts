@@ -12,12 +12,14 @@ import {
   type KdfVector,
   type LayoutVector,
   type NameVector,
+  type RecoveryVector,
   runBag,
   runBagWriter,
   runFile,
   runKdf,
   runLayout,
   runName,
+  runRecovery,
   runSeal,
   runVolume,
   runWriter,
@@ -100,6 +102,12 @@ for (const [name, engine] of [
       }
       for (const vector of load<BagWriterVector>('bag-writers')) {
         assert.deepEqual(await runBagWriter(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    test('recovery keys', async () => {
+      for (const vector of load<RecoveryVector>('recoveries')) {
+        assert.deepEqual(await runRecovery(engine, vector), vector.expect, vector.name);
       }
     });
 

@@ -17,10 +17,12 @@ export interface BagParts {
   /** Newest first. */
   masters: Master[];
   rev?: number;
+  /** The KEK of a recovery key, if there is one. */
+  recovery?: Bytes | undefined;
 }
 
 /** The text inside, as an object that a case may change. */
-export async function bagJson(engine: Engine, { account, kek, masters, rev = 1 }: BagParts) {
+export async function bagJson(engine: Engine, { account, kek, masters, recovery, rev = 1 }: BagParts) {
   const [current, ...earlier] = masters as [Master, ...Master[]];
   const sealed = async (key: Bytes, label: string, secret: Bytes) =>
     toBase64Url(await seal(engine, key, label, secret));
@@ -33,7 +35,10 @@ export async function bagJson(engine: Engine, { account, kek, masters, rev = 1 }
     earlier: await Promise.all(
       earlier.map(async ({ epoch, key }) => ({ epoch, key: await sealed(current.key, labels.master, key) })),
     ),
-    entries: [{ type: 'password', key: await sealed(kek, labels.password, current.key) }],
+    entries: [
+      { type: 'password', key: await sealed(kek, labels.password, current.key) },
+      ...(recovery ? [{ type: 'recovery', key: await sealed(recovery, labels.recovery, current.key) }] : []),
+    ],
     identity: {
       x25519: await sealed(current.key, labels.x25519, new Uint8Array(32).fill(0x25)),
       ed25519: await sealed(current.key, labels.ed25519, new Uint8Array(32).fill(0xed)),

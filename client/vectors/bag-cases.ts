@@ -14,7 +14,9 @@ export interface BagCase {
   /** After it. */
   bytes?: (bag: Bytes) => Bytes;
   suite?: number;
-  reader?: Partial<Pick<BagVector, 'service_id' | 'username' | 'kek'>>;
+  /** The bag has an entry for the recovery key of this KEK. */
+  recovery?: string;
+  reader?: Partial<Pick<BagVector, 'service_id' | 'username' | 'kek' | 'recovery'>>;
   /** What the reader has seen before; the digest of this very bag where it is 'same'. */
   pin?: { rev: number; digest: string };
   /** Of the MAC, instead of the current one. */
@@ -68,7 +70,7 @@ export const goodBags: BagCase[] = [
   {
     name: 'good-entries',
     about: 'ways to the master key that this version does not know, around the one that it knows',
-    text: entriesOf((entry) => [{ type: 'recovery', key: 'x' }, entry, { type: 'passkey', id: 7 }]),
+    text: entriesOf((entry) => [{ type: 'another', key: 'x' }, entry, { type: 'passkey', id: 7 }]),
   },
   {
     name: 'good-duplicate',
@@ -261,6 +263,78 @@ export const badBags: BagCase[] = [
     name: 'two-mac-masters',
     about: 'another MAC, and an earlier master key that does not open',
     text: inEarlier((key) => flip(key, PARTS.tag)),
+    macUnder: 'unknown',
+    stage: 'bag-mac',
+  },
+];
+
+const RECOVERY = 'c7'.repeat(32);
+const inRecovery = (change: (bytes: Bytes) => Bytes) => (json: Json) => ({
+  ...json,
+  entries: (json['entries'] as (Key & { type: string })[]).map((entry) =>
+    entry.type === 'recovery' ? { ...entry, key: changed(entry.key, change) } : entry,
+  ),
+});
+const byRecovery = { recovery: RECOVERY, reader: { recovery: RECOVERY } };
+
+/** A reader that comes with a recovery key opens that entry, and no other. */
+export const recoveryBags: BagCase[] = [
+  { name: 'good-recovery', about: 'beside a recovery key, opened by the password', recovery: RECOVERY },
+  { name: 'good-by-recovery', about: 'opened by the recovery key', ...byRecovery },
+  {
+    name: 'recovery-none',
+    about: 'a recovery key, and no entry for one',
+    reader: { recovery: RECOVERY },
+    stage: 'entry',
+  },
+  {
+    name: 'recovery-two',
+    about: 'two recovery keys, opened by the password',
+    recovery: RECOVERY,
+    text: (json) => ({ ...json, entries: [...(json['entries'] as Json[]), (json['entries'] as Json[])[1]] }),
+    stage: 'bag',
+  },
+  {
+    name: 'recovery-short',
+    about: 'the master key sealed for the recovery key lacks a byte, opened by the password',
+    recovery: RECOVERY,
+    text: inRecovery(short),
+    stage: 'bag',
+  },
+  {
+    name: 'recovery-other',
+    about: 'another recovery key',
+    recovery: RECOVERY,
+    reader: { recovery: '77'.repeat(32) },
+    stage: 'entry',
+    code: 'wrong-password',
+  },
+  {
+    name: 'recovery-of-password',
+    about: "the password's entry in the place of the recovery key's, under the same KEK",
+    recovery: RECOVERY,
+    reader: { recovery: 'as the password' },
+    text: (json) => {
+      const [password] = json['entries'] as Json[];
+      return { ...json, entries: [password, { ...password, type: 'recovery' }] };
+    },
+    stage: 'entry',
+    code: 'wrong-password',
+  },
+  ...Object.entries(PARTS).map(
+    ([part, at]): BagCase => ({
+      name: `recovery-${part}`,
+      about: `a bit of the ${part} of the entry for the recovery key`,
+      ...byRecovery,
+      text: inRecovery((key) => flip(key, at)),
+      stage: 'entry',
+      code: part === 'random' || part === 'commitment' ? 'wrong-password' : 'tampered',
+    }),
+  ),
+  {
+    name: 'recovery-mac',
+    about: 'the entry opens, and the MAC is from somebody else',
+    ...byRecovery,
     macUnder: 'unknown',
     stage: 'bag-mac',
   },

@@ -9,12 +9,14 @@ import { deriveAccountKeys, type Master, seal, toBase64Url } from '../src/format
 import type { Bytes } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { bagBytes, bagJson } from './bag-builder.ts';
-import { type BagCase, badBags, goodBags } from './bag-cases.ts';
+import { type BagCase, badBags, goodBags, recoveryBags } from './bag-cases.ts';
+import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
+import { recoveries } from './recovery-cases.ts';
 import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
-import { bagWriters, boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
+import { boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
 
 const native = nodeEngine();
 const engine = reproducible(native, 'szafa vectors');
@@ -163,7 +165,13 @@ const identity = { x25519: '25'.repeat(32), ed25519: 'ed'.repeat(32) };
 async function bagVector(one: BagCase): Promise<BagVector> {
   const { text = (json) => json, raw = (written) => written, bytes = (bag) => bag } = one;
   const account = { serviceId: reader.service_id, username: reader.username };
-  const parts = { account, kek: Uint8Array.fromHex(reader.kek), masters, rev: 5 };
+  const parts = {
+    account,
+    kek: Uint8Array.fromHex(reader.kek),
+    masters,
+    rev: 5,
+    recovery: one.recovery === undefined ? undefined : Uint8Array.fromHex(one.recovery),
+  };
   const json = text(await bagJson(engine, parts));
   const under = { earlier: masters[1]!.key, unknown: new Uint8Array(32).fill(9), current: master };
   const made = await bagBytes(engine, under[one.macUnder ?? 'current'], raw(JSON.stringify(json)), one.suite);
@@ -175,6 +183,7 @@ async function bagVector(one: BagCase): Promise<BagVector> {
     about: one.about,
     ...reader,
     ...one.reader,
+    ...(one.reader?.recovery === 'as the password' && { recovery: reader.kek }),
     ...(pin && { pin }),
     bag: toBase64Url(bag),
     expect: one.stage
@@ -188,7 +197,7 @@ async function bagVector(one: BagCase): Promise<BagVector> {
   };
 }
 const bags: BagVector[] = [];
-for (const one of [...goodBags, ...badBags]) bags.push(await bagVector(one));
+for (const one of [...goodBags, ...badBags, ...recoveryBags]) bags.push(await bagVector(one));
 
 const kdfs: KdfVector[] = [];
 for (const [name, serviceId, username, secret] of [
@@ -354,7 +363,7 @@ function textOf(vectors: unknown[]): string {
 const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
-  ...{ bags, 'bag-writers': bagWriters },
+  ...{ bags, 'bag-writers': bagWriters, recoveries },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

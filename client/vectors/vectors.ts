@@ -1,7 +1,9 @@
 import { openFile, type RemoteFile } from '../src/download/remote-file.ts';
 import {
+  changeBag,
   checkBag,
   deriveAccountKeys,
+  deriveRecoveryKeys,
   type EncParams,
   extentOf,
   fromBase64Url,
@@ -15,6 +17,11 @@ import {
   openIdentity,
   openVolume,
   parseBag,
+  parseHeader,
+  parseRecoveryText,
+  recoveryText,
+  rekeyBag,
+  resealHeader,
   sealDirName,
   sealFileName,
   sealHeader,
@@ -100,6 +107,8 @@ export interface BagVector {
   service_id: string;
   username: string;
   kek: string;
+  /** The KEK of a recovery key, where the reader comes with one. */
+  recovery?: string;
   /** Of the newest bag that it has seen. */
   pin?: { rev: number; digest: string };
   bag: string;
@@ -108,12 +117,26 @@ export interface BagVector {
     | { stage: string; code: string };
 }
 
-/** The first bag of an account, from random bytes that are drawn in this order (hex). */
-export interface BagWriterVector {
+/** A recovery key as a person types it. */
+export interface RecoveryVector {
   name: string;
   service_id: string;
   username: string;
+  typed: string;
+  /** Null where it is none. */
+  expect: { key: string; text: string; auth_secret: string; kek: string } | null;
+}
+
+/** A bag, from random bytes that are drawn in this order (hex): the first one, or one in the place of `before`. */
+export interface BagWriterVector {
+  name: string;
+  kind: 'first' | 'change' | 'rekey';
+  service_id: string;
+  username: string;
+  /** Of the password and the recovery key from now on. */
   kek: string;
+  recovery?: string;
+  before?: { bag: string; kek: string };
   random: string[];
   expect: { bag: string };
 }
@@ -132,6 +155,8 @@ export interface WriterVector {
   salts: string[];
   /** The r of the sealed file key, and that of the sealed metadata, hex. */
   random: string[];
+  /** The master key, and the same two, by which the header is sealed anew. */
+  next: { master: string; epoch: number; random: string[] };
   expect: {
     volumes: string[];
     total_sha256: string;
@@ -141,6 +166,7 @@ export interface WriterVector {
     file_name: string;
     /** With the keys in the order of the document, and no blanks. */
     enc_params: EncParams;
+    resealed: { file_name: string; enc_params: EncParams };
   };
 }
 
@@ -300,8 +326,11 @@ export async function runBag(engine: Engine, vector: BagVector): Promise<BagVect
   try {
     const bag = parseBag(fromBase64Url(vector.bag));
     const next = await checkBag(engine, bag, { serviceId, username }, pin && { serviceId, ...pin });
-    const masters = await openBag(plainEngine(engine), bag, Uint8Array.fromHex(vector.kek));
-    const { x25519, ed25519 } = await openIdentity(engine, bag, masters[0]!);
+    const masters = await openBag(plainEngine(engine), bag, {
+      type: vector.recovery === undefined ? 'password' : 'recovery',
+      kek: Uint8Array.fromHex(vector.recovery ?? vector.kek),
+    });
+    const { x25519, ed25519 } = await openIdentity(engine, bag, masters[0]!.key);
     return {
       rev: next.rev,
       digest: next.digest,
@@ -322,10 +351,31 @@ export async function runBagWriter(
   engine: Engine,
   vector: BagWriterVector,
 ): Promise<BagWriterVector['expect']> {
-  const { service_id: serviceId, username, kek, random } = vector;
-  const account = { serviceId, username };
-  const bag = await makeBag(drawing(engine, random), account, Uint8Array.fromHex(kek));
-  return { bag: toBase64Url(bag) };
+  const { kind, service_id: serviceId, username, before, recovery } = vector;
+  const drawn = drawing(engine, vector.random);
+  const keks = {
+    password: Uint8Array.fromHex(vector.kek),
+    recovery: recovery === undefined ? undefined : Uint8Array.fromHex(recovery),
+  };
+  if (kind === 'first' || !before) {
+    return { bag: toBase64Url(await makeBag(drawn, { serviceId, username }, keks)) };
+  }
+  const write = kind === 'change' ? changeBag : rekeyBag;
+  const way = { type: 'password' as const, kek: Uint8Array.fromHex(before.kek) };
+  return { bag: toBase64Url(await write(drawn, parseBag(fromBase64Url(before.bag)), way, keks)) };
+}
+
+export async function runRecovery(engine: Engine, vector: RecoveryVector): Promise<RecoveryVector['expect']> {
+  const { service_id: serviceId, username } = vector;
+  try {
+    const key = await parseRecoveryText(engine, vector.typed);
+    const { authSecret, kek } = await deriveRecoveryKeys(engine, { serviceId, username }, key);
+    const text = await recoveryText(engine, key);
+    return { key: key.toHex(), text, auth_secret: authSecret, kek: kek.toHex() };
+  } catch (error) {
+    if (error instanceof SzafaError && error.code === 'recovery-key') return null;
+    throw error;
+  }
 }
 
 export async function runWriter(engine: Engine, vector: WriterVector): Promise<WriterVector['expect']> {
@@ -346,16 +396,24 @@ export async function runWriter(engine: Engine, vector: WriterVector): Promise<W
   }
   const total = (await totalSha256(engine, digests)).toHex();
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  const encParams = await sealHeader(drawing(engine, random), {
+    ...{ fileId, fileKey: fileKey.slice(), layout, totalSha256: total, metadata },
+    master: { epoch, key: master },
+  });
+  const next = { epoch: vector.next.epoch, key: Uint8Array.fromHex(vector.next.master) };
+  const parsed = parseHeader({ ...encParams });
+  const resealed = await resealHeader(drawing(engine, vector.next.random), parsed, master, next);
   return {
     volumes,
     total_sha256: total,
     file_size: binding.storedSize,
     chunk_count: layout.count,
     file_name: await sealFileName(engine, master, metadata, binding),
-    enc_params: await sealHeader(drawing(engine, random), {
-      ...{ fileId, fileKey, layout, totalSha256: total, metadata },
-      master: { epoch, key: master },
-    }),
+    enc_params: encParams,
+    resealed: {
+      file_name: await sealFileName(engine, next.key, resealed.metadata, binding),
+      enc_params: resealed.encParams,
+    },
   };
 }
 

@@ -1,18 +1,18 @@
 import { createCipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
-import type { BagWriterVector, WriterVector } from './vectors.ts';
+import type { WriterVector } from './vectors.ts';
 import { sealVolume } from './volume-cases.ts';
 
 /**
  * What a writer must come to, made from docs/format.md with Node's own primitives and nothing of the client: here
  * two implementations agree, or one of them is wrong.
  */
-const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length: number) =>
+export const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length: number) =>
   Buffer.from(hkdfSync('sha256', key, salt, info, length));
-const EMPTY = new Uint8Array(0);
-const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest();
-const hmac = (key: Uint8Array, data: Uint8Array) => createHmac('sha256', key).update(data).digest();
-const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
-const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+export const EMPTY = new Uint8Array(0);
+export const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest();
+export const hmac = (key: Uint8Array, data: Uint8Array) => createHmac('sha256', key).update(data).digest();
+export const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
+export const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
@@ -27,7 +27,7 @@ function u64(value: number): Buffer {
 }
 
 /** The sealing of small things, with the r that it draws. */
-function seal(key: Uint8Array, label: string, plain: Uint8Array, r: Uint8Array): Buffer {
+export function seal(key: Uint8Array, label: string, plain: Uint8Array, r: Uint8Array): Buffer {
   const derived = hkdf(key, r, label, 64);
   const cipher = createCipheriv('aes-256-gcm', derived.subarray(0, 32), Buffer.alloc(12));
   const sealed = [cipher.update(plain), cipher.final(), cipher.getAuthTag()];
@@ -68,7 +68,7 @@ export function namePlain(name: string, rev: number): Buffer {
   return Buffer.concat([Uint8Array.of(kept === name ? 0 : 1), u32(rev), padded(Buffer.from(kept), 170)]);
 }
 
-const fixedFor = (name: string) => (label: string, bytes: number) =>
+export const fixedFor = (name: string) => (label: string, bytes: number) =>
   sha256(Buffer.from(`${name} ${label}`)).subarray(0, bytes);
 
 function writer(
@@ -90,19 +90,34 @@ function writer(
   const total = sha256(Buffer.concat(volumes.map(sha256)));
   const size = length + 72 * count;
   const metadata = { name: fileName, size: length, rev, gen: 3, added: 1_767_225_600_000 };
-  const [ofKey, ofMetadata] = [fixed('r of the file key', 24), fixed('r of the metadata', 24)];
-  const keys = hkdf(master, fileId, 'szafa/v1/header', 64);
-  const text = Buffer.from(JSON.stringify(metadata));
-  const blanks = Buffer.alloc(Math.ceil(text.length / 256) * 256 - text.length, ' ');
-  const header = JSON.stringify({
-    file_id: b64(fileId),
-    epoch,
-    volume_size: volumeSize,
-    volume_count: count,
-    total_sha256: hex(total),
-    file_key: b64(seal(keys.subarray(32), 'szafa/v1/file-key', fileKey, ofKey)),
-    metadata: b64(seal(keys.subarray(32), 'szafa/v1/metadata', Buffer.concat([text, blanks]), ofMetadata)),
-  });
+  const random = (which: string) => [
+    fixed(`r of the ${which}file key`, 24),
+    fixed(`r of the ${which}metadata`, 24),
+  ];
+  /** What the record says, under this master key. */
+  const described = (under: Buffer, at: number, sealed: { rev: number }, [ofKey, ofMetadata]: Buffer[]) => {
+    const keys = hkdf(under, fileId, 'szafa/v1/header', 64);
+    const text = Buffer.from(JSON.stringify(sealed));
+    const blanks = Buffer.alloc(Math.ceil(text.length / 256) * 256 - text.length, ' ');
+    const header = JSON.stringify({
+      file_id: b64(fileId),
+      epoch: at,
+      volume_size: volumeSize,
+      volume_count: count,
+      total_sha256: hex(total),
+      file_key: b64(seal(keys.subarray(32), 'szafa/v1/file-key', fileKey, ofKey!)),
+      metadata: b64(seal(keys.subarray(32), 'szafa/v1/metadata', Buffer.concat([text, blanks]), ofMetadata!)),
+    });
+    return {
+      file_name: sealName('file', under, boundTo(total, size, count), namePlain(fileName, sealed.rev)),
+      enc_params: {
+        szafa: 1,
+        header: b64(Buffer.from(header)),
+        mac: b64(hmac(keys.subarray(0, 32), Buffer.from(header))),
+      },
+    };
+  };
+  const next = { master: fixed('next master', 32), epoch: epoch + 1, random: random('next ') };
   return {
     name,
     file_key: hex(fileKey),
@@ -113,18 +128,15 @@ function writer(
     plain: b64(plain),
     volume_size: volumeSize,
     salts: salts.map(hex),
-    random: [ofKey, ofMetadata].map(hex),
+    random: random('').map(hex),
+    next: { master: hex(next.master), epoch: next.epoch, random: next.random.map(hex) },
     expect: {
       volumes: volumes.map(b64),
       total_sha256: hex(total),
       file_size: size,
       chunk_count: count,
-      file_name: sealName('file', master, boundTo(total, size, count), namePlain(fileName, rev)),
-      enc_params: {
-        szafa: 1,
-        header: b64(Buffer.from(header)),
-        mac: b64(hmac(keys.subarray(0, 32), Buffer.from(header))),
-      },
+      ...described(master, epoch, metadata, random('')),
+      resealed: described(next.master, next.epoch, { ...metadata, rev: rev + 1 }, next.random),
     },
   };
 }
@@ -134,43 +146,4 @@ export const writers: WriterVector[] = [
   writer('one-volume', 64, 'żółw/ß.bin'),
   writer('three-volumes', 150, 'raport.txt', { epoch: 2, rev: 7 }),
   writer('long-name', 65, 'ż'.repeat(100)),
-];
-
-function bagWriter(name: string, username: string): BagWriterVector {
-  const fixed = fixedFor(name);
-  const [serviceId, kek, master] = [fixed('service', 16), fixed('kek', 32), fixed('master', 32)];
-  const [x25519, ed25519] = [fixed('x25519', 32), fixed('ed25519', 32)];
-  const r = ['password', 'x25519', 'ed25519'].map((label) => fixed(`r of ${label}`, 24)) as [
-    Buffer,
-    Buffer,
-    Buffer,
-  ];
-  const text = JSON.stringify({
-    service_id: hex(serviceId),
-    username,
-    rev: 1,
-    profile: 1,
-    epoch: 1,
-    earlier: [],
-    entries: [{ type: 'password', key: b64(seal(kek, 'szafa/v1/password', master, r[0])) }],
-    identity: {
-      x25519: b64(seal(master, 'szafa/v1/x25519', x25519, r[1])),
-      ed25519: b64(seal(master, 'szafa/v1/ed25519', ed25519, r[2])),
-    },
-  });
-  const covered = Buffer.concat([Uint8Array.of(1), Buffer.from(text)]);
-  const mac = hmac(hkdf(master, EMPTY, 'szafa/v1/bag', 32), covered);
-  return {
-    name,
-    service_id: hex(serviceId),
-    username,
-    kek: hex(kek),
-    random: [master, r[0], x25519, r[1], ed25519, r[2]].map(hex),
-    expect: { bag: b64(Buffer.concat([Uint8Array.of(1), mac, Buffer.from(text)])) },
-  };
-}
-
-export const bagWriters: BagWriterVector[] = [
-  bagWriter('first-bag', 'wektor'),
-  bagWriter('other-bag', 'Ewa_2'),
 ];

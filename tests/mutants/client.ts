@@ -14,6 +14,8 @@ const CLAIMS = 'client/test/claims.test.ts';
 const ATTACKS = 'client/test/attacks.test.ts';
 const HEADERS = 'client/test/headers.test.ts';
 const BAG_ATTACKS = 'client/test/bag-attacks.test.ts';
+const ACCOUNT = 'client/test/account.test.ts';
+const RESEAL = 'client/test/reseal.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
@@ -843,7 +845,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the MAC of a key bag is not compared',
     file: 'client/src/format/bag.ts',
-    find: 'if (!equal(await macOf(engine, current, bag.bytes.subarray(1 + MAC)), mac)) {',
+    find: 'if (!equal(await macOf(engine, opened.plain, bag.bytes.subarray(1 + MAC)), mac)) {',
     replace: 'if (!equal(mac, mac)) {',
     tests: [VECTORS],
   },
@@ -872,6 +874,69 @@ export const mutants: Mutant[] = [
     name: 'what a key bag was is forgotten',
     file: 'client/src/keys.ts',
     find: 'if (next.rev !== known?.rev) await pin?.save(next);',
+    replace: '',
+    tests: [BAG_ATTACKS],
+  },
+  {
+    name: 'after a lost answer the new password counts, whatever the service says',
+    file: 'client/src/account.ts',
+    find: "if (state === 'after') return;",
+    replace: "if (state !== 'another') return;",
+    tests: [ACCOUNT],
+  },
+  {
+    name: 'a change of password that was made is told as one that was not',
+    file: 'client/src/account.ts',
+    find: "if (text === after) return 'after';",
+    replace: '',
+    tests: [ACCOUNT],
+  },
+  {
+    name: 'a password that opens no keys is replaced, and the keys stay under the old one',
+    file: 'client/src/account.ts',
+    find: '} else if (!keys.unlocked || !(await opens(engine, before.bag, keys.kek))) {',
+    replace: '} else if (keys.unlocked && before.bag.rev < 0) {',
+    tests: [ACCOUNT],
+  },
+  {
+    name: 'a recovery takes any key bag that it is given',
+    file: 'client/src/account.ts',
+    find: '  await checkBag(engine, bag, account, await pin?.load());\n',
+    replace: '',
+    tests: [ACCOUNT],
+  },
+  {
+    name: 'the next key bag has the rev of the one before',
+    file: 'client/src/format/bag-writer.ts',
+    find: '{ ...bag.json, rev: bag.rev + 1, profile, entries }',
+    replace: '{ ...bag.json, profile, entries }',
+    tests: [VECTORS],
+  },
+  {
+    name: 'the checksum of a recovery key is not compared',
+    file: 'client/src/format/recovery.ts',
+    find: 'if (!equal(await checkOf(engine, key), bytes.subarray(KEY))) {',
+    replace: 'if (!equal(key, key)) {',
+    tests: [VECTORS],
+  },
+  {
+    name: 'a rekey takes a file whose name is that of another one',
+    file: 'client/src/reseal.ts',
+    find: "if (kind === 'other') throw otherName();",
+    replace: '',
+    tests: [RESEAL],
+  },
+  {
+    name: 'a damaged pin of one account stops all others',
+    file: 'client/src/node/file-pins.ts',
+    find: 'if (!(error instanceof SzafaError)) throw error;',
+    replace: 'throw error;',
+    tests: [BAG_ATTACKS],
+  },
+  {
+    name: 'a damaged pin shows only after the login was sent',
+    file: 'client/src/szafa.ts',
+    find: '  await pins?.of(username).load();\n',
     replace: '',
     tests: [BAG_ATTACKS],
   },

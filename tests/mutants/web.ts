@@ -72,15 +72,15 @@ export const mutants: Mutant[] = [
   {
     name: 'the keys of opened files are not held',
     file: 'client/src/format/header.ts',
-    find: 'await engine.hold(opened.plain)',
-    replace: 'opened.plain',
+    find: 'await engine.hold(opened.fileKey)',
+    replace: 'opened.fileKey',
     tests: [KEYS],
   },
   {
     name: 'an opened master key is not held',
     file: 'client/src/format/bag.ts',
-    find: 'key: await engine.hold(current)',
-    replace: 'key: current',
+    find: 'await engine.hold(await openCurrent(engine, bag, way))',
+    replace: 'await openCurrent(engine, bag, way)',
     tests: [KEYS],
   },
   {

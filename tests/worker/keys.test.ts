@@ -74,11 +74,11 @@ test('master keys, and keys of opened files, are held; what is no key stays as i
   const web = webEngine();
   const kek = await engine.hold(kekOf());
   const account = { serviceId: 'ab'.repeat(16), username: 'ann' };
-  const bag = parseBag(await makeBag(engine, account, kek));
-  const [opened] = await openBag(engine, bag, kek);
+  const bag = parseBag(await makeBag(engine, account, { password: kek }));
+  const [opened] = await openBag(engine, bag, { type: 'password', kek });
   assert.ok(isZero(opened!.key));
   assert.equal(await engine.hold(opened!.key), opened!.key, 'held once more, a handle stays what it is');
-  const [master] = await openBag(web, bag, kekOf());
+  const [master] = await openBag(web, bag, { type: 'password', kek: kekOf() });
   assert.ok(!isZero(master!.key));
 
   const secrets = { fileId: new Uint8Array(16), fileKey: new Uint8Array(32).fill(9) };

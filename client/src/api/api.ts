@@ -4,6 +4,7 @@ import {
   type Credentials,
   contentDigest,
   type Directory,
+  type DirNameBody,
   decodeEncParams,
   type FileRecord,
   type FinishRecoveryBody,
@@ -13,6 +14,7 @@ import {
   type KeysBody,
   type ListedSession,
   limits,
+  type NamesBody,
   type PasswordBody,
   type PullBody,
   type PullProgress,
@@ -36,6 +38,7 @@ import {
   areNumbers,
   areRecords,
   areSessions,
+  areTexts,
   areVolumes,
   hasFileId,
   isQuota,
@@ -79,6 +82,8 @@ export interface VolumeOptions extends CallOptions {
 /** A volume as it came, or only what its headers say. @public */
 export interface VolumeAnswer {
   encParams: Record<string, unknown>;
+  /** The same as it came, in base64: its digest names what a new one takes the place of. */
+  encParamsText: string;
   chunkCount: number;
   /** `body` is the range that was asked for, and not all of the volume. */
   isRange: boolean;
@@ -273,6 +278,11 @@ export class Api {
     return this.#expect(dirs, areDirectories, 'a list of another kind');
   }
 
+  /** `match` is the name that it has now. */
+  renameDir(dirId: number, json: DirNameBody, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('renameDir', { params: { dir_id: dirId }, json, ...options });
+  }
+
   deleteDir(dirId: number, options?: CallOptions): Promise<{ ok: true; dir_id: number }> {
     return this.#json('deleteDir', { params: { dir_id: dirId }, ...options });
   }
@@ -295,6 +305,18 @@ export class Api {
 
   moveFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('moveFile', { params: { file_id: fileId }, json: { dir_id: dirId }, ...options });
+  }
+
+  /** None is renamed where some are not as they were seen; these are the result. */
+  async renameFiles(json: NamesBody, options?: CallOptions): Promise<string[]> {
+    try {
+      await this.#json('renameFiles', { json, ...options });
+      return [];
+    } catch (error) {
+      const files = error instanceof ApiError && error.status === 412 ? error.body['files'] : undefined;
+      if (!areTexts(files) || files.length === 0) throw error;
+      return files;
+    }
   }
 
   async cloneFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ file_id: string }> {
@@ -461,7 +483,11 @@ export class Api {
     }
     try {
       const isRange = response.status === 206;
-      return { encParams: decodeEncParams(params), chunkCount: Number(count), isRange, body: response.body };
+      const encParams = decodeEncParams(params);
+      return {
+        ...{ encParams, encParamsText: params, chunkCount: Number(count) },
+        ...{ isRange, body: response.body },
+      };
     } catch (cause) {
       if (!(cause instanceof RuleError)) throw cause;
       throw new TamperedError('params', cause.message, { cause });

@@ -78,4 +78,5 @@ export const areDirectories = (value: unknown): value is Directory[] =>
   Array.isArray(value) && value.every((one) => fits(directory, one));
 export const areVolumes = (value: unknown): value is ReceivedVolume[] =>
   Array.isArray(value) && value.every((one) => fits(receivedVolume, one));
+export const areTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(text);
 export const areNumbers = (value: unknown): value is number[] => Array.isArray(value) && value.every(count);

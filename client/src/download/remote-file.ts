@@ -122,7 +122,11 @@ async function openParams(
   return openHeader(engine, parsed, await keys.master(parsed.epoch, signal));
 }
 
-async function readHead(api: Api, fileId: string, signal: AbortSignal | undefined): Promise<VolumeAnswer> {
+export async function readHead(
+  api: Api,
+  fileId: string,
+  signal: AbortSignal | undefined,
+): Promise<VolumeAnswer> {
   try {
     return await api.headVolume(fileId, 1, { signal });
   } catch (error) {

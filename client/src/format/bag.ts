@@ -1,15 +1,16 @@
 import { TamperedError, UnsupportedError, WrongPasswordError } from '../errors.ts';
-import { type Bytes, concat, equal, toBase64Url, utf8 } from './bytes.ts';
+import { type Bytes, concat, equal, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 import { bytesOf, isObject, isWhole, parseObject } from './json.ts';
-import { type AccountName, PROFILE, profileOf } from './keys.ts';
-import { SEAL_OVERHEAD, seal, unseal } from './seal.ts';
+import { type AccountName, profileOf } from './keys.ts';
+import { SEAL_OVERHEAD, unseal } from './seal.ts';
 
 /** What keys, MAC and seals a bag is made with; another number is another format. */
 const SUITE = 1;
 const MAC = 32;
-const KEY = 32;
-const SEALED_KEY = KEY + SEAL_OVERHEAD;
+/** Of master keys and of the secrets of key pairs. */
+export const KEY_BYTES = 32;
+const SEALED_KEY = KEY_BYTES + SEAL_OVERHEAD;
 /** Of master keys, whose epochs also travel in every header. @public */
 export const MOST_EPOCHS = 2 ** 32 - 1;
 const MOST_ENTRIES = 64;
@@ -21,8 +22,23 @@ export interface Master {
   key: Bytes;
 }
 
+/** The ways to the master key that this client knows. @public */
+export type EntryType = 'password' | 'recovery';
+
+/** A key that opens one of the entries. @public */
+export interface Way {
+  type: EntryType;
+  kek: Bytes;
+}
+
+/** A way to the current master; what else is in one of a type that this client does not know is kept as it is. */
+export interface EntryJson {
+  type: string;
+  key?: unknown;
+}
+
 /** The JSON text inside. */
-interface BagJson {
+export interface BagJson {
   service_id: string;
   username: string;
   rev: number;
@@ -31,8 +47,7 @@ interface BagJson {
   epoch: number;
   /** Earlier masters, newest first, sealed under the current one. */
   earlier: { epoch: number; key: string }[];
-  /** Ways to the current master: `password`; a client passes over those that it does not know. */
-  entries: { type: string; key: string }[];
+  entries: EntryJson[];
   /** Secret halves of the account's key pairs, sealed under the current master. */
   identity: { x25519: string; ed25519: string };
 }
@@ -44,9 +59,12 @@ export interface ParsedBag extends AccountName {
   profile: number;
   epoch: number;
   earlier: { epoch: number; sealed: Bytes }[];
-  /** The current master under the KEK. */
+  /** The current master, under the KEK of each way. */
   password: Bytes;
+  recovery: Bytes | undefined;
   identity: { x25519: Bytes; ed25519: Bytes };
+  /** All that it says: whoever writes the next one keeps what it does not know. */
+  json: BagJson;
 }
 
 /** What a client remembers of the newest bag that it has seen. @public */
@@ -63,28 +81,10 @@ async function macOf(engine: Engine, master: Bytes, text: Uint8Array): Promise<B
   return engine.hmac(key, concat(Uint8Array.of(SUITE), text));
 }
 
-/** The first bag of an account, with a new master key and new key pairs. @public */
-export async function makeBag(engine: Engine, account: AccountName, kek: Bytes): Promise<Bytes> {
-  const master = engine.random(KEY);
-  const sealed = async (key: Bytes, label: string, secret: Bytes) =>
-    toBase64Url(await seal(engine, key, label, secret));
-  const json: BagJson = {
-    service_id: account.serviceId,
-    username: account.username,
-    rev: 1,
-    profile: PROFILE,
-    epoch: 1,
-    earlier: [],
-    entries: [{ type: 'password', key: await sealed(kek, labels.password, master) }],
-    identity: {
-      x25519: await sealed(master, labels.x25519, engine.random(KEY)),
-      ed25519: await sealed(master, labels.ed25519, engine.random(KEY)),
-    },
-  };
+/** The exact bytes for a text. */
+export async function bagOf(engine: Engine, master: Bytes, json: BagJson): Promise<Bytes> {
   const text = utf8(JSON.stringify(json));
-  const bag = concat(Uint8Array.of(SUITE), await macOf(engine, master, text), text);
-  master.fill(0);
-  return bag;
+  return concat(Uint8Array.of(SUITE), await macOf(engine, master, text), text);
 }
 
 const malformed = (what: string) => new TamperedError('bag', `${what} in the key bag is malformed`);
@@ -114,23 +114,30 @@ export function parseBag(bytes: Bytes): ParsedBag {
       last = one['epoch'];
       return { epoch: last, sealed: key(one['key'], 'an earlier master key') };
     }),
-    password: passwordOf(entries, key),
+    ...waysOf(entries, key),
     identity: { x25519: key(identity.x25519, 'x25519'), ed25519: key(identity.ed25519, 'ed25519') },
+    json: json as BagJson,
   };
   // A stage of its own, after the shape of everything.
   profileOf(profile);
   return parsed;
 }
 
-function passwordOf(entries: unknown[], key: (value: unknown, what: string) => Bytes): Bytes {
-  const found: Bytes[] = [];
+/** Exactly one password, and at most one recovery key. */
+function waysOf(
+  entries: unknown[],
+  key: (value: unknown, what: string) => Bytes,
+): Pick<ParsedBag, EntryType> {
+  const found: Record<EntryType, Bytes[]> = { password: [], recovery: [] };
   for (const entry of entries) {
     if (!isObject(entry) || typeof entry['type'] !== 'string') throw malformed('entries');
-    if (entry['type'] === 'password') found.push(key(entry['key'], 'the entry of the password'));
+    const { type } = entry;
+    if (type === 'password' || type === 'recovery') found[type].push(key(entry['key'], `the entry ${type}`));
   }
-  const [password, another] = found;
-  if (!password || another) throw malformed('entries');
-  return password;
+  const [password, another] = found.password;
+  const [recovery, second] = found.recovery;
+  if (!password || another || second) throw malformed('entries');
+  return { password, recovery };
 }
 
 /** That it is this account's, and not older than what was seen before; the pin to keep from now on. @public */
@@ -159,20 +166,32 @@ export async function checkBag(
   return { serviceId: bag.serviceId, rev: bag.rev, digest };
 }
 
-/** The master keys, newest first. @public */
-export async function openBag(engine: Engine, bag: ParsedBag, kek: Bytes): Promise<Master[]> {
-  const opened = await unseal(engine, kek, labels.password, bag.password);
-  if ('fault' in opened && opened.fault === 'commitment') throw new WrongPasswordError();
-  if (!('plain' in opened)) throw new TamperedError('entry', 'the entry of the password was changed');
-  // Held after the MAC: until then it is needed in the clear.
-  const current = opened.plain;
+const WRONG: Record<EntryType, string> = {
+  password: 'the password does not open the keys of this account',
+  recovery: 'the recovery key does not open the keys of this account',
+};
+
+/** The current master in the clear, once the MAC has shown that all of the bag is its owner's. */
+export async function openCurrent(engine: Engine, bag: ParsedBag, { type, kek }: Way): Promise<Bytes> {
+  const sealed = bag[type];
+  if (!sealed) throw new TamperedError('entry', 'the key bag has no entry for a recovery key');
+  const opened = await unseal(engine, kek, labels[type], sealed);
+  if ('fault' in opened && opened.fault === 'commitment') throw new WrongPasswordError(WRONG[type]);
+  if (!('plain' in opened)) throw new TamperedError('entry', `the entry ${type} of the key bag was changed`);
   const mac = bag.bytes.subarray(1, 1 + MAC);
-  if (!equal(await macOf(engine, current, bag.bytes.subarray(1 + MAC)), mac)) {
+  if (!equal(await macOf(engine, opened.plain, bag.bytes.subarray(1 + MAC)), mac)) {
     throw new TamperedError('bag-mac', 'the MAC of the key bag is wrong');
   }
-  const masters: Master[] = [{ epoch: bag.epoch, key: await engine.hold(current) }];
+  return opened.plain;
+}
+
+/** The master keys, newest first. @public */
+export async function openBag(engine: Engine, bag: ParsedBag, way: Way): Promise<Master[]> {
+  // Held only now: for the MAC it is needed in the clear.
+  const current = await engine.hold(await openCurrent(engine, bag, way));
+  const masters: Master[] = [{ epoch: bag.epoch, key: current }];
   for (const { epoch, sealed } of bag.earlier) {
-    const key = await openKey(engine, masters[0]!, labels.master, sealed, 'an earlier master key');
+    const key = await openKey(engine, current, labels.master, sealed, 'an earlier master key');
     masters.push({ epoch, key: await engine.hold(key) });
   }
   return masters;
@@ -182,7 +201,7 @@ export async function openBag(engine: Engine, bag: ParsedBag, kek: Bytes): Promi
 export async function openIdentity(
   engine: Engine,
   { identity }: ParsedBag,
-  master: Master,
+  master: Bytes,
 ): Promise<{ x25519: Bytes; ed25519: Bytes }> {
   return {
     x25519: await openKey(engine, master, labels.x25519, identity.x25519, 'the X25519 key'),
@@ -190,14 +209,15 @@ export async function openIdentity(
   };
 }
 
-async function openKey(
+/** One of the keys that are sealed under the current master, in the clear. */
+export async function openKey(
   engine: Engine,
-  master: Master,
+  master: Bytes,
   label: string,
   sealed: Bytes,
   what: string,
 ): Promise<Bytes> {
-  const opened = await unseal(engine, master.key, label, sealed);
+  const opened = await unseal(engine, master, label, sealed);
   if (!('plain' in opened)) throw new TamperedError('masters', `${what} in the key bag does not open`);
   return opened.plain;
 }

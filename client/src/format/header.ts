@@ -92,14 +92,29 @@ export async function sealHeader(engine: Engine, parts: HeaderParts): Promise<En
     ...(layout.lateVolumeSize !== layout.volumeSize && { late_volume_size: layout.lateVolumeSize }),
     volume_count: layout.count,
     total_sha256: totalSha256,
-    file_key: toBase64Url(await seal(engine, keys.seal, labels.fileKey, fileKey)),
-    metadata: toBase64Url(await seal(engine, keys.seal, labels.metadata, metadataText(metadata))),
+    ...(await sealedParts(engine, keys, fileKey, metadataText(metadata))),
   };
+  return paramsOf(engine, keys.mac, json);
+}
+
+async function sealedParts(
+  engine: Engine,
+  keys: { seal: Bytes },
+  fileKey: Bytes,
+  metadata: Bytes,
+): Promise<Pick<HeaderJson, 'file_key' | 'metadata'>> {
+  return {
+    file_key: toBase64Url(await seal(engine, keys.seal, labels.fileKey, fileKey)),
+    metadata: toBase64Url(await seal(engine, keys.seal, labels.metadata, metadata)),
+  };
+}
+
+async function paramsOf(engine: Engine, macKey: Bytes, json: object): Promise<EncParams> {
   const text = utf8(JSON.stringify(json));
   const params: EncParams = {
     szafa: VERSION,
     header: toBase64Url(text),
-    mac: toBase64Url(await engine.hmac(keys.mac, text)),
+    mac: toBase64Url(await engine.hmac(macKey, text)),
   };
   if (encodeEncParams(params).length > limits.encParamsBase64Bytes) {
     throw new NameError('the file name is too long to be stored');
@@ -148,6 +163,16 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
 
 /** MAC, file key, metadata, and that they agree with each other. @public */
 export async function openHeader(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<OpenedHeader> {
+  const { text: _, ...opened } = await openClear(engine, parsed, master);
+  return { ...opened, fileKey: await engine.hold(opened.fileKey) };
+}
+
+/** The same with the file key, and the text of the metadata, in the clear. */
+async function openClear(
+  engine: Engine,
+  parsed: ParsedHeader,
+  master: Bytes,
+): Promise<OpenedHeader & { text: Bytes }> {
   const { fileId, count, totalSha256, epoch } = parsed;
   const keys = await headerKeys(engine, master, fileId);
   if (!equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) {
@@ -157,7 +182,6 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   if (!('plain' in opened) || opened.plain.length !== 32) {
     throw new TamperedError('file-key', 'the file key does not open');
   }
-  const fileKey = await engine.hold(opened.plain);
   const sealed = await unseal(engine, keys.seal, labels.metadata, parsed.sealedMetadata);
   if (!('plain' in sealed)) throw new TamperedError('metadata', 'the metadata does not open');
   const metadata = checkMetadata(sealed.plain);
@@ -165,5 +189,34 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   if (layout.count !== count) {
     throw new TamperedError('metadata', 'size, volume size and number of volumes do not match');
   }
-  return { fileId, fileKey, layout, totalSha256, epoch, metadata };
+  return { fileId, fileKey: opened.plain, layout, totalSha256, epoch, metadata, text: sealed.plain };
+}
+
+/** A header that was sealed anew, and what it says. @public */
+export interface ResealedHeader {
+  encParams: EncParams;
+  /** As it was before. */
+  before: OpenedHeader;
+  /** As it is now: `rev` is one more. */
+  metadata: Metadata;
+}
+
+/** The same header under another master key. What this client does not know, in the header and in the metadata, stays as it is. @public */
+export async function resealHeader(
+  engine: Engine,
+  parsed: ParsedHeader,
+  master: Bytes,
+  next: Master,
+): Promise<ResealedHeader> {
+  const { text: known, ...before } = await openClear(engine, parsed, master);
+  const keys = await headerKeys(engine, next.key, before.fileId);
+  const metadata = { ...parseObject(known, 'metadata', 'the metadata'), rev: before.metadata.rev + 1 };
+  const sealed = metadataText(metadata as unknown as Metadata);
+  const json = {
+    ...parseObject(parsed.text, 'header', 'the header'),
+    epoch: next.epoch,
+    ...(await sealedParts(engine, keys, before.fileKey, sealed)),
+  };
+  before.fileKey.fill(0);
+  return { encParams: await paramsOf(engine, keys.mac, json), before, metadata: checkMetadata(sealed) };
 }

@@ -4,14 +4,16 @@
  */
 export {
   checkBag,
+  type EntryType,
   type Master,
-  makeBag,
   openBag,
   openIdentity,
   type ParsedBag,
   type Pin,
   parseBag,
+  type Way,
 } from './bag.ts';
+export { changeBag, type Keks, makeBag, rekeyBag } from './bag-writer.ts';
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
 export {
   type Engine,
@@ -32,6 +34,8 @@ export {
   openHeader,
   type ParsedHeader,
   parseHeader,
+  type ResealedHeader,
+  resealHeader,
   sealHeader,
 } from './header.ts';
 export {
@@ -67,6 +71,13 @@ export {
   sealDirName,
   sealFileName,
 } from './names.ts';
+export {
+  deriveRecoveryKeys,
+  newRecoveryKey,
+  parseRecoveryText,
+  RECOVERY_GROUPS,
+  recoveryText,
+} from './recovery.ts';
 export { seal, unseal } from './seal.ts';
 export { HEAD_BYTES, SALT_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
 export {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SzafaError } from '../errors.ts';
 import type { Pin } from '../format/bag.ts';
@@ -26,8 +26,11 @@ function parse(path: string, text: Uint8Array): PinFile {
   throw new SzafaError('pins', `${path} is damaged`);
 }
 
-/** What this machine knows of services and of the key bags of accounts: a file for each, in one folder, without a secret. @public */
-export function filePins(folder: string, server: string): Pins {
+/**
+ * What this machine knows of services and of the key bags of accounts: a file for each, in one folder, without a secret. A file that is
+ * damaged stops whoever needs it; others go on, and `onDamaged` hears of it. @public
+ */
+export function filePins(folder: string, server: string, onDamaged?: (path: string) => void): Pins {
   const load = async (path: string) => {
     const text = await readIfThere(path);
     return text && parse(path, text);
@@ -44,6 +47,7 @@ export function filePins(folder: string, server: string): Pins {
           const pin: PinFile = { server, username, serviceId, rev, digest };
           await writeWhole(path, `${JSON.stringify(pin)}\n`);
         },
+        forget: () => rm(path, { force: true }),
       };
     },
     async services() {
@@ -51,8 +55,15 @@ export function filePins(folder: string, server: string): Pins {
         if (error.code === 'ENOENT') return [];
         throw error;
       });
+      const paths = names.filter((name) => NAME.test(name)).map((name) => join(folder, name));
       const found = await Promise.all(
-        names.filter((name) => NAME.test(name)).map((name) => load(join(folder, name))),
+        paths.map((path) =>
+          load(path).catch((error: unknown) => {
+            if (!(error instanceof SzafaError)) throw error;
+            onDamaged?.(path);
+            return undefined;
+          }),
+        ),
       );
       return found.filter((pin) => pin !== undefined);
     },

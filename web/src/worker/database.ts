@@ -128,6 +128,10 @@ export const browserPins: Pins = {
           };
         });
       },
+      async forget() {
+        const at = await key();
+        await write('pins', (objects) => objects.delete(at));
+      },
     };
   },
   async services() {

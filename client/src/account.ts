@@ -1,0 +1,342 @@
+/**
+ * What its owner does to an account: another password, a recovery key, a new master key, the way back with a recovery key. Each change is
+ * one request that the service takes as a whole or not at all; where the answer is lost, it is asked which of the two states counts.
+ */
+import type { Session } from '@szafa/protocol';
+import type { Api } from './api/api.ts';
+import {
+  ApiError,
+  KeysChangedError,
+  LockedError,
+  NetworkError,
+  SameSecretError,
+  SzafaError,
+  UnchangedError,
+  UnsettledError,
+  WrongPasswordError,
+} from './errors.ts';
+import { checkBag, openCurrent, type ParsedBag, parseBag } from './format/bag.ts';
+import { changeBag, rekeyBag } from './format/bag-writer.ts';
+import { type Bytes, toBase64Url } from './format/bytes.ts';
+import type { Engine } from './format/engine.ts';
+import { bytesOf } from './format/json.ts';
+import { type AccountKeys, type AccountName, deriveAccountKeys } from './format/keys.ts';
+import { deriveRecoveryKeys } from './format/recovery.ts';
+import type { FoundBag, Keys, PinStore } from './keys.ts';
+
+/** What the service asks for before it changes an account. @public */
+export interface Proof {
+  password: string;
+  /** The password is sent as it is: see `Secrets`. */
+  raw?: boolean | undefined;
+}
+
+/** `already`: an earlier attempt, whose answer was lost, has done it. @public */
+export type Change = 'changed' | 'already';
+
+/** For `Szafa.recover`. @public */
+export interface Recovery {
+  username: string;
+  /** Of 32 bytes, as `parseRecoveryText` gives it. */
+  recoveryKey: Bytes;
+  /** Called once the recovery key has shown to be the right one; the service waits ten minutes. */
+  renew(): Promise<Renewed>;
+  device?: string | undefined;
+}
+
+/** What counts after a recovery. @public */
+export interface Renewed {
+  password: string;
+  /** Files under another passphrase than the password from now on. */
+  passphrase?: string | undefined;
+  /** Takes the place of the one that was used. */
+  recoveryKey: Bytes;
+}
+
+export interface AccountContext {
+  api: Api;
+  engine: Engine;
+  keys: Keys;
+  /** Which account this is, as the service says now. */
+  account(): Promise<AccountName>;
+  /** A connection of its own, for a login that only shows something. */
+  newApi(token?: string): Api;
+  signal?: AbortSignal | undefined;
+}
+
+const PASSWORD = 'the password';
+const PASSPHRASE = 'the passphrase';
+const RECOVERY_KEY = 'the recovery key';
+
+type Derived = Pick<AccountKeys, 'authSecret'> & { kek?: Bytes };
+
+async function derived({ engine, account }: AccountContext, { password, raw }: Proof): Promise<Derived> {
+  return raw ? { authSecret: password } : deriveAccountKeys(engine, await account(), password);
+}
+
+async function opens(engine: Engine, bag: ParsedBag, kek: Bytes | undefined): Promise<boolean> {
+  if (!kek) return false;
+  try {
+    (await openCurrent(engine, bag, { type: 'password', kek })).fill(0);
+    return true;
+  } catch (error) {
+    if (error instanceof WrongPasswordError) return false;
+    throw error;
+  }
+}
+
+/** The session's own KEK, or else the one of the password: whichever opens the bag. */
+async function ownKek({ engine, keys }: AccountContext, { bag }: FoundBag, now: Derived): Promise<Bytes> {
+  for (const kek of [keys.unlocked ? keys.kek : undefined, now.kek]) {
+    if (kek && (await opens(engine, bag, kek))) return kek;
+  }
+  throw new WrongPasswordError();
+}
+
+async function presentBag({ keys, signal }: AccountContext): Promise<FoundBag> {
+  const found = await keys.found(signal);
+  if (found) return found;
+  throw new LockedError('this account has no keys yet: log in with its password or passphrase once');
+}
+
+const hasStatus = (error: unknown, status: number) => error instanceof ApiError && error.status === status;
+/** The service may have acted, or not. */
+const isUncertain = (error: unknown) =>
+  error instanceof NetworkError ? error.sent : error instanceof ApiError && error.status >= 500;
+const wrongPassword = (cause: unknown) => new WrongPasswordError('the current password is wrong', { cause });
+
+async function logsIn({ account, newApi, signal }: AccountContext, password: string): Promise<boolean> {
+  const { username } = await account();
+  try {
+    const { token } = await newApi().login({ username, password }, { signal });
+    await newApi(token).logout({ signal });
+    return true;
+  } catch (error) {
+    if (hasStatus(error, 401)) return false;
+    throw error;
+  }
+}
+
+interface Sending {
+  what: string;
+  /** Undefined for an account without keys. */
+  before: FoundBag | undefined;
+  after: string | undefined;
+  send(): Promise<unknown>;
+  /** Where the bag stays as it is, it does not tell. */
+  counts?: (() => Promise<boolean>) | undefined;
+}
+
+/** Sends a change, and finds out whether it counts where the answer does not say so. */
+async function settle(context: AccountContext, sending: Sending): Promise<void> {
+  try {
+    await sending.send();
+  } catch (error) {
+    context.signal?.throwIfAborted();
+    if (hasStatus(error, 403)) throw wrongPassword(error);
+    const refused = hasStatus(error, 412);
+    if (!refused && !isUncertain(error)) throw error;
+    const state = await stateOf(context, sending);
+    // Of two attempts the first may have been the one that changed it.
+    if (state === 'after') return;
+    if (state === 'before' && !refused) throw new UnchangedError(sending.what, error as Error);
+    throw new KeysChangedError({ cause: error });
+  }
+}
+
+async function stateOf(
+  { api, signal }: AccountContext,
+  { what, before, after, counts }: Sending,
+): Promise<'before' | 'after' | 'another'> {
+  try {
+    if (counts && after === before?.text) return (await counts()) ? 'after' : 'before';
+    const text = await api.keys({ signal });
+    if (text === after) return 'after';
+    return text === before?.text ? 'before' : 'another';
+  } catch (error) {
+    signal?.throwIfAborted();
+    // Somebody else's change has ended this session.
+    if (hasStatus(error, 401)) return 'another';
+    throw new UnsettledError(what, { cause: error });
+  }
+}
+
+/**
+ * All other sessions end with it. Where the files are under a passphrase, the key bag stays as it is. After a change whose answer was lost
+ * the same call tells whether it counts.
+ */
+export async function changePassword(context: AccountContext, current: Proof, next: string): Promise<Change> {
+  const { api, engine, keys, signal } = context;
+  // Before anything is derived: keys that are not those of before end it at once.
+  const before = await keys.found(signal);
+  const now = await derived(context, current);
+  const then = await derived(context, { password: next, raw: current.raw });
+  const adopt = (text: string | undefined, kek: Bytes | undefined) =>
+    keys.replaced(text, { kek, authSecret: then.authSecret });
+  const fits = before !== undefined && (await opens(engine, before.bag, then.kek));
+  if (fits && (await logsIn(context, then.authSecret))) {
+    await adopt(before.text, then.kek);
+    return 'already';
+  }
+  let after = before?.text;
+  let kek = fits ? then.kek : undefined;
+  if (before && !fits && then.kek) {
+    if (await opens(engine, before.bag, now.kek)) {
+      const way = { type: 'password' as const, kek: now.kek! };
+      after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
+      kek = then.kek;
+    } else if (!keys.unlocked || !(await opens(engine, before.bag, keys.kek))) {
+      // Not known to be under a passphrase: a password that opens nothing must not be replaced by one that does not, either.
+      throw new WrongPasswordError('the current password does not open the keys of this account');
+    }
+  }
+  try {
+    await settle(context, {
+      what: PASSWORD,
+      before,
+      after,
+      send: () =>
+        api.changePassword(
+          { current: now.authSecret, next: then.authSecret, ...(after !== undefined && { keys: after }) },
+          before?.tag,
+          { signal },
+        ),
+      counts: () => logsIn(context, then.authSecret),
+    });
+  } catch (error) {
+    const unsure = error instanceof WrongPasswordError && after === before?.text;
+    if (!unsure || !(await logsIn(context, then.authSecret))) throw error;
+    await adopt(after, kek);
+    return 'already';
+  }
+  await adopt(after, kek);
+  return 'changed';
+}
+
+/** What opens the files, from now on, beside a password that stays; all other sessions end with it. */
+export async function changePassphrase(
+  context: AccountContext,
+  proof: Proof,
+  next: string,
+  current?: string,
+): Promise<Change> {
+  const { api, engine, keys, signal } = context;
+  if (proof.raw && next.normalize('NFC') === proof.password.normalize('NFC')) throw new SameSecretError();
+  const before = await presentBag(context);
+  const account = await context.account();
+  const now = await derived(context, proof);
+  const then = await deriveAccountKeys(engine, account, next);
+  const adopt = (text: string) => keys.replaced(text, { kek: then.kek, authSecret: now.authSecret });
+  if (await opens(engine, before.bag, then.kek)) {
+    await adopt(before.text);
+    return 'already';
+  }
+  const given = current === undefined ? now : await deriveAccountKeys(engine, account, current);
+  const kek = await ownKek(context, before, given);
+  const way = { type: 'password' as const, kek };
+  const after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
+  const body = { current: now.authSecret, next: now.authSecret, keys: after };
+  const send = () => api.changePassword(body, before.tag, { signal });
+  await settle(context, { what: PASSPHRASE, before, after, send });
+  await adopt(after);
+  return 'changed';
+}
+
+/** A recovery key in the place of the one before, which opens nothing any more. */
+export async function setRecoveryKey(context: AccountContext, proof: Proof, key: Bytes): Promise<void> {
+  const { api, engine, keys, signal } = context;
+  const before = await presentBag(context);
+  const now = await derived(context, proof);
+  const recovery = await deriveRecoveryKeys(engine, await context.account(), key);
+  const way = { type: 'password' as const, kek: await ownKek(context, before, now) };
+  const after = toBase64Url(await changeBag(engine, before.bag, way, { recovery: recovery.kek }));
+  const body = { password: now.authSecret, keys: after, recovery: recovery.authSecret };
+  const send = () => api.replaceKeys(body, before.tag, { signal });
+  await settle(context, { what: RECOVERY_KEY, before, after, send });
+  await keys.replaced(after, { authSecret: now.authSecret });
+}
+
+/**
+ * A new master key, for all that is sealed from now on; `reseal` does the rest. All other sessions end with it, and of the ways to the
+ * keys only the password and this recovery key are left.
+ */
+export async function replaceMaster(
+  context: AccountContext,
+  proof: Proof,
+  key: Bytes | undefined,
+): Promise<void> {
+  const { api, engine, keys, signal } = context;
+  const before = await presentBag(context);
+  if (!key && before.bag.recovery) {
+    throw new SzafaError('recovery-needed', 'this account has a recovery key, and needs a new one');
+  }
+  const now = await derived(context, proof);
+  const recovery = key && (await deriveRecoveryKeys(engine, await context.account(), key));
+  const kek = await ownKek(context, before, now);
+  const keks = { password: kek, recovery: recovery?.kek };
+  const after = toBase64Url(await rekeyBag(engine, before.bag, { type: 'password', kek }, keks));
+  const body = {
+    current: now.authSecret,
+    next: now.authSecret,
+    keys: after,
+    ...(recovery && { recovery: recovery.authSecret }),
+  };
+  const send = () => api.changePassword(body, before.tag, { signal });
+  await settle(context, { what: 'the master key', before, after, send });
+  await keys.replaced(after, { authSecret: now.authSecret });
+}
+
+/** What a session begins with. */
+export interface Entered extends AccountKeys {
+  session: Session;
+}
+
+/** A new password for whoever has the recovery key; all sessions end. The bag is checked as at a login before anything is sent for it. */
+export async function recover(
+  {
+    api,
+    engine,
+    account,
+    pin,
+    signal,
+  }: Pick<AccountContext, 'api' | 'engine' | 'signal'> & { account: AccountName; pin: PinStore | undefined },
+  { recoveryKey, renew, device }: Recovery,
+): Promise<Entered> {
+  const { username } = account;
+  const old = await deriveRecoveryKeys(engine, account, recoveryKey);
+  const found = await api
+    .recover({ username, recovery: old.authSecret }, { signal })
+    .catch((error: unknown) => {
+      if (!hasStatus(error, 401)) throw error;
+      throw new WrongPasswordError('the username or the recovery key is wrong', { cause: error });
+    });
+  const bag = parseBag(bytesOf(found.keys, 'bag', 'the key bag'));
+  await checkBag(engine, bag, account, await pin?.load());
+  const way = { type: 'recovery' as const, kek: old.kek };
+  (await openCurrent(engine, bag, way)).fill(0);
+  const { password, passphrase, recoveryKey: nextKey } = await renew();
+  const own = await deriveAccountKeys(engine, account, password);
+  const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
+  const next = await deriveRecoveryKeys(engine, account, nextKey);
+  const keks = { password: files.kek, recovery: next.kek };
+  const keys = toBase64Url(await changeBag(engine, bag, way, keks));
+  const body = { token: found.token, password: own.authSecret, keys, recovery: next.authSecret };
+  const named = device === undefined ? {} : { device };
+  const { kek } = files;
+  try {
+    const session = await api.finishRecovery({ ...body, ...named }, found.tag, { signal });
+    return { session, authSecret: own.authSecret, kek };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (hasStatus(error, 412)) throw new KeysChangedError({ cause: error });
+    if (!isUncertain(error)) throw error;
+    const session = await api
+      .login({ username, password: own.authSecret, ...named }, { signal })
+      .catch((failure: unknown) => {
+        signal?.throwIfAborted();
+        if (hasStatus(failure, 401)) throw new UnchangedError(PASSWORD, error as Error);
+        throw new UnsettledError(PASSWORD, { cause: failure });
+      });
+    return { session, authSecret: own.authSecret, kek };
+  }
+}

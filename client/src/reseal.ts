@@ -1,0 +1,187 @@
+/**
+ * After a new master key: every header, name and directory name that is under an earlier one is sealed under the new one. The volumes stay
+ * as they are, and so do the file keys that open them. Each batch counts as a whole once the service has it, and what is done
+ * shows in the list itself: cut off anywhere, the next run does what is left.
+ */
+import { encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
+import { nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
+import { ApiError, SzafaError, TamperedError } from './errors.ts';
+import type { Master } from './format/bag.ts';
+import { utf8 } from './format/bytes.ts';
+import { parseHeader, resealHeader } from './format/header.ts';
+import { storedSize } from './format/layout.ts';
+import { looksSealed, openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
+import { forEach } from './pool.ts';
+
+export interface ResealOptions {
+  signal?: AbortSignal | undefined;
+  /** Files looked at, of all. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** What `Szafa.reseal` did. @public */
+export interface Resealed {
+  /** Of the master key that everything is under now. */
+  epoch: number;
+  files: number;
+  dirs: number;
+  /** What stays under an earlier master key, since it cannot be opened or the service did not take it: the id of a file, the name of a directory. */
+  failed: { about: string; error: SzafaError }[];
+}
+
+type Renamed = NamesBody['files'][number];
+
+const PARALLEL = 8;
+/** Little enough that a batch cut off costs little. */
+const BATCH = Math.min(limits.namesPerBatch, 500);
+/** Looks at a file that another device changes at the same moments. */
+const MOST_ROUNDS = 3;
+
+export async function reseal(
+  context: OpenContext,
+  { signal, onProgress }: ResealOptions = {},
+): Promise<Resealed> {
+  const masters = await context.keys.masters(signal);
+  const current = masters[0]!;
+  const result: Resealed = { epoch: current.epoch, files: 0, dirs: 0, failed: [] };
+  let records = await Array.fromAsync(context.api.files({ signal }));
+  const total = records.length;
+  for (let round = 1; records.length > 0; round++) {
+    const changed: FileRecord[] = [];
+    for (let at = 0; at < records.length; at += BATCH) {
+      const batch = records.slice(at, at + BATCH);
+      const failed = result.failed.length;
+      const sealed = await resealBatch(context, masters, batch, result, signal);
+      const refused = await rename(context, sealed, signal);
+      // What was refused before and needs nothing now was done by an attempt whose answer was lost.
+      const done = round === 1 ? sealed.length : batch.length - (result.failed.length - failed);
+      result.files += done - refused.size;
+      changed.push(...batch.filter(({ file_id }) => refused.has(file_id)));
+      if (round === 1) onProgress?.(at + batch.length, total);
+    }
+    if (changed.length > 0 && round === MOST_ROUNDS) {
+      for (const { file_id: about } of changed) result.failed.push({ about, error: busy() });
+      break;
+    }
+    records = changed.length > 0 ? await stillThere(context, changed, signal) : [];
+  }
+  await resealDirs(context, masters, result, signal);
+  return result;
+}
+
+const busy = () => new SzafaError('other-upload', 'another device changes it again and again');
+
+/** As they are now: of those that were removed meanwhile nothing is left to do. */
+async function stillThere(
+  { api }: OpenContext,
+  files: FileRecord[],
+  signal?: AbortSignal,
+): Promise<FileRecord[]> {
+  const ids = new Set(files.map(({ file_id }) => file_id));
+  return (await Array.fromAsync(api.files({ signal }))).filter(({ file_id }) => ids.has(file_id));
+}
+
+/** Those of a batch that are under an earlier master key, sealed anew. */
+async function resealBatch(
+  context: OpenContext,
+  masters: Master[],
+  records: FileRecord[],
+  { failed }: Resealed,
+  signal?: AbortSignal,
+): Promise<Renamed[]> {
+  const sealed: Renamed[] = [];
+  await forEach(records, PARALLEL, async (record) => {
+    signal?.throwIfAborted();
+    try {
+      const next = await resealFile(context, masters, record, signal);
+      if (next) sealed.push(next);
+    } catch (error) {
+      if (!isAboutOne(error)) throw error;
+      if (!isGone(error)) failed.push({ about: record.file_id, error });
+    }
+  });
+  return sealed;
+}
+
+const isGone = (error: SzafaError) => error instanceof ApiError && error.kind === 'not-found';
+/** Of this file alone; anything else would hit the others as well. */
+const isAboutOne = (error: unknown): error is SzafaError =>
+  error instanceof SzafaError &&
+  (/^(tampered|unsupported|name)$/.test(error.code) || isGone(error)) &&
+  !(error instanceof TamperedError && error.aboutKeys);
+
+/** Undefined for a file that is under the newest master key, or is none of ours. */
+async function resealFile(
+  context: OpenContext,
+  masters: Master[],
+  record: FileRecord,
+  signal?: AbortSignal,
+): Promise<Renamed | undefined> {
+  const { engine, api, keys } = context;
+  const current = masters[0]!;
+  const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+  // The name alone shows what is done.
+  if (looksSealed(record.file_name) && (await openFileName(engine, current.key, record.file_name, binding)))
+    return undefined;
+  const answer = await readHead(api, record.file_id, signal);
+  if (!('szafa' in answer.encParams)) return undefined;
+  const parsed = parseHeader(answer.encParams);
+  if (parsed.epoch === current.epoch) return undefined;
+  const header = await resealHeader(engine, parsed, await keys.master(parsed.epoch, signal), current);
+  const { layout, totalSha256 } = header.before;
+  if (totalSha256 !== record.sha256 || storedSize(layout) !== record.size) {
+    throw new TamperedError('record', 'the header and the record belong to different files');
+  }
+  const kind = await nameKind(context, record, header.before);
+  if (kind === 'other') throw otherName();
+  return {
+    file_id: record.file_id,
+    file_name:
+      kind === 'sealed'
+        ? await sealFileName(engine, current.key, header.metadata, binding)
+        : record.file_name,
+    enc_params: encodeEncParams(header.encParams),
+    match: (await engine.sha256(utf8(answer.encParamsText))).toHex(),
+  };
+}
+
+/** The files of the batch that were not as this client saw them; all others have their new names. */
+async function rename({ api }: OpenContext, files: Renamed[], signal?: AbortSignal): Promise<Set<string>> {
+  const refused = new Set<string>();
+  for (let left = files; left.length > 0; ) {
+    const changed = new Set(await api.renameFiles({ files: left }, { signal }));
+    if (changed.size === 0) break;
+    const rest = left.filter(({ file_id }) => !changed.has(file_id));
+    // A service that names none of them would be asked for ever.
+    const named = rest.length < left.length ? left.filter(({ file_id }) => changed.has(file_id)) : left;
+    for (const { file_id } of named) refused.add(file_id);
+    left = rest.length < left.length ? rest : [];
+  }
+  return refused;
+}
+
+async function resealDirs(
+  { api, engine }: OpenContext,
+  [current, ...earlier]: Master[],
+  result: Resealed,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const { dir_id, name } of await api.listDirs({ signal })) {
+    signal?.throwIfAborted();
+    if ((await openDirName(engine, current!.key, name)) !== undefined) continue;
+    for (const { key } of earlier) {
+      const opened = await openDirName(engine, key, name);
+      if (opened === undefined) continue;
+      const next = await sealDirName(engine, current!.key, opened);
+      try {
+        await api.renameDir(dir_id, { name: next, match: name }, { signal });
+        result.dirs++;
+      } catch (error) {
+        // Removed, renamed, or made anew under the same name meanwhile.
+        if (!(error instanceof ApiError && [404, 409, 412].includes(error.status))) throw error;
+        if (error.status === 409) result.failed.push({ about: opened, error });
+      }
+      break;
+    }
+  }
+}

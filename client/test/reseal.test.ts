@@ -1,0 +1,163 @@
+/** A new master key: all that is under the old one goes under it, whatever is in between. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newRecoveryKey, openFileName, parseHeader } from '../src/format/index.ts';
+import { bytesSource, type ConnectOptions, type Entry, Szafa } from '../src/index.ts';
+import { proxy, service } from './hostile.ts';
+import { content, newUser, optionsFor, password, quick, readAll, sameUser } from './service.ts';
+
+const NAMES = '/api/files/names';
+const more: Partial<ConnectOptions> = { engine: quick };
+
+/** An account with files of several kinds, and a session through the proxy. */
+async function setUp(files: number): Promise<{ user: Szafa; there: Szafa }> {
+  const user = await newUser(service.url, more);
+  const dirId = await user.makeDir('papers');
+  await user.makeDir('shown', { plain: true });
+  for (let at = 1; at <= files; at++) {
+    await user.upload(bytesSource(content(at)), { name: `file ${at}`, dirId: at % 2 ? dirId : null });
+  }
+  await user.upload(bytesSource(content(9)), { name: 'plain.txt', plainName: true });
+  await user.upload(bytesSource(content(9)), { name: `${'long '.repeat(50)}name` });
+  return { user, there: await sameUser(user, proxy.url, more) };
+}
+
+const byName = (a: Entry, b: Entry) => a.name.localeCompare(b.name);
+const said = async (user: Szafa) =>
+  (await user.list()).sort(byName).map(({ name, verified, size, dirId }) => [name, verified, size, dirId]);
+
+async function epochsOf(user: Szafa): Promise<number[]> {
+  const epochs: number[] = [];
+  for (const { fileId } of await user.list()) {
+    epochs.push(parseHeader((await user.api.headVolume(fileId, 1)).encParams).epoch);
+  }
+  return epochs;
+}
+
+const sent = () => proxy.requests.filter(({ path }) => path === NAMES).length;
+
+test('everything is under the new key, nothing is uploaded again, and a second run has nothing to do', async () => {
+  const { user, there } = await setUp(5);
+  const before = await said(user);
+  const key = newRecoveryKey(quick);
+  await there.replaceMaster({ password }, key);
+  proxy.requests.length = 0;
+  const { failed, ...result } = await there.reseal();
+  assert.deepEqual([result, failed], [{ epoch: 2, files: 7, dirs: 1 }, []]);
+  assert.ok(!proxy.requests.some(({ path }) => path.startsWith('/api/transfer')));
+  assert.deepEqual(await said(there), before);
+  assert.deepEqual(await epochsOf(there), Array(7).fill(2));
+  // Of the old master key nothing is needed any more, but it is kept.
+  const [current, earlier, ...rest] = await there.keys.masters();
+  assert.deepEqual([current!.epoch, earlier!.epoch, rest.length], [2, 1, 0]);
+  for (const { record } of await there.list()) {
+    const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+    assert.equal(await openFileName(quick, earlier!.key, record.file_name, binding), undefined);
+  }
+  assert.deepEqual(
+    (await there.dirs()).map(({ name, verified }) => [name, verified]),
+    [
+      ['papers', true],
+      ['shown', false],
+    ],
+  );
+  // On another device, by the password and by the new recovery key.
+  const device = await Szafa.login(optionsFor(service.url, more), { username: user.username, password });
+  for (const { fileId, record } of await device.list()) {
+    const bytes = await readAll((await device.openFile(fileId, { record })).stream());
+    assert.equal(bytes.length, (await device.openFile(fileId)).metadata.size);
+  }
+  proxy.requests.length = 0;
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 0, dirs: 0, failed: [] });
+  assert.equal(sent(), 0);
+  await there.replaceMaster({ password }, key);
+  assert.equal((await there.reseal()).files, 7, 'and once more');
+  const back = await Szafa.recover(optionsFor(service.url, more), {
+    username: user.username,
+    recoveryKey: key,
+    renew: async () => ({ password: 'another horse and battery', recoveryKey: newRecoveryKey(quick) }),
+  });
+  assert.deepEqual(await said(back), before);
+});
+
+test('cut off in the middle, both keys open what they sealed, and the next run does the rest', async () => {
+  const { user, there } = await setUp(3);
+  const before = await said(user);
+  // The answer is lost: the bag is there.
+  proxy.hostility = ({ path }) => (path === '/api/auth/password' ? 'cut' : undefined);
+  await there.replaceMaster({ password }, newRecoveryKey(quick));
+  // Nothing of the names arrives.
+  proxy.hostility = () => undefined;
+  proxy.before = (_method, path) => (path === NAMES ? 'cut' : undefined);
+  await assert.rejects(there.reseal(), { code: 'network' });
+  proxy.before = undefined;
+  const device = await Szafa.login(optionsFor(service.url, more), { username: user.username, password });
+  assert.deepEqual(await said(device), before);
+  await device.upload(bytesSource(content(1)), { name: 'later' });
+  assert.deepEqual(new Set(await epochsOf(device)), new Set([1, 2]));
+  await device.makeDir('papers too');
+  // The names arrive, but the answer is lost; the second attempt must not be taken for somebody else's change.
+  let lost = 0;
+  proxy.hostility = ({ path }) => (path === NAMES && lost++ === 0 ? 'cut' : undefined);
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 5, dirs: 1, failed: [] });
+  proxy.hostility = () => undefined;
+  assert.deepEqual(new Set(await epochsOf(device)), new Set([2]));
+  assert.equal((await said(there)).length, before.length + 1);
+});
+
+test('a file that changes or goes meanwhile keeps nobody else, and one that does not open is told', async () => {
+  const { user, there } = await setUp(4);
+  await there.replaceMaster({ password }, undefined);
+  // The session of before has ended with the old key.
+  const second = await Szafa.login(optionsFor(service.url, more), { username: user.username, password });
+  const [gone, swapped, other] = (await second.list()).filter(({ name }) => name.startsWith('file'));
+  proxy.requests.length = 0;
+  let removed = false;
+  proxy.before = (_method, path) => {
+    if (path !== NAMES || removed) return undefined;
+    removed = true;
+    return 'cut'; // as if it was on its way while the other device works
+  };
+  const resealing = there.reseal();
+  await second.remove(gone!.fileId);
+  assert.deepEqual((await resealing).failed, []);
+  proxy.before = undefined;
+  // The name of one file on another: neither is taken over.
+  await there.replaceMaster({ password }, undefined);
+  proxy.hostility = ({ path, body }) => {
+    if (!path.startsWith('/api/files?')) return undefined;
+    const list = JSON.parse(body.toString()) as { files: { file_id: string; file_name: string }[] };
+    const nameOf = (id: string) => list.files.find(({ file_id }) => file_id === id)!.file_name;
+    const files = list.files.map((file) =>
+      file.file_id === swapped!.fileId ? { ...file, file_name: nameOf(other!.fileId) } : file,
+    );
+    return { body: Buffer.from(JSON.stringify({ ...list, files })) };
+  };
+  const { files, failed } = await there.reseal();
+  assert.equal(files, 4);
+  assert.deepEqual(
+    failed.map(({ about, error }) => [about, error.code]),
+    [[swapped!.fileId, 'tampered']],
+  );
+  proxy.hostility = () => undefined;
+  assert.equal((await there.reseal()).files, 1);
+  assert.deepEqual(new Set(await epochsOf(there)), new Set([3]));
+});
+
+test('a service that refuses all names, and names none that it was sent, is not asked for ever', async () => {
+  const { there } = await setUp(1);
+  await there.replaceMaster({ password }, undefined);
+  for (const files of [['ab'], [], 'x', null]) {
+    proxy.requests.length = 0;
+    proxy.before = (_method, path) =>
+      path === NAMES ? { status: 412, body: Buffer.from(JSON.stringify({ error: 'no', files })) } : undefined;
+    const outcome = await there.reseal().then(
+      ({ failed }) => failed.length,
+      (error: { status: number }) => error.status,
+    );
+    assert.equal(outcome, Array.isArray(files) && files.length > 0 ? 3 : 412);
+    assert.ok(sent() <= 3, `${sent()} requests`);
+  }
+  proxy.before = undefined;
+  assert.equal((await there.reseal()).files, 3);
+});

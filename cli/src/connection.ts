@@ -73,7 +73,10 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     transport,
     retry: { forMs: seconds * 1000 },
     onRetry,
-    pins: filePins(settings.config, server),
+    pins: filePins(settings.config, server, (path) => {
+      const message = `${oneLine(path)} is damaged. It remembers a server and the keys that it gave, of another account than this. Do not delete it before you know why`;
+      out.note('pins-damaged', message, { path });
+    }),
     headers,
     onKnownElsewhere: (addresses) => {
       const others = addresses.map(oneLine).join(', ');
@@ -184,7 +187,7 @@ async function enterOnce(
     throw new CliError('not-logged-in', message, 'log in first: szafa login');
   }
   const passphrase = keys === 'none' ? undefined : await givenSecret(settings.passphrase, 'passphrase');
-  const secrets = { username: settings.user, password, passphrase };
+  const secrets = { username: settings.user, password, passphrase, device: settings.device };
   const mode = new AccountMode(settings.config, options.server, cleanUsername(settings.user));
   const szafa = await Szafa.login(options, secrets).catch((error) => explainLogin(error, mode));
   const leave = async () => {

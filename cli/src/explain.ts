@@ -103,7 +103,13 @@ const hints: Record<string, string> = {
   'bad-description': 'its name or its time cannot be kept: choose another name, or set its time with touch',
   'same-secret': 'choose another passphrase',
   journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
-  pins: 'it says which server and which keys were seen before. If you know why it is damaged, delete it',
+  pins: 'it says which server and which keys were seen before, so nothing was sent. If you know why it is damaged, delete it and run the same command again',
+  'recovery-key': 'compare it with what you wrote down; blanks, hyphens and letter case do not matter',
+  'recovery-needed': 'have a new one made: omit --no-recovery',
+  'keys-changed': 'log in again, with the password that was set there: szafa login',
+  unchanged: 'everything is as before, and the old one still counts; run the same command again',
+  unsettled:
+    'run the same command again, as soon as the server answers: it finds out which of the two counts',
   exists: 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
   'not-own': 'find out who made it, then delete it, or choose another place with --output',
@@ -113,8 +119,17 @@ const hints: Record<string, string> = {
   incomplete: 'the server has a problem; run the same command again later',
 };
 
-const UNTRUSTED =
-  'do not use this server until you know why. If it was really set up anew, with new accounts, delete keys-*.json in the configuration folder';
+const UNTRUSTED = 'do not use this server until you know why, and ask whoever runs it';
+const FORGET = 'delete keys-*.json in the configuration folder';
+
+/** What may be behind keys that are not those of before, and what to do then. All begin in the same way: nothing was sent, and nothing should be. */
+const untrusted: Partial<Record<TamperedError['stage'], string>> = {
+  service: `${UNTRUSTED}. If it was really set up anew, with new accounts, ${FORGET}`,
+  rollback: `${UNTRUSTED}: it may have been restored from a backup of before your last change of password or keys. If so, ${FORGET}, log in with the password of that time, and change it again`,
+  owner: `${UNTRUSTED}: it gave the keys of somebody else`,
+  'no-bag': `${UNTRUSTED}: your files open with these keys alone. It may have lost its database (szafa-server rescue brings the keys back), or your account was deleted and made anew; only then ${FORGET}`,
+};
+const DAMAGED = `${UNTRUSTED}: the keys that it gave are damaged or were changed. It may have them in a backup`;
 
 /** Any error as one line, what to do next, and the exit code. */
 export function explain(error: unknown): Explained {
@@ -133,7 +148,8 @@ export function explain(error: unknown): Explained {
   if (!isSzafaError(error)) return unknown(error.message);
   const { code, message } = error;
   if (code === 'wrong-password') {
-    const hint = 'check the password; the files may be under a separate passphrase: szafa login --passphrase';
+    const hint =
+      'check it; if the password was changed, log in again: szafa login; the files may be under a separate passphrase: szafa login --passphrase';
     return { code, message, hint, exit: exits.wrongPassword };
   }
   if (code === 'api') {
@@ -145,7 +161,8 @@ export function explain(error: unknown): Explained {
   }
   if (code === 'not-the-service') return { code, message, hint: explainOther(error), exit: exits.failed };
   if (code === 'tampered' && (error as TamperedError).aboutKeys) {
-    return { code: 'keys', message, hint: UNTRUSTED, exit: exits.failed };
+    const hint = untrusted[(error as TamperedError).stage] ?? DAMAGED;
+    return { code: 'keys', message, hint, exit: exits.failed };
   }
   return { code, message, hint: hints[code] ?? 'try again', exit: exits.failed };
 }

@@ -33,6 +33,24 @@ export const ownOptions = {
   },
   invite: { help: 'register with an invitation: asked for, or SZ_INVITE, SZ_INVITE_FILE' },
   'raw-password': { help: 'send the password as it is, for accounts made by other clients' },
+  'new-password-file': {
+    value: 'PATH',
+    help: 'file with the new password (SZ_NEW_PASSWORD_FILE; SZ_NEW_PASSWORD holds the password itself)',
+    completes: 'file',
+  },
+  'recovery-file': {
+    value: 'PATH',
+    help: 'write the new recovery key to this file, instead of showing it',
+    completes: 'file',
+  },
+  'no-recovery': { help: 'without a recovery key: who loses the password loses the files' },
+  'key-file': {
+    value: 'PATH',
+    help: 'file with the recovery key (SZ_RECOVERY_KEY_FILE; SZ_RECOVERY_KEY holds the key itself)',
+    completes: 'file',
+  },
+  device: { value: 'NAME', help: 'what sessions shows this machine as (its host name)' },
+  all: { help: 'all other sessions' },
   dir: { value: 'NAME', short: 'd', help: 'directory on the server; / is the root' },
   name: { value: 'NAME', help: 'name of the file on the server; needed for standard input' },
   checksum: {

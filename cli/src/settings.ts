@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { ClientSetting } from '@szafa/protocol';
+import { type ClientSetting, limits } from '@szafa/protocol';
 import type { Flags } from './options.ts';
 import { parseSeconds } from './quantities.ts';
 
@@ -21,6 +21,11 @@ export interface Settings {
   password: SecretSource;
   passphrase: SecretSource;
   invite: SecretSource;
+  newPassword: SecretSource;
+  newPassphrase: SecretSource;
+  recoveryKey: SecretSource;
+  /** What a new session is listed as. */
+  device: string;
   /** Folder of the session and the journals. */
   config: string;
   retrySeconds: number | undefined;
@@ -54,6 +59,24 @@ export function readSettings(flags: Flags, env: Environment): Settings {
       file: set('SZ_INVITE_FILE'),
       names: 'SZ_INVITE or SZ_INVITE_FILE',
     },
+    newPassword: {
+      text: flags['new-password-file'] === undefined ? set('SZ_NEW_PASSWORD') : undefined,
+      file: flags['new-password-file'] ?? set('SZ_NEW_PASSWORD_FILE'),
+      names: 'SZ_NEW_PASSWORD or SZ_NEW_PASSWORD_FILE',
+    },
+    newPassphrase: {
+      text: set('SZ_NEW_PASSPHRASE'),
+      file: set('SZ_NEW_PASSPHRASE_FILE'),
+      names: 'SZ_NEW_PASSPHRASE or SZ_NEW_PASSPHRASE_FILE',
+    },
+    recoveryKey: {
+      text: flags['key-file'] === undefined ? set('SZ_RECOVERY_KEY') : undefined,
+      file: flags['key-file'] ?? set('SZ_RECOVERY_KEY_FILE'),
+      names: 'SZ_RECOVERY_KEY or SZ_RECOVERY_KEY_FILE',
+    },
+    device: Array.from(flags.device ?? hostname())
+      .slice(0, limits.deviceChars)
+      .join(''),
     config: resolve(flags.config ?? set('SZ_CONFIG') ?? defaultConfig(env)),
     retrySeconds: flags.retry === undefined ? undefined : parseSeconds('retry', flags.retry),
   };

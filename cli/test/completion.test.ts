@@ -17,7 +17,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _szafa; printf '%s\\n' "\${COMPREPLY[
 
 suite('completion', () => {
   test('bash offers commands, options, shells and files', () => {
-    assert.deepEqual(offers('re'), ['register']);
+    assert.deepEqual(offers('reg'), ['register']);
     assert.equal(offers('').filter((word) => !word.startsWith('-')).length, Object.keys(commands).length);
     assert.deepEqual(offers('put', '--pu'), ['--pull', '--pull-address']);
     assert.deepEqual(offers('--json', 'put', '--volume'), ['--volume-size']);

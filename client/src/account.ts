@@ -112,7 +112,8 @@ async function logsIn({ account, newApi, signal }: AccountContext, password: str
     await newApi(token).logout({ signal });
     return true;
   } catch (error) {
-    if (hasStatus(error, 401)) return false;
+    // What is asked for a second factor has shown the right password.
+    if (error instanceof ApiError && error.status === 401) return error.body['factor'] !== undefined;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { freshName, useService } from '../harness/index.ts';
 import { loggedIn, useDevice } from './account.ts';
 import { Device } from './device.ts';
-import { Terminal } from './terminal.ts';
+import { confirmKey, Terminal } from './terminal.ts';
 
 const service = useService();
 
@@ -28,6 +28,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     await register.answer(/username: /, name);
     await register.answer(/password: /, 'żółta łódź');
     await register.answer(/password again: /, 'żółta łódź');
+    await confirmKey(register);
     assert.equal(await register.ended, 0);
     assert.match(register.screen, new RegExp(`registered and logged in as ${name}`));
 

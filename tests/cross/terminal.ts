@@ -64,3 +64,15 @@ export class Terminal {
     this.type(`${text}\r`);
   }
 }
+
+/** Types the groups of a shown recovery key that are asked for, after a wrong answer; the key. */
+export async function confirmKey(terminal: Terminal, wrong = 'AAAA BBBB'): Promise<string> {
+  await terminal.until(/recovery key of [^\n]*\n/);
+  await terminal.answer(/type groups \d+ and \d+ of it[^\n]*: /, wrong);
+  await terminal.until(/not what is shown above/);
+  await terminal.until(/type groups \d+ and \d+ of it[^\n]*: /);
+  const [, first, second] = /type groups (\d+) and (\d+) of it/.exec(terminal.screen)!;
+  const key = /(?:[0-9A-Z]{4}[-\s]+){13}[0-9A-Z]{4}/.exec(terminal.screen)![0].split(/[-\s]+/);
+  terminal.type(`${key[Number(first) - 1]!.toLowerCase()} ${key[Number(second) - 1]}\r`);
+  return key.join('-');
+}

@@ -7,11 +7,15 @@ import { clientOptions, explainLogin, sameServer } from '../connection.ts';
 import { CliError, exits, UsageError } from '../errors.ts';
 import { explain } from '../explain.ts';
 import { ask, canAsk, readSecret } from '../question.ts';
+import { type PreparedKey, prepareKey, withKey } from '../recovery.ts';
 import { checkKeys, checkNew, endSession } from '../secrets.ts';
 import { SessionStore } from '../session-store.ts';
 import { oneLine } from '../text.ts';
 
-async function userOf({ args, settings, signal }: Invocation, kept: string | undefined): Promise<string> {
+export async function userOf(
+  { args, settings, signal }: Invocation,
+  kept: string | undefined,
+): Promise<string> {
   const given = args[0] ?? settings.user ?? kept;
   if (given !== undefined) return given;
   if (!canAsk()) throw new UsageError('no username', 'give it after the command, or set SZ_USER');
@@ -65,15 +69,23 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
     if (passphrase !== undefined) await checkNew(passphrase, 'passphrase', username);
   }
   const { options, close } = clientOptions(invocation, server);
+  let prepared: PreparedKey | undefined;
   try {
-    const secrets = { username, password, passphrase, raw, invite };
-    const szafa = await Szafa[how](options, secrets).catch((error) => {
-      if (how === 'register') {
-        explainTaken(error, username);
-        explainRefused(error, invite !== undefined);
-      }
-      return explainLogin(error, mode);
-    });
+    // A raw password alone opens no files, and so there are no keys to recover.
+    if (how === 'register' && !(raw && passphrase === undefined)) {
+      prepared = await prepareKey(invocation, options.engine!, { server, username }, true);
+    }
+    const { device } = settings;
+    const secrets = { username, password, passphrase, raw, invite, device, recoveryKey: prepared?.key };
+    const szafa = await withKey(prepared, () =>
+      Szafa[how](options, secrets).catch((error) => {
+        if (how === 'register') {
+          explainTaken(error, username);
+          explainRefused(error, invite !== undefined);
+        }
+        return explainLogin(error, mode);
+      }),
+    );
     await mode.remember(raw ? 'raw' : 'derived');
     try {
       await checkKeys(szafa, how === 'login' ? passphrase : undefined, invocation);
@@ -87,7 +99,9 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
     await close();
   }
   const verb = how === 'register' ? 'registered and logged in' : 'logged in';
-  out.done('session', { server, username }, `${verb} as ${username} at ${oneLine(server)}`);
+  const where = prepared?.path === undefined ? '' : `; the recovery key is in ${oneLine(prepared.path)}`;
+  const file = prepared?.path === undefined ? {} : { recovery_file: prepared.path };
+  out.done('session', { server, username, ...file }, `${verb} as ${username} at ${oneLine(server)}${where}`);
   if (raw && passphrase === undefined) {
     out.note(
       'locked',

@@ -1,0 +1,64 @@
+import type { Resealed } from '@szafa/client/node';
+import { Batch } from '../batch.ts';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { UsageError } from '../errors.ts';
+import { readSecret } from '../question.ts';
+import { prepareKey, withKey } from '../recovery.ts';
+import { oneLine, plural } from '../text.ts';
+
+const TOLD_MS = 5000;
+
+function tell({ out }: Invocation): (done: number, total: number) => void {
+  let last = Date.now();
+  return (done, total) => {
+    if (Date.now() - last < TOLD_MS) return;
+    last = Date.now();
+    out.progress({ files_done: done, files_total: total }, `${done} of ${plural(total, 'file')}`);
+  };
+}
+
+function report({ out }: Invocation, resealed: Resealed, what: string, fields: object): void {
+  const { epoch, files, dirs, failed } = resealed;
+  const text = `${what}: ${plural(files, 'file')} and ${plural(dirs, 'directory', 'directories')} are under master key ${epoch} now`;
+  out.done('rekeyed', { epoch, files, directories: dirs, failed: failed.length, ...fields }, text);
+  const batch = new Batch(out);
+  batch.done = files + dirs + 1;
+  for (const { about, error } of failed) batch.fail(error, about);
+  batch.finish();
+}
+
+export const command: Command = async (invocation) => {
+  const { flags, settings, out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'needed' });
+  const { szafa } = connection;
+  const { username } = szafa;
+  const { server } = szafa.api;
+  const onProgress = tell(invocation);
+  if ((await szafa.keys.current(signal)).epoch > 1) {
+    const left = await szafa.reseal({ onProgress, signal });
+    if (left.files + left.dirs > 0) {
+      report(invocation, left, 'finished a rekey that had been cut off', { finished: true });
+      out.note('rekey-again', 'that was the rest of the rekey before; run it again for another new key');
+      return;
+    }
+  }
+  const password = await readSecret({ source: settings.password, what: 'password', signal });
+  const hadRecovery = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
+  if (hadRecovery && flags['no-recovery']) {
+    throw new UsageError(
+      'this account has a recovery key, and a rekey makes a new one',
+      'omit --no-recovery',
+    );
+  }
+  const prepared = await prepareKey(invocation, szafa.engine, { server, username }, !hadRecovery);
+  const proof = { password, raw: flags['raw-password'] };
+  await withKey(prepared, () => szafa.replaceMaster(proof, prepared?.key, { signal }));
+  out.note(
+    'rekey-begun',
+    'there is a new master key. All other sessions have ended; passkeys and a recovery key from before open nothing any more',
+  );
+  const resealed = await szafa.reseal({ onProgress, signal });
+  const where = prepared?.path === undefined ? '' : `; the new recovery key is in ${oneLine(prepared.path)}`;
+  report(invocation, resealed, `rekeyed${where}`, { finished: false, file: prepared?.path });
+};

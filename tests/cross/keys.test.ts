@@ -1,0 +1,345 @@
+/** The life of an account by the command: passwords, recovery keys, sessions, a new master key, the end. */
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { freshName, useService } from '../harness/index.ts';
+import { PASSWORD, registered } from './account.ts';
+import { Between } from './between.ts';
+import { assertError, Device } from './device.ts';
+import { confirmKey, Terminal } from './terminal.ts';
+
+const service = useService();
+const NEXT = 'another horse, another battery';
+const OLD = { SZ_PASSWORD: PASSWORD };
+const CHANGE = { ...OLD, SZ_NEW_PASSWORD: NEXT };
+
+async function withFile(stack: AsyncDisposableStack, server: { url: string } = service): Promise<Device> {
+  const device = await registered(server);
+  stack.defer(() => device.remove());
+  await device.ok(['put', '-', '--name', 'kept', '--dir', 'papers'], { input: 'kept' });
+  return device;
+}
+
+/** The same account from a machine that has seen nothing. */
+const elsewhere = (device: Device, password: string, folder = 'elsewhere') => ({
+  env: { SZ_PASSWORD: password, SZ_CONFIG: device.path(folder) },
+});
+async function reads(device: Device, options: { env?: Record<string, string> } = {}): Promise<void> {
+  assert.equal((await device.ok(['get', 'kept', '-o', '-'], options)).stdout, 'kept');
+}
+const sessionOf = async (device: Device) =>
+  JSON.parse(await readFile(device.path('config/session.json'), 'utf8')) as { token: string; kek: string };
+
+suite('szafa: the life of an account', { concurrency: 3 }, () => {
+  test('passwd: the new password counts everywhere, this session goes on, others end', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await withFile(stack);
+    await device.ok(['login'], elsewhere(device, PASSWORD, 'other'));
+    const before = await sessionOf(device);
+    const answer = await device.ok(['passwd', '--json'], { env: CHANGE });
+    const { username, what, result } = answer.line('password');
+    assert.deepEqual([username, what, result], [device.env['SZ_USER'], 'password', 'changed']);
+    assert.doesNotMatch(answer.stdout + answer.stderr, /horse/);
+    const after = await sessionOf(device);
+    assert.equal(after.token, before.token);
+    assert.notEqual(after.kek, before.kek);
+    await reads(device);
+    await reads(device, elsewhere(device, NEXT));
+    assertError(await device.run(['ls'], elsewhere(device, PASSWORD)), 12, /login was refused/);
+    const other = { env: { SZ_CONFIG: device.path('other') } };
+    assertError(await device.run(['ls'], other), 1, /token/, /szafa login/);
+    // Who runs it again is told, with a session and without.
+    assert.match((await device.ok(['passwd'], { env: CHANGE })).stdout, /counts already/);
+    const once = { env: { ...CHANGE, SZ_CONFIG: device.path('elsewhere') } };
+    assert.match((await device.ok(['passwd'], once)).stdout, /counts already/);
+  });
+
+  test('passwd refuses: a wrong one, a weak one, the same one, none; nothing changes', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await withFile(stack);
+    const run = (env: Record<string, string>) => device.run(['passwd'], { env });
+    assertError(await run({ ...CHANGE, SZ_PASSWORD: 'wrong horse battery' }), 12, /current password/);
+    assertError(await run({ ...OLD, SZ_NEW_PASSWORD: 'password1' }), 2, /too easy to guess/);
+    assertError(await run({ ...OLD, SZ_NEW_PASSWORD: PASSWORD }), 2, /same as the current one/);
+    assertError(await run(OLD), 2, /no new password/, /SZ_NEW_PASSWORD/);
+    assertError(await run({ SZ_NEW_PASSWORD: NEXT }), 2, /no current password/, /SZ_PASSWORD/);
+    const raw = await device.run(['passwd', '--raw-password'], { env: CHANGE });
+    assertError(raw, 2, /never left this machine/);
+    await reads(device, elsewhere(device, PASSWORD));
+  });
+
+  test('cut off at any step: the old password or the new one counts, and the next run says which', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await withFile(stack, between);
+    const run = ['passwd', '--retry', '1s'];
+    // The request does not arrive.
+    between.outward = (path, body) => {
+      if (path === '/api/auth/password') throw new Error('cut');
+      return body;
+    };
+    assertError(await device.run(run, { env: CHANGE }), 1, /was not changed/, /old one still counts/);
+    between.outward = (_path, body) => body;
+    await reads(device, elsewhere(device, PASSWORD));
+    // It arrives, and the line is dead from then on.
+    let dead = false;
+    between.inward = (path, body) => {
+      dead ||= path === '/api/auth/password';
+      if (dead) throw new Error('cut');
+      return body;
+    };
+    assertError(await device.run(run, { env: CHANGE }), 1, /not known whether the password/, /same command/);
+    dead = false;
+    between.inward = (_path, body) => body;
+    // This machine was cut off before it could write its new key down.
+    assertError(await device.run(['get', 'kept', '-o', 'out']), 12, /does not open/, /szafa login/);
+    assert.match((await device.ok(run, { env: CHANGE })).stdout, /counts already/);
+    await reads(device);
+    // Only the answer is lost: that is found out at once.
+    between.inward = (path, body) => {
+      if (path === '/api/auth/password') throw new Error('cut');
+      return body;
+    };
+    const back = { env: { SZ_PASSWORD: NEXT, SZ_NEW_PASSWORD: PASSWORD } };
+    assert.match((await device.ok(run, back)).stdout, /is changed/);
+    await reads(device, elsewhere(device, PASSWORD));
+  });
+
+  test('a passphrase changes beside the password, and the password beside it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    const [phrase, another] = ['rower chmura zamek lampa', 'lampa zamek chmura rower'];
+    await device.ok(['register', '--passphrase'], { env: { ...OLD, SZ_PASSPHRASE: phrase } });
+    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    const env = { ...OLD, SZ_NEW_PASSPHRASE: another };
+    assert.match((await device.ok(['passwd', '--passphrase'], { env })).stdout, /the passphrase is changed/);
+    await reads(device);
+    await device.ok(['passwd'], { env: CHANGE });
+    await reads(device);
+    const login = (secret: string) =>
+      device.run(['login', '--passphrase'], {
+        env: { SZ_PASSWORD: NEXT, SZ_PASSPHRASE: secret, SZ_CONFIG: device.path('other') },
+      });
+    assertError(await login(phrase), 12, /does not open/);
+    assert.equal((await login(another)).code, 0);
+  });
+
+  test('the recovery key: in a file at registration, used, replaced; others open nothing', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    const name = device.env['SZ_USER']!;
+    await writeFile(device.path('taken'), 'mine');
+    const onto = await device.run(['register', '--recovery-file', 'taken'], { env: OLD });
+    assertError(onto, 1, /already exists/, /--recovery-file/);
+    assert.equal(await readFile(device.path('taken'), 'utf8'), 'mine');
+    const made = await device.ok(['register', '--json', '--recovery-file', 'first'], { env: OLD });
+    assert.equal(made.line('session')['recovery_file'], 'first');
+    assert.equal((await stat(device.path('first'))).mode & 0o777, 0o600);
+    const first = await readFile(device.path('first'), 'utf8');
+    assert.match(first, new RegExp(`account: ${name}\n`));
+    assert.match(first, /\n {4}(?:[0-9A-Z]{4}-){6}[0-9A-Z]{4}\n {4}(?:[0-9A-Z]{4}-){6}[0-9A-Z]{4}\n/);
+    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    const again = await device.run(['register', '--recovery-file', 'none'], { env: OLD });
+    assertError(again, 1, /is taken/);
+    assert.ok(!(await readdir(device.home)).includes('none'), 'a key that will never count is taken away');
+
+    const recover = (key: string, next: string, env: Record<string, string> = {}) =>
+      device.run(['recover', '--json', '--key-file', key, '--recovery-file', next], {
+        env: { SZ_NEW_PASSWORD: NEXT, SZ_CONFIG: device.path('new machine'), ...env },
+      });
+    const back = await recover('first', 'second');
+    assert.equal(back.code, 0, back.stdout + back.stderr);
+    assert.equal(back.line('recovered')['file'], 'second');
+    await reads(device, { env: { SZ_CONFIG: device.path('new machine') } });
+    await reads(device, elsewhere(device, NEXT));
+    assertError(await device.run(['ls']), 1, /token/, /szafa login/);
+    assertError(await device.run(['ls'], elsewhere(device, PASSWORD)), 12, /refused/);
+    assert.equal((await recover('first', 'third')).code, 12, 'it was used');
+    const mistyped = (await readFile(device.path('second'), 'utf8')).replace(
+      /\n {4}(.)/,
+      (_, char) => `\n    ${char === '7' ? '8' : '7'}`,
+    );
+    await writeFile(device.path('mistyped'), mistyped);
+    const wrong = await recover('mistyped', 'third');
+    assert.deepEqual([wrong.code, wrong.line('error')['code']], [1, 'recovery-key']);
+    const weak = await recover('second', 'third', { SZ_NEW_PASSWORD: 'password1' });
+    assert.equal(weak.line('error')['code'], 'weak-secret');
+    assert.ok(!(await readdir(device.home)).includes('third'));
+
+    const env = { SZ_PASSWORD: NEXT };
+    await device.ok(['login'], { env });
+    assertError(await device.run(['recovery'], { env }), 2, /no terminal/, /--recovery-file/);
+    const renewed = await device.run(['recovery', '--recovery-file', 'fourth'], { env: OLD });
+    assertError(renewed, 12, /current password is wrong/);
+    await device.ok(['recovery', '--recovery-file', 'fourth'], { env });
+    assert.equal((await recover('second', 'third')).code, 12, 'it was replaced');
+    assert.equal((await recover('fourth', 'fifth', { SZ_NEW_PASSWORD: PASSWORD })).code, 0);
+    await reads(device, elsewhere(device, PASSWORD));
+  });
+
+  test('on a terminal the key is shown once, and counts when a part of it was typed', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url);
+    stack.defer(() => device.remove());
+    const name = freshName();
+    const never = new Terminal(device, ['register', name], { env: OLD });
+    for (let tried = 0; tried < 3; tried++) await never.answer(/type groups [^\n]*: /, 'something else');
+    assert.equal(await never.ended, 1);
+    assert.match(never.screen, /was not confirmed/);
+    const register = new Terminal(device, ['register', name], { env: OLD });
+    const key = await confirmKey(register);
+    assert.equal(await register.ended, 0, register.screen);
+    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    const env = { SZ_CONFIG: device.path('other') };
+    const recover = new Terminal(device, ['recover', name], { env });
+    await recover.answer(/recovery key: /, key.slice(0, -1));
+    await recover.answer(/not 55[\s\S]*recovery key: /, key.replaceAll('-', ' ').toLowerCase());
+    await recover.answer(/new password: /, NEXT);
+    await recover.answer(/new password again: /, NEXT);
+    const next = await confirmKey(recover);
+    assert.notEqual(next, key);
+    assert.equal(await recover.ended, 0, recover.screen);
+    assert.doesNotMatch(recover.screen, /another horse/);
+    await reads(device, { env });
+    const leave = new Terminal(device, ['account', 'delete'], { env });
+    await leave.answer(/type the name of the account to go on: /, 'somebody');
+    assert.equal(await leave.ended, 1);
+    await reads(device, { env });
+    const leaving = new Terminal(device, ['account', 'delete'], { env });
+    await leaving.answer(/with all its files[\s\S]*to go on: /, name);
+    await leaving.answer(/password: /, NEXT);
+    assert.equal(await leaving.ended, 0, leaving.screen);
+    assertError(await device.run(['ls'], { env }), 1, /not logged in/);
+  });
+
+  test('without a terminal there is no key unless a file is named; a note says so', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    const both = ['register', '--no-recovery', '--recovery-file', 'x'];
+    assertError(await device.run(both, { env: OLD }), 2, /exclude each other/);
+    assert.match((await device.ok(['register'], { env: OLD })).stderr, /szafa recovery makes one/);
+    const quiet = await Device.make(service.url, { SZ_USER: freshName() });
+    stack.defer(() => quiet.remove());
+    assert.equal((await quiet.ok(['register', '--no-recovery'], { env: OLD })).stderr, '');
+  });
+
+  test('sessions by device; one ends, all others end', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await registered(service);
+    stack.defer(() => device.remove());
+    for (const name of ['laptop', 'phone', '\u001b[31mred']) {
+      const { env } = elsewhere(device, PASSWORD, `as ${name}`);
+      await device.ok(['login', '--device', name], { env });
+    }
+    const list = async () => (await device.ok(['sessions', '--json'])).lines;
+    const listed = await list();
+    const own = listed.find(({ current }) => current)!;
+    assert.equal(listed.length, 4);
+    assert.equal(own['device'], (await import('node:os')).hostname());
+    const shown = (await device.ok(['sessions'])).stdout;
+    assert.match(shown, /laptop .*used \d{4}-\d\d-\d\d/);
+    assert.match(shown, /this session/);
+    assert.doesNotMatch(shown, /\u001b/);
+    const laptop = listed.find(({ device: name }) => name === 'laptop')!;
+    await device.ok(['sessions', 'end', String(laptop['id']).slice(0, 12)]);
+    const asLaptop = { env: { SZ_CONFIG: device.path('as laptop') } };
+    assertError(await device.run(['whoami'], asLaptop), 1, /token/);
+    assertError(await device.run(['sessions', 'end', 'nothing']), 1, /no session/);
+    assertError(await device.run(['sessions', 'end', String(own['id'])]), 2, /szafa logout|this command/);
+    for (const wrong of [
+      ['sessions', 'end'],
+      ['sessions', 'stop'],
+      ['sessions', '--all'],
+      ['sessions', 'end', 'x', '--all'],
+    ]) {
+      assertError(await device.run(wrong), 2, /sessions/);
+    }
+    assert.equal((await device.ok(['sessions', 'end', '--all', '--json'])).line('ended')['sessions'], 2);
+    assert.equal((await list()).length, 1);
+  });
+
+  test('account delete: needs --yes and the password; then the name is free, also for this machine', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await withFile(stack);
+    assertError(await device.run(['account', 'delete'], { env: OLD }), 1, /no terminal/, /--yes/);
+    assertError(await device.run(['account', 'delete', '--yes']), 2, /no password/);
+    const wrong = await device.run(['account', 'delete', '--yes'], { env: { SZ_PASSWORD: NEXT } });
+    assert.notEqual(wrong.code, 0);
+    await reads(device);
+    assertError(await device.run(['account', 'keep']), 2, /no "account keep"/);
+    const gone = await device.ok(['account', 'delete', '--yes', '--json'], { env: OLD });
+    assert.equal(gone.line('account-deleted')['username'], device.env['SZ_USER']);
+    const left = (await readdir(device.path('config'))).filter((name) => /^(session|keys-)/.test(name));
+    assert.deepEqual(left, []);
+    assertError(await device.run(['ls'], { env: OLD }), 12, /refused/);
+    await device.ok(['register'], { env: OLD });
+    assert.deepEqual((await device.ok(['ls', '--json'])).lines, []);
+  });
+
+  test('rekey: cut off it leaves nothing unreadable, and the next run finishes it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await withFile(stack, between);
+    await device.ok(['put', '-', '--name', 'shown', '--plain-names'], { input: 'shown' });
+    const list = async () =>
+      (await device.ok(['ls', '--json'])).lines.map(({ name, verified, size }) => [name, verified, size]);
+    const before = await list();
+    const rekey = (file: string) =>
+      device.run(['rekey', '--json', '--retry', '1s', '--recovery-file', file], { env: OLD });
+    between.outward = (path, body) => {
+      if (path === '/api/files/names') throw new Error('cut');
+      return body;
+    };
+    const cut = await rekey('key');
+    assert.deepEqual([cut.code, cut.line('error')['code']], [1, 'network']);
+    assert.match(await readFile(device.path('key'), 'utf8'), /Recovery key/);
+    between.outward = (_path, body) => body;
+    assert.deepEqual(await list(), before);
+    await reads(device);
+    await device.ok(['put', '-', '--name', 'later'], { input: 'later' });
+    between.requests.length = 0;
+    const rest = await rekey('unused');
+    assert.equal(rest.code, 0, rest.stdout);
+    const { epoch, files, directories, finished } = rest.line('rekeyed');
+    assert.deepEqual([epoch, files, directories, finished], [2, 2, 1, true]);
+    assert.ok(!(await readdir(device.home)).includes('unused'));
+    assert.deepEqual(await list(), [...before, ['later', true, 5]].toSorted(byName));
+    await reads(device, elsewhere(device, PASSWORD));
+    // A new one, which replaces the recovery key, too.
+    assertError(await device.run(['rekey', '--no-recovery'], { env: OLD }), 2, /has a recovery key/);
+    const second = await rekey('key too');
+    assert.deepEqual([second.line('rekeyed')['epoch'], second.line('rekeyed')['files']], [3, 3]);
+    const recover = (key: string) =>
+      device.run(['recover', '--key-file', key, '--recovery-file', `next ${key}`], {
+        env: { SZ_NEW_PASSWORD: NEXT, SZ_CONFIG: device.path('other') },
+      });
+    assertError(await recover('key'), 12, /recovery key is wrong/);
+    assert.equal((await recover('key too')).code, 0);
+    await reads(device, elsewhere(device, NEXT));
+  });
+
+  test('a damaged pin stops its own account alone, and is told with what to do', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await withFile(stack);
+    const config = device.path('config');
+    const [pin] = (await readdir(config)).filter((name) => name.startsWith('keys-'));
+    await writeFile(join(config, pin!), '{"server":');
+    const damaged = await device.run(['login'], { env: OLD });
+    assertError(damaged, 1, /keys-.*is damaged/, /nothing was sent.*delete it/);
+    // Another server, from the same folder.
+    const other = { SZ_SERVER: between.url, SZ_USER: freshName(), ...OLD };
+    const there = await device.ok(['register'], { env: other });
+    assert.match(there.stderr, /keys-.*is damaged/);
+    await device.ok(['put', '-', '--name', 'x'], { env: other, input: 'x' });
+  });
+});
+
+function byName(a: unknown[], b: unknown[]): number {
+  const isDir = (one: unknown[]) => (one[0] === 'papers' ? 0 : 1);
+  return isDir(a) - isDir(b) || String(a[0]).localeCompare(String(b[0]));
+}

@@ -75,6 +75,14 @@ export const adminRoutes = {
     changes: false,
     responses: { 200: Type.Object({ ok, ended: Type.Integer() }), ...ofAccount },
   },
+  endAccountFactor: {
+    ...common,
+    method: 'POST',
+    path: '/api/admin/accounts/{username}/factor-off',
+    summary: 'Turn off the second factor of an account, for a user who has lost the device',
+    changes: false,
+    responses: { 200: Type.Object({ ok, was_on: Type.Boolean() }), ...ofAccount },
+  },
   deleteAccount: {
     ...common,
     method: 'DELETE',

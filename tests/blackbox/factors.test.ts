@@ -134,6 +134,28 @@ describe('a second factor by code', () => {
     assertOk(await logIn(new User(service, username, all.password, '')));
   });
 
+  test('is turned off by the operator for whoever has lost the device', async () => {
+    const user = await register(service);
+    const of = { username: user.username };
+    const shown = async () => (await admin(service).get(pathOf('showAccount', of))).json['totp'];
+    assert.equal(await shown(), false);
+    await guarded(user);
+    assert.equal(await shown(), true);
+    const path = pathOf('endAccountFactor', of);
+    assertError(await user.post(path), 403);
+    assertAsked(await logIn(user), 401);
+    assertOk(await admin(service).post(path), { ok: true, was_on: true });
+    assertOk(await logIn(user));
+    assertOk(await admin(service).post(path), { ok: true, was_on: false });
+    assertError(await admin(service).post(pathOf('endAccountFactor', { username: freshName() })), 404);
+    const noted = await admin(service).get(`${pathOf('audit')}?account=${user.username}`);
+    const entries = noted.json['entries'] as { actor: string; action: string; detail: string }[];
+    assert.deepEqual(entries.map(({ actor, action, detail }) => [actor, action, detail]).slice(0, 2), [
+      ['system token', 'factor off', 'totp'],
+      ['account', 'factor on', 'totp'],
+    ]);
+  });
+
   test('of an account does not keep it from leaving with the password alone', async () => {
     const user = await register(service);
     await guarded(user);

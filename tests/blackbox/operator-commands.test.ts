@@ -47,6 +47,7 @@ describe('commands of operators, beside a running server', { concurrency: 2 }, (
     assertError(await user.get(pathOf('me')), 403);
     await run('account', 'enable', username);
     assertOk(await user.get(pathOf('me')));
+    assert.equal((await run('account', 'factor-off', username))[0]!['was on'], false);
     assert.equal((await run('account', 'logout', username))[0]!['sessions ended'], 1);
     assertDetail(await user.get(pathOf('me')), 401);
     // Not without being asked twice.

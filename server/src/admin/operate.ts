@@ -25,6 +25,7 @@ const USAGES = {
   disable NAME             refuse every request and login of it; nothing is deleted
   enable NAME              let it work again; its tokens are valid as before
   logout NAME              end all its sessions and tokens
+  factor-off NAME          turn off its second factor: a login needs the password only
   delete NAME --yes        delete it with all its files, for good; the name is free afterwards
   invite [options]         make an invitation, by which one account can be registered; it is shown once
                            --note TEXT  --quota SIZE  --days N (default ${limits.inviteSeconds.usual / 86_400})
@@ -152,6 +153,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
   'account disable': acting('disabled', (operator, name) => operator.disable(name)),
   'account enable': acting('enabled', (operator, name) => operator.enable(name)),
   'account logout': acting('sessions ended', (operator, name) => operator.logout(name)),
+  'account factor-off': acting('was on', (operator, name) => operator.factorOff(name)),
   'account delete': {
     args: [1, 1],
     run: async ({ operator, report, args: [name = ''], values }) => {

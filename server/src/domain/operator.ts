@@ -72,6 +72,7 @@ export class Operator {
     const { sessions, usedAt, transfers, volumes } = await this.#metadata.accountRecords.activity(username);
     return {
       ...this.#record(row),
+      totp: row.totp === 1,
       sessions,
       used_at: isoOrNull(usedAt),
       open_transfers: transfers,
@@ -114,6 +115,13 @@ export class Operator {
     const ended = await this.#metadata.accountRecords.logout(username, this.#now(), this.#actor);
     if (ended === undefined) throw unknownAccount();
     return ended;
+  }
+
+  /** Whether the second factor was on. The password is all that a login needs from now on. */
+  async factorOff(username: string): Promise<boolean> {
+    const wasOn = await this.#metadata.factors.clear(username, this.#now(), this.#actor);
+    if (wasOn === undefined) throw unknownAccount();
+    return wasOn;
   }
 
   async invite({ note: text = '', expires_in, quota_bytes }: InvitationBody): Promise<NewInvitation> {

@@ -23,6 +23,10 @@ export function adminHandlers(services: Services) {
     disableAccount: done((request) => operator.disable(params(request).username)),
     enableAccount: done((request) => operator.enable(params(request).username)),
     logoutAccount: async (request) => ({ ok: true, ended: await operator.logout(params(request).username) }),
+    endAccountFactor: async (request) => ({
+      ok: true,
+      was_on: await operator.factorOff(params(request).username),
+    }),
     deleteAccount: done((request) => operator.remove(params(request).username)),
     invite: (request) => operator.invite(request.body as InvitationBody),
     listInvitations: (request) => operator.invitations(query(request)),

@@ -11,6 +11,8 @@ export interface AccountRow extends AccountLimits {
   account_id: string;
   created_at: number;
   disabled_at: number | null;
+  /** 1: a login asks for a code. */
+  totp: number;
   files: number;
   bytes: bigint;
 }
@@ -31,6 +33,7 @@ type Row = Omit<AccountRow, 'bytes' | 'files'> & {
 
 /** With what it may do and what it has; one that is being deleted is none any more. */
 const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
+    CASE WHEN a.totp_secret IS NULL THEN 0 ELSE 1 END AS totp,
     ${limitNames.map((name) => `a.${name}`).join(', ')},
     u.files, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
   FROM users a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}

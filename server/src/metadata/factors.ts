@@ -1,5 +1,5 @@
 import type { UsedCode } from './accounts.ts';
-import { note } from './audit.ts';
+import { type Actor, note } from './audit.ts';
 import { Queries } from './sql.ts';
 
 /** Who turns a factor on or off: whoever has proven the password with this hash. */
@@ -35,6 +35,21 @@ export class FactorsTable extends Queries {
       );
       if (removed.length === 0) return false;
       await note(tx, { at: now, actor: 'account', account: username, action: 'factor off', detail: 'totp' });
+      return true;
+    });
+  }
+
+  /** By an operator, for somebody who has lost the device. Whether it was on; undefined where there is no such account. */
+  clear(username: string, now: number, actor: Actor): Promise<boolean | undefined> {
+    return this.sql.transaction(async (tx) => {
+      const [row] = await tx.query<{ totp_secret: string | null }>(
+        `SELECT totp_secret FROM users WHERE username = ? ${tx.dialect.forUpdate}`,
+        username,
+      );
+      if (!row) return undefined;
+      if (row.totp_secret === null) return false;
+      await tx.execute('UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ?', username);
+      await note(tx, { at: now, actor, account: username, action: 'factor off', detail: 'totp' });
       return true;
     });
   }

@@ -1,10 +1,10 @@
 /**
- * Keeps the tables of the documentation equal to the code they describe: the settings in README.md and the endpoints
- * in docs/api.md stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
+ * Keeps the tables of the documentation equal to the code they describe: the settings in README.md, and the endpoints
+ * and which tokens may use them in docs/api.md, stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
  * `--check` only says whether they are.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Route, routes } from '@szafa/protocol';
+import { answersOf, type Granted, type Route, refusalOf, routes, scopes, type Touch } from '@szafa/protocol';
 import type { TSchema } from 'typebox';
 import { settings } from '../server/src/config.ts';
 
@@ -44,15 +44,14 @@ function shape(schema: TSchema): string {
 function endpoints(): string {
   const sections = new Map<string, string[]>();
   for (const route of Object.values(routes) as Route[]) {
-    const statuses = Object.entries({ ...route.responses, ...(route.open ? {} : { 401: '`{detail}`' }) });
-    const answers = statuses
+    const answers = Object.entries(answersOf(route))
       .sort(([a], [b]) => Number(a) - Number(b))
       .map(([status, answer]) => `${status} ${typeof answer === 'string' ? answer : `\`${shape(answer)}\``}`);
     const request = route.rawBody ? 'raw bytes' : route.body ? `\`${shape(route.body)}\`` : 'none';
     const lines = [
       `#### ${route.method} ${route.path}`,
       '',
-      `${route.summary}.${route.open ? ' No token needed.' : ''}`,
+      `${route.summary}.${route.access === 'open' ? ' No token needed.' : ''}`,
       '',
       `- Body: ${request}${route.optionalBody ? ' (may be left out)' : ''}`,
       ...(route.query ? [`- Query: \`${shape(route.query)}\``] : []),
@@ -65,6 +64,35 @@ function endpoints(): string {
   return [...sections].map(([tag, lines]) => `### ${tag}\n\n${lines.join('\n')}`).join('\n');
 }
 
+/** What of a directory a token for that one may name. */
+const CONFINED: Record<Touch, string> = {
+  file: 'files in it',
+  transfer: 'uploads into it',
+  'own transfer': 'uploads into it',
+  target: 'only into it',
+  list: 'shows only it',
+};
+
+/** Which tokens may use which route. */
+function access(): string {
+  const rows = (Object.values(routes) as Route[])
+    .filter((route) => route.access !== 'open')
+    .map((route) => {
+      const may = (granted: Granted) => refusalOf(route, granted) === undefined;
+      const own = route.folder?.includes('own transfer') ? 'its own' : 'yes';
+      const cells = scopes.map((scope) =>
+        may({ scope, onlyDir: null }) ? (scope === 'append' ? own : 'yes') : '-',
+      );
+      const folder = may({ scope: 'full', onlyDir: 1 })
+        ? route.folder?.map((touch) => CONFINED[touch]).join(', ') || 'yes'
+        : '-';
+      const system = route.access === 'system' ? 'only the system token' : folder;
+      return `| ${route.method} ${route.path} | ${[...cells, system].join(' | ')} |`;
+    });
+  const head = `| | ${scopes.map((scope) => `\`${scope}\``).join(' | ')} | for one directory |`;
+  return [head, '|---|---|---|---|---|', ...rows].join('\n');
+}
+
 /** The text with the part between the two markers replaced. */
 function withPart(text: string, name: string, part: string): string {
   const [begin, end] = [`<!-- ${name}: made by scripts/docs.ts -->`, `<!-- end of ${name} -->`];
@@ -75,6 +103,7 @@ function withPart(text: string, name: string, part: string): string {
 
 const parts: [file: string, name: string, part: string][] = [
   ['README.md', 'settings', settingsTable()],
+  ['docs/api.md', 'access', access()],
   ['docs/api.md', 'endpoints', endpoints()],
 ];
 for (const [file, name, part] of parts) {

@@ -141,11 +141,23 @@ export const commands: CommandTable = {
     load: () => import('./commands/whoami.ts'),
   },
   token: {
-    usage: '',
-    summary: 'print the bearer token, for other programs',
-    options: [],
-    args: [0, 0],
-    examples: [['curl -H "Authorization: Bearer $(szafa token)" $SZ_SERVER/api/quota', '']],
+    usage: '[create NAME | list | end ID]',
+    summary: 'print the bearer token; make, list or end tokens for other machines and programs',
+    details: [
+      'Alone it prints the token of this session, which may do everything.',
+      'create makes a token that may do less. The scope append uploads, but removes, replaces and downloads nothing: it is for the backup of a machine that may be taken over. read downloads and changes nothing. --dir limits it to one directory, --expires ends it at a time; without that it ends when it was not used for a month. NAME is what list shows.',
+      'With --output the token is written, with the keys of the account, as the session of another machine: put the file into its configuration folder as session.json. Without the password that machine cannot log in, nor change anything that its token may not.',
+      'list shows all sessions and tokens of the account. end ends one of them at once.',
+    ],
+    options: ['scope', 'dir', 'expires', 'output'],
+    args: [0, 2],
+    examples: [
+      ['curl -H "Authorization: Bearer $(szafa token)" $SZ_SERVER/api/quota', ''],
+      ['szafa token create web1 --scope append --dir web1 --expires 1y --output session.json', ''],
+      ['szafa token list', ''],
+      ['szafa token end 8c1f0e6f5f1c4d0b9a7e3c2d1b0a9f8e', ''],
+    ],
+    completes: ['create', 'list', 'end'],
     load: () => import('./commands/token.ts'),
   },
   quota: {

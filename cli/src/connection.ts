@@ -117,8 +117,9 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
   const own = here && (settings.user ?? here.username) === here.username ? here : undefined;
   const { options, close } = clientOptions(invocation, address, needs.transfers);
   try {
-    if (settings.token !== undefined) {
-      return new Connection(await openToken(invocation, needs, options, settings.token, here), close);
+    const token = await givenSecret(settings.token, 'token');
+    if (token !== undefined) {
+      return new Connection(await openToken(invocation, needs, options, token, here), close);
     }
     if (own) return new Connection(await Szafa.open(options, keptSession(own)), close);
     return await enterOnce(invocation, needs, options, close, kept);
@@ -147,7 +148,7 @@ async function openToken(
   if (keys === 'none') return bare;
   const { username } = await bare.api.me({ signal });
   if (settings.user !== undefined && settings.user !== username) {
-    const message = `SZ_TOKEN belongs to ${oneLine(username)}, not to ${oneLine(settings.user)}`;
+    const message = `the token belongs to ${oneLine(username)}, not to ${oneLine(settings.user)}`;
     throw new UsageError(message, 'set SZ_USER to the same account, or unset it');
   }
   if (here?.username === username && here.kek !== undefined) {

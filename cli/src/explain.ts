@@ -44,8 +44,10 @@ function explainApi(error: ApiError): [hint: string, exit?: Exit] {
       return [LOGIN];
     case 'forbidden':
       return [
-        'it belongs to another account, or the server does not allow this; szafa whoami shows who you are',
+        'it belongs to another account, or the token or the server does not allow this; szafa whoami shows who you are',
       ];
+    case 'out-of-scope':
+      return ['szafa token list, in a session that may do everything, shows what this token is for'];
     case 'not-found':
       return ['it may have been deleted in the meantime; szafa ls shows what is there'];
     case 'conflict':
@@ -198,6 +200,7 @@ const FATAL = new Set([
   'interrupted',
   'network',
   'unauthorized',
+  'out-of-scope',
   'not-the-service',
   'locked',
   'keys',

@@ -66,6 +66,8 @@ export const ownOptions = {
   'volume-size': { value: 'SIZE', help: 'bytes of a volume (8M)' },
   bwlimit: { value: 'RATE', help: 'bytes per second, for all transfers together, like 2M' },
   'plain-names': { help: 'show the names to the server: they are neither sealed nor verified' },
+  scope: { value: 'SCOPE', help: 'what the token may do: append, read or full' },
+  expires: { value: 'TIME', help: 'when the token ends: 90d, 1y, or a date like 2030-01-31' },
   output: {
     value: 'PATH',
     short: 'o',

@@ -29,6 +29,23 @@ export function parseCount(option: string, text: string, most: number): number {
   return count;
 }
 
+/** When something ends, by a time from now or a date, as the interface writes it. A day alone ends with it, in UTC. */
+export function parseEnd(option: string, text: string, now = Date.now()): string {
+  const from = /^(\d{1,4})\s*(h|d|w|y)$/i.exec(text.trim());
+  if (from) {
+    const hours = { h: 1, d: 24, w: 7 * 24, y: 365 * 24 }[from[2]!.toLowerCase() as 'h' | 'd' | 'w' | 'y'];
+    return new Date(now + Number(from[1]) * hours * 3_600_000).toISOString();
+  }
+  const day = /^\d{4}-\d\d-\d\d$/.test(text.trim()) ? Date.parse(`${text.trim()}T23:59:59Z`) : Number.NaN;
+  if (Number.isNaN(day) || day <= now) {
+    throw new UsageError(
+      `--${option}: "${text}" is no time to come`,
+      `write it like --${option} 90d or --${option} 2030-01-31`,
+    );
+  }
+  return new Date(day).toISOString();
+}
+
 export function parseSeconds(option: string, text: string): number {
   const match = /^(\d{1,7})\s*(s|m|h)?$/i.exec(text.trim());
   if (!match) {

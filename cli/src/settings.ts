@@ -17,7 +17,8 @@ export interface SecretSource {
 export interface Settings {
   server: string | undefined;
   user: string | undefined;
-  token: string | undefined;
+  /** A bearer token in place of a session. */
+  token: SecretSource;
   password: SecretSource;
   passphrase: SecretSource;
   invite: SecretSource;
@@ -43,7 +44,11 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   return {
     server: flags.server ?? set('SZ_SERVER'),
     user: flags.user ?? set('SZ_USER'),
-    token: set('SZ_TOKEN'),
+    token: {
+      text: set('SZ_TOKEN'),
+      file: set('SZ_TOKEN_FILE'),
+      names: 'SZ_TOKEN or SZ_TOKEN_FILE',
+    },
     password: {
       text: flags['password-file'] === undefined ? set('SZ_PASSWORD') : undefined,
       file: flags['password-file'] ?? set('SZ_PASSWORD_FILE'),

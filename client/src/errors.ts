@@ -162,6 +162,7 @@ export type ApiErrorKind =
   | 'bad-request'
   | 'unauthorized'
   | 'forbidden'
+  | 'out-of-scope'
   | 'not-found'
   | 'conflict'
   | 'too-large'
@@ -190,11 +191,17 @@ export class ApiError extends SzafaError {
   /** Seconds, from Retry-After. */
   readonly retryAfter: number | undefined;
 
-  constructor(status: number, body: Record<string, unknown>, retryAfter?: number) {
+  /** `outOfScope`: it is the token that may not do this. */
+  constructor(
+    status: number,
+    body: Record<string, unknown>,
+    { retryAfter, outOfScope = false }: { retryAfter?: number | undefined; outOfScope?: boolean } = {},
+  ) {
     const said = body['error'] ?? body['detail'];
     super('api', typeof said === 'string' && said !== '' ? said : `the server answered ${status}`);
     this.status = status;
-    this.kind = kinds[status] ?? (status >= 500 ? 'server' : 'unexpected');
+    const kind = kinds[status] ?? (status >= 500 ? 'server' : 'unexpected');
+    this.kind = outOfScope && kind === 'forbidden' ? 'out-of-scope' : kind;
     this.body = body;
     this.retryAfter = retryAfter;
   }

@@ -112,6 +112,36 @@ export const LeaveBody = Type.Object(
 );
 export type LeaveBody = Static<typeof LeaveBody>;
 
+const Scopes = Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('append')], {
+  description: 'what it may do: everything, only read, or only add',
+});
+export const TokenBody = Type.Object(
+  {
+    device: Type.String({
+      description: `what it is for, as it is listed; 1 to ${limits.deviceChars} characters`,
+    }),
+    scope: Scopes,
+    dir_id: Type.Optional(
+      Type.Union([Type.Integer(), Type.Null()], {
+        description: 'the one directory that it is for; null: the whole account',
+      }),
+    ),
+    expires_at: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'when it ends; ISO 8601, UTC. Null: when it has not been used for SZ_SESSION_TTL',
+      }),
+    ),
+  },
+  { $id: 'TokenRequest' },
+);
+export type TokenBody = Static<typeof TokenBody>;
+
+export const NewToken = Type.Object(
+  { id: Type.String({ description: 'by which it is listed and ended' }), token: Type.String() },
+  { $id: 'NewToken' },
+);
+export type NewToken = Static<typeof NewToken>;
+
 const Time = (description: string) => Type.String({ description: `${description}; ISO 8601, UTC` });
 export const ListedSession = Type.Object(
   {
@@ -120,9 +150,7 @@ export const ListedSession = Type.Object(
     created_at: Time('of the login'),
     used_at: Time('last use, exact to an hour'),
     current: Type.Boolean({ description: 'whether it is the one that asks' }),
-    scope: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('append')], {
-      description: 'what it may do: everything, only read, or only add',
-    }),
+    scope: Scopes,
     dir_id: Type.Union([Type.Integer(), Type.Null()], {
       description: 'the directory that it is limited to, or null',
     }),
@@ -133,4 +161,3 @@ export const ListedSession = Type.Object(
   { $id: 'ListedSession' },
 );
 export type ListedSession = Static<typeof ListedSession>;
-export type Scope = ListedSession['scope'];

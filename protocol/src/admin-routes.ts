@@ -18,7 +18,7 @@ const ok = Type.Literal(true);
 const next_cursor = Type.Optional(Type.String({ description: 'when there are more' }));
 
 /** What every route here has: it is the operator's. */
-const common = { tag: 'Operator', operator: true } as const;
+const common = { tag: 'Operator', access: 'system' } as const;
 const ofAccount = { 403: ErrorBody, 404: ErrorBody };
 
 /** Part of the table in routes.ts. */

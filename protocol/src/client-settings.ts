@@ -18,6 +18,7 @@ export const clientSettings = [
   'SZ_INVITE',
   'SZ_INVITE_FILE',
   'SZ_TOKEN',
+  'SZ_TOKEN_FILE',
   'SZ_CONFIG',
 ] as const;
 

@@ -55,6 +55,7 @@ export const factorRoutes = {
     path: '/api/auth/factors',
     summary: 'Whether a login asks for a second factor',
     tag: 'Accounts',
+    access: 'full',
     responses: { 200: Factors, 403: ErrorBody },
   },
   setTotp: {
@@ -62,6 +63,7 @@ export const factorRoutes = {
     path: '/api/auth/factors/totp',
     summary: 'From now on a login needs a code as well',
     tag: 'Accounts',
+    access: 'full',
     changes: true,
     body: TotpBody,
     responses: {
@@ -77,6 +79,7 @@ export const factorRoutes = {
     path: '/api/auth/factors/totp',
     summary: 'From now on a login needs no code any more',
     tag: 'Accounts',
+    access: 'full',
     changes: true,
     body: TotpOffBody,
     responses: {

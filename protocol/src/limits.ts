@@ -14,6 +14,8 @@ export const limits = {
   deviceChars: 100,
   /** Codes as every authenticator app makes them; the step before and the one after count too, as clocks differ. */
   totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
+  /** Sessions and tokens that an account has, beyond which it gets no more tokens. */
+  tokens: 1000,
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */
@@ -41,7 +43,7 @@ export const limits = {
 export const ADMIN = 'admin';
 
 /** What this service offers beside what is specified; clients ask before they rely on it. */
-export const features = ['accounts', 'factors', 'keys', 'names', 'streamed'] as const;
+export const features = ['accounts', 'factors', 'keys', 'names', 'streamed', 'tokens'] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

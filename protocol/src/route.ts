@@ -1,18 +1,17 @@
 import type { TSchema } from 'typebox';
+import type { Asked } from './access.ts';
+import { DetailBody, ErrorBody } from './resources.ts';
+import { Type } from './type.ts';
 
 /**
  * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI
  * document shows. Paths use `{name}` for their parameters.
  */
-export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+export interface Route extends Asked {
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   summary: string;
   tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Service' | 'Operator';
-  /** Works without a bearer token. */
-  open?: true;
-  /** Only for the system token; 403 for all others. */
-  operator?: true;
   /** It changes files, directories or accounts: 503 while the server is read-only. Whoever adds a route that is no GET decides. */
   changes?: boolean;
   body?: TSchema;
@@ -33,3 +32,11 @@ export interface Route {
 
 /** A route as it is written down. */
 export type DeclaredRoute = Route & ({ method: 'GET' | 'HEAD' } | { changes: boolean });
+
+/** The answers of a route, with those that the check of its token gives: 403 also of an account that is disabled. */
+export function answersOf({ access, responses }: Route): Route['responses'] {
+  if (access === 'open') return responses;
+  const { 403: refused = ErrorBody } = responses;
+  const either = refused === DetailBody ? Type.Union([DetailBody, ErrorBody]) : refused;
+  return { ...responses, 401: DetailBody, 403: either };
+}

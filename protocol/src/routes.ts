@@ -36,6 +36,8 @@ const table = {
     path: '/api/quota',
     summary: 'Space used and space left',
     tag: 'Quota',
+    access: 'any',
+    folder: [],
     responses: { 200: Quota },
   },
   createDir: {
@@ -43,6 +45,7 @@ const table = {
     path: '/api/dirs',
     summary: 'Create a directory',
     tag: 'Directories',
+    access: 'append',
     changes: true,
     body: NewDir,
     responses: {
@@ -56,6 +59,8 @@ const table = {
     path: '/api/dirs',
     summary: "The caller's directories",
     tag: 'Directories',
+    access: 'any',
+    folder: ['list'],
     responses: { 200: Type.Object({ dirs: Type.Array(Directory) }) },
   },
   renameDir: {
@@ -63,6 +68,7 @@ const table = {
     path: '/api/dirs/{dir_id}/name',
     summary: 'Give a directory another name',
     tag: 'Directories',
+    access: 'full',
     changes: true,
     body: DirNameBody,
     responses: {
@@ -78,6 +84,7 @@ const table = {
     path: '/api/dirs/{dir_id}',
     summary: 'Delete a directory; its files move to the root',
     tag: 'Directories',
+    access: 'full',
     changes: true,
     responses: { 200: Type.Object({ ok, dir_id: Type.Integer() }), 404: ErrorBody },
   },
@@ -86,6 +93,8 @@ const table = {
     path: '/api/files',
     summary: "The caller's files, newest first: all of them, or in pages with limit and cursor",
     tag: 'Files',
+    access: 'any',
+    folder: ['list'],
     query: Type.Object({
       limit: Type.Optional(
         Type.String({
@@ -111,10 +120,12 @@ const table = {
     path: '/api/files/{file_id}',
     summary: 'Delete a file and its volumes',
     tag: 'Files',
+    access: 'full',
+    folder: ['file'],
     changes: true,
     responses: {
       200: Type.Object({ ok, file_id: Type.String() }),
-      403: Type.Union([DetailBody, ErrorBody]),
+      403: DetailBody,
       404: ErrorBody,
       409: ErrorBody,
     },
@@ -124,6 +135,8 @@ const table = {
     path: '/api/files/{file_id}/move',
     summary: 'Move a file to another directory',
     tag: 'Files',
+    access: 'full',
+    folder: ['file', 'target'],
     changes: true,
     body: DirTarget,
     optionalBody: true,
@@ -143,6 +156,7 @@ const table = {
     path: '/api/files/names',
     summary: 'Give files other names and enc_params: all of them, or none if one is not as the caller saw it',
     tag: 'Files',
+    access: 'full',
     changes: true,
     body: NamesBody,
     bodyBytes: limits.namesBodyBytes,
@@ -153,6 +167,8 @@ const table = {
     path: '/api/files/{file_id}/clone',
     summary: 'Copy a file with all its volumes to a directory',
     tag: 'Files',
+    access: 'full',
+    folder: ['file', 'target'],
     changes: true,
     body: DirTarget,
     optionalBody: true,
@@ -168,15 +184,31 @@ const table = {
   readVolume: {
     method: 'GET',
     path: '/api/files/{file_id}/chunk/{idx}',
-    summary: 'One volume; HEAD, Range and If-None-Match work too',
+    summary: 'One volume; Range and If-None-Match work too',
     tag: 'Files',
+    access: 'read',
+    folder: ['file'],
     responses: {
       200: 'raw bytes of the volume, with X-Enc-Params, X-Chunk-Count and an ETag made from its digest',
       206: 'the range asked for',
       304: 'the ETag still matches',
-      403: Type.Union([DetailBody, ErrorBody]),
+      403: DetailBody,
       404: ErrorBody,
       416: ErrorBody,
+    },
+  },
+  readHeader: {
+    method: 'HEAD',
+    path: '/api/files/{file_id}/chunk/{idx}',
+    summary: 'The headers of one volume, without its bytes',
+    tag: 'Files',
+    access: 'any',
+    folder: ['file'],
+    responses: {
+      200: 'X-Enc-Params, X-Chunk-Count, Content-Length and an ETag made from its digest',
+      304: 'the ETag still matches',
+      403: DetailBody,
+      404: ErrorBody,
     },
   },
   init: {
@@ -185,6 +217,8 @@ const table = {
     summary:
       'Begin an upload; with "streamed": true one of which digests, or even the length, are not known yet',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['target'],
     changes: true,
     body: Type.Union([InitBody, StreamedInitBody]),
     responses: {
@@ -201,6 +235,8 @@ const table = {
     path: '/api/transfer/{transfer_id}/chunks',
     summary: 'Numbers of the volumes accepted so far, ascending',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['transfer'],
     responses: { 200: Received, 404: ErrorBody },
   },
   writeVolume: {
@@ -208,6 +244,8 @@ const table = {
     path: '/api/transfer/{transfer_id}/chunk/{idx}',
     summary: 'Send one volume; 200 once it is verified and durable',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['transfer'],
     changes: true,
     rawBody: true,
     headers: Type.Object({
@@ -233,6 +271,8 @@ const table = {
     summary:
       'Upload a file of one volume in one request: X-Init has the base64 of what init takes, the body is the volume, and the client chooses the transfer_id',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['target'],
     changes: true,
     rawBody: true,
     responses: {
@@ -248,6 +288,8 @@ const table = {
     path: '/api/transfer/{transfer_id}/pull',
     summary: "Have the server fetch the volumes from the client's temporary HTTP server",
     tag: 'Transfers',
+    access: 'append',
+    folder: ['transfer'],
     changes: true,
     body: PullBody,
     responses: {
@@ -265,6 +307,8 @@ const table = {
     path: '/api/transfer/{transfer_id}/pull-status',
     summary: 'How many volumes have arrived whole',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['transfer'],
     responses: { 200: PullProgress, 404: ErrorBody },
   },
   complete: {
@@ -272,6 +316,8 @@ const table = {
     path: '/api/transfer/{transfer_id}/complete',
     summary: 'Make the transfer a file; repeating it returns the same file_id',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['transfer'],
     changes: true,
     body: CompleteBody,
     optionalBody: true,
@@ -289,6 +335,8 @@ const table = {
     path: '/api/transfer/{transfer_id}',
     summary: 'Cancel an upload; only its creator may',
     tag: 'Transfers',
+    access: 'append',
+    folder: ['own transfer'],
     changes: true,
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
   },
@@ -297,7 +345,7 @@ const table = {
     path: '/api/service',
     summary: 'Which server this is, and what it offers',
     tag: 'Service',
-    open: true,
+    access: 'open',
     responses: { 200: ServiceInfo, 503: ErrorBody },
   },
   healthz: {
@@ -305,7 +353,7 @@ const table = {
     path: '/healthz',
     summary: 'Says that the process is up',
     tag: 'Service',
-    open: true,
+    access: 'open',
     responses: { 200: Type.Object({ ok }) },
   },
   readyz: {
@@ -313,7 +361,7 @@ const table = {
     path: '/readyz',
     summary: 'Says whether both stores answer',
     tag: 'Service',
-    open: true,
+    access: 'open',
     responses: { 200: Type.Object({ ok }), 503: ErrorBody },
   },
   metrics: {
@@ -321,7 +369,7 @@ const table = {
     path: '/metrics',
     summary: "The node's metrics for Prometheus; needs the system token",
     tag: 'Service',
-    operator: true,
+    access: 'system',
     responses: { 200: 'text in the Prometheus format', 403: ErrorBody, 503: ErrorBody },
   },
   openapi: {
@@ -329,7 +377,7 @@ const table = {
     path: '/openapi.json',
     summary: 'This API as an OpenAPI document',
     tag: 'Service',
-    open: true,
+    access: 'open',
     responses: { 200: 'the OpenAPI document' },
   },
   docs: {
@@ -337,7 +385,7 @@ const table = {
     path: '/docs',
     summary: 'This API as a page to read',
     tag: 'Service',
-    open: true,
+    access: 'open',
     responses: { 200: 'an HTML page' },
   },
   ...adminRoutes,

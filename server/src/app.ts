@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
 import {
-  ADMIN,
   type CompleteBody,
   type Credentials,
   checkNames,
@@ -23,6 +22,7 @@ import {
   type RouteName,
   routes,
   type StreamedInitBody,
+  type TokenBody,
   type TotpBody,
   type TotpOffBody,
   targetDir,
@@ -62,9 +62,6 @@ import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
 
-/** Nobody can delete an account, and another one take its name, in less. */
-const SLOW_BODY_MS = 100;
-
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Every route on one screen. */
@@ -89,6 +86,26 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     document ??= await (await import('./http/openapi.ts')).openapiDocument();
     return document;
   };
+  const readVolume: Handler = async (request, reply) => {
+    const { file_id } = params(request);
+    // nginx knows no rates of accounts.
+    const store = request.caller.downloadRate === null ? offeredStore(request, config) : undefined;
+    if (store !== undefined) {
+      const located = files.locateVolume(file_id, request.found.file, user(request));
+      const handed = located.place.kind === store ? handOver(request, reply, located) : undefined;
+      if (handed !== undefined) {
+        countOut(handed);
+        return reply;
+      }
+    }
+    const { range, 'if-none-match': tag } = request.headers;
+    const whole = request.method === 'GET' && range === undefined && tag === undefined;
+    const found = await files.openVolume(file_id, request.found.file, user(request), whole);
+    const paced = (to: Writable) => pace.download(to, request.caller);
+    const sent = await sendVolume(request, reply, found, paced, (error) => countFault(metrics, error));
+    countOut(sent);
+    return reply;
+  };
   let docs: ReturnType<typeof docsPage> | undefined;
   const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
@@ -99,6 +116,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       await sessions.logout(request.caller);
       return { ok: true };
     },
+    createToken: (request) => sessions.create(request.caller, request.body as TokenBody),
     readKeys: async (request, reply) => {
       const { keys, tag } = await accounts.keys(request.caller);
       reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });
@@ -209,26 +227,8 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       ok: true,
       file_id: await files.clone(params(request).file_id, request.caller, target(request)),
     }),
-    readVolume: async (request, reply) => {
-      const { file_id } = params(request);
-      // nginx knows no rates of accounts.
-      const store = request.caller.downloadRate === null ? offeredStore(request, config) : undefined;
-      if (store !== undefined) {
-        const located = files.locateVolume(file_id, request.found.file, user(request));
-        const handed = located.place.kind === store ? handOver(request, reply, located) : undefined;
-        if (handed !== undefined) {
-          countOut(handed);
-          return reply;
-        }
-      }
-      const { range, 'if-none-match': tag } = request.headers;
-      const whole = request.method === 'GET' && range === undefined && tag === undefined;
-      const found = await files.openVolume(file_id, request.found.file, user(request), whole);
-      const paced = (to: Writable) => pace.download(to, request.caller);
-      const sent = await sendVolume(request, reply, found, paced, (error) => countFault(metrics, error));
-      countOut(sent);
-      return reply;
-    },
+    readVolume,
+    readHeader: readVolume,
     init: async (request) => {
       const init = { body: request.body as InitBody | StreamedInitBody, text: request.bodyText };
       return { transfer_id: await transfers.init(init, request.caller) };
@@ -339,17 +339,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.addHook('onError', async (_request, _reply, error) => countFault(services.metrics, error));
   for (const schema of namedSchemas()) app.addSchema(schema);
 
-  const authenticate = authentication(app, services);
-  // A body may take its time, and its account be deleted meanwhile, or the name another's: who calls is asked once more.
-  const askAgain = (name: RouteName) => {
-    const ask = authenticate(name);
-    return async (request: FastifyRequest, reply: FastifyReply) => {
-      if (reply.elapsedTime > SLOW_BODY_MS) await ask(request);
-    };
-  };
-  const forOperators = async ({ caller }: FastifyRequest) => {
-    if (caller.username !== ADMIN) throw new ServiceError(403, 'this needs the system token');
-  };
+  const guard = authentication(app, services);
   const whileWritable = () => services.mode.requireWritable();
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
@@ -359,6 +349,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
     const schema = schemaOf(name, route);
+    const { onRequest, preHandler } = guard(name);
     const options = {
       url: urlOf(route),
       config: {
@@ -367,23 +358,16 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
         logsItself: route.rawBody,
       },
       // Raw bodies come in other ways as well, and are checked where all of them meet.
-      onRequest: route.rawBody
-        ? []
-        : [
-            ...(route.open ? [] : [authenticate(name)]),
-            ...(route.operator ? [forOperators] : []),
-            ...(route.changes ? [whileWritable] : []),
-            askForBody,
-          ],
+      ...(route.rawBody
+        ? {}
+        : { onRequest: [...onRequest, ...(route.changes ? [whileWritable] : []), askForBody], preHandler }),
       ...(route.bodyBytes ? { bodyLimit: route.bodyBytes } : {}),
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
       ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),
-      ...(route.open || route.rawBody ? {} : { preHandler: askAgain(name) }),
       handler: all[name],
     };
     to.route({ ...options, method: route.method, schema });
-    if (name === 'readVolume') to.route({ ...options, method: 'HEAD', schema });
   };
   const names = Object.keys(routes) as RouteName[];
   const isRaw = (name: RouteName) => 'rawBody' in routes[name];

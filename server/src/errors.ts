@@ -6,6 +6,7 @@ export class ServiceError extends Error {
   readonly status: number;
   /** Fields beside `error` in the body. */
   readonly extra: Record<string, unknown>;
+  readonly headers: Readonly<Record<string, string>> = {};
 
   constructor(
     status: number,
@@ -23,14 +24,24 @@ export class DetailError extends ServiceError {
   override name = 'DetailError';
 }
 
+/** The token may not do this: 403, in a form that programs can tell from other refusals (RFC 6750). */
+export class OutOfScope extends ServiceError {
+  override name = 'OutOfScope';
+  override readonly headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' };
+
+  constructor(message: string) {
+    super(403, message);
+  }
+}
+
 /** Refused only for now: 429 or 503 with Retry-After. */
 export class TryLater extends ServiceError {
   override name = 'TryLater';
-  readonly retryAfterSeconds: number;
+  override readonly headers: { 'retry-after': string };
 
   constructor(status: 429 | 503, message: string, seconds: number) {
     super(status, message);
-    this.retryAfterSeconds = Math.max(1, Math.ceil(seconds));
+    this.headers = { 'retry-after': String(Math.max(1, Math.ceil(seconds))) };
   }
 }
 

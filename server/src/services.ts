@@ -12,6 +12,7 @@ import { Files } from './domain/files.ts';
 import { guarded, Mode } from './domain/mode.ts';
 import type { Pace } from './domain/pace.ts';
 import { Pulls } from './domain/pulls.ts';
+import { Reach } from './domain/reach.ts';
 import { Sessions } from './domain/sessions.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
 import { Transfers } from './domain/transfers.ts';
@@ -38,6 +39,7 @@ export interface Services {
   custody: Custody;
   accounts: Accounts;
   sessions: Sessions;
+  reach: Reach;
   departures: Departures;
   files: Files;
   transfers: Transfers;
@@ -120,6 +122,7 @@ export async function openServices(
   const onFailure = (reason: 'wrong' | 'limit') => metrics.add('szafa_login_failures_total', { reason });
   const accounts = new Accounts(metadata, config, { onFailure });
   const sessions = new Sessions(metadata, config, systemToken);
+  const reach = new Reach(metadata);
   const departures = new Departures(metadata, volumes);
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
@@ -129,7 +132,7 @@ export async function openServices(
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
   const pace = openPace();
   const stores = { metadata, volumes, custody, mode };
-  const rules = { accounts, sessions, departures, files, transfers, pulls, pace };
+  const rules = { accounts, sessions, reach, departures, files, transfers, pulls, pace };
   return { config, log, ...stores, ...rules, metrics };
 }
 

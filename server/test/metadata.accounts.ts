@@ -64,8 +64,10 @@ export function accountsContract(stores: Stores): void {
     const own = { disabled_at: null, upload_rate: null, download_rate: null };
     const session = { username: ann, account_id: await accounts.idOf(ann), ...limits, ...own };
     await sessions.touch(first, 200);
-    assert.deepEqual({ ...(await stores.two.sessions.get(first)) }, { ...session, used_at: 200 });
     const listed = await sessions.list(ann);
+    const [laterId, firstId] = listed.map(({ id }) => id);
+    const touched = { ...session, session_id: firstId, used_at: 200 };
+    assert.deepEqual({ ...(await stores.two.sessions.get(first)) }, touched);
     assert.deepEqual(
       listed.map(({ device, created_at, used_at }) => [device, created_at, used_at]),
       [
@@ -75,7 +77,8 @@ export function accountsContract(stores: Stores): void {
     );
     await sessions.close(first);
     assert.equal(await sessions.get(first), undefined);
-    assert.deepEqual({ ...(await sessions.get(second)) }, { ...session, used_at: 101 });
+    const later = { ...session, session_id: laterId, used_at: 101 };
+    assert.deepEqual({ ...(await sessions.get(second)) }, later);
     await sessions.close(first);
     assert.equal(await sessions.end(fresh('u'), listed[0]!.id, 9), false, 'another account');
     assert.ok(await sessions.end(ann, listed[0]!.id, 9));
@@ -179,6 +182,55 @@ export function accountsContract(stores: Stores): void {
     ]);
   });
 
+  test('a token is made by a session that is there, for a directory of its account, up to a number', async () => {
+    const { accounts, sessions, dirs, audit } = stores.one;
+    const [ann, own] = [fresh('u'), fresh('token')];
+    await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
+    const accountId = (await accounts.idOf(ann))!;
+    const dirId = (await dirs.create(ann, 'web1', 1))!;
+    const foreign = (await dirs.create(fresh('u'), 'web1', 1))!;
+    const token = (over: object = {}) => ({
+      ...{ tokenHash: fresh('token'), username: ann, accountId, device: 'web1', now: 7 },
+      ...{ scope: 'append' as const, dirId, expiresAt: 99 },
+      ...over,
+    });
+    const wanted = token();
+    const made = await sessions.create(wanted, own, 3);
+    assert.ok(typeof made === 'object');
+    const { session_id, scope, only_dir, expires_at } = (await stores.two.sessions.get(wanted.tokenHash))!;
+    assert.deepEqual([session_id, scope, only_dir, expires_at], [made.id, 'append', dirId, 99]);
+    assert.equal(await sessions.create(token(), fresh('token'), 3), 'ended');
+    assert.equal(await sessions.create(token({ dirId: foreign }), own, 3), 'no directory');
+    assert.ok(typeof (await sessions.create(token({ dirId: null }), own, 3)) === 'object');
+    assert.equal(await sessions.create(token(), own, 3), 'too many');
+    await assert.rejects(sessions.create(token({ accountId: fresh() }), own, 9), { status: 401 });
+    const [, noted] = await audit.list({ account: ann, limit: 10 });
+    assert.deepEqual([noted!.action, noted!.detail], ['token made', 'append for one directory: web1']);
+  });
+
+  test('tokens that are made while their maker is ended are ended with it', async () => {
+    const { accounts, sessions } = stores.one;
+    const secrets = { passwordHash: 'new', keys: undefined, recoveryHash: undefined };
+    for (let round = 0; round < 10; round++) {
+      const [ann, own, thief] = [fresh('u'), fresh('t'), fresh('t')];
+      await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
+      await accounts.openSession(ann, 'hash', { tokenHash: thief, device: '' }, 1);
+      const accountId = (await accounts.idOf(ann))!;
+      const before = { username: ann, proven: 'hash', expected: undefined };
+      const token = () => ({ tokenHash: fresh('t'), username: ann, accountId, device: 'x', now: 2 });
+      const making = Array.from({ length: 8 }, () => stores.two.sessions.create(token(), thief, 100));
+      // In the middle of them.
+      await Promise.race(making);
+      await Promise.all([
+        ...making,
+        round % 2
+          ? accounts.changePassword(before, secrets, { tokenHash: own, now: 3 })
+          : sessions.endOthers(ann, own, 3),
+      ]);
+      assert.equal((await sessions.list(ann)).length, 1);
+    }
+  });
+
   test('a recovery sets everything once, within its time, and leaves one session', async () => {
     const { accounts, recoveries, sessions } = stores.one;
     const [ann, token, old, mine] = [fresh('u'), fresh('t'), fresh('t'), fresh('t')];
@@ -276,9 +328,10 @@ export function accountsContract(stores: Stores): void {
     const { transfers } = stores.one;
     const [username, token] = [fresh('u'), fresh('t')];
     const session = await openSession(stores, token, username, 5);
-    const { transferId, fileId } = await begin(stores.one, fresh('u'));
+    const creator = fresh('u');
+    const { transferId, fileId } = await begin(stores.one, creator);
     const state = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
-    const transfer = { ...state, streamed: 'no' };
+    const transfer = { ...state, streamed: 'no', creator, made_by: null, dir_id: 0 };
     assert.deepEqual(await transfers.lookUp(transferId).session(token), { ...session, transfer });
     assert.deepEqual({ ...(await transfers.state(transferId)) }, transfer);
     const unknown = fresh('t');

@@ -33,10 +33,10 @@ export async function openSession(
   const text = 'SELECT account_id FROM users WHERE username = ?';
   const [account] = await sql.query<{ account_id: string }>(text, username);
   const accountId = account!.account_id;
-  await insertSession(sql, { tokenHash, username, accountId, device: '', now });
+  const session_id = await insertSession(sql, { tokenHash, username, accountId, device: '', now });
   const limits = { scope: 'full' as const, only_dir: null, expires_at: null };
   const own = { disabled_at: null, upload_rate: null, download_rate: null };
-  return { username, account_id: accountId, used_at: now, ...limits, ...own };
+  return { session_id, username, account_id: accountId, used_at: now, ...limits, ...own };
 }
 
 export function newTransfer(over: Partial<NewTransfer> & { count?: number } = {}): NewTransfer {

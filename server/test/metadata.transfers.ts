@@ -27,7 +27,8 @@ export function transfersContract(stores: Stores): void {
     const ann = fresh('u');
     for (const count of [1, 16, 17, 2000, 2001, 4017]) {
       const init = newTransfer({ count, fileName: 'ż', fileSize: 2 ** 53 - 1, storedSize: 5 });
-      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
+      const madeBy = newId();
+      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, madeBy, now: NOW };
       assert.equal(await stores.one.transfers.create(init, at), 'created');
       assert.deepEqual(
         { ...(await stores.two.transfers.get(at.transferId)) },
@@ -35,6 +36,7 @@ export function transfersContract(stores: Stores): void {
           transfer_id: at.transferId,
           file_id: at.fileId,
           creator: ann,
+          made_by: madeBy,
           owner: null,
           dir_id: 0,
           status: 'uploading',

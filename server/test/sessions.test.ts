@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { routes } from '@szafa/protocol';
 import { Accounts } from '../src/domain/accounts.ts';
 import { Sessions } from '../src/domain/sessions.ts';
 import { places } from '../src/services.ts';
@@ -16,7 +17,7 @@ test('a token lives on while it is used and ends by itself, also where nobody sw
   const accounts = new Accounts(metadata, settings, { now: () => now });
   const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
-  const identify = () => sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());
+  const identify = () => sessions.identify(`Bearer ${token}`, routes.me, metadata.sessions.lookUp());
   for (let uses = 0; uses < 4; uses++) {
     now += TTL_MS * 0.9;
     assert.equal((await identify()).caller.username, 'alice');
@@ -34,7 +35,7 @@ test('a token with an end lives until then, used or not, and no longer', async (
   const accounts = new Accounts(metadata, settings, { now: () => now });
   const sessions = new Sessions(metadata, settings, 'system-token-of-a-test', () => now);
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
-  const identify = () => sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());
+  const identify = () => sessions.identify(`Bearer ${token}`, routes.me, metadata.sessions.lookUp());
   const { caller } = await identify();
   const database = new DatabaseSync(places.database(config));
   database.prepare('UPDATE sessions SET expires_at = ?').run(end);

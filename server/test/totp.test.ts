@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { routes } from '@szafa/protocol';
 import { Accounts } from '../src/domain/accounts.ts';
 import { Sessions } from '../src/domain/sessions.ts';
 import { codeOf, stepAt, stepOf } from '../src/domain/totp.ts';
@@ -39,7 +40,7 @@ test('a second factor over time: each code once, wrong ones are counted for the 
   const account = { username: 'alice', password: 'correct horse battery' };
   const { password } = account;
   const { token } = await accounts.register(account, from());
-  const { caller } = await sessions.identify(`Bearer ${token}`, metadata.sessions.lookUp());
+  const { caller } = await sessions.identify(`Bearer ${token}`, routes.me, metadata.sessions.lookUp());
   const code = (away = 0) => codeOf(SECRET, stepAt(now) + away);
   /** One that counts at no step around. */
   const wrong = () => ['000000', '000001', '000002', '000003'].find((one) => !stepOf(SECRET, one, now))!;

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Route, routes } from '@szafa/protocol';
-import { assertDetail, assertError, assertOk, sharedUser, useService } from '../harness/index.ts';
+import { answersOf, type Route, routes } from '@szafa/protocol';
+import {
+  type Answer,
+  assertDetail,
+  assertError,
+  assertOk,
+  sharedUser,
+  useService,
+} from '../harness/index.ts';
 
 const service = useService();
 
@@ -17,6 +24,11 @@ interface Document {
   info: { title: string; version: string };
   paths: Record<string, Record<string, Operation>>;
 }
+/** As HEAD is answered. */
+function assertHeadersOnly({ status, body }: Answer, expected: number): void {
+  assert.deepEqual([status, body.length], [expected, 0]);
+}
+
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
 async function document(): Promise<Document> {
@@ -116,11 +128,11 @@ test('openapi.json lists every route with its statuses, body and token', async (
     const what = `${route.method} ${route.path}`;
     const operation = found.paths[route.path]?.[route.method.toLowerCase()];
     assert.ok(operation, what);
-    for (const status of Object.keys(route.responses))
+    for (const status of Object.keys(answersOf(route)))
       assert.ok(operation.responses[status], `${what} ${status}`);
     assert.equal(
       operation.responses['401'] !== undefined,
-      !route.open || 401 in route.responses,
+      answersOf(route)[401] !== undefined,
       `401 of ${what}`,
     );
     assert.equal(
@@ -128,7 +140,7 @@ test('openapi.json lists every route with its statuses, body and token', async (
       Boolean(route.body || route.rawBody),
       `body of ${what}`,
     );
-    if (route.open) assert.ok((operation.security?.length ?? 0) === 0, `${what} needs no token`);
+    if (route.access === 'open') assert.ok((operation.security?.length ?? 0) === 0, `${what} needs no token`);
   }
 });
 
@@ -136,19 +148,21 @@ test('openapi.json shows no route that is not in the protocol', async () => {
   const known = Object.values(routes).map((route) => `${route.method} ${route.path}`);
   const shown = operations(await document()).map(([what]) => what);
   assert.deepEqual(
-    shown.filter((what) => !known.includes(what) && !what.startsWith('HEAD ')),
+    shown.filter((what) => !known.includes(what)),
     [],
   );
 });
 
 for (const [name, route] of Object.entries(routes) as [string, Route][]) {
   const path = route.path.replace(/\{\w+\}/g, '1');
-  if (!route.open) {
+  if (route.access !== 'open') {
     test(`${name} without a token is 401 {detail}, whatever else is wrong`, async () => {
-      assertDetail(await service.call({ method: route.method, path }), 401);
+      const { method } = route;
+      const refused = method === 'HEAD' ? assertHeadersOnly : assertDetail;
+      refused(await service.call({ method, path }), 401);
       const headers = { 'content-type': 'application/json' };
-      assertDetail(await service.call({ method: route.method, path, body: '{', headers }), 401);
-      assertDetail(await service.call({ method: route.method, path, token: 'nosuchtoken01234567' }), 401);
+      refused(await service.call({ method, path, body: '{', headers }), 401);
+      refused(await service.call({ method, path, token: 'nosuchtoken01234567' }), 401);
     });
   }
   test(`${route.path} by another method is 4xx {error}`, async () => {

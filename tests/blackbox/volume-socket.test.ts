@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  contentDigest,
-  encodeInit,
-  headers,
-  pathOf,
-  type SocketMessage,
-  volumeSocket,
-} from '@szafa/protocol';
+import { contentDigest, encodeInit, headers, pathOf, volumeSocket } from '@szafa/protocol';
 import {
   assertNoLeftovers,
   assertOk,
@@ -17,13 +10,14 @@ import {
   complete,
   completeStreamed,
   eventually,
+  headOf,
   listFiles,
   makeFile,
   newTransferId,
   RawConnection,
   received,
   register,
-  type Service,
+  SocketClient,
   sha256,
   sharedUser,
   type User,
@@ -33,52 +27,6 @@ import {
 
 const service = useService();
 const MIB = 1024 * 1024;
-
-/** A client as a browser is one. */
-class SocketClient {
-  readonly messages: SocketMessage[] = [];
-  closed: number | undefined;
-  readonly #socket: WebSocket;
-
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
-    socket.onmessage = ({ data }) => this.messages.push(JSON.parse(String(data)));
-    socket.onclose = ({ code }) => {
-      this.closed = code;
-    };
-  }
-
-  static async open({ url }: Service): Promise<SocketClient> {
-    const socket = new WebSocket(url.replace(/^http/, 'ws') + volumeSocket.path, volumeSocket.protocol);
-    await new Promise((resolve, reject) => {
-      socket.onopen = resolve;
-      socket.onerror = reject;
-    });
-    return new SocketClient(socket);
-  }
-
-  send(message: string | Uint8Array): void {
-    this.#socket.send(message as Uint8Array<ArrayBuffer>);
-  }
-
-  async put(head: string, bytes: Uint8Array, piece = 100_000): Promise<{ status: number; body: unknown }> {
-    const before = this.messages.length;
-    this.send(head);
-    for (let at = 0; at < bytes.length; at += piece) this.send(bytes.subarray(at, at + piece));
-    const answer = () => this.messages.slice(before).find((message) => 'status' in message);
-    await eventually(async () => assert.ok(answer() || this.closed !== undefined));
-    return answer()!;
-  }
-
-  close(): void {
-    this.#socket.close();
-  }
-}
-
-function headOf(path: string, length: number, token: string | undefined, more: string[] = []): string {
-  const auth = token === undefined ? [] : [`Authorization: Bearer ${token}`];
-  return [`PUT ${path} HTTP/1.1`, 'Host: x', `Content-Length: ${length}`, ...auth, ...more].join('\r\n');
-}
 
 const volumePath = (transferId: string, idx: number) =>
   pathOf('writeVolume', { transfer_id: transferId, idx });

@@ -134,7 +134,7 @@ suite('szafa: accounts', { concurrency: 3 }, () => {
     });
     assert.equal((await device.ok(['get', 'by token', '-o', '-'])).stdout, 'y');
     assertError(await device.run(['get', 'by token'], { env }), 2, /no password/);
-    assertError(await device.run(['ls'], { env: { ...env, SZ_USER: 'somebody' } }), 2, /SZ_TOKEN belongs to/);
+    assertError(await device.run(['ls'], { env: { ...env, SZ_USER: 'somebody' } }), 2, /token belongs to/);
 
     // The token of another account: the keys of the kept session stay out of it.
     const other = await register(service);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Route, routes } from '@szafa/protocol';
+import { answersOf, type Route, routes } from '@szafa/protocol';
 import type { TSchema } from 'typebox';
 import Schema from 'typebox/schema';
 import type { Answer, Call } from './http.ts';
@@ -19,8 +19,7 @@ const matchers = Object.values(routes).map((route: Route) => ({
 
 export function routeOf(method: string, path: string): Route | undefined {
   const bare = path.split('?')[0] ?? '';
-  const wanted = method === 'HEAD' ? 'GET' : method;
-  return matchers.find(({ route, pattern }) => route.method === wanted && pattern.test(bare))?.route;
+  return matchers.find(({ route, pattern }) => route.method === method && pattern.test(bare))?.route;
 }
 
 /**
@@ -50,7 +49,7 @@ export class Witness {
     } else if (answer.status >= 400) {
       checkErrorShape(route, answer, what);
     }
-    const schema: TSchema | string | undefined = route?.responses[answer.status];
+    const schema: TSchema | string | undefined = route && answersOf(route)[answer.status];
     if (method !== 'HEAD' && schema !== undefined && typeof schema !== 'string') {
       assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
       assert.ok(Schema.Check(schema, answer.json), `${what}: not the published schema`);
@@ -129,6 +128,6 @@ function checkErrorShape(route: Route | undefined, answer: Answer, what: string)
     (route === routes.renameFiles && answer.status === 412);
   if (!mayHaveMore) assert.deepEqual(extra, [], what);
   const ofFile = route?.path.startsWith('/api/files/') ?? false;
-  if (answer.status === 401) assert.equal(key, route?.open ? 'error' : 'detail', what);
+  if (answer.status === 401) assert.equal(key, route?.access === 'open' ? 'error' : 'detail', what);
   else if (answer.status !== 403 || !ofFile) assert.equal(key, 'error', what);
 }

@@ -40,8 +40,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a session that has ended is tried with every file',
     file: 'cli/src/explain.ts',
-    find: "  'network',\n  'unauthorized',\n  'not-the-service',",
-    replace: "  'network',\n  'not-the-service',",
+    find: "  'network',\n  'unauthorized',\n  'out-of-scope',",
+    replace: "  'network',\n  'out-of-scope',",
     tests: [EXPLAIN],
   },
   {

@@ -94,7 +94,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the token is sent along with a login',
     file: 'client/src/api/api.ts',
-    find: "!('open' in route) && this.token !== undefined",
+    find: "route.access !== 'open' && this.token !== undefined",
     replace: 'this.token !== undefined',
     tests: [API],
   },
@@ -171,7 +171,7 @@ export const mutants: Mutant[] = [
   {
     name: 'fetch takes an answer of any length',
     file: 'client/src/api/transport.ts',
-    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) throw',
+    find: 'if (length + part.length > (whole?.length ?? most)) throw',
     replace: 'if (whole && length + part.length > whole.length) throw',
     tests: [API],
   },
@@ -185,7 +185,7 @@ export const mutants: Mutant[] = [
   {
     name: 'node: an answer of unknown length may have any',
     file: 'client/src/node/transport.ts',
-    find: 'if (length + part.length > (whole?.length ?? request.maxBytes)) {',
+    find: 'if (length + part.length > (whole?.length ?? most)) {',
     replace: 'if (whole && length + part.length > whole.length) {',
     tests: [API],
   },

@@ -9,7 +9,8 @@ export const command: Command = async (invocation) => {
   const { settings, out, signal } = invocation;
   const store = new SessionStore(settings.config, out);
   const kept = await store.load();
-  if (!kept && settings.token === undefined) {
+  const { token } = settings;
+  if (!kept && token.text === undefined && token.file === undefined) {
     throw new CliError('not-logged-in', 'not logged in', 'there is no session to end');
   }
   let failure: unknown;
@@ -32,7 +33,9 @@ export const command: Command = async (invocation) => {
   out.done('logout', { server: kept?.server, username: kept?.username }, 'logged out');
 };
 
+const NONE = { text: undefined, file: undefined, names: '' };
+
 /** The kept session is the one to end, whatever else is set. */
 function about({ server, username }: KeptSession, invocation: Invocation): Invocation {
-  return { ...invocation, settings: { ...invocation.settings, server, user: username, token: undefined } };
+  return { ...invocation, settings: { ...invocation.settings, server, user: username, token: NONE } };
 }

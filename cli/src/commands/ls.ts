@@ -1,6 +1,7 @@
 import type { DirEntry, Entry } from '@szafa/client/node';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
+import { explain } from '../explain.ts';
 import { Lookup, ROOT } from '../lookup.ts';
 import type { Output } from '../output.ts';
 import { formatBytes, formatTime, oneLine, plural } from '../text.ts';
@@ -59,9 +60,17 @@ export const command: Command = async (invocation) => {
   const inRoot = name === ROOT;
   const dirId = await lookup.dirId(inRoot ? name : name.replace(/\/$/, ''));
   if (inRoot) for (const dir of (await lookup.dirs()).toSorted(byName)) showDir(out, dir);
+  const listed = lookup.list(dirId);
+  const files = inRoot ? listed.catch(nothingOfTheRoot) : listed;
   // Versions of one name stay in the order of the list, newest first.
-  for (const entry of (await lookup.list(dirId)).toSorted(byName)) showFile(out, entry, inRoot ? '' : name);
+  for (const entry of (await files).toSorted(byName)) showFile(out, entry, inRoot ? '' : name);
 };
+
+/** A token for one directory sees nothing of the root but that. */
+function nothingOfTheRoot(error: unknown): Entry[] {
+  if (explain(error).code !== 'out-of-scope') throw error;
+  return [];
+}
 
 function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;

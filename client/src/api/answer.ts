@@ -47,5 +47,6 @@ export function errorOf(response: TransportResponse, server: string): Error {
     // A gateway in front of the service says "later" with a page of its own.
     if (response.status < 500 && response.status !== 429) return error as Error;
   }
-  return new ApiError(response.status, body, retryAfter);
+  const outOfScope = /\binsufficient_scope\b/.test(response.header('www-authenticate') ?? '');
+  return new ApiError(response.status, body, { retryAfter, outOfScope });
 }

@@ -15,6 +15,7 @@ import {
   type ListedSession,
   limits,
   type NamesBody,
+  type NewToken,
   type PasswordBody,
   type PullBody,
   type PullProgress,
@@ -29,6 +30,7 @@ import {
   type ServiceInfo,
   type Session,
   type StreamedInitBody,
+  type TokenBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
@@ -41,6 +43,7 @@ import {
   areTexts,
   areVolumes,
   hasFileId,
+  isNewToken,
   isQuota,
   isServiceInfo,
   isSession,
@@ -102,7 +105,6 @@ interface Call extends VolumeOptions {
   json?: object;
   bytes?: Uint8Array;
   headers?: Record<string, string>;
-  method?: 'HEAD';
   maxBytes?: number;
   timeoutMs?: number;
 }
@@ -122,6 +124,7 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   changePassword: 'unsent',
   finishRecovery: 'unsent',
   leave: 'unsent',
+  createToken: 'unsent',
 };
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession']);
@@ -251,6 +254,12 @@ export class Api {
     return this.#json('leave', { json: { password }, timeoutMs: 10 * QUIET_MS, signal: options?.signal });
   }
 
+  /** A token that may do less than this one; it is among the sessions. */
+  async createToken(json: TokenBody, options?: CallOptions): Promise<NewToken> {
+    const { signal } = options ?? {};
+    return this.#expect(await this.#json('createToken', { json, signal }), isNewToken, 'no token');
+  }
+
   async sessions(options?: CallOptions): Promise<ListedSession[]> {
     const { sessions } = await this.#json<{ sessions: unknown }>('listSessions', { ...options });
     return this.#expect(sessions, areSessions, 'a list of another kind');
@@ -340,8 +349,7 @@ export class Api {
 
   /** What the headers of a volume say, without its bytes. */
   async headVolume(fileId: string, idx: number, options?: CallOptions): Promise<VolumeAnswer> {
-    const call = { params: { file_id: fileId, idx }, method: 'HEAD' as const, ...options };
-    return this.#volume(await this.#call('readVolume', call));
+    return this.#volume(await this.#call('readHeader', { params: { file_id: fileId, idx }, ...options }));
   }
 
   init(body: InitBody, options?: CallOptions): Promise<{ transfer_id: string }> {
@@ -505,7 +513,8 @@ export class Api {
       accept: 'application/json, application/octet-stream',
       ...call.headers,
     };
-    if (!('open' in route) && this.token !== undefined) headers['authorization'] = `Bearer ${this.token}`;
+    if (route.access !== 'open' && this.token !== undefined)
+      headers['authorization'] = `Bearer ${this.token}`;
     if (call.json) headers['content-type'] = 'application/json';
     if (call.bytes) headers['content-type'] = 'application/octet-stream';
     let unanswered = false;
@@ -513,7 +522,7 @@ export class Api {
     return withRetry(retry, async () => {
       let counted = 0;
       const request: TransportRequest = {
-        method: call.method ?? route.method,
+        method: route.method,
         url: `${this.server}${pathOf(name, call.params)}${query.size > 0 ? `?${query}` : ''}`,
         headers,
         body: call.bytes ?? (call.json && JSON.stringify(call.json)),

@@ -2,6 +2,7 @@ import type {
   Directory,
   FileRecord,
   ListedSession,
+  NewToken,
   Quota,
   ReceivedVolume,
   ServiceInfo,
@@ -38,8 +39,10 @@ const serviceInfo: Shape<ServiceInfo> = {
 };
 /** It goes into a header, and to a terminal where it is asked for. */
 const session: Shape<Session> = { token: (value) => text(value) && /^[\x21-\x7e]+$/.test(value as string) };
+const sessionId = (value: unknown) => text(value) && /^[0-9a-f]{1,64}$/.test(value as string);
+const newToken: Shape<NewToken> = { ...session, id: sessionId };
 const listedSession: Shape<ListedSession> = {
-  id: (value) => text(value) && /^[0-9a-f]{1,64}$/.test(value as string),
+  id: sessionId,
   device: text,
   created_at: text,
   used_at: text,
@@ -69,6 +72,7 @@ export const isTag = (value: unknown): value is string =>
   typeof value === 'string' && /^"[\x21\x23-\x7e]*"$/.test(value);
 export const areSessions = (value: unknown): value is ListedSession[] =>
   Array.isArray(value) && value.every((one) => fits(listedSession, one));
+export const isNewToken = (value: unknown): value is NewToken => fits(newToken, value);
 export const isQuota = (value: unknown): value is Quota => fits(quota, value);
 export const isUser = (value: unknown): value is { username: string } => fits(user, value);
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);

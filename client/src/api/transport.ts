@@ -8,7 +8,7 @@ export interface TransportRequest {
   headers: Record<string, string>;
   body?: Uint8Array | string | undefined;
   signal?: AbortSignal | undefined;
-  /** A response body longer than this is cut off with a TooLongError. */
+  /** A response body longer than this is cut off with a TooLongError; see `mostBytes`. */
   maxBytes: number;
   /** Time for the whole exchange. */
   timeoutMs: number;
@@ -31,17 +31,26 @@ export interface TransportResponse {
 /** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. @public */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
+/** What a refusal may have, also where a short volume was asked for. */
+const REFUSAL_BYTES = 64 * 1024;
+
+/** The longest body that an answer of that status may have. */
+export function mostBytes({ maxBytes }: TransportRequest, status: number): number {
+  return status >= 200 && status < 300 ? maxBytes : Math.max(maxBytes, REFUSAL_BYTES);
+}
+
 async function readBody(response: Response, request: TransportRequest): Promise<Uint8Array> {
   if (!response.body) return new Uint8Array(0);
   const declared = Number(response.headers.get('content-length') ?? Number.NaN);
   const encoded = response.headers.has('content-encoding');
-  if (declared > request.maxBytes) throw new TooLongError();
+  const most = mostBytes(request, response.status);
+  if (declared > most) throw new TooLongError();
   const known = Number.isSafeInteger(declared) && !encoded && request.method !== 'HEAD';
   const whole = known && response.ok ? (request.into?.(declared) ?? new Uint8Array(declared)) : undefined;
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of partsOf(response.body)) {
-    if (length + part.length > (whole?.length ?? request.maxBytes)) throw new TooLongError();
+    if (length + part.length > (whole?.length ?? most)) throw new TooLongError();
     if (whole) whole.set(part, length);
     else parts.push(part.slice());
     length += part.length;

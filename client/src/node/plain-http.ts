@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { readHead } from '@szafa/protocol';
-import type { TransportRequest, TransportResponse } from '../api/transport.ts';
+import { mostBytes, type TransportRequest, type TransportResponse } from '../api/transport.ts';
 import { NetworkError, TooLongError } from '../errors.ts';
 
 const HEAD_BYTES = 64 * 1024;
@@ -126,7 +126,7 @@ async function exchange(line: Line, url: URL, request: TransportRequest): Promis
         return false;
       }
       head = parseHead(line.scratch.toString('latin1', 0, stop));
-      if (head.length > request.maxBytes) throw new TooLongError();
+      if (head.length > mostBytes(request, head.status)) throw new TooLongError();
       const memory =
         (head.status === 200 && request.into?.(head.length)) || Buffer.allocUnsafeSlow(head.length);
       body = Buffer.from(memory.buffer as ArrayBuffer, memory.byteOffset, head.length);

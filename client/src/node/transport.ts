@@ -1,5 +1,10 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from 'node:http';
-import type { Transport, TransportRequest, TransportResponse } from '../api/transport.ts';
+import {
+  mostBytes,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from '../api/transport.ts';
 import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../errors.ts';
 import { http, https } from './http.ts';
 import { OtherAnswer, PlainHttp } from './plain-http.ts';
@@ -148,7 +153,8 @@ async function receive(
   const wanted = status >= 200 && status < 300 ? request.onBytes : undefined;
   const download = request.body === undefined;
   const declared = request.method === 'HEAD' ? 0 : Number(header('content-length') ?? Number.NaN);
-  if (declared > request.maxBytes) throw new TooLongError();
+  const most = mostBytes(request, status);
+  if (declared > most) throw new TooLongError();
   const known = Number.isSafeInteger(declared);
   const into = known && wanted !== undefined && request.method === 'GET' ? request.into : undefined;
   const whole = known ? (into?.(declared) ?? new Uint8Array(declared)) : undefined;
@@ -158,7 +164,7 @@ async function receive(
   await new Promise<void>((resolve, reject) => {
     let turn = Promise.resolve();
     response.on('data', (part: Uint8Array) => {
-      if (length + part.length > (whole?.length ?? request.maxBytes)) {
+      if (length + part.length > (whole?.length ?? most)) {
         reject(new TooLongError());
         return;
       }

@@ -11,6 +11,9 @@ export interface UnfinishedUpload {
   dirId?: number | null | undefined;
 }
 
+/** It will clear the rest away by itself. */
+const NOT_OURS = new Set([403, 404, 409]);
+
 export async function logOf(
   { engine, api, username, keys }: UploadContext,
   journal: Journal,
@@ -22,7 +25,7 @@ export async function logOf(
   return new UploadLog(journal, await journalKey(engine, about), engine, key);
 }
 
-/** Frees what the service holds of an upload. It may have done so by itself, or have the file. */
+/** Frees what the service holds of an upload. It may have done so by itself, or have the file, or take that from another token only. */
 export async function cancel(
   { api }: UploadContext,
   transferId: string,
@@ -31,8 +34,7 @@ export async function cancel(
   try {
     await api.cancel(transferId, { signal });
   } catch (error) {
-    const ended = error instanceof ApiError && (error.status === 404 || error.status === 409);
-    if (!ended) throw error;
+    if (!(error instanceof ApiError && NOT_OURS.has(error.status))) throw error;
   }
 }
 

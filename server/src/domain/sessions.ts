@@ -1,10 +1,29 @@
-import { ADMIN, type ListedSession, type Scope } from '@szafa/protocol';
+import {
+  ADMIN,
+  type Asked,
+  checkEnd,
+  cleanDevice,
+  type Granted,
+  type ListedSession,
+  limits,
+  type NewToken,
+  RuleError,
+  refusalOf,
+  type TokenBody,
+} from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { accountDisabled, DetailError, isOsError, ServiceError } from '../errors.ts';
+import {
+  accountDisabled,
+  badDirectory,
+  DetailError,
+  isOsError,
+  OutOfScope,
+  ServiceError,
+} from '../errors.ts';
 import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { Lookup, SessionRow } from '../metadata/lookup.ts';
 import type { Metadata } from '../metadata/metadata.ts';
-import { hashToken, sameHash } from './ids.ts';
+import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import type { Paced } from './pace.ts';
 
@@ -14,12 +33,24 @@ export interface Actor {
   accountId: string;
 }
 
-export interface Caller extends Actor, Paced {
+export interface Caller extends Actor, Granted, Paced {
   token: string;
-  scope: Scope;
-  /** The only directory that the caller may use; null: all. */
-  onlyDir: number | null;
+  /** Null for the system token. */
+  sessionId: string | null;
+  /** When the token ends; null where that depends on its use. */
+  endsAt: number | null;
 }
+
+const SYSTEM: Omit<Caller, 'token'> = {
+  username: ADMIN,
+  accountId: ADMIN_ACCOUNT,
+  sessionId: null,
+  scope: 'full',
+  onlyDir: null,
+  endsAt: null,
+  uploadRate: null,
+  downloadRate: null,
+};
 
 /** Who calls, and by which sessions an account may be used. Every request asks the database, so that an end holds on all nodes. */
 export class Sessions {
@@ -40,27 +71,34 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** The caller behind an Authorization header, and what else the request asks for. */
-  async identify<T>(header: string | undefined, lookUp: Lookup<T>): Promise<{ caller: Caller; found: T }> {
+  /**
+   * The caller behind an Authorization header, and what else the request asks for. Every request that needs a token comes
+   * through here, whichever way, and is refused where its token may not make it: `asked` is what its route asks for.
+   */
+  async identify<T>(
+    header: string | undefined,
+    asked: Asked,
+    lookUp: Lookup<T>,
+  ): Promise<{ caller: Caller; found: T }> {
     const token = bearer(header);
     const tokenHash = hashToken(token);
     if (sameHash(tokenHash, this.#systemTokenHash)) {
-      const admin = { username: ADMIN, accountId: ADMIN_ACCOUNT, scope: 'full' as const, onlyDir: null };
-      const caller = { ...admin, token, uploadRate: null, downloadRate: null };
-      return { caller, found: await lookUp.admin() };
+      return { caller: { ...SYSTEM, token }, found: await lookUp.admin() };
     }
     const session = await this.#use(tokenHash, await lookUp.session(tokenHash));
-    const { username, account_id: accountId, scope, only_dir: onlyDir } = session;
-    const { upload_rate: uploadRate, download_rate: downloadRate } = session;
-    const caller = { username, accountId, token, scope, onlyDir, uploadRate, downloadRate };
-    return { caller, found: session };
+    const { username, account_id: accountId, session_id: sessionId } = session;
+    const { scope, only_dir: onlyDir, expires_at: endsAt } = session;
+    const refusal = refusalOf(asked, { scope, onlyDir });
+    if (refusal !== undefined) throw new OutOfScope(refusal);
+    const rates = { uploadRate: session.upload_rate, downloadRate: session.download_rate };
+    const granted = { token, sessionId, scope, onlyDir, endsAt };
+    return { caller: { username, accountId, ...granted, ...rates }, found: session };
   }
 
   /** The session, if it is one; its use is written down. */
   async #use<S extends SessionRow>(tokenHash: string, session: S | undefined): Promise<S> {
     const use = session && this.#lastUse(session);
-    if (!session || use === 'expired')
-      throw new DetailError(401, 'the token is unknown or has expired; log in again');
+    if (!session || use === 'expired') throw ended();
     if (session.disabled_at !== null) throw accountDisabled();
     if (use === 'stale') {
       await this.#metadata.sessions.touch(tokenHash, this.#now()).catch((error: unknown) => {
@@ -77,6 +115,39 @@ export class Sessions {
     if (expires_at === null) return use;
     if (now >= expires_at) return 'expired';
     return use === 'expired' ? 'stale' : use;
+  }
+
+  /** A token that may do no more than the one that asks for it. */
+  async create(caller: Caller, body: TokenBody): Promise<NewToken> {
+    const { username, accountId, endsAt } = caller;
+    requireRegistered(username);
+    if (endsAt !== null) throw new OutOfScope('this token ends at a time; one that does not makes tokens');
+    const device = cleanDevice(body.device);
+    if (device === '') throw new RuleError('device is empty');
+    const { scope, dir_id: dirId = null } = body;
+    if (dirId === 0) throw new RuleError('dir_id: a token is for a directory, or for the whole account');
+    if (dirId !== null && !Number.isSafeInteger(dirId)) throw badDirectory();
+    const now = this.#now();
+    const token = newToken();
+    const made = await this.#metadata.sessions.create(
+      {
+        tokenHash: hashToken(token),
+        username,
+        accountId,
+        device,
+        now,
+        scope,
+        dirId,
+        expiresAt: checkEnd(body.expires_at, now),
+      },
+      hashToken(caller.token),
+      limits.tokens,
+    );
+    if (made === 'ended') throw ended();
+    if (made === 'no directory') throw badDirectory();
+    if (made === 'too many')
+      throw new ServiceError(409, 'you have too many sessions and tokens; end some of them');
+    return { id: made.id, token };
   }
 
   async logout({ username, token }: Caller): Promise<void> {
@@ -114,6 +185,8 @@ export class Sessions {
 export function requireRegistered(username: string): void {
   if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
 }
+
+const ended = () => new DetailError(401, 'the token is unknown or has expired; log in again');
 
 const iso = (time: number) => new Date(time).toISOString();
 

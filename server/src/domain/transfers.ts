@@ -48,6 +48,9 @@ type Settings = Pick<
   'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
 >;
 
+/** Who begins an upload, and by which session. */
+type Maker = Actor & { sessionId?: string | null };
+
 /** One that is being stored is a file in a moment. */
 const CANCELLED = ['uploading', 'failed'] as const;
 /** Longest time between two signs of life of a running upload. */
@@ -74,13 +77,12 @@ export class Transfers {
     this.#now = now;
   }
 
-  async init(sent: Sent<InitBody | StreamedInitBody>, { username, accountId }: Actor): Promise<string> {
+  async init(sent: Sent<InitBody | StreamedInitBody>, maker: Maker): Promise<string> {
     const init = isStreamedInit(sent.body)
       ? checkStreamedInit(sent.body, this.#settings.maxVolumeBytes)
       : checkInit(sent as SentInit, this.#settings.maxVolumeBytes);
     this.#space.look(init.storedSize);
-    const creator = { creator: username, accountId };
-    const ids = { transferId: newTransferId(), fileId: newFileId(), ...creator, now: this.#now() };
+    const ids = { transferId: newTransferId(), fileId: newFileId(), ...makerOf(maker), now: this.#now() };
     const open = { transfers: this.#settings.openTransfers, volumes: this.#settings.openVolumes };
     // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.
     const [group, record] = await Promise.allSettled([
@@ -193,7 +195,7 @@ export class Transfers {
   async receiveFile(
     transferId: string,
     init: SentInit,
-    { username, accountId }: Actor,
+    maker: Maker,
     body: Body,
     announced: number | undefined,
     begin: () => void,
@@ -204,7 +206,8 @@ export class Transfers {
     const room = await this.#space.forVolumes(volume.size);
     begin();
     const fileId = newFileId();
-    const ids = { transferId, fileId, creator: username, accountId, now: this.#now() };
+    const { username, accountId } = maker;
+    const ids = { transferId, fileId, ...makerOf(maker), now: this.#now() };
     const since = performance.now();
     const giveUp = () => this.#volumes.remove(fileId).catch(() => undefined /* the sweeper finds it */);
     try {
@@ -292,6 +295,12 @@ export class Transfers {
     throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
   }
 }
+
+const makerOf = ({ username, accountId, sessionId = null }: Maker) => ({
+  creator: username,
+  accountId,
+  madeBy: sessionId,
+});
 
 /** Whoever decides it. `also` is part of the transaction. */
 export async function cancelUpload(

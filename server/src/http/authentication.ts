@@ -1,11 +1,13 @@
-import type { RouteName } from '@szafa/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type DirTarget, type Route, type RouteName, routes, targetDir } from '@szafa/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireDir, requireFound } from '../domain/reach.ts';
 import type { Caller } from '../domain/sessions.ts';
 import type { DirRow } from '../metadata/dirs.ts';
 import type { ReadableFile } from '../metadata/files.ts';
 import type { Lookup } from '../metadata/lookup.ts';
 import type { TransferState } from '../metadata/transfers.ts';
 import type { Services } from '../services.ts';
+import type { FilesQuery } from './file-list.ts';
 import { type Params, volumeNumber } from './params.ts';
 
 /** What clients ask for most is fetched in the query that tells who calls. */
@@ -26,30 +28,72 @@ declare module 'fastify' {
   }
 }
 
-type Hook = (request: FastifyRequest) => Promise<void>;
+/** Nobody can delete an account, and another one take its name, in less. */
+const SLOW_BODY_MS = 100;
 
-/** The hook of a route that tells who calls. */
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+interface Hooks {
+  /** Tells who calls, and whether that token may. */
+  onRequest: Hook[];
+  /** Whether the token may do so with what body and query name. */
+  preHandler: Hook[];
+}
+
+/** The hooks of a route that stand between a request and its handler; volumes that are sent have `volumeHandler`. */
 export function authentication(
   app: FastifyInstance,
-  { sessions, metadata }: Services,
-): (route: RouteName) => Hook {
+  { sessions, metadata, reach }: Services,
+): (route: RouteName) => Hooks {
   app.decorateRequest('caller');
   app.decorateRequest('found');
+  const file = ({ file_id, idx }: Params) => metadata.files.lookUp(file_id, volumeNumber(idx));
   const transfer = ({ transfer_id }: Params) => metadata.transfers.lookUp(transfer_id);
   const lookUps: Partial<Record<RouteName, (params: Params) => Lookup<Found>>> = {
     quota: () => metadata.lookUpUsage(),
     listDirs: () => metadata.dirs.lookUp(),
-    readVolume: ({ file_id, idx }) => metadata.files.lookUp(file_id, volumeNumber(idx)),
+    readVolume: file,
+    readHeader: file,
     received: transfer,
     pullStatus: transfer,
   };
-  return (route) => {
-    const lookUp = lookUps[route] ?? (() => metadata.sessions.lookUp());
-    return async (request) => {
+  return (name) => {
+    const route: Route = routes[name];
+    const { access, folder = [] } = route;
+    if (access === 'open') return { onRequest: [], preHandler: [] };
+    const lookUp = lookUps[name] ?? (() => metadata.sessions.lookUp());
+    const identify: Hook = async (request) => {
+      const params = request.params as Params;
       const { authorization } = request.headers;
-      const { caller, found } = await sessions.identify(authorization, lookUp(request.params as Params));
+      const { caller, found } = await sessions.identify<Found>(authorization, route, lookUp(params));
       request.caller = caller;
       request.found = found;
+      if (folder.includes('file')) await reach.requireFile(caller, params.file_id);
+      const own = folder.includes('own transfer');
+      if (found.transfer) requireFound(caller, found.transfer, { own });
+      else if (own || folder.includes('transfer')) {
+        await reach.requireTransfer(caller, params.transfer_id, { own });
+      }
     };
+    // A body may take its time, and its account be deleted meanwhile, or the name another's: who calls is asked once more.
+    const askAgain: Hook = async (request, reply) => {
+      if (reply.elapsedTime > SLOW_BODY_MS) await identify(request, reply);
+    };
+    const preHandler: Hook[] = [askAgain];
+    if (folder.includes('target')) {
+      preHandler.push(async ({ caller, body }) => requireDir(caller, targetDir(body as DirTarget)));
+    }
+    if (folder.includes('list')) preHandler.push(async (request) => narrow(request));
+    return { onRequest: [identify], preHandler };
   };
+}
+
+/** Lists show a token for one directory only that one. */
+function narrow({ caller, found, query }: FastifyRequest): void {
+  const { onlyDir } = caller;
+  if (onlyDir === null) return;
+  if (found.dirs) found.dirs = found.dirs.filter(({ dir_id }) => dir_id === onlyDir);
+  const asked = query as FilesQuery;
+  requireDir(caller, Number(asked.dir_id ?? onlyDir));
+  asked.dir_id = String(onlyDir);
 }

@@ -47,6 +47,8 @@ const SAMPLES: Record<string, unknown> = {
   base_url: 'http://192.0.2.1:9000',
   token: 'one-time-token',
   keys: 'AQID',
+  device: 'the backup of web1',
+  scope: 'append',
   current: 'correct horse battery',
   next: 'battery staple horse',
   secret: 'A'.repeat(limits.totp.secretChars),
@@ -154,7 +156,13 @@ function example({ method, path, security, requestBody, responses, parameters = 
     ...(path.endsWith('/file') ? ['-H "X-Init: $init"'] : []),
     ...(conditions.includes('If-None-Match') ? ['-H "If-None-Match: *"'] : []),
     ...(conditions.length === 1 ? ['-H "If-Match: $etag"'] : []),
-    ...(raw ? ['-T volume-1'] : method === 'GET' || (json && method === 'POST') ? [] : [`-X ${method}`]),
+    ...(raw
+      ? ['-T volume-1']
+      : method === 'HEAD'
+        ? ['-I']
+        : method === 'GET' || (json && method === 'POST')
+          ? []
+          : [`-X ${method}`]),
     ...(responses['206'] ? ['-o volume-1'] : []),
     `"$url${path.replace('{idx}', '1').replace(/\{(\w+)\}/g, '$$$1')}"`,
     ...(json ? [`-d '${body}'`] : []),

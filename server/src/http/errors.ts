@@ -14,8 +14,7 @@ export const BROKEN_OFF = 499;
  * there is nobody to answer: no response will end.
  */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
-  const { status, body, retryAfter } = describe(error);
-  if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+  const { status, body, headers } = describe(error);
   if (request.raw.destroyed && !request.raw.complete) {
     reply.hijack();
     reply.raw.statusCode = BROKEN_OFF;
@@ -25,6 +24,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   // Fastify wants to close after a refused body; the rest of it is drained instead, so that the answer arrives.
   reply
     .removeHeader('connection')
+    .headers({ ...headers })
     .header(REQUEST_ID, request.id)
     .code(status)
     .type('application/json; charset=utf-8')
@@ -40,11 +40,11 @@ export function logFault(log: FastifyBaseLogger, error: unknown, status: number)
 }
 
 export function describe(error: unknown): Answer {
-  if (error instanceof TryLater)
-    return { status: error.status, body: { error: error.message }, retryAfter: error.retryAfterSeconds };
   if (error instanceof DetailError) return { status: error.status, body: { detail: error.message } };
-  if (error instanceof ServiceError)
-    return { status: error.status, body: { ...error.extra, error: error.message } };
+  if (error instanceof ServiceError) {
+    const { status, headers, extra, message } = error;
+    return { status, headers, body: { ...extra, error: message } };
+  }
   if (error instanceof RuleError) return { status: 400, body: { error: error.message } };
   if (isNoSpace(error)) return { status: 507, body: { error: 'the store is full' } };
   // Where the interface has no answer of its own for it: a store of this machine that fails is as one that is away.

@@ -10,6 +10,7 @@ import type { Document } from './docs.ts';
 import { namedSchemas, schemaOf, urlOf } from './schemas.ts';
 
 const OPTIONS: SwaggerOptions = {
+  exposeHeadRoutes: true,
   openapi: {
     openapi: '3.1.0',
     info: {
@@ -24,11 +25,12 @@ const OPTIONS: SwaggerOptions = {
     servers: [{ url: '/' }],
     components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
   },
-  // The generator takes every body for a required one.
+  // The generator takes every body for a required one, and has names of its own for HEAD.
   transformObject: (document) => {
     const { openapiObject } = document as unknown as { openapiObject: Document };
-    for (const { path, method, optionalBody } of Object.values<Route>(routes)) {
+    for (const [name, { path, method, optionalBody }] of Object.entries<Route>(routes)) {
       const operation = openapiObject.paths[path]?.[method.toLowerCase()];
+      if (operation) operation.operationId = name;
       if (optionalBody && operation?.requestBody) operation.requestBody.required = false;
     }
     return openapiObject as never;

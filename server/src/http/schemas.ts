@@ -1,4 +1,4 @@
-import { type Route, routes } from '@szafa/protocol';
+import { answersOf, type Route, routes } from '@szafa/protocol';
 import type { FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
 
@@ -30,24 +30,23 @@ const UNAUTHORIZED = { $ref: 'Detail#' };
 /** What Fastify validates and serialises by, and what the OpenAPI document shows; `name` is what generators call it. */
 export function schemaOf(name: string, route: Route): FastifySchema {
   const response: Record<number, unknown> = {};
-  for (const [status, schema] of Object.entries(route.responses)) {
+  const isOpen = route.access === 'open';
+  for (const [status, schema] of Object.entries(answersOf(route))) {
     response[Number(status)] =
       typeof schema === 'string'
         ? { description: schema }
         : described(Number(status), refer(schema) as object);
   }
-  if (!route.open || route.body) response[503] = described(503, ERROR);
+  if (!isOpen || route.body) response[503] = described(503, ERROR);
   if (route.body) response[413] = described(413, ERROR);
-  if (route.open && !route.body) response[400] = { description: 'not valid HTTP', ...ERROR };
-  if (!route.open) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
-  // An account that an operator has disabled.
-  if (!route.open) response[403] ??= described(403, ERROR);
+  if (isOpen && !route.body) response[400] = { description: 'not valid HTTP', ...ERROR };
+  if (!isOpen) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
   const schema: Record<string, unknown> = {
     operationId: name,
     summary: route.summary,
     tags: [route.tag],
     response,
-    security: route.open ? [] : [{ bearer: [] }],
+    security: isOpen ? [] : [{ bearer: [] }],
   };
   if (route.body) schema['body'] = refer(route.body);
   if (route.query) schema['querystring'] = refer(route.query);
@@ -65,7 +64,7 @@ const MEANING: Record<number, string> = {
   200: 'done',
   400: 'something in the request is wrong; the message says what',
   401: 'unknown username or wrong password; or the password is right, and a code is asked for',
-  403: 'not allowed, or not yours',
+  403: 'not allowed, not for this token, or not yours',
   404: 'not found',
   409: 'conflicts with what is there, or failed on the disk',
   411: 'the length of the body must be known',

@@ -98,6 +98,15 @@ export class FilesTable extends Queries {
     return row;
   }
 
+  /** Whose it is, and in which directory. */
+  async place(fileId: string): Promise<Pick<FileRow, 'owner' | 'dir_id'> | undefined> {
+    const [row] = await this.sql.query<Pick<FileRow, 'owner' | 'dir_id'>>(
+      'SELECT owner, dir_id FROM files WHERE file_id = ?',
+      fileId,
+    );
+    return row;
+  }
+
   /** The file and one of its volumes, in one look. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
     const { start, block, parse } = readAt(idx);

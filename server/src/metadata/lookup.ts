@@ -1,6 +1,7 @@
 import type { Scope } from '@szafa/protocol';
 
 export interface SessionRow {
+  session_id: string;
   username: string;
   account_id: string;
   used_at: number;
@@ -17,17 +18,17 @@ export interface SessionRow {
 }
 
 /** With `s` for the session, and `c` for its account. */
-export const SESSION = `s.username, s.account_id, s.used_at, s.scope, s.dir_id AS only_dir, s.expires_at,
+export const SESSION = `s.id AS session_id, s.username, s.account_id, s.used_at, s.scope, s.dir_id AS only_dir, s.expires_at,
   c.disabled_at, c.upload_rate, c.download_rate`;
 /** Where these come from. */
 export const SESSIONS = 'sessions s JOIN users c ON c.account_id = s.account_id';
 
 /** What a row that begins with these says of the session. */
 export function sessionOf(row: SessionRow): SessionRow {
-  const { username, account_id, used_at, scope, only_dir, expires_at } = row;
+  const { session_id, username, account_id, used_at, scope, only_dir, expires_at } = row;
   const { disabled_at, upload_rate, download_rate } = row;
   return {
-    ...{ username, account_id, used_at, scope, only_dir, expires_at },
+    ...{ session_id, username, account_id, used_at, scope, only_dir, expires_at },
     ...{ disabled_at, upload_rate, download_rate },
   };
 }

@@ -86,7 +86,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     'CREATE TABLE totals (accounts BIGINT NOT NULL, files BIGINT NOT NULL, bytes TEXT NOT NULL)',
     "INSERT INTO totals (accounts, files, bytes) VALUES (0, 0, '0')",
     `CREATE TABLE transfers (
-      transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, owner TEXT,
+      transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, made_by TEXT, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
       stored_size BIGINT NOT NULL, total_sha256 TEXT NOT NULL, chunk_count INTEGER NOT NULL,
       created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL, streamed TEXT NOT NULL)`,

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '@szafa/protocol';
 import { note } from './audit.ts';
+import { holdDir } from './dirs.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow } from './lookup.ts';
+import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql } from './sql.ts';
 
 /** A session as it is made: by a login or a registration, or a token that somebody made with a session. */
@@ -78,6 +80,33 @@ export class SessionsTable extends Queries {
     );
   }
 
+  /**
+   * A token that the session with the token `maker` asks for. It may have ended meanwhile, as by a new password: whoever ends sessions holds the
+   * account as well. At most `most` of an account, or a few more that are made in the same instant.
+   */
+  create(
+    session: NewSession,
+    maker: string,
+    most: number,
+  ): Promise<{ id: string } | 'ended' | 'no directory' | 'too many'> {
+    const { username, accountId, device, now, scope = 'full', dirId } = session;
+    return this.sql.transaction(async (tx) => {
+      await holdAccount(tx, accountId);
+      const text = `SELECT 1 FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`;
+      if ((await tx.query(text, maker)).length === 0) return 'ended';
+      if (dirId != null && !(await holdDir(tx, username, dirId))) return 'no directory';
+      const [count] = await tx.query<{ count: number }>(
+        'SELECT COUNT(*) AS count FROM sessions WHERE username = ?',
+        username,
+      );
+      if (count!.count >= most) return 'too many';
+      const id = await insertSession(tx, session);
+      const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;
+      await note(tx, { at: now, actor: 'account', account: username, action: 'token made', detail });
+      return { id };
+    });
+  }
+
   async touch(tokenHash: string, now: number): Promise<void> {
     await this.sql.execute('UPDATE sessions SET used_at = ? WHERE token_hash = ?', now, tokenHash);
   }
@@ -104,6 +133,8 @@ export class SessionsTable extends Queries {
   /** All but the one with that token. */
   endOthers(username: string, tokenHash: string, now: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
+      // Of the tokens that one of them is making, each is there by now, or will not be made.
+      await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
       const ended = await endSessions(tx, username, tokenHash);
       if (ended > 0)
         await note(tx, { at: now, actor: 'account', account: username, action: 'sessions ended' });

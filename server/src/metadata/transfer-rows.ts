@@ -9,6 +9,8 @@ export interface TransferRow {
   /** Names the volume group from init on; becomes the file's id at complete. */
   file_id: string;
   creator: string;
+  /** The id of the session that called init; null for the system token. */
+  made_by: string | null;
   /** Who called complete. */
   owner: string | null;
   dir_id: number;
@@ -27,8 +29,17 @@ export interface TransferRow {
 }
 
 export const TRANSFER_COLUMNS = [
-  ...['transfer_id', 'file_id', 'creator', 'owner', 'dir_id', 'status', 'file_name', 'file_size'],
-  ...['stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at', 'enc_params', 'streamed'],
+  ...['transfer_id', 'file_id', 'creator', 'made_by', 'owner', 'dir_id', 'status', 'file_name'],
+  ...[
+    'file_size',
+    'stored_size',
+    'total_sha256',
+    'chunk_count',
+    'created_at',
+    'touched_at',
+    'enc_params',
+    'streamed',
+  ],
 ] as const;
 export const COLUMNS = TRANSFER_COLUMNS.join(', ');
 

@@ -27,13 +27,15 @@ export type { TransferRow } from './transfer-rows.ts';
 /** What says how far a transfer is. */
 export type TransferState = Pick<
   TransferRow,
-  'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed'
+  'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'made_by' | 'dir_id'
 >;
 
 export interface NewIds {
   transferId: string;
   fileId: string;
   creator: string;
+  /** The session by which it is made. */
+  madeBy?: string | null;
   now: number;
   /** Of the creator: only while that account is there; see `present`. */
   accountId?: string;
@@ -51,14 +53,17 @@ export interface Bounds {
 }
 
 /** With `t` for the transfer. */
-const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed';
+const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed, t.creator, t.made_by, t.dir_id';
 
-const stateOf = ({ file_id, status, chunk_count, touched_at, streamed }: TransferState): TransferState => ({
-  file_id,
-  status,
-  chunk_count,
-  touched_at,
-  streamed,
+const stateOf = (row: TransferState): TransferState => ({
+  file_id: row.file_id,
+  status: row.status,
+  chunk_count: row.chunk_count,
+  touched_at: row.touched_at,
+  streamed: row.streamed,
+  creator: row.creator,
+  made_by: row.made_by,
+  dir_id: row.dir_id,
 });
 
 export class TransfersTable extends Queries {
@@ -298,6 +303,7 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
   transfer_id: ids.transferId,
   file_id: ids.fileId,
   creator: ids.creator,
+  made_by: ids.madeBy ?? null,
   owner: status === 'done' ? ids.creator : null,
   dir_id: init.dirId,
   status,

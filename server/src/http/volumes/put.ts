@@ -1,7 +1,8 @@
 /** PUT of a volume, or of a file of one volume: the same checks, answers, log line and counts, whichever way it comes. */
 import type { IncomingMessage } from 'node:http';
-import { headers, routes } from '@szafa/protocol';
+import { headers, routes, targetDir } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { requireDir, requireFound } from '../../domain/reach.ts';
 import { shortened } from '../../log.ts';
 import type { Services } from '../../services.ts';
 import { type Body, BrokenOff, StreamBody } from '../../volumes/body.ts';
@@ -53,16 +54,19 @@ export function volumeHandler(services: Services): VolumeHandler {
       let done: object = { ok: true };
       if (idx !== undefined) {
         const lookUp = metadata.transfers.lookUp(transferId);
-        const { caller, found } = await sessions.identify(authorization, lookUp);
+        const { caller, found } = await sessions.identify(authorization, routes.writeVolume, lookUp);
         user = caller.username;
+        requireFound(caller, found.transfer);
         await mode.requireWritable();
         const paced = pace.upload(body, caller);
         await transfers.receive(transferId, found.transfer, volumeNumber(idx), paced, put, begin);
       } else {
-        const { caller } = await sessions.identify(authorization, metadata.sessions.lookUp());
+        const lookUp = metadata.sessions.lookUp();
+        const { caller } = await sessions.identify(authorization, routes.writeFile, lookUp);
         user = caller.username;
         await mode.requireWritable();
         const init = readInit(put.init);
+        requireDir(caller, targetDir(init.body));
         const paced = pace.upload(body, caller);
         const fileId = await transfers.receiveFile(transferId, init, caller, paced, length, begin);
         done = { status: 'done', file_id: fileId };
@@ -120,8 +124,12 @@ export function putRoute(handle: VolumeHandler) {
     };
     const begin = () => wantBody(raw, reply.raw);
     const remote = raw.socket.remoteAddress ?? '';
-    const { status, body, retryAfter } = await handle(put, bodyOf(raw), begin, remote, id);
-    if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
-    return status === BROKEN_OFF ? reply.hijack() : reply.code(status).send(body);
+    const { status, headers: more, body } = await handle(put, bodyOf(raw), begin, remote, id);
+    return status === BROKEN_OFF
+      ? reply.hijack()
+      : reply
+          .code(status)
+          .headers({ ...more })
+          .send(body);
   };
 }

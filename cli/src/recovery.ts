@@ -5,8 +5,11 @@ import {
   type Engine,
   newRecoveryKey,
   parseRecoveryText,
+  plainRecoveryText,
   RECOVERY_GROUPS,
+  recoverySheet,
   recoveryText,
+  recoveryTextIn,
 } from '@szafa/client/node';
 import type { Invocation } from './command.ts';
 import { CliError, UsageError } from './errors.ts';
@@ -34,25 +37,6 @@ interface About {
 function rows(text: string): string[] {
   const groups = text.split('-');
   return [groups.slice(0, ROW), groups.slice(ROW)].map((row) => row.join('-'));
-}
-
-/** To be printed, and read by `recover` as it is. */
-function page(text: string, { server, username }: About): string {
-  return [
-    'Recovery key of a szafa account',
-    '',
-    `server:  ${oneLine(server)}`,
-    `account: ${oneLine(username)}`,
-    `made:    ${new Date().toISOString().slice(0, 10)}`,
-    '',
-    ...rows(text).map((row) => `    ${row}`),
-    '',
-    'Whoever has this key can open the account. Keep it apart from the password.',
-    'With it, if the password is lost, you come back:',
-    '',
-    `    szafa recover ${oneLine(username)} --server ${oneLine(server)}`,
-    '',
-  ].join('\n');
 }
 
 /** Durable before the service hears of the key, and never over another file. */
@@ -91,8 +75,7 @@ async function show(text: string, { server, username }: About, signal: AbortSign
   const wanted = asked.map((at) => groups[at]!).join('');
   const question = `type groups ${asked[0]! + 1} and ${asked[1]! + 1} of it, as you wrote them down: `;
   for (let tried = 0; tried < TRIES; tried++) {
-    const answer = (await ask(question, signal)).toUpperCase().replace(/[^0-9A-Z]/g, '');
-    if (answer.replaceAll('O', '0').replace(/[IL]/g, '1') === wanted) return;
+    if (plainRecoveryText(await ask(question, signal)) === wanted) return;
     process.stderr.write('that is not what is shown above; groups are counted from the left\n');
   }
   const hint = 'nothing was changed; run the command again, and write the new key down';
@@ -127,7 +110,7 @@ export async function prepareKey(
   const key = newRecoveryKey(engine);
   const text = await recoveryText(engine, key);
   if (path === undefined) await show(text, about, signal);
-  else await write(path, page(text, about));
+  else await write(path, recoverySheet(text, about));
   return {
     key,
     path,
@@ -148,17 +131,11 @@ export async function withKey<T>(prepared: PreparedKey | undefined, work: () => 
   }
 }
 
-/** The groups in a text, which may be a whole page with a key on it. */
-function keyIn(text: string): string {
-  const groups = `(?:[0-9A-Za-z]{4}[-\\s]+){${RECOVERY_GROUPS - 1}}[0-9A-Za-z]{4}`;
-  return new RegExp(`(?<![0-9A-Za-z])${groups}(?![0-9A-Za-z])`).exec(text)?.[0] ?? text;
-}
-
 /** From the environment, a file, or the terminal, where it is shown: nobody types so much blindly. */
 export async function readKey({ settings, signal }: Invocation, engine: Engine): Promise<Bytes> {
   const source = settings.recoveryKey;
   const given = await givenSecret(source, 'recovery key');
-  if (given !== undefined) return parseRecoveryText(engine, keyIn(given));
+  if (given !== undefined) return parseRecoveryText(engine, recoveryTextIn(given));
   if (!canAsk()) {
     throw new UsageError(
       'no recovery key, and no terminal to ask for it',

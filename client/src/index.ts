@@ -30,9 +30,16 @@ export type {
 } from './format/engine.ts';
 export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
 export type { Metadata } from './format/metadata.ts';
-export { newRecoveryKey, parseRecoveryText, RECOVERY_GROUPS, recoveryText } from './format/recovery.ts';
+export {
+  newRecoveryKey,
+  parseRecoveryText,
+  plainRecoveryText,
+  RECOVERY_GROUPS,
+  recoveryText,
+} from './format/recovery.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { DirEntry, Entry } from './listing.ts';
+export { recoverySheet, recoveryTextIn } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';

@@ -75,6 +75,7 @@ export {
   deriveRecoveryKeys,
   newRecoveryKey,
   parseRecoveryText,
+  plainRecoveryText,
   RECOVERY_GROUPS,
   recoveryText,
 } from './recovery.ts';

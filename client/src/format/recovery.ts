@@ -33,13 +33,18 @@ export async function recoveryText(engine: Engine, key: Bytes): Promise<string> 
   return text.match(/.{4}/g)!.join('-');
 }
 
-/** The key behind a text that a person typed: in any letter case, with blanks and hyphens anywhere, O for 0, I and L for 1. @public */
-export async function parseRecoveryText(engine: Engine, text: string): Promise<Bytes> {
-  const typed = text
+/** What a person typed of a key, in one spelling: in any letter case, with blanks and hyphens anywhere, O for 0, I and L for 1. @public */
+export function plainRecoveryText(typed: string): string {
+  return typed
     .toUpperCase()
     .replace(/[\s\p{Pd}]/gu, '')
     .replaceAll('O', '0')
     .replace(/[IL]/g, '1');
+}
+
+/** The key behind a text that a person typed. @public */
+export async function parseRecoveryText(engine: Engine, text: string): Promise<Bytes> {
+  const typed = plainRecoveryText(text);
   const wanted = RECOVERY_GROUPS * GROUP;
   const strange = [...typed].find((char) => !ALPHABET.includes(char));
   if (strange !== undefined) {

@@ -91,8 +91,11 @@ async function visit(driver: Driver, folder: string): Promise<void> {
   await pressed(driver, 'New here? Create an account');
   await until(() => driver.evaluate(() => document.getElementById('repeat') !== null));
   await fill(driver, { username, password: PASSWORD, repeat: PASSWORD });
-  await driver.evaluate(() => document.querySelector<HTMLInputElement>('input[name=understood]')!.click());
   await submit(driver);
+  await shows(driver, 'h1', 'Your recovery key');
+  await pressed(driver, 'I have written it down');
+  await pressed(driver, 'Go on without it');
+  await pressed(driver, 'Go on without it');
   await shows(driver, 'h1', 'All files');
 
   await driver.choose(

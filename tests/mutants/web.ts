@@ -4,6 +4,7 @@ const CABINET = 'tests/worker/cabinet.test.ts';
 const KEYS = 'tests/worker/keys.test.ts';
 const OUTLET = 'tests/worker/outlet.test.ts';
 const SOCKET = 'tests/worker/volume-socket.test.ts';
+const TEXT = 'tests/worker/text.test.ts';
 
 export const mutants: Mutant[] = [
   {
@@ -188,5 +189,26 @@ export const mutants: Mutant[] = [
     find: "subtle.importKey('raw', requireKey(bytes), 'HKDF'",
     replace: "subtle.importKey('raw', bytes, 'HKDF'",
     tests: [KEYS],
+  },
+  {
+    name: 'older keys are told as if they were damaged',
+    file: 'web/src/text.ts',
+    find: 'return stage in text.keys ? text.keys[stage as keyof typeof text.keys] : text.keys.damaged;',
+    replace: "return stage === 'service' ? text.keys.service : text.keys.damaged;",
+    tests: [TEXT],
+  },
+  {
+    name: 'a wrong password in a form is told as one that opens no files',
+    file: 'web/src/text.ts',
+    find: 'return here[code] ?? CODES[code]',
+    replace: 'return CODES[code] ?? here[code]',
+    tests: [TEXT],
+  },
+  {
+    name: 'a browser is named after the one that it descends from',
+    file: 'web/src/worker/device.ts',
+    find: "  [/Edg(e|A|iOS)?\\//, 'Edge'],\n",
+    replace: '',
+    tests: ['tests/worker/device.test.ts'],
   },
 ];

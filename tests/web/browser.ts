@@ -221,12 +221,43 @@ export async function openTab(page: Page, url: string): Promise<Page> {
   return other;
 }
 
-/** Registers through the page. */
-export async function register(page: Page, username = freshName()): Promise<string> {
+async function fillRegistration(page: Page, username: string): Promise<void> {
   await page.getByRole('button', { name: 'New here? Create an account' }).click();
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByLabel('Repeat password').fill(PASSWORD);
+}
+
+/** Registers through the page, up to where it shows the recovery key. */
+export async function registerWithKey(page: Page, username = freshName()) {
+  await fillRegistration(page, username);
+  await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+  return { username, key: await keyShown(page) };
+}
+
+/** The recovery key that the page shows. */
+export async function keyShown(page: Page): Promise<string> {
+  await page.getByRole('heading', { name: 'Your recovery key' }).waitFor();
+  const groups = await page.locator('.recovery-key li').allTextContents();
+  assert.equal(groups.length, 14);
+  return groups.join('-');
+}
+
+/** Types the groups that are asked for, as somebody does who has the key on paper. */
+export async function confirmKey(page: Page, key: string): Promise<void> {
+  await page.getByRole('button', { name: 'I have written it down' }).click();
+  const field = page.getByLabel(/^Type groups/);
+  const [first, second] = (await page.getByText(/^Type groups/).innerText()).match(/\d+/g)!.map(Number);
+  const groups = key.split('-');
+  await field.fill(`${groups[first! - 1]} ${groups[second! - 1]}`.toLowerCase());
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+}
+
+/** Registers through the page, without a recovery key. */
+export async function register(page: Page, username = freshName()): Promise<string> {
+  await fillRegistration(page, username);
+  await page.getByLabel('Make a recovery key').uncheck();
   await page.getByLabel('I have saved my password somewhere safe').check();
   await page.getByRole('button', { name: 'Create an account', exact: true }).click();
   await page.getByRole('heading', { name: 'All files' }).waitFor();

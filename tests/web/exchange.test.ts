@@ -3,18 +3,20 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Api, webEngine } from '@szafa/client';
+import { Api, parseRecoveryText, webEngine } from '@szafa/client';
 import { deriveAccountKeys } from '@szafa/client/format';
 import { build } from 'vite';
 import { Device } from '../cross/device.ts';
 import { freshName, send, useService } from '../harness/index.ts';
 import {
   choose,
+  confirmKey,
   download,
   keptIn,
   open,
   PASSWORD,
   register,
+  registerWithKey,
   row,
   shoot,
   signIn,
@@ -91,7 +93,8 @@ test('neither password nor key, name or content goes to the service', async (t) 
   line.refused = 'Upgrade: websocket';
   line.heard = [];
   const { page } = await browser.visit(line.url);
-  const username = await register(page);
+  const { username, key } = await registerWithKey(page);
+  await confirmKey(page, key);
   const { authSecret, kek } = await keysOf(username);
   await page.getByRole('button', { name: 'New folder' }).click();
   await page.getByLabel('Name of the folder').fill('Thoughts on gardens');
@@ -114,12 +117,22 @@ test('neither password nor key, name or content goes to the service', async (t) 
   const told = (text: string) => heard.includes(text);
   assert.ok(told(username) && told(authSecret) && told('PUT /api/transfer/'), 'all of it is looked at');
   assert.ok(heard.length > content.length);
-  const secrets = [PASSWORD, 'Thoughts on gardens', 'a secret name', 'small.txt', 'nobody else reads this'];
+  const secrets = [
+    PASSWORD,
+    key,
+    key.slice(0, 9),
+    key.replaceAll('-', ''),
+    'Thoughts on gardens',
+    'a secret name',
+    'small.txt',
+    'nobody else reads this',
+  ];
   for (const secret of secrets) {
     const spelt = [encodeURIComponent(secret), secret.replaceAll(' ', '+')];
     assert.deepEqual([...formsOf(Buffer.from(secret)), ...spelt].filter(told), [], secret);
   }
-  assert.deepEqual(formsOf(kek).filter(told), [], 'the key of the account');
+  const recoveryKey = await parseRecoveryText(webEngine(), key);
+  for (const secret of [kek, recoveryKey]) assert.deepEqual(formsOf(secret).filter(told), []);
 });
 
 test('keys are used in workers alone, cannot be exported, and are gone after the sign-out', async () => {

@@ -15,6 +15,7 @@ test('by the link of an invitation an account is made; without one the form asks
       await page.getByLabel('Username').fill(username);
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
       await page.getByLabel('Repeat password').fill(PASSWORD);
+      await page.getByLabel('Make a recovery key').uncheck();
       await page.getByLabel('I have saved my password somewhere safe').check();
     };
     const create = () => page.getByRole('button', { name: 'Create an account', exact: true }).click();
@@ -32,6 +33,7 @@ test('by the link of an invitation an account is made; without one the form asks
     await other.getByLabel('Username').fill(freshName());
     await other.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await other.getByLabel('Repeat password').fill(PASSWORD);
+    await other.getByLabel('Make a recovery key').uncheck();
     await other.getByLabel('I have saved my password somewhere safe').check();
     await other.getByRole('button', { name: 'Create an account', exact: true }).click();
     await other.getByText('This invitation is not valid').waitFor();

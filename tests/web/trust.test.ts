@@ -18,7 +18,6 @@ test('a weak password does not register; what judges it is loaded only then', as
     if (/\.js$/.test(request.url()) && !request.url().endsWith('/sw.js')) scripts.push(request.url());
   });
   await page.getByLabel('Username').fill(username);
-  await page.getByLabel('I have saved my password somewhere safe').check();
   const tryWith = async (password: string, repeated: string, said: RegExp) => {
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByLabel('Repeat password').fill(repeated);

@@ -1,8 +1,42 @@
 /** What the page and its worker say to each other. The worker has the keys; the page has none. */
-import type { Quota } from '@szafa/protocol';
+import type { Quota, Scope } from '@szafa/protocol';
 
 export interface Account {
   username: string;
+}
+
+/** Somebody who has just come in. */
+export interface Entered extends Account {
+  /** A new one, which counts already; it is shown once and kept nowhere. */
+  recoveryKey?: string;
+}
+
+/** What somebody wants who registers. */
+export interface Wishes {
+  recoveryKey: boolean;
+  /** '' where the service wants none. */
+  invite: string;
+}
+
+/** Why a session that was kept does not go on: the service does not know it any more, or its keys are under another password. */
+export type Ended = 'ended' | 'other-password';
+
+/** Where the account is signed in, or what has a token of it. */
+export interface Device {
+  id: string;
+  name: string;
+  usedAt: number;
+  current: boolean;
+  scope: Scope;
+  dirId: number | null;
+  /** When it ends, used or not. */
+  expiresAt: number | null;
+}
+
+/** What the account looks like to its owner. */
+export interface Overview {
+  hasRecoveryKey: boolean;
+  devices: Device[];
 }
 
 /** A file as the list shows it. */
@@ -63,14 +97,26 @@ export interface FileInfo {
 
 /** The calls of the worker. */
 export interface Calls {
-  /** How accounts are made here: open, closed, or invite. */
+  login(username: string, password: string): Entered;
+  register(username: string, password: string, wishes: Wishes): Entered;
+  /** Whether the service takes new accounts: `open`, `closed` or `invite`. */
   registration(): string;
-  enter(how: 'register' | 'login', username: string, password: string, invite?: string): Account;
-  restore(): Account | null;
+  /** Comes back with the recovery key, as it was typed; the new password counts from then on, and a new recovery key. */
+  recover(username: string, recoveryKey: string, password: string): Entered;
+  restore(): Account | Ended | null;
   /** Forgets everything. `tellService` is false when another tab has told it. */
   leave(tellService: boolean): void;
   /** The service has ended the session: uploads of this account can go on after the next sign-in. */
   expire(): void;
+  overview(): Overview;
+  changePassword(current: string, next: string): void;
+  /** Takes the place of the one before. */
+  newRecoveryKey(password: string): string;
+  endSession(id: string): void;
+  /** How many there were. */
+  endOtherSessions(): number;
+  /** The account with all that it has, and with what this browser kept of it. */
+  deleteAccount(password: string): void;
   list(): Listing;
   makeDir(name: string): number;
   ensureDir(name: string): number;

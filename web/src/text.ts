@@ -1,4 +1,4 @@
-/** All text of the page. */
+/** All text of the page; one file, so that whoever reads or changes its words sees all of them. */
 import { SECRET_CHARS } from '@szafa/client/strength';
 import type { Fault } from './bridge.ts';
 
@@ -6,6 +6,10 @@ const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 const share = (count: number, all: number) =>
   `${count.toLocaleString('en')} of ${plural(all, 'file', 'files')}`;
+
+const START_ANEW =
+  'delete what this browser has stored for this address; that is in its settings, among the data of sites.';
+const STOP = 'Otherwise do not use this server until you know why.';
 
 export const text = {
   name: 'szafa',
@@ -26,11 +30,15 @@ export const text = {
     passwordRule: `At least ${SECRET_CHARS.min} characters, and hard to guess. A few unrelated words are good.`,
     show: 'Show the password',
     hide: 'Hide the password',
+    withKey: 'Make a recovery key',
+    withKeyHint:
+      'It is the only way back if you lose the password: nobody can reset it. It is shown once, on the next page.',
     noReset:
-      'The password never leaves this page, and the server cannot reset it. Without it nobody can open your files, not even you.',
+      'The password never leaves this page, and the server cannot reset it. Without the password and without a recovery key nobody can open your files, not even you.',
     understood: 'I have saved my password somewhere safe',
     toRegister: 'New here? Create an account',
     toSignIn: 'Have an account? Sign in',
+    toRecover: 'Forgot your password?',
     working: 'Unlocking…',
     wrong: 'Wrong username or password.',
     taken: 'This username is already taken.',
@@ -42,6 +50,141 @@ export const text = {
         'This password is too easy to guess. Use a few unrelated words, or a dozen random characters.',
     },
     points: ['Encrypted in this page', 'File names are encrypted too', 'Nobody else has the key'],
+  },
+
+  recover: {
+    title: 'Set a new password',
+    how: 'With the recovery key that you wrote down when you made the account, or later. Without it nobody can open your files.',
+    key: 'Recovery key',
+    keyHint: '14 groups of 4 characters. Small letters, blanks and missing hyphens do not matter.',
+    next: 'New password',
+    after:
+      'All sessions and tokens of the account end, a second factor is turned off, and a new recovery key takes the place of this one.',
+    do: 'Set the password and sign in',
+    wrong: 'The username or the recovery key is wrong.',
+    changed:
+      'Somebody changed the keys of this account at the same time. If that was you, sign in with what you set there; else try again.',
+    unsettled:
+      'The server did not answer, so it is not known whether the new password counts. Try to sign in with it; if it works, make a new recovery key under your account. If it does not, try this again.',
+  },
+
+  recoveryKey: {
+    title: 'Your recovery key',
+    what: 'It opens your account if you lose the password. It counts from now on, and is shown only now: write it down or print it, and keep it apart from the password. Whoever has it can open your files.',
+    copy: 'Copy',
+    copied: 'Copied. Paste it into a safe place soon: other programs can read what was copied.',
+    notCopied: 'The browser does not allow this. Select the key and copy it by hand.',
+    print: 'Print',
+    save: 'Save as text',
+    written: 'I have written it down',
+    skip: 'Go on without it',
+    ask: (first: number, second: number) => `Type groups ${first} and ${second} of it`,
+    askWhy: 'So that it is certain that you have it.',
+    confirm: 'Confirm',
+    again: 'Show it again',
+    wrong: 'That is not what was shown. Groups are counted from the left.',
+    confirmed: 'Good: you have your recovery key.',
+    warning:
+      'Without a recovery key that you have at hand, whoever forgets the password loses all files. Nobody can help then, not even whoever runs the server. You can make another one later, under your account, as long as you know the password.',
+    back: 'Back to the key',
+  },
+
+  account: {
+    title: 'Account and devices',
+    loading: 'Asking the server…',
+    currentPassword: 'Current password',
+    yourPassword: 'Your password',
+    wrongPassword: 'The password is wrong.',
+    password: {
+      title: 'Password',
+      do: 'Change the password',
+      next: 'New password',
+      after:
+        'Nothing is uploaded again. All other sessions and tokens of this account end; other devices sign in with the new password.',
+      limits:
+        'If somebody else knew the old password, also make new keys: szafa rekey, in the command. The page cannot do that.',
+      done: 'The password is changed. All other sessions have ended.',
+      same: 'This is the password that you have already.',
+    },
+    recovery: {
+      title: 'Recovery key',
+      has: 'There is a recovery key. If you are not sure that you still have it, make a new one.',
+      none: 'There is no recovery key: whoever forgets the password loses all files.',
+      do: 'Make a new recovery key',
+      after: 'It is shown once. A recovery key from before opens nothing any more.',
+    },
+    devices: {
+      title: 'Devices and tokens',
+      unnamed: 'Unnamed',
+      current: 'This browser',
+      used: (when: string) => `last used ${when}`,
+      scope: { full: '', read: 'may only read', append: 'may only add' },
+      folder: (name: string) => `only the folder ${name}`,
+      oneFolder: 'only one folder',
+      ends: (when: string) => `ends ${when}`,
+      end: 'End',
+      endOf: (name: string) => `End ${name}`,
+      endOthers: 'End all others',
+      ended: (count: number) => `${plural(count, 'session', 'sessions')} ended`,
+      hint: 'The time of the last use is exact to an hour.',
+    },
+    remove: {
+      title: 'Delete the account',
+      do: 'Delete the account',
+      lost: (files: number | undefined, folders: number) => {
+        const counts = [
+          files === undefined ? 'all your files' : plural(files, 'file', 'files'),
+          folders > 0 && plural(folders, 'folder', 'folders'),
+        ];
+        return `This deletes ${counts.filter(Boolean).join(', ')}, unfinished uploads, your keys, all sessions and tokens, and the account itself. Nobody can bring any of it back, not even whoever runs the server.`;
+      },
+      name: (name: string) => `Type the name of the account, ${name}`,
+      otherName: 'That is not the name of this account.',
+    },
+  },
+
+  /** What the service shows in place of the account's keys, by the check that failed; what it means, and what to do. */
+  keys: {
+    service: {
+      title: 'This is not the server of before',
+      why: 'The server at this address says that it is another one than at your last visit. So your password was not used, and nothing was opened.',
+      next: [
+        'Ask whoever runs it. A server that is moved stays the same server; one that was set up anew has none of your files.',
+        `If it was set up anew, and you want to begin again there: ${START_ANEW}`,
+        STOP,
+      ],
+    },
+    rollback: {
+      title: 'The server shows older keys than before',
+      why: 'This browser has seen newer keys of your account than those that the server gives now. So nothing was opened.',
+      next: [
+        'Ask whoever runs it: it may have been restored from a backup of before your last change of password or recovery key.',
+        `If so, ${START_ANEW} Then sign in with the password of that time, and change it again.`,
+        STOP,
+      ],
+    },
+    owner: {
+      title: 'The server shows somebody else’s keys',
+      why: 'The keys that it gave belong to another account, or to another server. So nothing was opened.',
+      next: ['Ask whoever runs it.', 'Do not use this server until you know why.'],
+    },
+    'no-bag': {
+      title: 'The server says that this account has no keys',
+      why: 'It had keys, and your files open with them alone. So no new ones were made, and nothing was opened.',
+      next: [
+        'Ask whoever runs it: it may have lost its database, and szafa-server rescue brings your keys back.',
+        `Only if the account was deleted and made anew: ${START_ANEW}`,
+        STOP,
+      ],
+    },
+    damaged: {
+      title: 'The keys of this account are damaged',
+      why: 'The keys that the server gave are broken or were changed. So nothing was opened.',
+      next: [
+        'Ask whoever runs it: the server may have them in a backup.',
+        'Do not use this server until you know why.',
+      ],
+    },
   },
 
   insecure: {
@@ -65,6 +208,7 @@ export const text = {
     filter: 'Filter by name',
     clearFilter: 'Clear the filter',
     account: 'Account',
+    settings: 'Account and devices',
     signOut: 'Sign out',
     menu: 'Folders',
     about: 'About szafa',
@@ -212,7 +356,10 @@ export const text = {
     offline: 'You are offline. Uploads resume when the connection is back.',
     unreachable: 'The server does not answer.',
     back: 'The server is back.',
-    expired: 'Your session ended. Please sign in again.',
+    expired:
+      'Your session ended. It was not used for a long time, or it was ended on another device, or the password was changed, which ends all other sessions. Sign in again; if the password was changed, with the new one.',
+    otherPassword: 'The password of this account was changed. Sign in with the new one.',
+    deleted: (username: string) => `The account ${username} is deleted, with everything in it.`,
     elsewhere: 'You signed out in another tab.',
     starting: 'Opening szafa…',
     leaving: 'Signing out…',
@@ -247,7 +394,7 @@ export const text = {
 
 const STATUS: Record<number, string> = {
   400: 'The server did not accept this.',
-  401: text.state.expired,
+  401: 'Your session ended. Sign in again.',
   403: 'The server does not allow this.',
   404: 'This no longer exists.',
   413: 'The file has too many volumes.',
@@ -260,11 +407,15 @@ const STATUS: Record<number, string> = {
 const CODES: Record<string, string> = {
   network: 'The server cannot be reached.',
   'not-the-service': 'This address isn’t answering as szafa.',
-  'wrong-password': 'The password does not open the files of this account.',
+  'wrong-password':
+    'The password does not open the files of this account. If they are under a passphrase of their own, use the szafa command.',
   locked: 'You are signed out.',
   gone: 'This no longer exists.',
   tampered: 'This was changed since it was uploaded, so it was not opened.',
-  keys: 'The server gave other keys than it had before, so nothing was opened. Do not use it until you know why.',
+  'keys-changed':
+    'Another device or tab changed the keys of this account at the same time. Its change counts, this one does not.',
+  unsettled:
+    'The server did not answer, so it is not known whether this was done. Try it again: the same a second time does no harm.',
   unsupported: 'This was made by another program or a newer version. Open it there.',
   'file-changed': 'The file changed while it was being uploaded.',
   'too-long': 'The server sent more than it should.',
@@ -273,14 +424,19 @@ const CODES: Record<string, string> = {
   'part-missing': 'A part of this page could not be loaded. Reload the page.',
 };
 
-/** What a person reads about a failure; `here` is what a status means where it came up. */
-export function explain(fault: Fault, here: Record<number, string> = {}): string {
-  const { status = 0 } = fault;
-  if (fault.code === 'api') return here[status] ?? STATUS[status] ?? `The server refused: ${fault.message}`;
+/** What to say about keys that are not what they should be. */
+export function aboutKeys({ stage = '' }: Fault): (typeof text.keys)[keyof typeof text.keys] {
+  return stage in text.keys ? text.keys[stage as keyof typeof text.keys] : text.keys.damaged;
+}
+
+/** What a person reads about a failure; `here` is what a status, or a code, means where it came up. */
+export function explain(fault: Fault, here: Record<number | string, string> = {}): string {
+  const { code, status = 0, message } = fault;
+  if (code === 'api') return here[status] ?? STATUS[status] ?? `The server refused: ${message}`;
+  if (code === 'keys') return `${aboutKeys(fault).title}. ${aboutKeys(fault).why}`;
   // Rules of the API say directory; on the page that is a folder.
-  if (fault.code === 'rule' || fault.code === 'name')
-    return sentence(fault.message.replace('directory', 'folder'));
-  return CODES[fault.code] ?? sentence(fault.message);
+  if (code === 'rule' || code === 'name') return sentence(message.replace('directory', 'folder'));
+  return here[code] ?? CODES[code] ?? sentence(message);
 }
 
 function sentence(message: string): string {

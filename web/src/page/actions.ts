@@ -16,6 +16,7 @@ type Dialog =
   | { kind: 'remove-dir'; dirId: number; name: string; count: number }
   | { kind: 'preview'; item: Item }
   | { kind: 'leave'; uploads: string[]; downloads: string[] }
+  | { kind: 'account' }
   | { kind: 'about' };
 
 export const dialog = signal<Dialog | null>(null);

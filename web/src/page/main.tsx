@@ -6,7 +6,7 @@ import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
 import { localReady } from './local.ts';
 import { missingHere } from './needs.ts';
-import { onFault, start } from './session.ts';
+import { onFault, shownKey, start } from './session.ts';
 import { active, onProgress } from './transfers.ts';
 
 const page = document.getElementById('page')!;
@@ -14,7 +14,7 @@ const page = document.getElementById('page')!;
 function begin(): void {
   listen({ progress: onProgress, reachable: noteReachable, fault: onFault });
   globalThis.addEventListener('beforeunload', (event) => {
-    if (active.value.length > 0) event.preventDefault();
+    if (active.value.length > 0 || shownKey.value) event.preventDefault();
   });
   render(<App />, page);
   void start();

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
-import type { Account, Fault } from '../bridge.ts';
+import type { Account, Entered, Fault, Wishes } from '../bridge.ts';
 import { text } from '../text.ts';
 import { call, faultOf } from './core.ts';
-import { tell, tellFault } from './notices.ts';
+import { tellFault } from './notices.ts';
 import { emptyShelf, refresh } from './shelf.ts';
 import { onTabs, toTabs } from './tabs.ts';
 import { emptyTransfers, recall, resumeLost } from './transfers.ts';
@@ -10,11 +10,21 @@ import { emptyTransfers, recall, resumeLost } from './transfers.ts';
 export const account = signal<Account | null>(null);
 export const phase = signal<'starting' | 'failed' | 'out' | 'in' | 'leaving'>('starting');
 export const startFault = signal<Fault | null>(null);
+/** Why nobody is signed in any more, for the page to sign in with. */
+export const parting = signal('');
+/** A new recovery key, until its owner has it. It counts already. */
+export const shownKey = signal<{ username: string; key: string } | null>(null);
+
+/** While an account is deleted, its other requests fail for that reason. */
+let deleting = false;
 
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
   if (news === 'signed-in' && phase.value === 'out') void start();
-  if (news === 'signed-out' && phase.value === 'in') void forget(call('leave', false), text.state.elsewhere);
+  if (news === 'signed-out' && phase.value === 'in') {
+    shownKey.value = null;
+    void forget(call('leave', false), text.state.elsewhere);
+  }
   if (news === 'expired' && phase.value === 'in') void forget(call('expire'), text.state.expired);
 });
 
@@ -26,6 +36,7 @@ globalThis.addEventListener('online', () => {
 
 function begin(who: Account): void {
   account.value = who;
+  parting.value = '';
   phase.value = 'in';
   void refresh();
   recall(who.username).catch(tellFault);
@@ -36,37 +47,40 @@ export async function start(): Promise<void> {
   phase.value = 'starting';
   try {
     const who = await call('restore');
-    if (who) begin(who);
-    else phase.value = 'out';
+    if (typeof who === 'object' && who) return begin(who);
+    if (who) parting.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
+    phase.value = 'out';
   } catch (error) {
     startFault.value = faultOf(error);
     phase.value = 'failed';
   }
 }
 
-export async function enter(
-  how: 'register' | 'login',
-  username: string,
-  password: string,
-  invite?: string,
-): Promise<void> {
-  const who = await call('enter', how, username, password, invite);
+async function enter(entering: Promise<Entered>): Promise<void> {
+  const { username, recoveryKey } = await entering;
   toTabs('signed-in');
-  begin(who);
+  if (recoveryKey) shownKey.value = { username, key: recoveryKey };
+  begin({ username });
 }
 
-async function forget(leaving: Promise<void>, why?: string): Promise<void> {
+export const login = (username: string, password: string) => enter(call('login', username, password));
+export const register = (username: string, password: string, wishes: Wishes) =>
+  enter(call('register', username, password, wishes));
+export const recover = (username: string, recoveryKey: string, password: string) =>
+  enter(call('recover', username, recoveryKey, password));
+
+async function forget(leaving: Promise<void>, why = ''): Promise<void> {
   // The page to sign in with says that the keys are gone, so it comes after that.
   phase.value = 'leaving';
   account.value = null;
   emptyTransfers();
   emptyShelf();
+  parting.value = why;
   try {
     await leaving;
   } finally {
     phase.value = 'out';
   }
-  if (why) tell(why);
 }
 
 export async function leave(): Promise<void> {
@@ -76,6 +90,23 @@ export async function leave(): Promise<void> {
 
 /** A token that the service no longer knows ends the session here, whichever call found it out. */
 export function onFault({ status }: Fault): void {
-  if (status !== 401 || phase.value !== 'in') return;
+  if (status !== 401 || phase.value !== 'in' || deleting) return;
   void forget(call('expire'), text.state.expired).then(() => toTabs('expired'));
+}
+
+export async function makeRecoveryKey(password: string): Promise<void> {
+  const { username } = account.peek()!;
+  shownKey.value = { username, key: await call('newRecoveryKey', password) };
+}
+
+export async function deleteAccount(password: string): Promise<void> {
+  const { username } = account.peek()!;
+  deleting = true;
+  try {
+    await call('deleteAccount', password);
+  } finally {
+    deleting = false;
+  }
+  toTabs('signed-out');
+  await forget(Promise.resolve(), text.state.deleted(username));
 }

@@ -76,6 +76,13 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
           }}
           items={[
             {
+              icon: 'person',
+              label: text.bar.settings,
+              act: () => {
+                dialog.value = { kind: 'account' };
+              },
+            },
+            {
               icon: 'info',
               label: text.bar.about,
               act: () => {

@@ -13,6 +13,7 @@ import { faultOf } from '../page/core.ts';
 import { leave } from '../page/session.ts';
 import { dirs, go } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
+import { AccountPanel } from './account-panel.tsx';
 import { Modal, PlainName } from './controls.tsx';
 import { Preview } from './preview.tsx';
 
@@ -217,6 +218,8 @@ export function Dialogs() {
       return <ChooseDir kind={now.kind} items={now.items} />;
     case 'make-dir':
       return <MakeDir />;
+    case 'account':
+      return <AccountPanel />;
     case 'about':
       return <About />;
     case 'preview':

@@ -1,220 +1,22 @@
-import { useSignal } from '@preact/signals';
-import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
+/** The door: to sign in, to register, and to come back with the recovery key. */
+import { type Signal, useSignal } from '@preact/signals';
 import { limits } from '@szafa/protocol';
-import { useEffect } from 'preact/hooks';
-import { call, faultOf } from '../page/core.ts';
-import { enter } from '../page/session.ts';
-import { explain, text } from '../text.ts';
-import { IconButton } from './controls.tsx';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { call } from '../page/core.ts';
+import { login, parting, recover, register } from '../page/session.ts';
+import { text } from '../text.ts';
+import { Field, NewSecret, requireGood, Secret, Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
-interface FieldProps {
-  label: string;
-  hint?: string | undefined;
-  name: string;
-  type: 'text' | 'password';
-  autocomplete: AutoFill;
-  value: string;
-  onInput(value: string): void;
-}
+type How = 'login' | 'register' | 'recover';
+const words = text.enter;
 
-function Field({ label, hint, name, type, autocomplete, value, onInput }: FieldProps) {
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <input
-        id={name}
-        name={name}
-        // The types of JSX tell the kinds of inputs apart; these two take the same attributes.
-        type={type as 'text'}
-        value={value}
-        required
-        autocomplete={autocomplete}
-        autocapitalize="none"
-        spellcheck={false}
-        maxLength={name === 'username' ? limits.usernameChars.max : SECRET_CHARS.max}
-        aria-describedby={hint ? `${name}-hint` : undefined}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-      {hint && (
-        <small id={`${name}-hint`} class="hint">
-          {hint}
-        </small>
-      )}
-    </div>
-  );
-}
-
-/** What is wrong with a new password; nothing is ''. */
-async function refusal(username: string, password: string, repeat: string): Promise<string> {
-  if (password !== repeat) return text.enter.different;
-  try {
-    const weakness = await weaknessOf(password, [username]);
-    return weakness ? text.enter.weak[weakness] : '';
-  } catch {
-    // The estimate comes with the first registration; nothing else of it can fail.
-    return explain({ code: 'part-missing', message: '' });
-  }
-}
-
-/** Of a link like /#invite=…: it is taken out of the address, which others may see. */
-function invitation(): string {
-  const [, found = ''] = /^#invite=([\w-]+)$/.exec(location.hash) ?? [];
-  if (found) history.replaceState(null, '', location.pathname);
-  return found;
-}
-
-export function Enter() {
-  const invite = useSignal('');
-  const registration = useSignal('open');
-  const how = useSignal<'login' | 'register'>('login');
-  const username = useSignal('');
-  const password = useSignal('');
-  const repeat = useSignal('');
-  const understood = useSignal(false);
-  const shown = useSignal(false);
-  const working = useSignal(false);
-  const trouble = useSignal('');
-  const words = text.enter;
-  const isNew = how.value === 'register';
-  const needsInvite = isNew && (registration.value === 'invite' || invite.value !== '');
-
-  useEffect(() => {
-    invite.value = invitation();
-    if (invite.value) how.value = 'register';
-  }, []);
-  useEffect(() => {
-    if (!isNew) return;
-    // A server that is away is told when it is needed.
-    call('registration').then(
-      (found) => {
-        registration.value = found;
-      },
-      () => undefined,
-    );
-  }, [isNew]);
-
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    working.value = true;
-    try {
-      trouble.value = isNew ? await refusal(username.value, password.value, repeat.value) : '';
-      if (trouble.value) return;
-      await enter(how.value, username.value, password.value, needsInvite ? invite.value.trim() : undefined);
-    } catch (error) {
-      const refused = needsInvite ? words.uninvited : words.closed;
-      const forbidden = isNew ? refused : words.disabled;
-      trouble.value = explain(faultOf(error), { 401: words.wrong, 403: forbidden, 409: words.taken });
-    } finally {
-      working.value = false;
-    }
-  };
-
-  const type = shown.value ? 'text' : 'password';
+/** What all of the door's pages are on. */
+export function Door({ children }: { children: ComponentChildren }) {
   return (
     <main class="enter">
-      <div class="enter-card">
-        <header class="enter-head">
-          <span class="mark">
-            <Icon name="wardrobe" size={34} />
-          </span>
-          <h1>{text.name}</h1>
-          <p>{text.tagline}</p>
-        </header>
-        <form onSubmit={submit} aria-label={isNew ? words.register : words.signIn}>
-          <Field
-            label={words.username}
-            hint={isNew ? words.usernameRule : undefined}
-            name="username"
-            type="text"
-            autocomplete="username"
-            value={username.value}
-            onInput={(value) => {
-              username.value = value;
-            }}
-          />
-          <div class="with-eye">
-            <Field
-              label={words.password}
-              hint={isNew ? words.passwordRule : undefined}
-              name="password"
-              type={type}
-              autocomplete={isNew ? 'new-password' : 'current-password'}
-              value={password.value}
-              onInput={(value) => {
-                password.value = value;
-              }}
-            />
-            <IconButton
-              icon="eye"
-              class="eye"
-              label={shown.value ? words.hide : words.show}
-              onClick={() => {
-                shown.value = !shown.value;
-              }}
-            />
-          </div>
-          {isNew && (
-            <>
-              <Field
-                label={words.repeat}
-                name="repeat"
-                type={type}
-                autocomplete="new-password"
-                value={repeat.value}
-                onInput={(value) => {
-                  repeat.value = value;
-                }}
-              />
-              {needsInvite && (
-                <Field
-                  label={words.invite}
-                  hint={words.inviteRule}
-                  name="invite"
-                  type="text"
-                  autocomplete="off"
-                  value={invite.value}
-                  onInput={(value) => {
-                    invite.value = value;
-                  }}
-                />
-              )}
-              <p class="caution">
-                <Icon name="lock" />
-                <span>{words.noReset}</span>
-              </p>
-              <label class="check">
-                <input
-                  type="checkbox"
-                  name="understood"
-                  required
-                  checked={understood.value}
-                  onChange={(event) => {
-                    understood.value = event.currentTarget.checked;
-                  }}
-                />
-                <span>{words.understood}</span>
-              </label>
-            </>
-          )}
-          <p class="trouble" role="alert">
-            {trouble.value}
-          </p>
-          <button type="submit" class="button primary wide" disabled={working.value}>
-            {working.value ? words.working : isNew ? words.register : words.signIn}
-          </button>
-        </form>
-        <button
-          type="button"
-          class="link"
-          onClick={() => {
-            how.value = isNew ? 'login' : 'register';
-            trouble.value = '';
-          }}
-        >
-          {isNew ? words.toSignIn : words.toRegister}
-        </button>
-      </div>
+      <div class="enter-card">{children}</div>
       <ul class="points">
         {words.points.map((point) => (
           <li key={point}>
@@ -224,5 +26,245 @@ export function Enter() {
         ))}
       </ul>
     </main>
+  );
+}
+
+function Username({ value, hint }: { value: Signal<string>; hint?: string }) {
+  return (
+    <Field
+      label={words.username}
+      hint={hint}
+      name="username"
+      autocomplete="username"
+      max={limits.usernameChars.max}
+      value={value}
+    />
+  );
+}
+
+function Submit({ working, label }: { working: Signal<boolean>; label: string }) {
+  return (
+    <button type="submit" class="button primary wide" disabled={working.value}>
+      {working.value ? words.working : label}
+    </button>
+  );
+}
+
+/** What stays when somebody goes from one of the forms to another. */
+interface DoorProps {
+  username: Signal<string>;
+  invite: Signal<string>;
+}
+
+function SignIn({ username }: DoorProps) {
+  const password = useSignal('');
+  const shown = useSignal(false);
+  const form = useForm(() => login(username.value, password.value));
+  return (
+    <form onSubmit={form.submit} aria-label={words.signIn}>
+      <Username value={username} />
+      <Secret
+        label={words.password}
+        name="password"
+        autocomplete="current-password"
+        value={password}
+        shown={shown}
+      />
+      <Trouble form={form} here={{ 401: words.wrong, 403: words.disabled }} />
+      <Submit working={form.working} label={words.signIn} />
+    </form>
+  );
+}
+
+interface CheckProps {
+  name: string;
+  label: string;
+  value: Signal<boolean>;
+  required?: boolean;
+  describedBy?: string;
+}
+
+function Check({ name, label, value, required = false, describedBy }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        name={name}
+        required={required}
+        aria-describedby={describedBy}
+        checked={value.value}
+        onChange={(event) => {
+          value.value = event.currentTarget.checked;
+        }}
+      />
+      <span>{label}</span>
+    </label>
+  );
+}
+
+function Register({ username, invite }: DoorProps) {
+  const password = useSignal('');
+  const repeat = useSignal('');
+  const withKey = useSignal(true);
+  const understood = useSignal(false);
+  const registration = useSignal('open');
+  const needsInvite = registration.value === 'invite' || invite.value !== '';
+  const form = useForm(async () => {
+    await requireGood(username.value, password.value, repeat.value);
+    const wishes = { recoveryKey: withKey.value, invite: needsInvite ? invite.value.trim() : '' };
+    await register(username.value, password.value, wishes);
+  });
+  useEffect(() => {
+    // A server that is away is told when it is needed.
+    call('registration').then(
+      (found) => {
+        registration.value = found;
+      },
+      () => undefined,
+    );
+  }, []);
+  if (registration.value === 'closed') return <p class="caution">{words.closed}</p>;
+  return (
+    <form onSubmit={form.submit} aria-label={words.register}>
+      <Username value={username} hint={words.usernameRule} />
+      <NewSecret label={words.password} value={password} repeat={repeat} />
+      {needsInvite && (
+        <Field
+          label={words.invite}
+          hint={words.inviteRule}
+          name="invite"
+          autocomplete="off"
+          max={limits.inviteChars}
+          value={invite}
+        />
+      )}
+      <div class="check-with-hint">
+        <Check name="with-key" label={words.withKey} value={withKey} describedBy="with-key-hint" />
+        <small id="with-key-hint" class="hint">
+          {words.withKeyHint}
+        </small>
+      </div>
+      {!withKey.value && (
+        <>
+          <p class="caution">
+            <Icon name="lock" />
+            <span>{words.noReset}</span>
+          </p>
+          <Check name="understood" label={words.understood} value={understood} required />
+        </>
+      )}
+      <Trouble form={form} here={{ 403: needsInvite ? words.uninvited : words.closed, 409: words.taken }} />
+      <Submit working={form.working} label={words.register} />
+    </form>
+  );
+}
+
+function Recover({ username }: DoorProps) {
+  const key = useSignal('');
+  const password = useSignal('');
+  const repeat = useSignal('');
+  const form = useForm(async () => {
+    await requireGood(username.value, password.value, repeat.value);
+    await recover(username.value, key.value, password.value);
+  });
+  const { title, how, key: label, keyHint, next, after, wrong, changed, unsettled } = text.recover;
+  return (
+    <form onSubmit={form.submit} aria-label={title}>
+      <h2>{title}</h2>
+      <p class="hint">{how}</p>
+      <Username value={username} />
+      <div class="field">
+        <label for="recovery-key">{label}</label>
+        <textarea
+          id="recovery-key"
+          name="recovery-key"
+          rows={3}
+          required
+          autocomplete="off"
+          autocapitalize="characters"
+          spellcheck={false}
+          aria-describedby="recovery-key-hint"
+          value={key.value}
+          onInput={(event) => {
+            key.value = event.currentTarget.value;
+          }}
+        />
+        <small id="recovery-key-hint" class="hint">
+          {keyHint}
+        </small>
+      </div>
+      <NewSecret label={next} value={password} repeat={repeat} />
+      <p class="hint">{after}</p>
+      <Trouble
+        form={form}
+        here={{ 403: words.disabled, 'wrong-password': wrong, 'keys-changed': changed, unsettled }}
+      />
+      <Submit working={form.working} label={text.recover.do} />
+    </form>
+  );
+}
+
+const PAGES: Record<How, { Form: (props: DoorProps) => JSX.Element; links: [to: How, label: string][] }> = {
+  login: {
+    Form: SignIn,
+    links: [
+      ['recover', words.toRecover],
+      ['register', words.toRegister],
+    ],
+  },
+  register: { Form: Register, links: [['login', words.toSignIn]] },
+  recover: { Form: Recover, links: [['login', words.toSignIn]] },
+};
+
+/** Of a link like /#invite=…: it is taken out of the address, which others may see. */
+function invitation(): string {
+  const [, found = ''] = /^#invite=([\w-]+)$/.exec(location.hash) ?? [];
+  if (found) history.replaceState(null, '', location.pathname);
+  return found;
+}
+
+export function Enter() {
+  const how = useSignal<How>('login');
+  const username = useSignal('');
+  const invite = useSignal('');
+  useEffect(() => {
+    invite.value = invitation();
+    if (invite.value) how.value = 'register';
+  }, []);
+  const { Form, links } = PAGES[how.value];
+  const before = useRef(how.value);
+  useEffect(() => {
+    // The link that was pressed is gone: the focus goes to what it opened.
+    if (how.value !== before.current) document.querySelector<HTMLElement>('.enter form input')?.focus();
+    before.current = how.value;
+  }, [how.value]);
+  return (
+    <Door>
+      <header class="enter-head">
+        <span class="mark">
+          <Icon name="wardrobe" size={34} />
+        </span>
+        <h1>{text.name}</h1>
+        <p>{text.tagline}</p>
+      </header>
+      <p class="parting" role="status">
+        {parting.value}
+      </p>
+      <Form key={how.value} username={username} invite={invite} />
+      <div class="enter-links">
+        {links.map(([to, label]) => (
+          <button
+            key={to}
+            type="button"
+            class="link"
+            onClick={() => {
+              how.value = to;
+            }}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+    </Door>
   );
 }

@@ -1,7 +1,20 @@
-import { Api, ApiError, type ConnectOptions, LockedError, Szafa } from '@szafa/client';
+import {
+  Api,
+  ApiError,
+  type ConnectOptions,
+  displayName,
+  LockedError,
+  newRecoveryKey,
+  parseRecoveryText,
+  recoveryText,
+  recoveryTextIn,
+  Szafa,
+  WrongPasswordError,
+} from '@szafa/client';
 import { cleanUsername } from '@szafa/protocol';
-import type { Account } from '../bridge.ts';
-import { browserPins, kept } from './database.ts';
+import type { Account, Ended, Entered, Overview, Wishes } from '../bridge.ts';
+import { browserPins, type KeptSession, kept } from './database.ts';
+import { deviceName } from './device.ts';
 import { holdingEngine } from './engine.ts';
 import { pageTransport } from './transport.ts';
 
@@ -27,26 +40,59 @@ export class SignedIn {
     return this.#szafa;
   }
 
+  async login(rawName: string, password: string): Promise<Entered> {
+    const username = cleanUsername(rawName);
+    return this.#begin(await Szafa.login(this.#options, { username, password, device: device() }));
+  }
+
   async registration(): Promise<string> {
     return (await new Api(this.#options).service()).registration;
   }
 
-  async enter(
-    how: 'register' | 'login',
-    rawName: string,
-    password: string,
-    invite: string | undefined,
-  ): Promise<Account> {
+  async register(rawName: string, password: string, wishes: Wishes): Promise<Entered> {
     const username = cleanUsername(rawName);
-    const szafa = await Szafa[how](this.#options, { username, password, invite });
+    const invite = wishes.invite === '' ? {} : { invite: wishes.invite };
+    const secrets = { username, password, device: device(), ...invite };
+    if (!wishes.recoveryKey) return this.#begin(await Szafa.register(this.#options, secrets));
+    return this.#withNewKey(async (recoveryKey) =>
+      this.#begin(await Szafa.register(this.#options, { ...secrets, recoveryKey })),
+    );
+  }
+
+  async recover(rawName: string, typed: string, password: string): Promise<Entered> {
+    const username = cleanUsername(rawName);
+    const used = await parseRecoveryText(this.#engine, recoveryTextIn(typed));
+    return this.#withNewKey(async (recoveryKey) => {
+      const renew = async () => ({ password, recoveryKey });
+      const recovery = { username, recoveryKey: used, renew, device: device() };
+      return this.#begin(await Szafa.recover(this.#options, recovery));
+    });
+  }
+
+  /** A key that is shown counts already: whoever wrote it down has one that opens the account, wherever the page ends. */
+  async #withNewKey<T>(
+    use: (key: Uint8Array<ArrayBuffer>) => Promise<T>,
+  ): Promise<T & { recoveryKey: string }> {
+    const key = newRecoveryKey(this.#engine);
+    const text = await recoveryText(this.#engine, key);
+    const used = await use(key);
+    key.fill(0);
+    return { ...used, recoveryKey: text };
+  }
+
+  async #begin(szafa: Szafa): Promise<Account> {
+    const { username } = szafa;
     await this.#checkKeys(szafa);
-    const session = { username, token: szafa.token!, kek: this.#engine.keyOf(szafa.keys.kek) };
     const before = await kept.session();
     // Unfinished uploads of this account go on; those of another are none of its business.
     if (before && before.username !== username) await kept.forgetAll();
-    await kept.keepSession(session);
+    await kept.keepSession(this.#toKeep(szafa));
     this.#szafa = szafa;
     return { username };
+  }
+
+  #toKeep({ username, token, keys }: Szafa): KeptSession {
+    return { username, token: token!, kek: this.#engine.keyOf(keys.kek) };
   }
 
   /** Where the files are under a passphrase of their own, this page can open none of them. */
@@ -59,24 +105,60 @@ export class SignedIn {
     }
   }
 
-  async restore(): Promise<Account | null> {
+  async restore(): Promise<Account | Ended | null> {
     const session = await kept.session();
     if (!session || !('kek' in session)) return null;
     const { username, token } = session;
-    const szafa = await Szafa.open(this.#options, {
-      username,
-      token,
-      kek: this.#engine.handleOf(session.kek),
-    });
+    const kek = this.#engine.handleOf(session.kek);
+    const szafa = await Szafa.open(this.#options, { username, token, kek });
     try {
-      await szafa.api.me();
+      await Promise.all([szafa.api.me(), szafa.checkKeys()]);
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 401)) throw error;
+      const why = endOf(error);
+      if (!why) throw error;
       await kept.endSession(token);
-      return null;
+      return why;
     }
     this.#szafa = szafa;
     return { username };
+  }
+
+  async overview(): Promise<Overview> {
+    const [bag, sessions] = await Promise.all([this.szafa.keys.found(), this.szafa.sessions()]);
+    return {
+      hasRecoveryKey: bag?.bag.recovery !== undefined,
+      devices: sessions.map(({ id, device: name, used_at, current, scope, dir_id, expires_at }) => ({
+        id,
+        name: displayName(name),
+        usedAt: Date.parse(used_at),
+        current,
+        scope,
+        dirId: dir_id,
+        expiresAt: expires_at === null ? null : Date.parse(expires_at),
+      })),
+    };
+  }
+
+  async changePassword(current: string, next: string): Promise<void> {
+    const { szafa } = this;
+    await szafa.changePassword({ password: current }, next);
+    // For the next reload. Other tabs go on with the master keys that they have opened.
+    await kept.renewSession(this.#toKeep(szafa));
+  }
+
+  async newRecoveryKey(password: string): Promise<string> {
+    const { szafa } = this;
+    const { recoveryKey } = await this.#withNewKey(async (key) => {
+      await szafa.setRecoveryKey({ password }, key);
+      return {};
+    });
+    return recoveryKey;
+  }
+
+  async deleteAccount(password: string): Promise<void> {
+    await this.szafa.deleteAccount({ password });
+    this.#szafa = undefined;
+    await kept.forgetAll();
   }
 
   async expire(): Promise<void> {
@@ -96,4 +178,13 @@ export class SignedIn {
       // The keys are gone from here; a token that the service did not hear about expires by itself.
     }
   }
+}
+
+const device = () => deviceName(navigator.userAgent);
+
+/** Why a session that was kept cannot go on, where a new sign-in helps. */
+function endOf(error: unknown): Ended | undefined {
+  if (error instanceof ApiError && error.status === 401) return 'ended';
+  // A tab ended between a change of the password and the note of it.
+  return error instanceof WrongPasswordError ? 'other-password' : undefined;
 }

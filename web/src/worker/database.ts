@@ -57,6 +57,16 @@ export const kept = {
   session: () => read<KeptSession | EndedSession>('session', 'current'),
   keepSession: (session: KeptSession) => write('session', (objects) => objects.put(session, 'current')),
 
+  /** The same session, whose keys are under another password from now on. */
+  renewSession: ({ username, token, kek }: KeptSession) =>
+    write('session', (objects) => {
+      const found = objects.get('current') as IDBRequest<KeptSession | undefined>;
+      found.onsuccess = () => {
+        // Another tab may have signed out meanwhile.
+        if (found.result?.token === token) objects.put({ username, token, kek }, 'current');
+      };
+    }),
+
   /** Token and key go. The rest waits for the same account: it is sealed, but for the names of unfinished uploads. */
   endSession: (token: string) =>
     write('session', (objects) => {

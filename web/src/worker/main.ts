@@ -26,9 +26,10 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
+  login: (username, password) => signedIn.login(username, password),
+  register: (username, password, wishes) => signedIn.register(username, password, wishes),
   registration: () => signedIn.registration(),
-  enter: (how, username, password, invite) =>
-    signedIn.enter(how, username, password, invite as string | undefined),
+  recover: (username, recoveryKey, password) => signedIn.recover(username, recoveryKey, password),
   restore: () => signedIn.restore(),
   async leave(tellService) {
     transfers.stopAll();
@@ -39,6 +40,16 @@ const handlers: Handlers = {
     transfers.stopAll();
     cabinet.clear();
     await signedIn.expire();
+  },
+  overview: () => signedIn.overview(),
+  changePassword: (current, next) => signedIn.changePassword(current, next),
+  newRecoveryKey: (password) => signedIn.newRecoveryKey(password),
+  endSession: (id) => signedIn.szafa.endSession(id),
+  endOtherSessions: () => signedIn.szafa.endOtherSessions(),
+  async deleteAccount(password) {
+    await signedIn.deleteAccount(password);
+    transfers.stopAll();
+    cabinet.clear();
   },
   list: () => cabinet.list(),
   makeDir: (name) => cabinet.makeDir(name),

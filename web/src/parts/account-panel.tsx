@@ -1,0 +1,301 @@
+/** What somebody does to their own account. */
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Device, Fault, Overview } from '../bridge.ts';
+import { askToLeave, closeDialog } from '../page/actions.ts';
+import { call, faultOf } from '../page/core.ts';
+import { date } from '../page/format.ts';
+import { tellFault } from '../page/notices.ts';
+import { account, deleteAccount, makeRecoveryKey } from '../page/session.ts';
+import { dirNames, dirs, items, listing } from '../page/shelf.ts';
+import { explain, text } from '../text.ts';
+import { Modal, Spinner } from './controls.tsx';
+import { Field, NewSecret, refuse, requireGood, Secret, Trouble, useForm } from './form.tsx';
+
+const words = text.account;
+type Opened = 'password' | 'recovery' | 'remove' | null;
+
+interface PartProps {
+  /** Which of the forms is open. */
+  opened: Signal<Opened>;
+}
+
+interface FoldProps extends PartProps {
+  name: Exclude<Opened, null>;
+  danger?: boolean;
+  children: ComponentChildren;
+}
+
+/** A button that becomes the form behind it, and back; the focus goes along. */
+function Fold({ name, danger = false, opened, children }: FoldProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const was = useRef(false);
+  const is = opened.value === name;
+  useEffect(() => {
+    if (is !== was.current) place.current!.querySelector<HTMLElement>('input, button')!.focus();
+    was.current = is;
+  }, [is]);
+  return (
+    <div ref={place} class="fold">
+      {is ? (
+        children
+      ) : (
+        <button
+          type="button"
+          class={`button ${danger ? 'danger-line' : ''}`}
+          onClick={() => {
+            opened.value = name;
+          }}
+        >
+          {words[name].do}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What was done, beside where it was done: a notice would be behind the dialog. */
+function Said({ news }: { news: Signal<string> }) {
+  return (
+    <p class="said" role="status">
+      {news.value}
+    </p>
+  );
+}
+
+interface FootProps extends PartProps {
+  working: Signal<boolean>;
+  label: string;
+  danger?: boolean;
+}
+
+function Foot({ working, label, danger = false, opened }: FootProps) {
+  return (
+    <footer class="modal-foot">
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          opened.value = null;
+        }}
+      >
+        {text.actions.cancel}
+      </button>
+      <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={working.value}>
+        {working.value ? text.enter.working : label}
+      </button>
+    </footer>
+  );
+}
+
+function CurrentPassword({ label, value }: { label: string; value: Signal<string> }) {
+  const shown = useSignal(false);
+  return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
+}
+
+const WRONG = { 'wrong-password': words.wrongPassword, 403: words.wrongPassword };
+
+function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void> }) {
+  const current = useSignal('');
+  const next = useSignal('');
+  const repeat = useSignal('');
+  const form = useForm(async () => {
+    if (next.value === current.value) refuse(words.password.same);
+    await requireGood(account.peek()!.username, next.value, repeat.value);
+    await call('changePassword', current.value, next.value);
+    opened.value = null;
+    await onDone();
+  });
+  return (
+    <form onSubmit={form.submit} aria-label={words.password.do}>
+      <CurrentPassword label={words.currentPassword} value={current} />
+      <NewSecret label={words.password.next} value={next} repeat={repeat} />
+      <p>{words.password.after}</p>
+      <p>{words.password.limits}</p>
+      <Trouble form={form} here={WRONG} />
+      <Foot opened={opened} working={form.working} label={words.password.do} />
+    </form>
+  );
+}
+
+function NewRecoveryKey({ opened }: PartProps) {
+  const password = useSignal('');
+  const form = useForm(async () => {
+    await makeRecoveryKey(password.value);
+    closeDialog();
+  });
+  return (
+    <form onSubmit={form.submit} aria-label={words.recovery.do}>
+      <p>{words.recovery.after}</p>
+      <CurrentPassword label={words.yourPassword} value={password} />
+      <Trouble form={form} here={WRONG} />
+      <Foot opened={opened} working={form.working} label={words.recovery.do} />
+    </form>
+  );
+}
+
+function DeleteAccount({ opened }: PartProps) {
+  const name = useSignal('');
+  const password = useSignal('');
+  const { username } = account.value!;
+  const form = useForm(async () => {
+    if (name.value.trim() !== username) refuse(words.remove.otherName);
+    await deleteAccount(password.value);
+  });
+  const files = listing.value === 'ready' ? items.value.length : undefined;
+  return (
+    <form onSubmit={form.submit} aria-label={words.remove.do}>
+      <p class="danger-words">{words.remove.lost(files, dirs.value.length)}</p>
+      <Field label={words.remove.name(username)} name="account-name" autocomplete="off" value={name} />
+      <CurrentPassword label={words.yourPassword} value={password} />
+      <Trouble form={form} here={WRONG} />
+      <Foot opened={opened} working={form.working} label={words.remove.do} danger />
+    </form>
+  );
+}
+
+/** What is to know about a session or a token, in one line. */
+function aboutDevice({ usedAt, scope, dirId, expiresAt }: Device): string {
+  const { devices } = words;
+  const folder = dirId === null ? undefined : dirNames.value.get(dirId);
+  return [
+    devices.used(date(usedAt)),
+    devices.scope[scope],
+    dirId !== null && (folder === undefined ? devices.oneFolder : devices.folder(folder)),
+    expiresAt !== null && devices.ends(date(expiresAt)),
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+interface DevicesProps {
+  devices: Device[];
+  /** The list is another one. */
+  onChange(): Promise<void>;
+}
+
+function DeviceRow({ device, onEnd }: { device: Device; onEnd(): void }) {
+  const name = device.name || words.devices.unnamed;
+  return (
+    <li>
+      <div class="device-words">
+        <bdi>{name}</bdi>
+        {device.current && <span class="badge own">{words.devices.current}</span>}
+        <small class="hint">{aboutDevice(device)}</small>
+      </div>
+      {device.current ? (
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            closeDialog();
+            void askToLeave().catch(tellFault);
+          }}
+        >
+          {text.bar.signOut}
+        </button>
+      ) : (
+        <button type="button" class="button" aria-label={words.devices.endOf(name)} onClick={onEnd}>
+          {words.devices.end}
+        </button>
+      )}
+    </li>
+  );
+}
+
+function Devices({ devices, onChange }: DevicesProps) {
+  const news = useSignal('');
+  const end = async (ending: Promise<number>) => {
+    try {
+      const count = await ending;
+      await onChange();
+      news.value = words.devices.ended(count);
+    } catch (error) {
+      // Somebody else may have ended it.
+      await onChange();
+      news.value = explain(faultOf(error));
+    }
+  };
+  return (
+    <section>
+      <h3>{words.devices.title}</h3>
+      <ul class="devices">
+        {devices.map((device) => (
+          <DeviceRow
+            key={device.id}
+            device={device}
+            onEnd={() => void end(call('endSession', device.id).then(() => 1))}
+          />
+        ))}
+      </ul>
+      <p class="hint">{words.devices.hint}</p>
+      <Said news={news} />
+      {devices.length > 1 && (
+        <button type="button" class="button" onClick={() => void end(call('endOtherSessions'))}>
+          {words.devices.endOthers}
+        </button>
+      )}
+    </section>
+  );
+}
+
+export function AccountPanel() {
+  const overview = useSignal<Overview | null>(null);
+  const fault = useSignal<Fault | null>(null);
+  const opened = useSignal<Opened>(null);
+  const changed = useSignal('');
+  const refresh = async () => {
+    try {
+      overview.value = await call('overview');
+      fault.value = null;
+    } catch (error) {
+      fault.value = faultOf(error);
+    }
+  };
+  useEffect(() => void refresh(), []);
+  const now = overview.value;
+  return (
+    <Modal title={words.title} class="account" onClose={closeDialog}>
+      {fault.value && (
+        <p class="trouble" role="alert">
+          {explain(fault.value)}
+        </p>
+      )}
+      {!now && !fault.value && <Spinner label={words.loading} />}
+      {now && (
+        <>
+          <section>
+            <h3>{words.password.title}</h3>
+            <Said news={changed} />
+            <Fold name="password" opened={opened}>
+              <ChangePassword
+                opened={opened}
+                onDone={async () => {
+                  changed.value = words.password.done;
+                  await refresh();
+                }}
+              />
+            </Fold>
+          </section>
+          <section>
+            <h3>{words.recovery.title}</h3>
+            <p class={now.hasRecoveryKey ? '' : 'warn-words'}>
+              {now.hasRecoveryKey ? words.recovery.has : words.recovery.none}
+            </p>
+            <Fold name="recovery" opened={opened}>
+              <NewRecoveryKey opened={opened} />
+            </Fold>
+          </section>
+          <Devices devices={now.devices} onChange={refresh} />
+          <section>
+            <h3>{words.remove.title}</h3>
+            <Fold name="remove" opened={opened} danger>
+              <DeleteAccount opened={opened} />
+            </Fold>
+          </section>
+        </>
+      )}
+    </Modal>
+  );
+}

@@ -1,0 +1,164 @@
+/** A recovery key, shown once: until a part of it was typed, or its owner goes on without it after a warning. */
+import { useSignal } from '@preact/signals';
+import { plainRecoveryText, recoverySheet } from '@szafa/client';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { tell } from '../page/notices.ts';
+import { shownKey } from '../page/session.ts';
+import { text } from '../text.ts';
+import { Door } from './enter.tsx';
+import { Field, refuse, Trouble, useForm } from './form.tsx';
+import { Icon } from './icon.tsx';
+
+const words = text.recoveryKey;
+const TAKEN_MS = 60_000;
+
+function done(): void {
+  shownKey.value = null;
+}
+
+/** One group of each half, so that neither was left out. */
+function choose(groups: string[]): [number, number] {
+  const half = groups.length / 2;
+  const [first, second] = crypto.getRandomValues(new Uint32Array(2));
+  return [first! % half, half + (second! % half)];
+}
+
+function save(sheet: string, username: string): void {
+  const url = URL.createObjectURL(new Blob([sheet], { type: 'text/plain' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = `szafa-recovery-key-${username}.txt`;
+  link.click();
+  // Some browsers look it up later.
+  setTimeout(() => URL.revokeObjectURL(url), TAKEN_MS);
+}
+
+async function copy(key: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(key);
+    tell(words.copied);
+  } catch {
+    tell(words.notCopied, true);
+  }
+}
+
+interface StageProps {
+  groups: string[];
+  go(to: Stage): void;
+}
+type Stage = 'shown' | 'asked' | 'warned';
+
+function Shown({ groups, go, sheet, username }: StageProps & { sheet: string; username: string }) {
+  return (
+    <>
+      <p>{words.what}</p>
+      <ol class="recovery-key" aria-label={words.title}>
+        {groups.map((group, at) => (
+          <li key={at}>{group}</li>
+        ))}
+      </ol>
+      <div class="key-acts">
+        <button type="button" class="button" onClick={() => void copy(groups.join('-'))}>
+          <Icon name="copy" />
+          {words.copy}
+        </button>
+        <button type="button" class="button" onClick={() => globalThis.print()}>
+          <Icon name="text" />
+          {words.print}
+        </button>
+        <button type="button" class="button" onClick={() => save(sheet, username)}>
+          <Icon name="download" />
+          {words.save}
+        </button>
+      </div>
+      <button type="button" class="button primary wide" onClick={() => go('asked')}>
+        {words.written}
+      </button>
+      <div class="enter-links">
+        <button type="button" class="link" onClick={() => go('warned')}>
+          {words.skip}
+        </button>
+      </div>
+      <pre class="sheet" aria-hidden="true">
+        {sheet}
+      </pre>
+    </>
+  );
+}
+
+function Asked({ groups, go }: StageProps) {
+  const typed = useSignal('');
+  const [first, second] = useMemo(() => choose(groups), [groups]);
+  const form = useForm(async () => {
+    if (plainRecoveryText(typed.value) !== `${groups[first]}${groups[second]}`) refuse(words.wrong);
+    done();
+    tell(words.confirmed);
+  });
+  return (
+    <form onSubmit={form.submit} aria-label={words.confirm}>
+      <Field
+        label={words.ask(first + 1, second + 1)}
+        hint={words.askWhy}
+        name="groups"
+        autocomplete="off"
+        value={typed}
+      />
+      <Trouble form={form} />
+      <button type="submit" class="button primary wide">
+        {words.confirm}
+      </button>
+      <div class="enter-links">
+        <button type="button" class="link" onClick={() => go('shown')}>
+          {words.again}
+        </button>
+        <button type="button" class="link" onClick={() => go('warned')}>
+          {words.skip}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Warned({ go }: StageProps) {
+  return (
+    <>
+      <p class="caution">
+        <Icon name="warning" />
+        <span>{words.warning}</span>
+      </p>
+      <div class="key-acts">
+        <button type="button" class="button primary" onClick={() => go('shown')}>
+          {words.back}
+        </button>
+        <button type="button" class="button danger" onClick={done}>
+          {words.skip}
+        </button>
+      </div>
+    </>
+  );
+}
+
+export function RecoveryKey({ username, shown }: { username: string; shown: string }) {
+  const stage = useSignal<Stage>('shown');
+  const title = useRef<HTMLHeadingElement>(null);
+  const groups = useMemo(() => shown.split('-'), [shown]);
+  const sheet = recoverySheet(shown, { server: globalThis.location.origin, username });
+  // What was pressed is gone: whoever reads with a screen reader goes on at the top.
+  useEffect(() => title.current?.focus(), [stage.value]);
+  const rest = {
+    groups,
+    go: (to: Stage) => {
+      stage.value = to;
+    },
+  };
+  return (
+    <Door>
+      <h1 ref={title} tabIndex={-1}>
+        {words.title}
+      </h1>
+      {stage.value === 'shown' && <Shown {...rest} sheet={sheet} username={username} />}
+      {stage.value === 'asked' && <Asked {...rest} />}
+      {stage.value === 'warned' && <Warned {...rest} />}
+    </Door>
+  );
+}

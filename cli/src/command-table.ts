@@ -95,7 +95,7 @@ export const commands: CommandTable = {
     usage: '',
     summary: 'make a new master key, and seal every file key and name anew',
     details: [
-      'For somebody whose old password, or whose machine, others may have had: change the password first, then rekey. No file is uploaded again; the names and keys of all files are sealed anew, a thousand in a few seconds. All other sessions end, a new recovery key is made, and passkeys have to be added again.',
+      'For somebody whose old password, or whose machine, others may have had: change the password first, then rekey. No file is uploaded again; the names and keys of all files are sealed anew. All other sessions end, a new recovery key is made, and passkeys have to be added again.',
       'If it is cut off, files are under the old or the new key, and every client opens both; run it again to finish.',
     ],
     options: ['recovery-file', 'no-recovery', 'raw-password'],
@@ -155,7 +155,7 @@ export const commands: CommandTable = {
       ['curl -H "Authorization: Bearer $(szafa token)" $SZ_SERVER/api/quota', ''],
       ['szafa token create web1 --scope append --dir web1 --expires 1y --output session.json', ''],
       ['szafa token list', ''],
-      ['szafa token end 8c1f0e6f5f1c4d0b9a7e3c2d1b0a9f8e', ''],
+      ['szafa token end 8c1f0e6f', ''],
     ],
     completes: ['create', 'list', 'end'],
     load: () => import('./commands/token.ts'),

@@ -159,21 +159,21 @@ suite('szafa: tokens', { concurrency: 3 }, () => {
     const listed = (await device.ok(['token', 'list', '--json'])).lines;
     assert.equal(listed.length, 2);
     const mine = listed.find(({ id }) => id === made['id'])!;
-    const { name, scope, dir_name, expires_at, current } = mine;
+    const { device: name, scope, dir_name, expires_at, current } = mine;
     assert.deepEqual(
       [name, scope, dir_name, expires_at, current],
       ['web1', 'append', 'web1', '2199-12-31T23:59:59.000Z', false],
     );
     assert.equal(listed.find((one) => one['current'])!['scope'], 'full');
     const { stdout } = await device.ok(['token', 'list']);
-    assert.match(stdout, /web1 +append in web1, ends 2199-12-31/);
-    assert.match(stdout, /full, this session/);
+    assert.match(stdout, /web1 .*may only append, in web1, ends 2199-12-31/);
+    assert.match(stdout, /this session/);
     assert.doesNotMatch(stdout, new RegExp(String(made['token'])));
     const SZ_TOKEN = String(made['token']);
     await device.ok(['whoami'], { env: { SZ_TOKEN } });
     await device.ok(['token', 'end', String(made['id'])]);
     assertError(await device.run(['quota'], { env: { SZ_TOKEN } }), 1, /./, /szafa login/);
-    assertError(await device.run(['token', 'end', String(made['id'])]), 1, /no such session/);
+    assertError(await device.run(['token', 'end', String(made['id'])]), 1, /there is no session/);
   });
 
   test('a session goes only to a place that is free, and no token is left that nobody has', async () => {

@@ -2,6 +2,7 @@ import type { ListedSession } from '@szafa/protocol';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
+import { Lookup } from '../lookup.ts';
 import { formatTime, oneLine, padEnd, plural, shorten } from '../text.ts';
 
 const HELP = 'see szafa sessions --help';
@@ -9,10 +10,13 @@ const HELP = 'see szafa sessions --help';
 const SHOWN = 8;
 const DEVICE_COLUMNS = 28;
 
-function row({ id, device, created_at, used_at, current, scope, expires_at }: ListedSession): string {
+/** `dir`: the name of the directory that it reaches; null: all of them. */
+function row(session: ListedSession, dir: string | null): string {
+  const { id, device, created_at, used_at, current, scope, expires_at } = session;
   const notes = [
     ...(current ? ['this session'] : []),
     ...(scope === 'full' ? [] : [`may only ${oneLine(scope)}`]),
+    ...(dir === null ? [] : [dir === '' ? 'in a directory that is gone' : `in ${oneLine(dir)}`]),
     ...(expires_at === null ? [] : [`ends ${formatTime(expires_at)}`]),
   ];
   const columns = [
@@ -24,12 +28,17 @@ function row({ id, device, created_at, used_at, current, scope, expires_at }: Li
   return [...columns, notes.join(', ')].join('  ').trimEnd();
 }
 
-async function list({ out, signal, ...rest }: Invocation): Promise<void> {
-  await using connection = await connect({ out, signal, ...rest }, { keys: 'none' });
-  for (const session of await connection.szafa.sessions({ signal })) {
+/** Sessions and tokens. */
+export async function listSessions(invocation: Invocation): Promise<void> {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const { szafa } = connection;
+  const lookup = new Lookup(szafa, signal);
+  for (const session of await szafa.sessions({ signal })) {
     const { id, device, created_at, used_at, current, scope, dir_id, expires_at } = session;
-    const fields = { id, device, created_at, used_at, current, scope, dir_id, expires_at };
-    out.answer('open-session', fields, row(session));
+    const dir = dir_id === null ? null : await lookup.dirName(dir_id);
+    const fields = { id, device, created_at, used_at, current, scope, dir_id, dir_name: dir, expires_at };
+    out.answer('open-session', fields, row(session, dir));
   }
 }
 
@@ -40,7 +49,7 @@ async function endAll(invocation: Invocation): Promise<void> {
   out.done('ended', { all: true, sessions: ended }, `ended ${plural(ended, 'other session')}`);
 }
 
-async function end(invocation: Invocation, id: string): Promise<void> {
+export async function endSession(invocation: Invocation, id: string): Promise<void> {
   const { out, signal } = invocation;
   await using connection = await connect(invocation, { keys: 'none' });
   const { szafa } = connection;
@@ -60,10 +69,10 @@ async function end(invocation: Invocation, id: string): Promise<void> {
 export const command: Command = async (invocation) => {
   const { args, flags } = invocation;
   const [what, id] = args;
-  if (what === undefined && !flags.all) return list(invocation);
+  if (what === undefined && !flags.all) return listSessions(invocation);
   if (what !== 'end')
     throw new UsageError(`there is no "sessions ${oneLine(args.join(' ') || '--all')}"`, HELP);
   if (flags.all && id === undefined) return endAll(invocation);
-  if (!flags.all && id) return end(invocation, id);
+  if (!flags.all && id) return endSession(invocation, id);
   throw new UsageError('sessions end needs an ID, or --all', 'szafa sessions shows them');
 };

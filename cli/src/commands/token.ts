@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { toBase64Url } from '@szafa/client/format';
 import type { Szafa } from '@szafa/client/node';
-import { type ListedSession, type Scope, scopes } from '@szafa/protocol';
+import { type Scope, scopes } from '@szafa/protocol';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -9,7 +9,8 @@ import { Lookup, ROOT } from '../lookup.ts';
 import { parseEnd } from '../quantities.ts';
 import { givenSecret } from '../question.ts';
 import { type KeptSession, SessionStore } from '../session-store.ts';
-import { formatTime, oneLine, padEnd, shorten } from '../text.ts';
+import { oneLine } from '../text.ts';
+import { endSession, listSessions } from './sessions.ts';
 
 const HELP = 'see szafa token --help';
 
@@ -105,58 +106,15 @@ class Place {
   }
 }
 
-async function list(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  await using connection = await connect(invocation, { keys: 'useful' });
-  const { szafa } = connection;
-  const sessions = await szafa.api.sessions({ signal });
-  const lookup = new Lookup(szafa, signal);
-  for (const session of sessions) {
-    const { id, device, created_at, used_at, current, scope, dir_id, expires_at } = session;
-    const dir = dir_id === null ? null : await lookup.dirName(dir_id);
-    const fields = {
-      id,
-      name: device,
-      scope,
-      dir_id,
-      dir_name: dir,
-      created_at,
-      used_at,
-      expires_at,
-      current,
-    };
-    out.answer('session', fields, row(session, dir));
-  }
-}
-
-function row(session: ListedSession, dir: string | null): string {
-  const { id, device, used_at, current, scope, expires_at } = session;
-  const reach =
-    dir === null ? scope : `${scope} in ${dir === '' ? '(a directory that is gone)' : oneLine(dir)}`;
-  const notes = [
-    ...(expires_at === null ? [] : [`ends ${formatTime(expires_at)}`]),
-    ...(current ? ['this session'] : []),
-  ];
-  const name = padEnd(shorten(oneLine(device) || '-', 24), 24);
-  return `${oneLine(id)}  ${formatTime(used_at)}  ${name}  ${[reach, ...notes].join(', ')}`;
-}
-
-async function end(invocation: Invocation, id: string): Promise<void> {
-  const { out, signal } = invocation;
-  await using connection = await connect(invocation, { keys: 'none' });
-  await connection.szafa.api.endSession(id, { signal });
-  out.done('ended', { id }, `ended ${oneLine(id)}`);
-}
-
 export const command: Command = async (invocation) => {
   const { args, flags } = invocation;
   const [what, about] = args;
   const given = (['scope', 'dir', 'expires', 'output'] as const).find((name) => flags[name] !== undefined);
   if (what !== 'create' && given) throw new UsageError(`--${given} is for token create`, HELP);
   if (what === undefined) return print(invocation);
-  if (what === 'list' && about === undefined) return list(invocation);
+  if (what === 'list' && about === undefined) return listSessions(invocation);
   if (what === 'create' && about) return create(invocation, about);
-  if (what === 'end' && about) return end(invocation, about);
+  if (what === 'end' && about) return endSession(invocation, about);
   if (what === 'create') throw new UsageError('token create needs a NAME: what the token is for', HELP);
   if (what === 'end') throw new UsageError('token end needs an ID', 'szafa token list shows them');
   throw new UsageError(`there is no "token ${oneLine(args.join(' '))}"`, HELP);

@@ -15,7 +15,7 @@ import type { Invocation } from './command.ts';
 import { CliError, exits, UsageError } from './errors.ts';
 import { explain } from './explain.ts';
 import { parseRate } from './quantities.ts';
-import { givenSecret, readSecret } from './question.ts';
+import { codeAsker, givenSecret, readSecret } from './question.ts';
 import { checkKeys, endSession } from './secrets.ts';
 import { type KeptSession, SessionStore } from './session-store.ts';
 import { oneLine } from './text.ts';
@@ -188,7 +188,8 @@ async function enterOnce(
     throw new CliError('not-logged-in', message, 'log in first: szafa login');
   }
   const passphrase = keys === 'none' ? undefined : await givenSecret(settings.passphrase, 'passphrase');
-  const secrets = { username: settings.user, password, passphrase, device: settings.device };
+  const { user: username, device } = settings;
+  const secrets = { username, password, passphrase, device, askCode: codeAsker(invocation) };
   const mode = new AccountMode(settings.config, options.server, cleanUsername(settings.user));
   const szafa = await Szafa.login(options, secrets).catch((error) => explainLogin(error, mode));
   const leave = async () => {

@@ -95,6 +95,14 @@ function explainOther({ cause }: SzafaError): string {
   return 'check the address (--server, SZ_SERVER): there may be a proxy or a login page in between';
 }
 
+/** Of what somebody typed and the service, or the key bag, did not take. */
+const wrongSecret: Record<string, string> = {
+  'wrong-password':
+    'check it; if the password was changed, log in again: szafa login; the files may be under a separate passphrase: szafa login --passphrase',
+  'wrong-code':
+    'each code counts once: wait for the next one; if none is taken, the clock of the device that shows it may be wrong',
+};
+
 const hints: Record<string, string> = {
   locked: 'log in with the password that opens the files, or with --passphrase: szafa login',
   address: 'give an address like https://szafa.example',
@@ -149,11 +157,8 @@ export function explain(error: unknown): Explained {
   }
   if (!isSzafaError(error)) return unknown(error.message);
   const { code, message } = error;
-  if (code === 'wrong-password') {
-    const hint =
-      'check it; if the password was changed, log in again: szafa login; the files may be under a separate passphrase: szafa login --passphrase';
-    return { code, message, hint, exit: exits.wrongPassword };
-  }
+  const wrong = wrongSecret[code];
+  if (wrong !== undefined) return { code, message, hint: wrong, exit: exits.wrongPassword };
   if (code === 'api') {
     const [hint, exit = exits.failed] = explainApi(error as ApiError);
     return { code: (error as ApiError).kind, message, hint, exit };

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { CliError, UsageError } from './errors.ts';
+import type { Invocation } from './command.ts';
+import { CliError, exits, UsageError } from './errors.ts';
 import { explain } from './explain.ts';
 import type { SecretSource } from './settings.ts';
 
@@ -49,6 +50,16 @@ export function ask(question: string, signal: AbortSignal, secret = false): Prom
 
 export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
   return /^y(es)?$/i.test((await ask(`${question} [y/N] `, signal)).trim());
+}
+
+/** Where a code of the second factor comes from: SZ_CODE, or whoever sits there. */
+export function codeAsker({ settings, signal }: Pick<Invocation, 'settings' | 'signal'>) {
+  return async (): Promise<string> => {
+    if (settings.code !== undefined) return settings.code;
+    if (canAsk()) return ask('code of the second factor: ', signal);
+    const hint = 'set SZ_CODE to what the authenticator app shows';
+    throw new CliError('code-needed', 'a code of the second factor is needed', hint, exits.wrongPassword);
+  };
 }
 
 export interface SecretQuestion {

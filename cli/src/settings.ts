@@ -25,6 +25,8 @@ export interface Settings {
   newPassword: SecretSource;
   newPassphrase: SecretSource;
   recoveryKey: SecretSource;
+  /** Of the second factor; it counts once, and for a minute. */
+  code: string | undefined;
   /** What a new session is listed as. */
   device: string;
   /** Folder of the session and the journals. */
@@ -79,6 +81,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
       file: flags['key-file'] ?? set('SZ_RECOVERY_KEY_FILE'),
       names: 'SZ_RECOVERY_KEY or SZ_RECOVERY_KEY_FILE',
     },
+    code: set('SZ_CODE'),
     device: Array.from(flags.device ?? hostname())
       .slice(0, limits.deviceChars)
       .join(''),

@@ -70,7 +70,10 @@ const RECOVERY_KEY = 'the recovery key';
 
 type Derived = Pick<AccountKeys, 'authSecret'> & { kek?: Bytes };
 
-async function derived({ engine, account }: AccountContext, { password, raw }: Proof): Promise<Derived> {
+export async function derived(
+  { engine, account }: AccountContext,
+  { password, raw }: Proof,
+): Promise<Derived> {
   return raw ? { authSecret: password } : deriveAccountKeys(engine, await account(), password);
 }
 

@@ -83,6 +83,18 @@ export class WrongPasswordError extends SzafaError {
   }
 }
 
+/** A login, or the end of the second factor, needs a code; `given`: it got one, which is wrong or has been used. @public */
+export class CodeError extends SzafaError {
+  override name = 'CodeError';
+  readonly given: boolean;
+
+  constructor(given: boolean, options?: ErrorOptions) {
+    const wrong = 'the code is wrong, or has been used already';
+    super(given ? 'wrong-code' : 'code-needed', given ? wrong : 'a code is needed', options);
+    this.given = given;
+  }
+}
+
 /** What was typed is no recovery key. @public */
 export class RecoveryKeyError extends SzafaError {
   override name = 'RecoveryKeyError';

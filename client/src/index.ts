@@ -17,6 +17,7 @@ export {
 } from './download/remote-file.ts';
 export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
+export { newTotpSecret, totpUri } from './factors.ts';
 export type { Pin } from './format/bag.ts';
 export type { Bytes } from './format/bytes.ts';
 export type {
@@ -39,6 +40,7 @@ export {
 } from './format/recovery.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { DirEntry, Entry } from './listing.ts';
+export { qr } from './qr.ts';
 export { recoverySheet, recoveryTextIn } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';

@@ -1,4 +1,4 @@
-import { cleanUsername, type ListedSession, type Quota } from '@szafa/protocol';
+import { cleanUsername, type Factors, type ListedSession, type Quota } from '@szafa/protocol';
 import {
   type AccountContext,
   type Change,
@@ -15,6 +15,7 @@ import type { HeaderCaches } from './download/header-cache.ts';
 import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
 import { SameSecretError, SzafaError, TamperedError } from './errors.ts';
+import { logIn, removeTotp, setTotp } from './factors.ts';
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
@@ -67,6 +68,10 @@ export interface Secrets {
   raw?: boolean | undefined;
   /** With `register`: an invitation, where the service wants one. */
   invite?: string | undefined;
+  /** With `login`: of the second factor, where it is known already that the account has one. */
+  code?: string | undefined;
+  /** With `login`: called if the service wants a code. Without it that is a CodeError. */
+  askCode?: (() => Promise<string>) | undefined;
   /** What the session is listed as. */
   device?: string | undefined;
   /** With `register`: another way to the keys, of 32 bytes, as `newRecoveryKey` makes them. Needs a password or passphrase that opens files. */
@@ -168,7 +173,7 @@ export class Szafa {
   }
 
   static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
-    const { password, passphrase, raw, invite, device, recoveryKey } = secrets;
+    const { password, passphrase, raw, code, askCode, invite, device, recoveryKey } = secrets;
     const username = cleanUsername(secrets.username);
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
@@ -191,7 +196,9 @@ export class Szafa {
       ...(recovery && { recovery: recovery.authSecret }),
       ...(how === 'register' && invite !== undefined && { invite }),
     };
-    const session = await api[how](credentials, { signal: options.signal });
+    const session = await (how === 'register'
+      ? api.register(credentials, { signal: options.signal })
+      : logIn(api, { ...credentials, ...(code !== undefined && { code }) }, askCode, options.signal));
     api.token = session.token;
     const kek = files && (await engine.hold(files.kek));
     return new Szafa(options, { api, engine, ...account, kek, authSecret });
@@ -261,6 +268,21 @@ export class Szafa {
   /** Seals what is under an earlier master key anew: file keys, names, names of directories. Cut off, the next call does the rest. */
   reseal(options?: ResealOptions): Promise<Resealed> {
     return reseal(this.#context, options);
+  }
+
+  /** Whether a login asks for a code beside the password. */
+  factors(options?: CallOptions): Promise<Factors> {
+    return this.api.factors(options);
+  }
+
+  /** From now on a login needs a code of this secret, of `newTotpSecret`; the first one shows that the app has it. */
+  setTotp(proof: Proof, secret: string, code: string, options?: CallOptions): Promise<void> {
+    return setTotp(this.#account(options?.signal), proof, secret, code);
+  }
+
+  /** From now on a login needs no code. */
+  removeTotp(proof: Proof, code: string, options?: CallOptions): Promise<void> {
+    return removeTotp(this.#account(options?.signal), proof, code);
   }
 
   sessions(options?: CallOptions): Promise<ListedSession[]> {

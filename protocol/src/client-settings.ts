@@ -17,6 +17,7 @@ export const clientSettings = [
   'SZ_RECOVERY_KEY_FILE',
   'SZ_INVITE',
   'SZ_INVITE_FILE',
+  'SZ_CODE',
   'SZ_TOKEN',
   'SZ_TOKEN_FILE',
   'SZ_CONFIG',

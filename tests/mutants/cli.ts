@@ -33,8 +33,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a wrong password has no exit code of its own',
     file: 'cli/src/explain.ts',
-    find: 'return { code, message, hint, exit: exits.wrongPassword };',
-    replace: 'return { code, message, hint, exit: exits.failed };',
+    find: 'return { code, message, hint: wrong, exit: exits.wrongPassword };',
+    replace: 'return { code, message, hint: wrong, exit: exits.failed };',
     tests: [EXPLAIN],
   },
   {

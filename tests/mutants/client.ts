@@ -19,6 +19,21 @@ const RESEAL = 'client/test/reseal.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
+  {
+    name: 'whether a new password counts is not seen where a login asks for a code',
+    file: 'client/src/account.ts',
+    find: "if (error instanceof ApiError && error.status === 401) return error.body['factor'] !== undefined;",
+    replace: 'if (error instanceof ApiError && error.status === 401) return false;',
+    tests: ['tests/cross/factor.test.ts'],
+    only: 'is set up on a terminal',
+  },
+  {
+    name: 'a QR code has the format information of another level',
+    file: 'client/src/qr.ts',
+    find: 'const LEVEL = 0;',
+    replace: 'const LEVEL = 1;',
+    tests: ['client/test/qr.test.ts'],
+  },
   // Headers that are kept.
   {
     name: 'a kept header is that of its file, whatever the list says of it by now',

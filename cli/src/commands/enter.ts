@@ -6,7 +6,7 @@ import type { Command, Invocation } from '../command.ts';
 import { clientOptions, explainLogin, sameServer } from '../connection.ts';
 import { CliError, exits, UsageError } from '../errors.ts';
 import { explain } from '../explain.ts';
-import { ask, canAsk, readSecret } from '../question.ts';
+import { ask, canAsk, codeAsker, readSecret } from '../question.ts';
 import { type PreparedKey, prepareKey, withKey } from '../recovery.ts';
 import { checkKeys, checkNew, endSession } from '../secrets.ts';
 import { SessionStore } from '../session-store.ts';
@@ -76,7 +76,11 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
       prepared = await prepareKey(invocation, options.engine!, { server, username }, true);
     }
     const { device } = settings;
-    const secrets = { username, password, passphrase, raw, invite, device, recoveryKey: prepared?.key };
+    const askCode = codeAsker(invocation);
+    const secrets = {
+      ...{ username, password, passphrase, raw, invite, device, askCode },
+      recoveryKey: prepared?.key,
+    };
     const szafa = await withKey(prepared, () =>
       Szafa[how](options, secrets).catch((error) => {
         if (how === 'register') {

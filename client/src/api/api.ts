@@ -6,6 +6,7 @@ import {
   type Directory,
   type DirNameBody,
   decodeEncParams,
+  type Factors,
   type FileRecord,
   type FinishRecoveryBody,
   headers as headerNames,
@@ -31,12 +32,15 @@ import {
   type Session,
   type StreamedInitBody,
   type TokenBody,
+  type TotpBody,
+  type TotpOffBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import {
   areDirectories,
+  areFactors,
   areNumbers,
   areRecords,
   areSessions,
@@ -125,6 +129,8 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   finishRecovery: 'unsent',
   leave: 'unsent',
   createToken: 'unsent',
+  setTotp: 'unsent',
+  removeTotp: 'unsent',
 };
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession']);
@@ -272,6 +278,21 @@ export class Api {
   /** All but this one. */
   endOtherSessions(options?: CallOptions): Promise<{ ok: true; ended: number }> {
     return this.#json('endSessions', { ...options });
+  }
+
+  /** Whether a login asks for a second factor. */
+  async factors(options?: CallOptions): Promise<Factors> {
+    return this.#expect(await this.#json('factors', { ...options }), areFactors, 'factors of another kind');
+  }
+
+  /** 403: the password is wrong; with `factor` in the body, the code. 409: it is on. */
+  setTotp(json: TotpBody, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('setTotp', { json, ...options });
+  }
+
+  /** 403 likewise; 404: it is off. */
+  removeTotp(json: TotpOffBody, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('removeTotp', { json, ...options });
   }
 
   async quota(options?: CallOptions): Promise<Quota> {

@@ -1,5 +1,6 @@
 import type {
   Directory,
+  Factors,
   FileRecord,
   ListedSession,
   NewToken,
@@ -57,6 +58,7 @@ const quota: Shape<Quota> = {
   remain_bytes: amount,
   percent: amount,
 };
+const factors: Shape<Factors> = { totp: (value) => typeof value === 'boolean' };
 const user: Shape<{ username: string }> = { username: text };
 const named: Shape<{ file_id: string }> = { file_id: text };
 
@@ -73,6 +75,7 @@ export const isTag = (value: unknown): value is string =>
 export const areSessions = (value: unknown): value is ListedSession[] =>
   Array.isArray(value) && value.every((one) => fits(listedSession, one));
 export const isNewToken = (value: unknown): value is NewToken => fits(newToken, value);
+export const areFactors = (value: unknown): value is Factors => fits(factors, value);
 export const isQuota = (value: unknown): value is Quota => fits(quota, value);
 export const isUser = (value: unknown): value is { username: string } => fits(user, value);
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);

@@ -1,0 +1,122 @@
+import { newTotpSecret, qr, totpUri } from '@szafa/client/node';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { explain } from '../explain.ts';
+import { ask, canAsk, codeAsker, readSecret } from '../question.ts';
+import { oneLine } from '../text.ts';
+
+const HELP = 'see szafa factor --help';
+const TRIES = 3;
+const QUIET = 4;
+/** Dark on light, whatever colours the terminal has. */
+const [PAPER, PLAIN] = ['\u001b[30;107m', '\u001b[0m'];
+/** By what is dark of the upper and the lower module. */
+const HALVES = [' ', '▄', '▀', '█'];
+
+/** Two rows of modules in a line of text; nothing where the terminal is too narrow for it. */
+function drawn(text: string, columns: number): string[] {
+  const modules = qr(text);
+  const size = modules.length + 2 * QUIET;
+  if (columns < size) return [];
+  const dark = (x: number, y: number) => (modules[y - QUIET]?.[x - QUIET] ? 1 : 0);
+  return Array.from({ length: Math.ceil(size / 2) }, (_, line) => {
+    const halves = Array.from(
+      { length: size },
+      (_, x) => HALVES[dark(x, 2 * line) * 2 + dark(x, 2 * line + 1)],
+    );
+    return `${PAPER}${halves.join('')}${PLAIN}`;
+  });
+}
+
+const WITH_KEY = 'If you lose it, only your recovery key brings you back.';
+const WITHOUT_KEY =
+  'If you lose it, you are locked out: this account has no recovery key. Make one with szafa recovery.';
+
+async function proof({ flags, settings, signal }: Invocation) {
+  const password = await readSecret({ source: settings.password, what: 'password', signal });
+  return { password, raw: flags['raw-password'] };
+}
+
+async function status(invocation: Invocation): Promise<void> {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'none' });
+  const { totp } = await connection.szafa.factors({ signal });
+  out.answer(
+    'factors',
+    { totp },
+    totp ? 'a login asks for a code (totp is on)' : 'there is no second factor',
+  );
+}
+
+async function on(invocation: Invocation): Promise<void> {
+  const { out, signal } = invocation;
+  if (!canAsk()) {
+    throw new UsageError('a second factor is set up on a terminal, where its secret can be shown', HELP);
+  }
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const { szafa } = connection;
+  const { server } = szafa.api;
+  const { username } = szafa;
+  if ((await szafa.factors({ signal })).totp) {
+    throw new CliError(
+      'factor-on',
+      'a second factor is on already',
+      'turn it off first: szafa factor totp off',
+    );
+  }
+  const proven = await proof(invocation);
+  const recoverable = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
+  const secret = newTotpSecret(szafa.engine);
+  const uri = totpUri(secret, { server, username });
+  const lines = [
+    '',
+    'add this account to an authenticator app:',
+    '',
+    ...drawn(uri, process.stderr.columns ?? 80),
+    '',
+    `    ${secret.match(/.{4}/g)!.join(' ')}`,
+    `    ${oneLine(uri)}`,
+    '',
+    `The app is needed for every login from now on. ${recoverable ? WITH_KEY : WITHOUT_KEY}`,
+    '',
+  ];
+  process.stderr.write(lines.join('\n'));
+  for (let left = TRIES; ; ) {
+    const code = await ask('code that the app shows: ', signal);
+    try {
+      await szafa.setTotp(proven, secret, code, { signal });
+      break;
+    } catch (error) {
+      left--;
+      if (left === 0 || !CODE_ERRORS.has(explain(error).code)) throw error;
+      process.stderr.write('that is not the code of this secret now\n');
+    }
+  }
+  out.done('factor', { server, username, totp: true }, 'the second factor is on: a login asks for a code');
+}
+
+/** A wrong one, and one that is no code at all. */
+const CODE_ERRORS = new Set(['wrong-code', 'bad-request']);
+
+async function off(invocation: Invocation): Promise<void> {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const { szafa } = connection;
+  const { server } = szafa.api;
+  if (!(await szafa.factors({ signal })).totp) {
+    throw new CliError('factor-off', 'there is no second factor', 'turn it on with szafa factor totp on');
+  }
+  const proven = await proof(invocation);
+  await szafa.removeTotp(proven, await codeAsker(invocation)(), { signal });
+  out.done('factor', { server, totp: false }, 'the second factor is off: a login needs the password only');
+}
+
+export const command: Command = (invocation) => {
+  const [kind, what = 'status'] = invocation.args;
+  if (kind !== 'totp') throw new UsageError(`there is no factor "${oneLine(kind ?? '')}"`, HELP);
+  if (what === 'status') return status(invocation);
+  if (what === 'on') return on(invocation);
+  if (what === 'off') return off(invocation);
+  throw new UsageError(`there is no "factor totp ${oneLine(what)}"`, HELP);
+};

@@ -36,7 +36,17 @@ export interface Device {
 /** What the account looks like to its owner. */
 export interface Overview {
   hasRecoveryKey: boolean;
+  /** A sign-in asks for a code. */
+  totp: boolean;
   devices: Device[];
+}
+
+/** What an authenticator app is told, once. */
+export interface NewTotp {
+  secret: string;
+  uri: string;
+  /** The address as a QR code: its modules row by row, true for dark. */
+  picture: boolean[][];
 }
 
 /** A file as the list shows it. */
@@ -97,7 +107,8 @@ export interface FileInfo {
 
 /** The calls of the worker. */
 export interface Calls {
-  login(username: string, password: string): Entered;
+  /** `code`: of the second factor; undefined where it is not known whether there is one. */
+  login(username: string, password: string, code: string | undefined): Entered;
   register(username: string, password: string, wishes: Wishes): Entered;
   /** Whether the service takes new accounts: `open`, `closed` or `invite`. */
   registration(): string;
@@ -112,6 +123,9 @@ export interface Calls {
   changePassword(current: string, next: string): void;
   /** Takes the place of the one before. */
   newRecoveryKey(password: string): string;
+  newTotp(): NewTotp;
+  setTotp(password: string, secret: string, code: string): void;
+  removeTotp(password: string, code: string): void;
   endSession(id: string): void;
   /** How many there were. */
   endOtherSessions(): number;

@@ -21,6 +21,8 @@ export const text = {
     username: 'Username',
     password: 'Password',
     repeat: 'Repeat password',
+    code: 'Code',
+    codeHint: 'This account has a second factor: enter the code that your authenticator app shows.',
     invite: 'Invitation',
     inviteRule: 'New accounts need one here. Whoever runs this server can give you one.',
     disabled: 'This account is disabled. Ask whoever runs this server.',
@@ -112,6 +114,25 @@ export const text = {
       none: 'There is no recovery key: whoever forgets the password loses all files.',
       do: 'Make a new recovery key',
       after: 'It is shown once. A recovery key from before opens nothing any more.',
+    },
+    factor: {
+      title: 'Second factor',
+      on: 'Each sign-in asks for a code of your authenticator app.',
+      none: 'A sign-in needs the password only.',
+      do: 'Ask for a code as well',
+      how: 'Scan this with an authenticator app, or type the secret into it. Then enter the code that it shows.',
+      picture: 'QR code with the secret',
+      secret: 'Secret',
+      after: 'The app is needed for each sign-in from now on.',
+      withKey: 'If you lose it, only your recovery key brings you back; there are no backup codes.',
+      withoutKey: 'If you lose it, you are locked out: this account has no recovery key. Make one first.',
+      finish: 'Turn on',
+      done: 'From now on a sign-in asks for a code.',
+    },
+    factorOff: {
+      do: 'Ask for no code any more',
+      finish: 'Turn off',
+      done: 'From now on a sign-in needs the password only.',
     },
     devices: {
       title: 'Devices and tokens',
@@ -409,6 +430,8 @@ const CODES: Record<string, string> = {
   'not-the-service': 'This address isn’t answering as szafa.',
   'wrong-password':
     'The password does not open the files of this account. If they are under a passphrase of their own, use the szafa command.',
+  'wrong-code':
+    'The code is wrong, or was used already. Wait for the next one; if none is taken, check the clock of the device that shows it.',
   locked: 'You are signed out.',
   gone: 'This no longer exists.',
   tampered: 'This was changed since it was uploaded, so it was not opened.',

@@ -63,7 +63,8 @@ async function enter(entering: Promise<Entered>): Promise<void> {
   begin({ username });
 }
 
-export const login = (username: string, password: string) => enter(call('login', username, password));
+export const login = (username: string, password: string, code: string | undefined) =>
+  enter(call('login', username, password, code));
 export const register = (username: string, password: string, wishes: Wishes) =>
   enter(call('register', username, password, wishes));
 export const recover = (username: string, recoveryKey: string, password: string) =>

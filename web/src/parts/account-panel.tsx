@@ -1,7 +1,6 @@
 /** What somebody does to their own account. */
-import { type Signal, useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import type { Device, Fault, Overview } from '../bridge.ts';
 import { askToLeave, closeDialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
@@ -11,91 +10,11 @@ import { account, deleteAccount, makeRecoveryKey } from '../page/session.ts';
 import { dirNames, dirs, items, listing } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
-import { Field, NewSecret, refuse, requireGood, Secret, Trouble, useForm } from './form.tsx';
+import { CurrentPassword, Fold, Foot, type Opened, type PartProps, Said, WRONG } from './fold.tsx';
+import { Field, NewSecret, refuse, requireGood, Trouble, useForm } from './form.tsx';
+import { SecondFactor } from './second-factor.tsx';
 
 const words = text.account;
-type Opened = 'password' | 'recovery' | 'remove' | null;
-
-interface PartProps {
-  /** Which of the forms is open. */
-  opened: Signal<Opened>;
-}
-
-interface FoldProps extends PartProps {
-  name: Exclude<Opened, null>;
-  danger?: boolean;
-  children: ComponentChildren;
-}
-
-/** A button that becomes the form behind it, and back; the focus goes along. */
-function Fold({ name, danger = false, opened, children }: FoldProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const was = useRef(false);
-  const is = opened.value === name;
-  useEffect(() => {
-    if (is !== was.current) place.current!.querySelector<HTMLElement>('input, button')!.focus();
-    was.current = is;
-  }, [is]);
-  return (
-    <div ref={place} class="fold">
-      {is ? (
-        children
-      ) : (
-        <button
-          type="button"
-          class={`button ${danger ? 'danger-line' : ''}`}
-          onClick={() => {
-            opened.value = name;
-          }}
-        >
-          {words[name].do}
-        </button>
-      )}
-    </div>
-  );
-}
-
-/** What was done, beside where it was done: a notice would be behind the dialog. */
-function Said({ news }: { news: Signal<string> }) {
-  return (
-    <p class="said" role="status">
-      {news.value}
-    </p>
-  );
-}
-
-interface FootProps extends PartProps {
-  working: Signal<boolean>;
-  label: string;
-  danger?: boolean;
-}
-
-function Foot({ working, label, danger = false, opened }: FootProps) {
-  return (
-    <footer class="modal-foot">
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          opened.value = null;
-        }}
-      >
-        {text.actions.cancel}
-      </button>
-      <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={working.value}>
-        {working.value ? text.enter.working : label}
-      </button>
-    </footer>
-  );
-}
-
-function CurrentPassword({ label, value }: { label: string; value: Signal<string> }) {
-  const shown = useSignal(false);
-  return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
-}
-
-const WRONG = { 'wrong-password': words.wrongPassword, 403: words.wrongPassword };
-
 function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void> }) {
   const current = useSignal('');
   const next = useSignal('');
@@ -287,6 +206,12 @@ export function AccountPanel() {
               <NewRecoveryKey opened={opened} />
             </Fold>
           </section>
+          <SecondFactor
+            isOn={now.totp}
+            hasRecoveryKey={now.hasRecoveryKey}
+            opened={opened}
+            onChange={refresh}
+          />
           <Devices devices={now.devices} onChange={refresh} />
           <section>
             <h3>{words.remove.title}</h3>

@@ -3,10 +3,10 @@ import { type Signal, useSignal } from '@preact/signals';
 import { limits } from '@szafa/protocol';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { call } from '../page/core.ts';
+import { call, faultOf } from '../page/core.ts';
 import { login, parting, recover, register } from '../page/session.ts';
 import { text } from '../text.ts';
-import { Field, NewSecret, requireGood, Secret, Trouble, useForm } from './form.tsx';
+import { Code, Field, NewSecret, requireGood, Secret, Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
 type How = 'login' | 'register' | 'recover';
@@ -59,7 +59,22 @@ interface DoorProps {
 function SignIn({ username }: DoorProps) {
   const password = useSignal('');
   const shown = useSignal(false);
-  const form = useForm(() => login(username.value, password.value));
+  const code = useSignal('');
+  /** Of whom the service wants a code. */
+  const askedOf = useSignal<string | null>(null);
+  const asked = askedOf.value === username.value;
+  const form = useForm(async () => {
+    try {
+      await login(username.value, password.value, asked ? code.value : undefined);
+    } catch (error) {
+      if (faultOf(error).code !== 'code-needed') throw error;
+      askedOf.value = username.value;
+    }
+  });
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (asked) place.current!.querySelector('input')!.focus();
+  }, [asked]);
   return (
     <form onSubmit={form.submit} aria-label={words.signIn}>
       <Username value={username} />
@@ -70,6 +85,9 @@ function SignIn({ username }: DoorProps) {
         value={password}
         shown={shown}
       />
+      <div ref={place} role="status">
+        {asked && <Code hint={words.codeHint} value={code} />}
+      </div>
       <Trouble form={form} here={{ 401: words.wrong, 403: words.disabled }} />
       <Submit working={form.working} label={words.signIn} />
     </form>

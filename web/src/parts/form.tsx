@@ -54,6 +54,20 @@ export function Field({
   );
 }
 
+/** Of the second factor. */
+export function Code({ hint, value }: { hint?: string; value: Signal<string> }) {
+  return (
+    <Field
+      label={text.enter.code}
+      hint={hint}
+      name="code"
+      autocomplete="one-time-code"
+      max={16}
+      value={value}
+    />
+  );
+}
+
 interface SecretProps {
   label: string;
   hint?: string | undefined;

@@ -5,14 +5,17 @@ import {
   displayName,
   LockedError,
   newRecoveryKey,
+  newTotpSecret,
   parseRecoveryText,
+  qr,
   recoveryText,
   recoveryTextIn,
   Szafa,
+  totpUri,
   WrongPasswordError,
 } from '@szafa/client';
 import { cleanUsername } from '@szafa/protocol';
-import type { Account, Ended, Entered, Overview, Wishes } from '../bridge.ts';
+import type { Account, Ended, Entered, NewTotp, Overview, Wishes } from '../bridge.ts';
 import { browserPins, type KeptSession, kept } from './database.ts';
 import { deviceName } from './device.ts';
 import { holdingEngine } from './engine.ts';
@@ -40,9 +43,10 @@ export class SignedIn {
     return this.#szafa;
   }
 
-  async login(rawName: string, password: string): Promise<Entered> {
+  async login(rawName: string, password: string, code: string | undefined): Promise<Entered> {
     const username = cleanUsername(rawName);
-    return this.#begin(await Szafa.login(this.#options, { username, password, device: device() }));
+    const secrets = { username, password, code, device: device() };
+    return this.#begin(await Szafa.login(this.#options, secrets));
   }
 
   async registration(): Promise<string> {
@@ -124,8 +128,14 @@ export class SignedIn {
   }
 
   async overview(): Promise<Overview> {
-    const [bag, sessions] = await Promise.all([this.szafa.keys.found(), this.szafa.sessions()]);
+    const { szafa } = this;
+    const [bag, sessions, { totp }] = await Promise.all([
+      szafa.keys.found(),
+      szafa.sessions(),
+      szafa.factors(),
+    ]);
     return {
+      totp,
       hasRecoveryKey: bag?.bag.recovery !== undefined,
       devices: sessions.map(({ id, device: name, used_at, current, scope, dir_id, expires_at }) => ({
         id,
@@ -153,6 +163,13 @@ export class SignedIn {
       return {};
     });
     return recoveryKey;
+  }
+
+  async newTotp(): Promise<NewTotp> {
+    const { username, api } = this.szafa;
+    const secret = newTotpSecret(this.#engine);
+    const uri = totpUri(secret, { server: api.server, username });
+    return { secret, uri, picture: qr(uri) };
   }
 
   async deleteAccount(password: string): Promise<void> {

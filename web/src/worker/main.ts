@@ -26,7 +26,7 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  login: (username, password) => signedIn.login(username, password),
+  login: (username, password, code) => signedIn.login(username, password, code),
   register: (username, password, wishes) => signedIn.register(username, password, wishes),
   registration: () => signedIn.registration(),
   recover: (username, recoveryKey, password) => signedIn.recover(username, recoveryKey, password),
@@ -44,6 +44,9 @@ const handlers: Handlers = {
   overview: () => signedIn.overview(),
   changePassword: (current, next) => signedIn.changePassword(current, next),
   newRecoveryKey: (password) => signedIn.newRecoveryKey(password),
+  newTotp: () => signedIn.newTotp(),
+  setTotp: (password, secret, code) => signedIn.szafa.setTotp({ password }, secret, code),
+  removeTotp: (password, code) => signedIn.szafa.removeTotp({ password }, code),
   endSession: (id) => signedIn.szafa.endSession(id),
   endOtherSessions: () => signedIn.szafa.endOtherSessions(),
   async deleteAccount(password) {

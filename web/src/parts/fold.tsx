@@ -1,0 +1,89 @@
+/** What the sections of the account panel are made of: forms behind buttons, one open at a time. */
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { text } from '../text.ts';
+import { Secret } from './form.tsx';
+
+const words = text.account;
+export type Opened = 'password' | 'recovery' | 'factor' | 'factorOff' | 'remove' | null;
+
+export interface PartProps {
+  /** Which of the forms is open. */
+  opened: Signal<Opened>;
+}
+
+interface FoldProps extends PartProps {
+  name: Exclude<Opened, null>;
+  danger?: boolean;
+  children: ComponentChildren;
+}
+
+/** A button that becomes the form behind it, and back; the focus goes along. */
+export function Fold({ name, danger = false, opened, children }: FoldProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const was = useRef(false);
+  const is = opened.value === name;
+  useEffect(() => {
+    if (is !== was.current) place.current!.querySelector<HTMLElement>('input, button')!.focus();
+    was.current = is;
+  }, [is]);
+  return (
+    <div ref={place} class="fold">
+      {is ? (
+        children
+      ) : (
+        <button
+          type="button"
+          class={`button ${danger ? 'danger-line' : ''}`}
+          onClick={() => {
+            opened.value = name;
+          }}
+        >
+          {words[name].do}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What was done, beside where it was done: a notice would be behind the dialog. */
+export function Said({ news }: { news: Signal<string> }) {
+  return (
+    <p class="said" role="status">
+      {news.value}
+    </p>
+  );
+}
+
+interface FootProps extends PartProps {
+  working: Signal<boolean>;
+  label: string;
+  danger?: boolean;
+}
+
+export function Foot({ working, label, danger = false, opened }: FootProps) {
+  return (
+    <footer class="modal-foot">
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          opened.value = null;
+        }}
+      >
+        {text.actions.cancel}
+      </button>
+      <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={working.value}>
+        {working.value ? text.enter.working : label}
+      </button>
+    </footer>
+  );
+}
+
+export function CurrentPassword({ label, value }: { label: string; value: Signal<string> }) {
+  const shown = useSignal(false);
+  return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
+}
+
+export const WRONG = { 'wrong-password': words.wrongPassword, 403: words.wrongPassword };

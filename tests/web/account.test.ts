@@ -277,8 +277,16 @@ test('older, foreign, missing and broken keys, and another server: what is so, a
   await press(page, 'Try again');
   await inside(page);
 
+  // Whoever signs out there has signed out, also at the service.
+  const token = await tokenOf(page);
+  between.inward = (path, body) =>
+    path === '/api/account/keys' ? Buffer.from(JSON.stringify({ keys: older })) : body;
+  await page.reload();
+  await press(page, 'Sign out');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  assert.equal((await send(service.url, { path: '/api/auth/me', token })).status, 401);
+
   // Another server at the same address gets nothing, least of all a password.
-  await signOut(page);
   between.inward = (path, body) =>
     path === '/api/service'
       ? Buffer.from(JSON.stringify({ ...JSON.parse(body.toString()), service_id: 'ab'.repeat(16) }))

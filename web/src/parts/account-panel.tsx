@@ -161,27 +161,23 @@ function Devices({ devices, onChange }: DevicesProps) {
 
 export function AccountPanel() {
   const overview = useSignal<Overview | null>(null);
-  const fault = useSignal<Fault | null>(null);
+  const trouble = useSignal<Fault | null>(null);
   const opened = useSignal<Opened>(null);
   const changed = useSignal('');
   const refresh = async () => {
     try {
       overview.value = await call('overview');
-      fault.value = null;
+      trouble.value = null;
     } catch (error) {
-      fault.value = faultOf(error);
+      trouble.value = faultOf(error);
     }
   };
   useEffect(() => void refresh(), []);
   const now = overview.value;
   return (
     <Modal title={words.title} class="account" onClose={closeDialog}>
-      {fault.value && (
-        <p class="trouble" role="alert">
-          {explain(fault.value)}
-        </p>
-      )}
-      {!now && !fault.value && <Spinner label={words.loading} />}
+      <Trouble form={{ trouble }} />
+      {!now && !trouble.value && <Spinner label={words.loading} />}
       {now && (
         <>
           <section>

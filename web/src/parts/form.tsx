@@ -168,8 +168,14 @@ export function useForm(work: () => Promise<void>): Form {
   };
 }
 
-/** What went wrong; `here` is what a status, or a code, means in this form. */
-export function Trouble({ form, here }: { form: Form; here?: Record<number | string, string> }) {
+interface TroubleProps {
+  form: Pick<Form, 'trouble'>;
+  /** What a status, or a code, means in this form. */
+  here?: Record<number | string, string>;
+}
+
+/** What went wrong. */
+export function Trouble({ form, here }: TroubleProps) {
   const fault = form.trouble.value;
   return (
     <div class="trouble" role="alert">

@@ -4,6 +4,7 @@ import {
   type ConnectOptions,
   displayName,
   LockedError,
+  NetworkError,
   newRecoveryKey,
   newTotpSecret,
   parseRecoveryText,
@@ -59,7 +60,7 @@ export class SignedIn {
     const secrets = { username, password, device: device(), ...invite };
     if (!wishes.recoveryKey) return this.#begin(await Szafa.register(this.#options, secrets));
     return this.#withNewKey(async (recoveryKey) =>
-      this.#begin(await Szafa.register(this.#options, { ...secrets, recoveryKey })),
+      this.#begin(await Szafa.register(this.#options, { ...secrets, recoveryKey }), true),
     );
   }
 
@@ -69,7 +70,7 @@ export class SignedIn {
     return this.#withNewKey(async (recoveryKey) => {
       const renew = async () => ({ password, recoveryKey });
       const recovery = { username, recoveryKey: used, renew, device: device() };
-      return this.#begin(await Szafa.recover(this.#options, recovery));
+      return this.#begin(await Szafa.recover(this.#options, recovery), true);
     });
   }
 
@@ -79,14 +80,25 @@ export class SignedIn {
   ): Promise<T & { recoveryKey: string }> {
     const key = newRecoveryKey(this.#engine);
     const text = await recoveryText(this.#engine, key);
-    const used = await use(key);
-    key.fill(0);
-    return { ...used, recoveryKey: text };
+    try {
+      return { ...(await use(key)), recoveryKey: text };
+    } finally {
+      key.fill(0);
+    }
   }
 
-  async #begin(szafa: Szafa): Promise<Account> {
+  async #begin(szafa: Szafa, hasKeyToShow = false): Promise<Account> {
     const { username } = szafa;
-    await this.#checkKeys(szafa);
+    try {
+      await szafa.checkKeys();
+    } catch (error) {
+      // Made here a moment ago, and checked when they are next needed; the recovery key is shown now or never.
+      if (!(hasKeyToShow && isAway(error))) {
+        // Where the files are under a passphrase of their own, this page can open none of them.
+        await this.#goodbye(szafa.token);
+        throw error;
+      }
+    }
     const before = await kept.session();
     // Unfinished uploads of this account go on; those of another are none of its business.
     if (before && before.username !== username) await kept.forgetAll();
@@ -99,14 +111,11 @@ export class SignedIn {
     return { username, token: token!, kek: this.#engine.keyOf(keys.kek) };
   }
 
-  /** Where the files are under a passphrase of their own, this page can open none of them. */
-  async #checkKeys(szafa: Szafa): Promise<void> {
-    try {
-      await szafa.checkKeys();
-    } catch (error) {
-      await szafa.logout({ signal: AbortSignal.timeout(GOODBYE_MS) }).catch(() => {}); // it ends by itself, later
-      throw error;
-    }
+  /** Keys are gone from here by then; a token that the service did not hear about expires by itself. */
+  async #goodbye(token: string | undefined): Promise<void> {
+    if (token === undefined) return;
+    const signal = AbortSignal.timeout(GOODBYE_MS);
+    await new Api({ ...this.#options, token }).logout({ signal }).catch(() => {});
   }
 
   async restore(): Promise<Account | Ended | null> {
@@ -121,6 +130,7 @@ export class SignedIn {
       const why = endOf(error);
       if (!why) throw error;
       await kept.endSession(token);
+      if (why === 'other-password') await this.#goodbye(token);
       return why;
     }
     this.#szafa = szafa;
@@ -185,15 +195,12 @@ export class SignedIn {
   }
 
   async leave(tellService: boolean): Promise<void> {
-    const szafa = this.#szafa;
+    const session = await kept.session();
+    // A session that could not be restored has its token here alone.
+    const token = this.#szafa?.token ?? (session && 'token' in session ? session.token : undefined);
     this.#szafa = undefined;
     await kept.forgetAll();
-    if (!tellService || !szafa) return;
-    try {
-      await szafa.logout({ signal: AbortSignal.timeout(GOODBYE_MS) });
-    } catch {
-      // The keys are gone from here; a token that the service did not hear about expires by itself.
-    }
+    if (tellService) await this.#goodbye(token);
   }
 }
 
@@ -204,4 +211,9 @@ function endOf(error: unknown): Ended | undefined {
   if (error instanceof ApiError && error.status === 401) return 'ended';
   // A tab ended between a change of the password and the note of it.
   return error instanceof WrongPasswordError ? 'other-password' : undefined;
+}
+
+/** No answer, or none that says anything about what was asked. */
+function isAway(error: unknown): boolean {
+  return error instanceof NetworkError || (error instanceof ApiError && error.status >= 500);
 }

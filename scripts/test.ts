@@ -23,9 +23,9 @@ const ORDER = [
 ];
 /** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
-  [ON_ALL_PAIRS, 1],
+  [ON_ALL_PAIRS, 2],
   [/^tests\/web\//, 3],
-  [/^tests\/cross\//, 2],
+  [/^tests\/cross\//, 3],
   [/^cli\/test\//, 1],
   [/^protocol\/test\//, 1],
   [/^tests\/worker\//, 1],
@@ -36,7 +36,7 @@ const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism() + 1));
 /** For a single test, and for a process of them. */
 const isLong = process.argv.includes('--long');
 const TEST_MS = isLong ? 900_000 : 300_000;
-const PROCESS_MS = isLong ? 1_500_000 : 540_000;
+const PROCESS_MS = isLong ? 1_500_000 : 900_000;
 /** The process has this long to clean up after itself. */
 const LAST_MS = 10_000;
 

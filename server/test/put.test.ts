@@ -98,7 +98,7 @@ async function allAlong(service: InProcess, way: Way) {
       }
     }
     const counted = Object.entries(metrics.snapshot())
-      .filter(([name]) => /_total\{.*(PUT|"in")|rejected|_count\{.*PUT/.test(name))
+      .filter(([name, value]) => value !== 0 && /_total\{.*(PUT|"in")|rejected|_count\{.*PUT/.test(name))
       .map(([name, value]) => `${name} ${value}`);
     return { puts, counted: counted.sort() };
   } finally {

@@ -31,7 +31,7 @@ test('szafa register takes an invitation from the environment, a file or a quest
       await device.ok(['register', names[0]], { env: { ...env, SZ_INVITE: await invite() } });
       await writeFile(device.path('invite'), `${await invite()}\n`);
       await device.ok(['register', names[1]], { env: { ...env, SZ_INVITE_FILE: device.path('invite') } });
-      const asked = new Terminal(device, ['register', names[2], '--invite'], { env });
+      const asked = new Terminal(device, ['register', names[2], '--invite', '--no-recovery'], { env });
       const given = await invite();
       await asked.answer(/invitation: /, given);
       assert.equal(await asked.ended, 0, asked.screen);

@@ -1,3 +1,4 @@
+/** What an account is and can do, each in one method; what it takes is in files of their own. One file: it is the SDK as its users read it. */
 import { cleanUsername, type Factors, type ListedSession, type Quota } from '@szafa/protocol';
 import {
   type AccountContext,

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pathOf } from '@szafa/protocol';
+import { codeOf, stepAt } from '../../server/src/domain/totp.ts';
 import {
   begin,
   makeDir,
@@ -151,13 +152,16 @@ export interface Content {
   dirId: number;
 }
 
-/** Two files, one of them in a directory, and an upload of which one volume is here. */
+/** A second factor, two files, one of them in a directory, and an upload of which one volume is here. */
 export async function fill(service: Service): Promise<Content> {
   const user = await register(service);
   const keys = randomBytes(100).toString('base64url');
   const recovery = randomBytes(32).toString('base64url');
   const first = { headers: { 'if-none-match': '*' }, json: { password: user.password, keys, recovery } };
   assert.equal((await user.call('PUT', pathOf('writeKeys'), first)).status, 200);
+  const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+  const totp = { password: user.password, secret, code: codeOf(secret, stepAt(Date.now())) };
+  assert.equal((await user.put(pathOf('setTotp'), totp)).status, 200);
   const about = (await service.call({ path: pathOf('service') })).json;
   const dirId = await makeDir(user, 'papers');
   const files = [

@@ -46,6 +46,14 @@ export const mutants: Mutant[] = [
     only: 'a second factor',
   },
   {
+    name: 'migrate leaves second factors behind',
+    file: 'server/src/admin/rows.ts',
+    find: "'totp_secret', 'totp_step', ",
+    replace: '',
+    tests: ['tests/engines/commands.test.ts'],
+    only: 'migrate moves from the folder',
+  },
+  {
     name: 'a recovery leaves the second factor on',
     file: 'server/src/metadata/recoveries.ts',
     find: ', totp_secret = NULL, totp_step = NULL',

@@ -280,6 +280,7 @@ const table = {
       400: ErrorBody,
       403: ErrorBody,
       409: ErrorBody,
+      429: ErrorBody,
       507: ErrorBody,
     },
   },

@@ -340,6 +340,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   for (const schema of namedSchemas()) app.addSchema(schema);
 
   const guard = authentication(app, services);
+  // Before the body, so that none is sent in vain, and after it.
   const whileWritable = () => services.mode.requireWritable();
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
@@ -350,6 +351,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     const route: Route = routes[name];
     const schema = schemaOf(name, route);
     const { onRequest, preHandler } = guard(name);
+    const writable = route.changes ? [whileWritable] : [];
     const options = {
       url: urlOf(route),
       config: {
@@ -360,7 +362,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       // Raw bodies come in other ways as well, and are checked where all of them meet.
       ...(route.rawBody
         ? {}
-        : { onRequest: [...onRequest, ...(route.changes ? [whileWritable] : []), askForBody], preHandler }),
+        : { onRequest: [...onRequest, ...writable, askForBody], preHandler: [...preHandler, ...writable] }),
       ...(route.bodyBytes ? { bodyLimit: route.bodyBytes } : {}),
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),

@@ -26,6 +26,20 @@ export function departuresContract(stores: Stores): void {
     while (await departures.removeDir(leaving));
   }
 
+  test('for operators an account that leaves is none any more', async () => {
+    const { accountRecords, audit, departures, factors } = stores.one;
+    const { username } = await made();
+    const leaving = (await departures.begin(username, { actor: 'account', now: NOW }))!;
+    const before = await audit.list({ account: username, limit: 9 });
+    assert.equal(await accountRecords.setLimits(username, { pulls: 2 }, NOW, 'operator'), false);
+    assert.equal(await accountRecords.setDisabled(username, true, NOW, 'operator'), 'no account');
+    assert.equal(await accountRecords.logout(username, NOW, 'operator'), undefined);
+    assert.equal(await factors.clear(username, NOW, 'operator'), undefined);
+    assert.deepEqual(await audit.list({ account: username, limit: 9 }), before, 'and nothing is told of it');
+    await clear(leaving);
+    assert.ok(await departures.finish(leaving));
+  });
+
   test('an account that leaves has nothing new, and in the end nothing', async () => {
     const { accounts, departures, dirs, files, transfers, streamed } = stores.one;
     const { username, accountId, dirId, files: ids, transferId } = await made();

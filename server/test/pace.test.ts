@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { Pace, RateBook } from '../src/domain/pace.ts';
+import { LONGEST_WAIT_MS, Pace, RateBook } from '../src/domain/pace.ts';
 import { deposit, type Sink } from '../src/volumes/body.ts';
 
 test('a rate holds for all that somebody sends together, after a second at once', () => {
@@ -114,4 +114,43 @@ test('a connection that closes meanwhile ends what is written to it', async () =
     writable.write(Buffer.alloc(10), resolve);
   });
   assert.ok(error instanceof Error);
+});
+
+test('however many come at once, few wait: what would wait too long is refused, and not counted', async () => {
+  let now = 1_000_000;
+  const book = new RateBook(() => now);
+  const [rate, piece] = [64 * 1024, 16 * 1024];
+  const waits = Array.from({ length: 5000 }, () => book.take('ann', piece, rate));
+  const held = waits.filter((ms) => ms <= LONGEST_WAIT_MS).length;
+  assert.ok(held > 100 && held < 150, `${held} wait`);
+  now += LONGEST_WAIT_MS;
+  assert.ok(book.take('ann', piece, rate) < 1000, 'those who were refused left no debt');
+
+  const pace = new Pace(async () => LONGEST_WAIT_MS + 1);
+  const sink: Sink = { target: () => Buffer.alloc(1000), advance: () => undefined };
+  const body = { pour: async (to: Sink) => deposit(Buffer.alloc(10), to) };
+  await assert.rejects(pace.upload(body, ann).pour(sink), { status: 429 });
+  const connection = new Writable({ write: (_bytes, _encoding, done) => done() });
+  const error = await new Promise((resolve) => {
+    pace.download(connection, ann).writable.write(Buffer.alloc(10), resolve);
+  });
+  assert.equal((error as { status?: number }).status, 429);
+});
+
+test('what waits for its turn is not kept for a peer that is gone', async () => {
+  const asked = Promise.withResolvers<void>();
+  const pace = new Pace(async () => {
+    asked.resolve();
+    return LONGEST_WAIT_MS;
+  });
+  const connection = new Writable({ write: (_bytes, _encoding, done) => done() });
+  const { writable } = pace.download(connection, ann);
+  const written = new Promise((resolve) => writable.write(Buffer.alloc(10), resolve));
+  await asked.promise;
+  await new Promise(setImmediate);
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  connection.destroy();
+  assert.ok((await written) instanceof Error);
+  assert.equal(timers(), before - 1);
 });

@@ -4,8 +4,10 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
+import { Departures } from '../src/domain/departures.ts';
 import { Sweeper } from '../src/domain/sweeper.ts';
 import { InProcess } from './in-process.ts';
+import { begin } from './metadata.fixture.ts';
 
 test('a clone whose end a failover lost has a manifest: it stays; one that is cut off before goes', async (t) => {
   const service = await InProcess.start(t);
@@ -155,4 +157,37 @@ test('documents of a contested store stay as they are', async (t) => {
   await metadata.documents.outdate(fileId);
   await sweep();
   assert.equal(await revIn(), 1);
+});
+
+test('an account that cannot be cleared keeps nothing else waiting; while the service is read-only none is', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes } = service.services;
+  const leave = async (username: string) => {
+    await metadata.accounts.create(username, 'h', 0);
+    await metadata.dirs.create(username, 'd', 0);
+    await metadata.departures.begin(username, { actor: 'account', now: 1 });
+  };
+  const left = async () => (await metadata.departures.leaving(9)).map(({ username }) => username);
+  for (const name of ['ann', 'bob', 'eve']) await leave(name);
+  await metadata.store.setReadOnly(true, 1, 'operator');
+  const departures = new Departures(metadata, volumes);
+  for (const fault of await departures.work()) assert.equal((fault as { status?: number }).status, 503);
+  assert.equal((await left()).length, 3);
+  assert.equal((await metadata.dirs.list('ann')).length, 1);
+  await metadata.store.setReadOnly(false, 1, 'operator');
+
+  // Its transfer cannot be looked at.
+  const { fileId: file_id } = await begin(metadata, 'bob', { now: Date.now() });
+  const fault = Object.assign(new Error('broken'), { code: 'EIO', syscall: 'stat' });
+  const hasManifest = async (id: string) =>
+    id === file_id ? Promise.reject(fault) : volumes.hasManifest(id);
+  const gone = await service.upload([randomBytes(9)]);
+  await metadata.files.remove(gone, 0);
+  const stores = { ...service.services, volumes: { ...volumes, hasManifest } };
+  await assert.rejects(
+    new Sweeper({ ...stores, shared: false }).sweep(),
+    (error) => error instanceof AggregateError && error.errors.includes(fault),
+  );
+  assert.deepEqual(await left(), ['bob']);
+  assert.equal(await metadata.garbage.count(), 0, 'what waits behind it is done');
 });

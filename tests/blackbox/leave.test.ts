@@ -236,6 +236,9 @@ describe('the end of an account', () => {
     // The bytes of a volume may be there before anybody looks for its transfer.
     assert.ok([200, 404, 409].includes(volume!.status), volume!.text);
     assertDetail(whole!, 401);
+    // No record ever named its group: nobody would come back for it.
+    for await (const { id } of volumes.groups())
+      assert.notEqual((await volumes.manifest(id))?.account_id, accountId, 'a file of nobody');
     assertError(await next.get(pathOf('received', { transfer_id: streamed })), 404);
     assert.deepEqual(await listFiles(next), []);
     assertOk(await leave(next));

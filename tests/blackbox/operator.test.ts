@@ -466,6 +466,14 @@ describe('read-only', () => {
         yield file.volumes[1]!.subarray(50);
       })();
       const late = putVolume(user, transferId, 2, slow);
+      const lateDir = user.call('POST', pathOf('createDir'), {
+        body: (async function* () {
+          yield Buffer.from('{"name": ');
+          await rest;
+          yield Buffer.from('"late"}');
+        })(),
+        headers: { 'transfer-encoding': 'chunked' },
+      });
       assertOk(await command(own, ['read-only', 'on', '--json']).then((result) => ({ ...answered(result) })));
       sendRest();
       const refused = (answer: Answer) => {
@@ -473,6 +481,7 @@ describe('read-only', () => {
         assert.equal(answer.headers['retry-after'], '60');
       };
       refused(await late);
+      refused(await lateDir);
 
       const everything = async () => {
         refused(await user.post(pathOf('init'), makeFile().init));

@@ -275,6 +275,18 @@ describe('a recovery', () => {
     assertError(await finish(body, { 'if-match': tagOf(changed) }), 401);
   });
 
+  test('ends when the recovery key is replaced, whatever keys it says to know', async () => {
+    const { user, keys, recovery, match } = await made();
+    const begun = await recover(user.username, recovery);
+    const stays = { password: user.password, keys };
+    assertOk(await user.call('PUT', pathOf('writeKeys'), { json: stays, headers: match }));
+    const next = { ...stays, recovery: secret() };
+    assertOk(await user.call('PUT', pathOf('writeKeys'), { json: next, headers: match }));
+    const body = { token: begun.json['token'], password: secret(), keys: secret(), recovery: secret() };
+    for (const condition of [match, { 'if-match': '*' }]) assertError(await finish(body, condition), 401);
+    assertOk(await me(user));
+  });
+
   test('a recovery key without keys is refused at the registration', async () => {
     const json = { username: freshName(), password: secret(), recovery: secret() };
     assertError(await post(pathOf('register'), json), 400);

@@ -166,8 +166,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a deletion that was cut off is never finished',
     file: 'server/src/domain/sweeper.ts',
-    find: '    await this.#departures.work();\n',
-    replace: '',
+    find: 'const faults = await this.#departures.work();',
+    replace: 'const faults: unknown[] = [];',
     tests: ['tests/faults/steps.test.ts'],
     only: 'end of an account',
   },

@@ -9,6 +9,11 @@ const RETRY_SECONDS = 60;
 
 export const readOnly = () => new TryLater(503, 'the server is read-only for now', RETRY_SECONDS);
 
+/** As the database has it at this moment, for work that takes longer than a request. */
+export async function requireWritable({ store }: Pick<Metadata, 'store'>): Promise<void> {
+  if ((await store.get()).readOnlyAt !== null) throw readOnly();
+}
+
 /**
  * Whether the service is read-only. An operator says so in the database, and every process of every node looks there, at
  * most once a second.

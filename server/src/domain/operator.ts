@@ -25,7 +25,7 @@ import { VERSION } from '../version.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { Departures } from './departures.ts';
 import { hashToken, newToken } from './ids.ts';
-import { readOnly } from './mode.ts';
+import { requireWritable } from './mode.ts';
 import { scrubState } from './scrub.ts';
 import { cancelUpload } from './transfers.ts';
 
@@ -103,7 +103,7 @@ export class Operator {
 
   /** With all that it has, as when its user deletes it. */
   async remove(username: string): Promise<void> {
-    await this.#requireWritable();
+    await requireWritable(this.#metadata);
     const { departures } = this.#metadata;
     const leaving = await departures.begin(username, { actor: this.#actor, now: this.#now() });
     if (!leaving) throw unknownAccount();
@@ -169,7 +169,7 @@ export class Operator {
   }
 
   async cancel(fileId: string): Promise<void> {
-    await this.#requireWritable();
+    await requireWritable(this.#metadata);
     const transfer = await this.#metadata.uploads.get(fileId);
     if (!transfer) throw new ServiceError(404, 'no such upload');
     const [at, actor, account] = [this.#now(), this.#actor, transfer.creator];
@@ -224,10 +224,6 @@ export class Operator {
       entries: page.map((row) => ({ ...row, at: iso(row.at) })),
       ...cursorOf(next, ({ seq }) => String(seq)),
     };
-  }
-
-  async #requireWritable(): Promise<void> {
-    if ((await this.#metadata.store.get()).readOnlyAt !== null) throw readOnly();
   }
 
   #record(row: AccountRow): AccountRecord {

@@ -1,9 +1,15 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TryLater } from '../errors.ts';
 import type { Body, Sink } from '../volumes/body.ts';
 
 /** What was not used of the last second may be used at once. */
 const BURST_MS = 1_000;
+/**
+ * Whoever would wait longer is sent away: one who waits holds space, memory and a file, and nobody notices that the peer has
+ * gone. So of one account a few hundred wait at most, however many come.
+ */
+export const LONGEST_WAIT_MS = 30_000;
 const MOST_KEPT = 1_000;
 /** So many bytes are paid for at once: few enough that many connections wait for each other only briefly. */
 const LEAST_PIECE = 16 * 1024;
@@ -19,13 +25,18 @@ export class RateBook {
     this.#now = now;
   }
 
-  /** Counts bytes of somebody who may have `rate` of them a second; says for how many milliseconds they have to wait. */
+  /**
+   * Counts bytes of somebody who may have `rate` of them a second; says for how many milliseconds they have to wait. Where
+   * that is more than `LONGEST_WAIT_MS` nothing is counted.
+   */
   take(who: string, bytes: number, rate: number): number {
     const now = this.#now();
     const freeAt = Math.max(this.#freeAt.get(who) ?? 0, now - BURST_MS);
+    const wait = Math.max(0, freeAt - now);
+    if (wait > LONGEST_WAIT_MS) return wait;
     this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);
     if (this.#freeAt.size > MOST_KEPT) this.#forget(now - BURST_MS);
-    return Math.max(0, freeAt - now);
+    return wait;
   }
 
   /** How many are remembered. */
@@ -79,15 +90,24 @@ export class Pace {
   }
 
   #payer(who: string, rate: number): Pay {
-    return async (bytes) => {
+    return async (bytes, signal) => {
       if (bytes === 0) return;
       const ms = await this.#take(who, bytes, rate);
-      if (ms > 0) await sleep(ms);
+      if (ms > LONGEST_WAIT_MS) throw tooMuch();
+      if (ms > 0) await sleep(ms, undefined, signal && { signal });
     };
   }
 }
 
-type Pay = (bytes: number) => Promise<void>;
+/** `signal` ends the wait. */
+type Pay = (bytes: number, signal?: AbortSignal) => Promise<void>;
+
+const tooMuch = () =>
+  new TryLater(
+    429,
+    'too much at once for the rate of this account; use fewer connections',
+    LONGEST_WAIT_MS / 1000,
+  );
 
 const pieceOf = (rate: number) =>
   Math.min(LARGEST_PIECE, Math.max(LEAST_PIECE, Math.floor(rate / PIECES_A_SECOND)));
@@ -124,6 +144,7 @@ class PacedWritable extends Writable {
   readonly #piece: number;
   readonly #pay: Pay;
   readonly #onClose = () => this.destroy();
+  readonly #gone = new AbortController();
 
   constructor(to: Writable, piece: number, pay: Pay) {
     super();
@@ -142,6 +163,12 @@ class PacedWritable extends Writable {
     );
   }
 
+  /** What waits is not kept in memory for a peer that is gone. */
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#gone.abort();
+    done(error);
+  }
+
   leave(): void {
     this.#to.off('close', this.#onClose);
   }
@@ -149,7 +176,7 @@ class PacedWritable extends Writable {
   async #send(bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length; at += this.#piece) {
       const piece = bytes.subarray(at, at + this.#piece);
-      await this.#pay(piece.length);
+      await this.#pay(piece.length, this.#gone.signal);
       await new Promise<void>((resolve, reject) => {
         this.#to.write(piece, (error) => (error ? reject(error) : resolve()));
       });

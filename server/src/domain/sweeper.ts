@@ -87,8 +87,7 @@ export class Sweeper {
     // Documents of a contested store stay as they are, too: they may know more than this database does.
     if (!ours) return;
     // A deletion that a process died in; what it has as garbage goes with the rest.
-    await this.#departures.work();
-    const faults: unknown[] = [];
+    const faults = await this.#departures.work();
     const removes = await custody.mayRemove();
     if (removes) {
       await this.#removeAbandoned(now);
@@ -99,7 +98,10 @@ export class Sweeper {
     faults.push(...(await this.#documents.work()));
     if (removes) await this.#orphans.work(now);
     if (faults.length > 0)
-      throw new AggregateError(faults, `${faults.length} groups could not be removed, or documents written`);
+      throw new AggregateError(
+        faults,
+        `${faults.length} groups could not be removed, documents written, or accounts cleared`,
+      );
   }
 
   /** One whose group has a manifest became a file in another database: its volumes stay, as an orphan. */

@@ -15,6 +15,7 @@ import {
 import type { Config } from '../config.ts';
 import {
   badDirectory,
+  DetailError,
   isNoSpace,
   isOsError,
   ServiceError,
@@ -221,8 +222,14 @@ export class Transfers {
     }
     if (performance.now() - since > UNNAMED_MS)
       throw new ServiceError(409, 'the volume took too long to arrive');
-    // Where this fails the record may be there all the same, so the volume stays; without one the sweeper takes it.
-    const result = await this.#metadata.transfers.createDone(file, ids, this.#quota).catch(notTaken);
+    const result = await this.#metadata.transfers
+      .createDone(file, ids, this.#quota)
+      .catch(async (error: unknown) => {
+        // The account is gone, and nobody else would look for what it sent. Where anything else fails the record may be
+        // there all the same, so the volume stays.
+        if (error instanceof DetailError) await giveUp();
+        return notTaken(error);
+      });
     if (result === 'created') return fileId;
     await giveUp();
     if (result === 'taken') {

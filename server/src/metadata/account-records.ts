@@ -76,7 +76,7 @@ export class AccountRecords extends Queries {
     return this.sql.transaction(async (tx) => {
       const changed = await tx.execute(
         `UPDATE users SET ${named.map((name) => `${name} = ?`).join(', ')}
-         WHERE username = ? RETURNING username`,
+         WHERE username = ? AND leaving_since IS NULL RETURNING username`,
         ...named.map((name) => change[name]!),
         username,
       );
@@ -128,9 +128,10 @@ export class AccountRecords extends Queries {
   }
 }
 
+/** One that is being deleted is none. */
 async function lockAccount(tx: Sql, username: string): Promise<{ disabled_at: number | null } | undefined> {
   const [row] = await tx.query<{ disabled_at: number | null }>(
-    `SELECT disabled_at FROM users WHERE username = ? ${tx.dialect.forUpdate}`,
+    `SELECT disabled_at FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
     username,
   );
   return row;

@@ -154,12 +154,14 @@ export class AccountsTable extends Queries {
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [is, values] = isSame(expected);
-      const replaced = await tx.execute(
+      const [replaced] = await tx.execute<{ account_id: string }>(
         `UPDATE users SET keys = ?, recovery_hash = COALESCE(?, recovery_hash)
-         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING username`,
+         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
         ...[keys ?? null, recoveryHash ?? null, username, proven, ...values],
       );
-      if (replaced.length === 0) return false;
+      if (!replaced) return false;
+      // Whoever has shown the one before must not finish with it.
+      if (recoveryHash !== undefined) await endRecoveries(tx, replaced.account_id);
       await outdateAccount(tx, username);
       await note(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
       return true;
@@ -181,7 +183,7 @@ export class AccountsTable extends Queries {
       );
       if (!changed) return false;
       await endSessions(tx, username, tokenHash);
-      await tx.execute('DELETE FROM recoveries WHERE account_id = ?', changed.account_id);
+      await endRecoveries(tx, changed.account_id);
       await outdateAccount(tx, username);
       await note(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
       return true;
@@ -271,6 +273,11 @@ export class AccountsTable extends Queries {
   async expire(failuresBefore: number): Promise<void> {
     await this.sql.execute('DELETE FROM login_failures WHERE failed_at < ?', failuresBefore);
   }
+}
+
+/** The tokens of recoveries under way are good for nothing any more. */
+export async function endRecoveries(tx: Sql, accountId: string): Promise<void> {
+  await tx.execute('DELETE FROM recoveries WHERE account_id = ?', accountId);
 }
 
 /** The rest of a condition on keys, with its values. */

@@ -1,3 +1,4 @@
+import { endRecoveries } from './accounts.ts';
 import { forgetArrivals } from './arrivals.ts';
 import { type Actor, note } from './audit.ts';
 import { removeDir } from './dirs.ts';
@@ -37,7 +38,7 @@ export class DeparturesTable extends Queries {
       );
       if (!row) return undefined;
       await endSessions(tx, username);
-      await tx.execute('DELETE FROM recoveries WHERE account_id = ?', row.account_id);
+      await endRecoveries(tx, row.account_id);
       // Its document goes.
       await outdateAccount(tx, username);
       await note(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });

@@ -43,7 +43,7 @@ export class FactorsTable extends Queries {
   clear(username: string, now: number, actor: Actor): Promise<boolean | undefined> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<{ totp_secret: string | null }>(
-        `SELECT totp_secret FROM users WHERE username = ? ${tx.dialect.forUpdate}`,
+        `SELECT totp_secret FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
         username,
       );
       if (!row) return undefined;

@@ -1,4 +1,4 @@
-import { isSame, type NewSecrets, type Opening } from './accounts.ts';
+import { endRecoveries, isSame, type NewSecrets, type Opening } from './accounts.ts';
 import { note } from './audit.ts';
 import { outdateAccount } from './documents.ts';
 import { endSessions, insertSession } from './sessions.ts';
@@ -22,7 +22,7 @@ export class RecoveriesTable extends Queries {
         proven,
       );
       if (!row) return false;
-      await tx.execute('DELETE FROM recoveries WHERE account_id = ?', row.account_id);
+      await endRecoveries(tx, row.account_id);
       await tx.execute(
         'INSERT INTO recoveries (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
         ...[tokenHash, row.account_id, expiresAt],

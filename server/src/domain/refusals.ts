@@ -1,4 +1,4 @@
-import { ServiceError, TryLater } from '../errors.ts';
+import { isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
 
 /** When to ask again whether there are fewer unfinished uploads. */
 const CROWDED_SECONDS = 30;
@@ -7,3 +7,18 @@ export const overQuota = () => new ServiceError(507, 'the file would exceed your
 
 export const tooManyOpen = () =>
   new TryLater(429, 'you have too many unfinished uploads; complete or cancel some of them', CROWDED_SECONDS);
+
+/** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
+export function notTaken(cause: unknown): never {
+  if (!isOsError(cause) || isNoSpace(cause)) throw cause;
+  throw new ServiceError(409, 'the volume could not be stored; send it again', { cause });
+}
+
+/** "409 {error, status: failed} on an OS failure" */
+export function notFiled(cause: unknown): never {
+  if (!isOsError(cause)) throw cause;
+  throw new ServiceError(409, 'the volumes could not be stored as a file; try complete again', {
+    cause,
+    extra: { status: 'failed' },
+  });
+}

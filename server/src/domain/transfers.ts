@@ -16,7 +16,6 @@ import type { Config } from '../config.ts';
 import {
   badDirectory,
   DetailError,
-  isNoSpace,
   isOsError,
   ServiceError,
   unknownTransfer,
@@ -39,7 +38,7 @@ import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { manifestFor, manifestOf } from './manifest.ts';
-import { overQuota, tooManyOpen } from './refusals.ts';
+import { notFiled, notTaken, overQuota, tooManyOpen } from './refusals.ts';
 import type { Actor } from './sessions.ts';
 import type { Space } from './space.ts';
 import { type SentVolume, StreamedVolumes } from './streamed.ts';
@@ -222,14 +221,12 @@ export class Transfers {
     }
     if (performance.now() - since > UNNAMED_MS)
       throw new ServiceError(409, 'the volume took too long to arrive');
-    const result = await this.#metadata.transfers
-      .createDone(file, ids, this.#quota)
-      .catch(async (error: unknown) => {
-        // The account is gone, and nobody else would look for what it sent. Where anything else fails the record may be
-        // there all the same, so the volume stays.
-        if (error instanceof DetailError) await giveUp();
-        return notTaken(error);
-      });
+    const created = this.#metadata.transfers.createDone(file, ids, this.#quota);
+    const result = await created.catch(async (error: unknown) => {
+      // Where this fails the record may be there all the same, so the volume stays; not if the account is gone.
+      if (error instanceof DetailError) await giveUp();
+      return notTaken(error);
+    });
     if (result === 'created') return fileId;
     await giveUp();
     if (result === 'taken') {
@@ -339,19 +336,4 @@ function refuse(why: Creation): never {
 
 function unlessOsError(error: unknown): void {
   if (!isOsError(error)) throw error;
-}
-
-/** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
-function notTaken(cause: unknown): never {
-  if (!isOsError(cause) || isNoSpace(cause)) throw cause;
-  throw new ServiceError(409, 'the volume could not be stored; send it again', { cause });
-}
-
-/** "409 {error, status: failed} on an OS failure" */
-function notFiled(cause: unknown): never {
-  if (!isOsError(cause)) throw cause;
-  throw new ServiceError(409, 'the volumes could not be stored as a file; try complete again', {
-    cause,
-    extra: { status: 'failed' },
-  });
 }

@@ -118,10 +118,27 @@ export const mutants: Mutant[] = [
   {
     name: 'an account without keys changes its password whatever it is by now',
     file: 'server/src/metadata/accounts.ts',
-    find: 'AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`',
-    replace: "AND leaving_since IS NULL AND ? <> '' AND keys ${is} RETURNING account_id`",
+    find: 'SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND leaving_since IS NULL AND password_hash = ?',
+    replace:
+      "SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND leaving_since IS NULL AND ? <> ''",
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'a change of password ends all sessions but one',
+  },
+  {
+    name: 'a recovery under way outlives the recovery key that began it',
+    file: 'server/src/metadata/accounts.ts',
+    find: '      if (recoveryHash !== undefined) await endRecoveries(tx, replaced.account_id);\n',
+    replace: '',
+    tests: ['tests/blackbox/passwords.test.ts'],
+    only: 'ends when the recovery key is replaced',
+  },
+  {
+    name: 'a file that was sent in one request for a deleted account stays',
+    file: 'server/src/domain/transfers.ts',
+    find: '      if (error instanceof DetailError) await giveUp();\n',
+    replace: '',
+    tests: ['tests/blackbox/leave.test.ts'],
+    only: 'volumes and files on their way',
   },
   {
     name: 'a recovery leaves the sessions of before alive',

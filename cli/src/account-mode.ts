@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Proof, Szafa } from '@szafa/client/node';
+import type { Invocation } from './command.ts';
 import { CliError, exits } from './errors.ts';
 import { oneLine } from './text.ts';
 
@@ -57,4 +59,16 @@ export class AccountMode {
     });
     await rename(temporary, this.path);
   }
+}
+
+/** What the service asks for before it changes an account; the password itself only where that is how it was used. */
+export async function proofOf(
+  { flags, settings }: Pick<Invocation, 'flags' | 'settings'>,
+  { api, username }: Szafa,
+  password: string,
+): Promise<Proof> {
+  const raw = flags['raw-password'] ?? false;
+  // By the name that this machine knows: the service could say another one.
+  await new AccountMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
+  return { password, raw };
 }

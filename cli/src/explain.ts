@@ -115,6 +115,8 @@ const hints: Record<string, string> = {
   journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
   pins: 'it says which server and which keys were seen before, so nothing was sent. If you know why it is damaged, delete it and run the same command again',
   'recovery-key': 'compare it with what you wrote down; blanks, hyphens and letter case do not matter',
+  'known-account':
+    'log in to it: szafa login. If it was deleted, and is to be made anew, delete keys-*.json in the configuration folder first',
   'recovery-needed': 'have a new one made: omit --no-recovery',
   'keys-changed': 'log in again, with the password that was set there: szafa login',
   unchanged: 'everything is as before, and the old one still counts; run the same command again',

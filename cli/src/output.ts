@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import type { Explained } from './explain.ts';
-import { oneLine, shorten } from './text.ts';
+import { jsonLine, oneLine, shorten } from './text.ts';
 
 export interface OutputOptions {
   json: boolean;
@@ -71,7 +71,7 @@ export class Output {
   }
 
   #jsonLine(fields: Fields): void {
-    this.#line(this.#results, JSON.stringify(fields));
+    this.#line(this.#results, jsonLine(fields));
   }
 
   #line(fd: 1 | 2, text: string): void {

@@ -3,13 +3,14 @@ import { open, rm } from 'node:fs/promises';
 import {
   type Bytes,
   type Engine,
+  type NetworkError,
   newRecoveryKey,
   parseRecoveryText,
   plainRecoveryText,
   RECOVERY_GROUPS,
+  recoveryKeyIn,
   recoverySheet,
   recoveryText,
-  recoveryTextIn,
 } from '@szafa/client/node';
 import type { Invocation } from './command.ts';
 import { CliError, UsageError } from './errors.ts';
@@ -27,6 +28,8 @@ export interface PreparedKey {
   path: string | undefined;
   /** It will never count. */
   discard(): Promise<void>;
+  /** It may count. */
+  doubt(): void;
 }
 
 interface About {
@@ -117,16 +120,29 @@ export async function prepareKey(
     async discard() {
       if (path !== undefined) await rm(path, { force: true });
     },
+    doubt() {
+      const which = path === undefined ? 'that was shown' : `in ${oneLine(path)}`;
+      const message = `it is not certain that the recovery key ${which} counts: keep it, and make another one afterwards: szafa recovery`;
+      out.note('recovery-key-doubtful', message, { file: path });
+    },
   };
 }
 
-/** Runs what makes the key count. A key that certainly does not is taken away again. */
+/** The service said no, and did nothing; or nothing was sent. */
+const REFUSED = new Set([
+  ...['unchanged', 'wrong-password', 'username-taken', 'registration-refused', 'recovery-needed'],
+  ...['known-account', 'same-secret', 'usage', 'rule', 'raw-refused', 'weak-secret'],
+  ...['bad-request', 'unauthorized', 'forbidden', 'not-found', 'conflict', 'too-large', 'rate-limited'],
+]);
+
+/** Runs what makes the key count. Only a key that certainly does not is taken away again: no other copy of it may be there. */
 export async function withKey<T>(prepared: PreparedKey | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const doubtful = new Set(['network', 'server', 'unsettled', 'interrupted', 'internal']);
-    if (!doubtful.has(explain(error).code)) await prepared?.discard();
+    const unsent = (error as Partial<NetworkError>).sent === false;
+    if (unsent || REFUSED.has(explain(error).code)) await prepared?.discard();
+    else prepared?.doubt();
     throw error;
   }
 }
@@ -135,7 +151,7 @@ export async function withKey<T>(prepared: PreparedKey | undefined, work: () => 
 export async function readKey({ settings, signal }: Invocation, engine: Engine): Promise<Bytes> {
   const source = settings.recoveryKey;
   const given = await givenSecret(source, 'recovery key');
-  if (given !== undefined) return parseRecoveryText(engine, recoveryTextIn(given));
+  if (given !== undefined) return recoveryKeyIn(engine, given);
   if (!canAsk()) {
     throw new UsageError(
       'no recovery key, and no terminal to ask for it',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
-import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '@szafa/client/node';
 import { CliError } from './errors.ts';
@@ -14,6 +14,9 @@ export interface KeptSession {
   /** The key that opens the account's key bag; absent where no file can be opened. */
   kek?: string;
 }
+
+/** A session that was not written to its end. */
+const UNFINISHED = /^session\.json\.[0-9a-f]{12}$/;
 
 /** One session in one file, readable by its owner alone. */
 export class SessionStore {
@@ -75,8 +78,13 @@ export class SessionStore {
     }
   }
 
+  /** With what a command that was killed while it wrote has left: the same secrets are in it. */
   async remove(): Promise<void> {
     await rm(this.path, { force: true });
+    const names = await readdir(this.folder).catch(() => []);
+    for (const name of names.filter((one) => UNFINISHED.test(one))) {
+      await rm(join(this.folder, name), { force: true });
+    }
   }
 
   #unusable(cause: NodeJS.ErrnoException): CliError {

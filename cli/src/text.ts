@@ -9,6 +9,12 @@ export function oneLine(text: string): string {
   return text.toWellFormed().replace(UNSHOWABLE, '\ufffd');
 }
 
+/** JSON that cannot speak to it either: what `oneLine` takes out is escaped, and so nothing is lost. */
+export function jsonLine(value: unknown): string {
+  const unit = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(UNSHOWABLE, (char) => char.split('').map(unit).join(''));
+}
+
 function charWidth(char: string): number {
   if (ZERO.test(char)) return 0;
   return WIDE.test(char) ? 2 : 1;

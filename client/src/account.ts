@@ -1,6 +1,7 @@
 /**
  * What its owner does to an account: another password, a recovery key, a new master key, the way back with a recovery key. Each change is
  * one request that the service takes as a whole or not at all; where the answer is lost, it is asked which of the two states counts.
+ * One file: every way in which an answer can be lost, or lie, must be seen together.
  */
 import type { Session } from '@szafa/protocol';
 import type { Api } from './api/api.ts';
@@ -9,8 +10,11 @@ import {
   KeysChangedError,
   LockedError,
   NetworkError,
+  NotTheServiceError,
   SameSecretError,
   SzafaError,
+  TamperedError,
+  TooLongError,
   UnchangedError,
   UnsettledError,
   WrongPasswordError,
@@ -70,11 +74,22 @@ const RECOVERY_KEY = 'the recovery key';
 
 type Derived = Pick<AccountKeys, 'authSecret'> & { kek?: Bytes };
 
+/** What is derived for another service opens nothing at this one: the key bag, which is its owner's, says which one it is. */
+async function accountOf({ account }: AccountContext, before: FoundBag | undefined): Promise<AccountName> {
+  const named = await account();
+  if (before && before.bag.serviceId !== named.serviceId) {
+    throw new TamperedError('service', 'the server says that it is another one than the key bag says');
+  }
+  return named;
+}
+
 export async function derived(
-  { engine, account }: AccountContext,
+  context: AccountContext,
   { password, raw }: Proof,
+  before?: FoundBag | undefined,
 ): Promise<Derived> {
-  return raw ? { authSecret: password } : deriveAccountKeys(engine, await account(), password);
+  if (raw) return { authSecret: password };
+  return deriveAccountKeys(context.engine, await accountOf(context, before), password);
 }
 
 async function opens(engine: Engine, bag: ParsedBag, kek: Bytes | undefined): Promise<boolean> {
@@ -103,9 +118,13 @@ async function presentBag({ keys, signal }: AccountContext): Promise<FoundBag> {
 }
 
 const hasStatus = (error: unknown, status: number) => error instanceof ApiError && error.status === status;
-/** The service may have acted, or not. */
+/** The service may have acted, or not: there is no answer, or none of its own. */
 const isUncertain = (error: unknown) =>
-  error instanceof NetworkError ? error.sent : error instanceof ApiError && error.status >= 500;
+  error instanceof NetworkError
+    ? error.sent
+    : error instanceof NotTheServiceError ||
+      error instanceof TooLongError ||
+      (error instanceof ApiError && error.status >= 500);
 const wrongPassword = (cause: unknown) => new WrongPasswordError('the current password is wrong', { cause });
 
 async function logsIn({ account, newApi, signal }: AccountContext, password: string): Promise<boolean> {
@@ -165,6 +184,12 @@ async function stateOf(
   }
 }
 
+/** A password that the service gets as it is must not be what opens the files. */
+async function requireOther(context: AccountContext, before: FoundBag, next: string): Promise<void> {
+  const { kek } = await deriveAccountKeys(context.engine, await accountOf(context, before), next);
+  if (await opens(context.engine, before.bag, kek)) throw new SameSecretError();
+}
+
 /**
  * All other sessions end with it. Where the files are under a passphrase, the key bag stays as it is. After a change whose answer was lost
  * the same call tells whether it counts.
@@ -173,8 +198,9 @@ export async function changePassword(context: AccountContext, current: Proof, ne
   const { api, engine, keys, signal } = context;
   // Before anything is derived: keys that are not those of before end it at once.
   const before = await keys.found(signal);
-  const now = await derived(context, current);
-  const then = await derived(context, { password: next, raw: current.raw });
+  const now = await derived(context, current, before);
+  const then = await derived(context, { password: next, raw: current.raw }, before);
+  if (current.raw && before) await requireOther(context, before, next);
   const adopt = (text: string | undefined, kek: Bytes | undefined) =>
     keys.replaced(text, { kek, authSecret: then.authSecret });
   const fits = before !== undefined && (await opens(engine, before.bag, then.kek));
@@ -227,8 +253,8 @@ export async function changePassphrase(
   const { api, engine, keys, signal } = context;
   if (proof.raw && next.normalize('NFC') === proof.password.normalize('NFC')) throw new SameSecretError();
   const before = await presentBag(context);
-  const account = await context.account();
-  const now = await derived(context, proof);
+  const account = await accountOf(context, before);
+  const now = await derived(context, proof, before);
   const then = await deriveAccountKeys(engine, account, next);
   const adopt = (text: string) => keys.replaced(text, { kek: then.kek, authSecret: now.authSecret });
   if (await opens(engine, before.bag, then.kek)) {
@@ -250,8 +276,8 @@ export async function changePassphrase(
 export async function setRecoveryKey(context: AccountContext, proof: Proof, key: Bytes): Promise<void> {
   const { api, engine, keys, signal } = context;
   const before = await presentBag(context);
-  const now = await derived(context, proof);
-  const recovery = await deriveRecoveryKeys(engine, await context.account(), key);
+  const now = await derived(context, proof, before);
+  const recovery = await deriveRecoveryKeys(engine, await accountOf(context, before), key);
   const way = { type: 'password' as const, kek: await ownKek(context, before, now) };
   const after = toBase64Url(await changeBag(engine, before.bag, way, { recovery: recovery.kek }));
   const body = { password: now.authSecret, keys: after, recovery: recovery.authSecret };
@@ -274,8 +300,8 @@ export async function replaceMaster(
   if (!key && before.bag.recovery) {
     throw new SzafaError('recovery-needed', 'this account has a recovery key, and needs a new one');
   }
-  const now = await derived(context, proof);
-  const recovery = key && (await deriveRecoveryKeys(engine, await context.account(), key));
+  const now = await derived(context, proof, before);
+  const recovery = key && (await deriveRecoveryKeys(engine, await accountOf(context, before), key));
   const kek = await ownKek(context, before, now);
   const keks = { password: kek, recovery: recovery?.kek };
   const after = toBase64Url(await rekeyBag(engine, before.bag, { type: 'password', kek }, keks));

@@ -152,6 +152,15 @@ export class SameSecretError extends SzafaError {
   }
 }
 
+/** A registration under a name whose keys are known here: another account would have other ones. @public */
+export class KnownAccountError extends SzafaError {
+  override name = 'KnownAccountError';
+
+  constructor(username: string) {
+    super('known-account', `the keys of an account ${username} at this server are known here already`);
+  }
+}
+
 /** The source is not what it was when its volumes were declared; the key of that upload is never used again. @public */
 export class FileChangedError extends SzafaError {
   override name = 'FileChangedError';

@@ -41,7 +41,7 @@ export {
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { DirEntry, Entry } from './listing.ts';
 export { qr } from './qr.ts';
-export { recoverySheet, recoveryTextIn } from './recovery-sheet.ts';
+export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';

@@ -117,6 +117,7 @@ export class Keys {
     const answer = await api.storedKeys({ signal });
     if (!answer) {
       requireNever(known);
+      await this.#requireUnused({ signal, filesOnly: true });
       return undefined;
     }
     const { bag } = await this.#checked(answer.keys, known);

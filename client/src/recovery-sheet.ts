@@ -1,4 +1,6 @@
-import { RECOVERY_GROUPS } from './format/recovery.ts';
+import type { Bytes } from './format/bytes.ts';
+import type { Engine } from './format/engine.ts';
+import { parseRecoveryText, RECOVERY_GROUPS } from './format/recovery.ts';
 
 /** A page with a recovery key on it, to be printed or kept as a file. @public */
 export function recoverySheet(
@@ -27,8 +29,25 @@ export function recoverySheet(
   ].join('\n');
 }
 
-/** The key in a text, which may be such a page; or else the text itself. @public */
-export function recoveryTextIn(text: string): string {
+/** What may be a key in a text: words of four letters before one look like a part of it. */
+function candidates(text: string): string[] {
   const groups = `(?:[0-9A-Za-z]{4}[-\\s]+){${RECOVERY_GROUPS - 1}}[0-9A-Za-z]{4}`;
-  return new RegExp(`(?<![0-9A-Za-z])${groups}(?![0-9A-Za-z])`).exec(text)?.[0] ?? text;
+  const found = text.matchAll(new RegExp(`(?<![0-9A-Za-z])(?=(${groups})(?![0-9A-Za-z]))`, 'g'));
+  return [text, ...Array.from(found, (match) => match[1]!)];
+}
+
+/**
+ * The key in what a person typed, or in a text, which may be such a page: the one whose checksum is right. Where there is none, an error
+ * says what is wrong with the last that looks like one. @public
+ */
+export async function recoveryKeyIn(engine: Engine, text: string): Promise<Bytes> {
+  let wrong: unknown;
+  for (const one of candidates(text)) {
+    try {
+      return await parseRecoveryText(engine, one);
+    } catch (error) {
+      wrong = error;
+    }
+  }
+  throw wrong;
 }

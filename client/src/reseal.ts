@@ -4,12 +4,11 @@
  * shows in the list itself: cut off anywhere, the next run does what is left.
  */
 import { encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
-import { nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
+import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
 import { ApiError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import { utf8 } from './format/bytes.ts';
 import { parseHeader, resealHeader } from './format/header.ts';
-import { storedSize } from './format/layout.ts';
 import { looksSealed, openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
 import { forEach } from './pool.ts';
 
@@ -127,11 +126,12 @@ async function resealFile(
   if (!('szafa' in answer.encParams)) return undefined;
   const parsed = parseHeader(answer.encParams);
   if (parsed.epoch === current.epoch) return undefined;
-  const header = await resealHeader(engine, parsed, await keys.master(parsed.epoch, signal), current);
-  const { layout, totalSha256 } = header.before;
-  if (totalSha256 !== record.sha256 || storedSize(layout) !== record.size) {
-    throw new TamperedError('record', 'the header and the record belong to different files');
-  }
+  const master = await keys.master(parsed.epoch, signal);
+  // Another process has made a key since, and seals under that one: nothing goes back.
+  if (parsed.epoch > current.epoch) return undefined;
+  const header = await resealHeader(engine, parsed, master, current);
+  // The new name is bound to what the list says.
+  checkRecord(record, header.before);
   const kind = await nameKind(context, record, header.before);
   if (kind === 'other') throw otherName();
   return {

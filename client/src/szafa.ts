@@ -15,7 +15,7 @@ import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
 import type { HeaderCaches } from './download/header-cache.ts';
 import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
-import { SameSecretError, SzafaError, TamperedError } from './errors.ts';
+import { KnownAccountError, SameSecretError, SzafaError, TamperedError } from './errors.ts';
 import { logIn, removeTotp, setTotp } from './factors.ts';
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
@@ -180,6 +180,9 @@ export class Szafa {
     const api = new Api(options);
     if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
     const account = await accountAt(api, username, options);
+    // Before anything is sent: the new keys would be refused here, and the name would be taken.
+    if (how === 'register' && (await options.pins?.of(username).load()))
+      throw new KnownAccountError(username);
     const own = raw ? undefined : await deriveAccountKeys(engine, account, password);
     const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
     const authSecret = own?.authSecret ?? password;
@@ -226,9 +229,14 @@ export class Szafa {
   #account(signal: AbortSignal | undefined): AccountContext {
     const { api, engine, keys, username } = this;
     const options = { ...this.#options, signal };
+    let account: Promise<AccountName> | undefined;
     return {
       ...{ api, engine, keys, signal },
-      account: () => accountAt(api, username, options),
+      // Once for a change: of two answers each could be another one.
+      account: () => {
+        account ??= accountAt(api, username, options);
+        return account;
+      },
       newApi: (token) => new Api({ ...options, token }),
     };
   }

@@ -54,8 +54,10 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     assert.match(first, new RegExp(`account: ${name}\n`));
     assert.match(first, /\n {4}(?:[0-9A-Z]{4}-){6}[0-9A-Z]{4}\n {4}(?:[0-9A-Z]{4}-){6}[0-9A-Z]{4}\n/);
     await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
-    const again = await device.run(['register', '--recovery-file', 'none'], { env: OLD });
-    assertError(again, 1, /is taken/);
+    const again = (env: object) =>
+      device.run(['register', '--recovery-file', 'none'], { env: { ...OLD, ...env } });
+    assertError(await again({ SZ_CONFIG: device.path('another machine') }), 1, /is taken/);
+    assertError(await again({}), 1, /are known here already/, /szafa login/);
     assert.ok(!(await readdir(device.home)).includes('none'), 'a key that will never count is taken away');
 
     const recover = (key: string, next: string, env: Record<string, string> = {}) =>

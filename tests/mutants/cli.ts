@@ -4,11 +4,33 @@ const ARGUMENTS = 'cli/test/arguments.test.ts';
 const CHOICE = 'cli/test/choice.test.ts';
 const EXPLAIN = 'cli/test/explain.test.ts';
 const FILES = 'cli/test/files.test.ts';
+const KEYS_ATTACKS = 'tests/cross/keys-attacks.test.ts';
 const PROGRESS = 'cli/test/progress.test.ts';
 const TEXT = 'cli/test/text.test.ts';
 const TRANSFERS = 'cli/test/transfers.test.ts';
 
 export const mutants: Mutant[] = [
+  {
+    name: 'a password that never left the machine is sent where the user asks for it',
+    file: 'cli/src/account-mode.ts',
+    find: "await new AccountMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');",
+    replace: '',
+    tests: [KEYS_ATTACKS],
+  },
+  {
+    name: 'a recovery key that may count is deleted',
+    file: 'cli/src/recovery.ts',
+    find: 'if (unsent || REFUSED.has(explain(error).code)) await prepared?.discard();',
+    replace: 'if (!unsent) await prepared?.discard();',
+    tests: [KEYS_ATTACKS],
+  },
+  {
+    name: 'JSON speaks to the terminal',
+    file: 'cli/src/text.ts',
+    find: "return JSON.stringify(value).replace(UNSHOWABLE, (char) => char.split('').map(unit).join(''));",
+    replace: "return unit('') && JSON.stringify(value);",
+    tests: [KEYS_ATTACKS],
+  },
   {
     name: 'a command of which a part failed ends like one that failed',
     file: 'cli/src/batch.ts',

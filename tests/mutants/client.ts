@@ -14,6 +14,7 @@ const CLAIMS = 'client/test/claims.test.ts';
 const ATTACKS = 'client/test/attacks.test.ts';
 const HEADERS = 'client/test/headers.test.ts';
 const BAG_ATTACKS = 'client/test/bag-attacks.test.ts';
+const ACCOUNT_ATTACKS = 'client/test/account-attacks.test.ts';
 const ACCOUNT = 'client/test/account.test.ts';
 const RESEAL = 'client/test/reseal.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
@@ -935,6 +936,41 @@ export const mutants: Mutant[] = [
     tests: [VECTORS],
   },
   {
+    name: 'keys are derived for whatever service a server says that it is',
+    file: 'client/src/account.ts',
+    find: 'if (before && before.bag.serviceId !== named.serviceId) {',
+    replace: "if (before && before.bag.serviceId === '') {",
+    tests: [ACCOUNT_ATTACKS],
+  },
+  {
+    name: 'a service learns the passphrase as its new password',
+    file: 'client/src/account.ts',
+    find: 'if (current.raw && before) await requireOther(context, before, next);',
+    replace: '',
+    tests: [ACCOUNT_ATTACKS],
+  },
+  {
+    name: 'a strange answer to a change counts as a refusal',
+    file: 'client/src/account.ts',
+    find: '    : error instanceof NotTheServiceError ||',
+    replace: '    :',
+    tests: [ACCOUNT_ATTACKS],
+  },
+  {
+    name: 'a rekey takes files back to an earlier master key',
+    file: 'client/src/reseal.ts',
+    find: 'if (parsed.epoch > current.epoch) return undefined;',
+    replace: '',
+    tests: [ACCOUNT_ATTACKS],
+  },
+  {
+    name: 'a rekey seals a name for a record that is not of this file',
+    file: 'client/src/reseal.ts',
+    find: 'checkRecord(record, header.before);',
+    replace: '',
+    tests: [ACCOUNT_ATTACKS],
+  },
+  {
     name: 'a rekey takes a file whose name is that of another one',
     file: 'client/src/reseal.ts',
     find: "if (kind === 'other') throw otherName();",
@@ -1000,7 +1036,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a process forgets a later key bag that another has seen',
     file: 'client/src/node/file-pins.ts',
-    find: 'if (((await load(path))?.rev ?? 0) > rev) return;',
+    find: 'if (((await own())?.rev ?? 0) > rev) return;',
     replace: '',
     tests: [BAG_ATTACKS],
   },

@@ -1,3 +1,4 @@
+import { proofOf } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -18,7 +19,7 @@ async function remove(invocation: Invocation): Promise<void> {
   const { szafa } = connection;
   const { token } = szafa;
   const { server } = szafa.api;
-  const { username } = await szafa.api.me({ signal });
+  const { username } = szafa;
   const { used_bytes } = await szafa.quota({ signal });
   if (!flags.yes) {
     process.stderr.write(
@@ -29,7 +30,7 @@ async function remove(invocation: Invocation): Promise<void> {
     }
   }
   const password = await readSecret({ source: settings.password, what: 'password', signal });
-  await szafa.deleteAccount({ password, raw: flags['raw-password'] }, { signal });
+  await szafa.deleteAccount(await proofOf(invocation, szafa, password), { signal });
   const store = new SessionStore(settings.config, out);
   if ((await store.load())?.token === token) await store.remove();
   const text = `deleted ${oneLine(username)} at ${oneLine(server)} with all its files`;

@@ -1,4 +1,5 @@
-import { newTotpSecret, qr, totpUri } from '@szafa/client/node';
+import { newTotpSecret, type Proof, qr, type Szafa, totpUri } from '@szafa/client/node';
+import { proofOf } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -33,9 +34,10 @@ const WITH_KEY = 'If you lose it, only your recovery key brings you back.';
 const WITHOUT_KEY =
   'If you lose it, you are locked out: this account has no recovery key. Make one with szafa recovery.';
 
-async function proof({ flags, settings, signal }: Invocation) {
+async function proof(invocation: Invocation, szafa: Szafa): Promise<Proof> {
+  const { settings, signal } = invocation;
   const password = await readSecret({ source: settings.password, what: 'password', signal });
-  return { password, raw: flags['raw-password'] };
+  return proofOf(invocation, szafa, password);
 }
 
 async function status(invocation: Invocation): Promise<void> {
@@ -65,7 +67,7 @@ async function on(invocation: Invocation): Promise<void> {
       'turn it off first: szafa factor totp off',
     );
   }
-  const proven = await proof(invocation);
+  const proven = await proof(invocation, szafa);
   const recoverable = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
   const secret = newTotpSecret(szafa.engine);
   const uri = totpUri(secret, { server, username });
@@ -107,7 +109,7 @@ async function off(invocation: Invocation): Promise<void> {
   if (!(await szafa.factors({ signal })).totp) {
     throw new CliError('factor-off', 'there is no second factor', 'turn it on with szafa factor totp on');
   }
-  const proven = await proof(invocation);
+  const proven = await proof(invocation, szafa);
   await szafa.removeTotp(proven, await codeAsker(invocation)(), { signal });
   out.done('factor', { server, totp: false }, 'the second factor is off: a login needs the password only');
 }

@@ -1,6 +1,6 @@
 import { toBase64Url } from '@szafa/client/format';
 import type { Change, Szafa } from '@szafa/client/node';
-import { AccountMode } from '../account-mode.ts';
+import { proofOf } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';
 import { type Connection, connect } from '../connection.ts';
 import { UsageError } from '../errors.ts';
@@ -36,7 +36,6 @@ async function connectWith(invocation: Invocation, current: string, next: string
 
 export const command: Command = async (invocation) => {
   const { flags, settings, out, signal } = invocation;
-  const raw = flags['raw-password'] ?? false;
   const what = flags.passphrase ? 'passphrase' : 'password';
   const password = await readSecret({
     source: settings.password,
@@ -51,11 +50,10 @@ export const command: Command = async (invocation) => {
   const current = flags.passphrase ? await givenSecret(settings.passphrase, 'passphrase') : undefined;
   await using connection = await connectWith(invocation, password, next);
   const { szafa } = connection;
-  const { username } = await szafa.api.me({ signal });
+  const { username } = szafa;
   await checkNew(next, what, username);
   const { server } = szafa.api;
-  await new AccountMode(settings.config, server, username).check(raw ? 'raw' : 'derived');
-  const proof = { password, raw };
+  const proof = await proofOf(invocation, szafa, password);
   const result: Change = flags.passphrase
     ? await szafa.changePassphrase(proof, next, { current, signal })
     : await szafa.changePassword(proof, next, { signal });

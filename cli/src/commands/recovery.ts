@@ -1,3 +1,4 @@
+import { proofOf } from '../account-mode.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { readSecret } from '../question.ts';
@@ -5,13 +6,13 @@ import { prepareKey, withKey } from '../recovery.ts';
 import { oneLine } from '../text.ts';
 
 export const command: Command = async (invocation) => {
-  const { flags, settings, out, signal } = invocation;
+  const { settings, out, signal } = invocation;
   const password = await readSecret({ source: settings.password, what: 'password', signal });
   await using connection = await connect(invocation, { keys: 'needed' });
   const { szafa } = connection;
   const { server } = szafa.api;
   const { username } = szafa;
-  const proof = { password, raw: flags['raw-password'] };
+  const proof = await proofOf(invocation, szafa, password);
   await szafa.checkKeys({ signal });
   const prepared = (await prepareKey(invocation, szafa.engine, { server, username }, false))!;
   await withKey(prepared, () => szafa.setRecoveryKey(proof, prepared.key, { signal }));

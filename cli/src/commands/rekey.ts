@@ -1,4 +1,5 @@
 import type { Resealed } from '@szafa/client/node';
+import { proofOf } from '../account-mode.ts';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -44,6 +45,7 @@ export const command: Command = async (invocation) => {
     }
   }
   const password = await readSecret({ source: settings.password, what: 'password', signal });
+  const proof = await proofOf(invocation, szafa, password);
   const hadRecovery = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
   if (hadRecovery && flags['no-recovery']) {
     throw new UsageError(
@@ -52,7 +54,6 @@ export const command: Command = async (invocation) => {
     );
   }
   const prepared = await prepareKey(invocation, szafa.engine, { server, username }, !hadRecovery);
-  const proof = { password, raw: flags['raw-password'] };
   await withKey(prepared, () => szafa.replaceMaster(proof, prepared?.key, { signal }));
   out.note(
     'rekey-begun',

@@ -145,7 +145,8 @@ function checkCount(answer: VolumeAnswer, layout: Layout): void {
   }
 }
 
-function checkRecord(record: FileRecord, { layout, totalSha256: total }: OpenedHeader): void {
+/** That the list and the header tell of one file. */
+export function checkRecord(record: FileRecord, { layout, totalSha256: total }: OpenedHeader): void {
   const same =
     record.sha256 === total && record.chunk_count === layout.count && record.size === storedSize(layout);
   if (!same) throw new TamperedError('record', 'the header and the record belong to different files');

@@ -18,7 +18,7 @@ function parse(path: string, text: Uint8Array): PinFile {
     const json = JSON.parse(Buffer.from(text).toString()) as PinFile;
     const { server, username, serviceId, rev, digest } = json;
     const sound = [server, username, serviceId, digest].every((one) => typeof one === 'string');
-    if (sound && Number.isSafeInteger(rev)) return { server, username, serviceId, rev, digest };
+    if (sound && Number.isSafeInteger(rev) && rev > 0) return { server, username, serviceId, rev, digest };
   } catch {
     // as below
   }
@@ -39,11 +39,18 @@ export function filePins(folder: string, server: string, onDamaged?: (path: stri
     of(username) {
       const id = createHash('sha256').update(JSON.stringify([server, username]));
       const path = join(folder, `keys-${id.digest('hex').slice(0, 32)}.json`);
+      const own = async () => {
+        const pin = await load(path);
+        if (pin && (pin.server !== server || pin.username !== username)) {
+          throw new SzafaError('pins', `${path} is that of another account`);
+        }
+        return pin;
+      };
       return {
-        load: () => load(path),
+        load: own,
         async save({ serviceId, rev, digest }) {
           // Another process may have seen a later one meanwhile.
-          if (((await load(path))?.rev ?? 0) > rev) return;
+          if (((await own())?.rev ?? 0) > rev) return;
           const pin: PinFile = { server, username, serviceId, rev, digest };
           await writeWhole(path, `${JSON.stringify(pin)}\n`);
         },

@@ -74,21 +74,22 @@ export async function journalKey(
 }
 
 /**
- * The entry of one upload in a journal. Each record is sealed under the master key: neither the file key nor the transfer id, a
+ * The entry of one upload in a journal. Each record is sealed under the newest master key: neither the file key nor the transfer id, a
  * capability, lies on disk. Nothing secret depends on what is remembered: who forgets a volume seals it anew, under another salt.
  */
 export class UploadLog {
   readonly #journal: Journal;
   readonly #key: string;
   readonly #engine: Engine;
-  readonly #master: Bytes;
+  readonly #masters: readonly Bytes[];
   #file = '';
 
-  constructor(journal: Journal, key: string, engine: Engine, master: Bytes) {
+  /** Newest first: what was written before a rekey is still found. */
+  constructor(journal: Journal, key: string, engine: Engine, masters: readonly Bytes[]) {
     this.#journal = journal;
     this.#key = key;
     this.#engine = engine;
-    this.#master = master;
+    this.#masters = masters;
   }
 
   async begin(state: UploadState, volumes: Iterable<[number, VolumeRecord]> = []): Promise<void> {
@@ -156,13 +157,16 @@ export class UploadLog {
   }
 
   async #sealed(record: RecordJson): Promise<Bytes> {
-    const sealed = await seal(this.#engine, this.#master, labels.journal, utf8(JSON.stringify(record)));
+    const sealed = await seal(this.#engine, this.#masters[0]!, labels.journal, utf8(JSON.stringify(record)));
     return concat(u32(sealed.length), sealed);
   }
 
   async #opened(sealed: Bytes): Promise<RecordJson | undefined> {
-    const opened = await unseal(this.#engine, this.#master, labels.journal, sealed);
-    return 'plain' in opened ? (JSON.parse(fromUtf8(opened.plain)) as RecordJson) : undefined;
+    for (const master of this.#masters) {
+      const opened = await unseal(this.#engine, master, labels.journal, sealed);
+      if ('plain' in opened) return JSON.parse(fromUtf8(opened.plain)) as RecordJson;
+    }
+    return undefined;
   }
 }
 

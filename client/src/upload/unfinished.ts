@@ -21,8 +21,8 @@ export async function logOf(
   signal?: AbortSignal,
 ): Promise<UploadLog> {
   const about = ['upload', api.server, username, place ?? '', name, dirId || null];
-  const { key } = await keys.current(signal);
-  return new UploadLog(journal, await journalKey(engine, about), engine, key);
+  const masters = (await keys.masters(signal)).map(({ key }) => key);
+  return new UploadLog(journal, await journalKey(engine, about), engine, masters);
 }
 
 /** Frees what the service holds of an upload. It may have done so by itself, or have the file, or take that from another token only. */

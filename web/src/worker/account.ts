@@ -7,10 +7,9 @@ import {
   NetworkError,
   newRecoveryKey,
   newTotpSecret,
-  parseRecoveryText,
   qr,
+  recoveryKeyIn,
   recoveryText,
-  recoveryTextIn,
   Szafa,
   totpUri,
   WrongPasswordError,
@@ -66,7 +65,7 @@ export class SignedIn {
 
   async recover(rawName: string, typed: string, password: string): Promise<Entered> {
     const username = cleanUsername(rawName);
-    const used = await parseRecoveryText(this.#engine, recoveryTextIn(typed));
+    const used = await recoveryKeyIn(this.#engine, typed);
     return this.#withNewKey(async (recoveryKey) => {
       const renew = async () => ({ password, recoveryKey });
       const recovery = { username, recoveryKey: used, renew, device: device() };

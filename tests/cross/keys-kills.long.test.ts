@@ -1,0 +1,147 @@
+/** passwd, rekey and recover, killed at every step: before each request that the service would hear, and after each that it has answered. */
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { freshName, useService } from '../harness/index.ts';
+import { PASSWORD, registered } from './account.ts';
+import { Between } from './between.ts';
+import { Device, type Outcome } from './device.ts';
+
+const service = useService();
+const NEXT = 'another horse, another battery';
+const OLD = { SZ_PASSWORD: PASSWORD };
+
+async function withFile(stack: AsyncDisposableStack, server: { url: string } = service): Promise<Device> {
+  const device = await registered(server);
+  stack.defer(() => device.remove());
+  await device.ok(['put', '-', '--name', 'kept', '--dir', 'papers'], { input: 'kept' });
+  return device;
+}
+
+let fresh = 0;
+/** From a machine that has seen nothing: whether this password opens the account, files included. */
+async function opens(device: Device, password: string): Promise<boolean> {
+  const env = { SZ_SERVER: service.url, SZ_PASSWORD: password, SZ_CONFIG: device.path(`fresh ${++fresh}`) };
+  const outcome = await device.run(['get', 'kept', '-o', '-'], { env });
+  assert.ok(outcome.code === 0 || outcome.code === 12, outcome.stderr);
+  return outcome.code === 0 && outcome.stdout === 'kept';
+}
+
+/** Killed when the service is about to hear its `step`th request (even), or has answered it (odd). False: it was over before. */
+async function killedAt(
+  between: Between,
+  step: number,
+  args: string[],
+  device: Device,
+  env: Record<string, string>,
+) {
+  let at = 0;
+  let done = false;
+  const running = device.start(args, { env });
+  const count = (_path: string, body: Buffer) => {
+    if (at++ === step) {
+      done = true;
+      running.child.kill('SIGKILL');
+    }
+    if (done) throw new Error('cut');
+    return body;
+  };
+  between.outward = count;
+  between.inward = count;
+  const outcome = await running.ended;
+  between.outward = (_path, body) => body;
+  between.inward = (_path, body) => body;
+  assert.equal(outcome.signal, done ? 'SIGKILL' : null);
+  return done ? undefined : outcome;
+}
+
+/** Nothing that lies there is torn, or anybody else's to read. */
+async function assertWhole(device: Device): Promise<void> {
+  const config = device.path('config');
+  for (const name of await readdir(config)) {
+    assert.equal((await stat(join(config, name))).mode & 0o077, 0, name);
+    if (/^(session|keys-.*)\.json$/.test(name)) JSON.parse(await readFile(join(config, name), 'utf8'));
+  }
+}
+
+async function everyStep(work: (step: number) => Promise<boolean>): Promise<void> {
+  let step = 0;
+  while (await work(step)) step++;
+  assert.ok(step > 5, `${step} steps`);
+}
+
+const isDone = (outcome: Outcome) => assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr);
+
+suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
+  test('passwd, killed at any step: one of the two passwords counts, and the same command again finishes it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await withFile(stack, between);
+    let [from, to] = [PASSWORD, NEXT];
+    await everyStep(async (step) => {
+      const env = { SZ_PASSWORD: from, SZ_NEW_PASSWORD: to };
+      const over = await killedAt(between, step, ['passwd'], device, env);
+      await assertWhole(device);
+      assert.equal(
+        [await opens(device, from), await opens(device, to)].filter(Boolean).length,
+        1,
+        `step ${step}`,
+      );
+      if (!over) isDone(await device.run(['passwd'], { env }));
+      assert.ok(await opens(device, to), `step ${step}`);
+      isDone(await device.run(['get', 'kept', '-o', '-']));
+      [from, to] = [to, from];
+      return over === undefined;
+    });
+  });
+
+  test('rekey, killed at any step: everything opens, and the same command again finishes it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await withFile(stack, between);
+    await everyStep(async (step) => {
+      const rekey = (key: string) => ['rekey', '--json', '--recovery-file', key];
+      const over = await killedAt(between, step, rekey(`key ${step}`), device, OLD);
+      await assertWhole(device);
+      assert.ok(await opens(device, PASSWORD), `step ${step}`);
+      isDone(await device.run(['get', 'kept', '-o', '-']));
+      if (!over) isDone(await device.run(rekey(`key ${step} again`), { env: OLD }));
+      const [dir] = (await device.ok(['ls', '--json'])).lines;
+      assert.deepEqual([dir!['name'], dir!['verified']], ['papers', true]);
+      // One of the recovery keys that were written down counts.
+      const keys = (await readdir(device.home)).filter((name) => name.startsWith('key '));
+      assert.ok(keys.length > 0);
+      return over === undefined;
+    });
+  });
+
+  test('recover, killed at any step: the recovery key or the new password counts, and a login or the same again finishes it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    stack.defer(() => device.remove());
+    await device.ok(['register', '--recovery-file', 'key'], { env: OLD });
+    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    let [key, from] = ['key', PASSWORD];
+    await everyStep(async (step) => {
+      const to = `${NEXT} ${step}`;
+      const recover = (next: string) => ['recover', '--key-file', key, '--recovery-file', next];
+      const env = { SZ_NEW_PASSWORD: to };
+      const over = await killedAt(between, step, recover(`next ${step}`), device, env);
+      await assertWhole(device);
+      const counts = await opens(device, to);
+      assert.notEqual(counts, await opens(device, from), `step ${step}`);
+      if (counts) {
+        key = `next ${step}`;
+        isDone(await device.run(['login'], { env: { SZ_PASSWORD: to } }));
+      } else {
+        isDone(await device.run(recover(`again ${step}`), { env }));
+        key = `again ${step}`;
+      }
+      isDone(await device.run(['get', 'kept', '-o', '-']));
+      from = to;
+      return over === undefined;
+    });
+  });
+});

@@ -165,7 +165,7 @@ export const accountRoutes = {
     access: 'full',
     changes: false,
     body: TokenBody,
-    responses: { 200: NewToken, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody },
+    responses: { 200: NewToken, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 429: ErrorBody },
   },
   listSessions: {
     method: 'GET',

@@ -16,6 +16,8 @@ export const limits = {
   totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
   /** Sessions and tokens that an account has, beyond which it gets no more tokens. */
   tokens: 1000,
+  /** Entries of the audit log that an account may have of one day before it gets no more tokens. */
+  notedOfDay: 3000,
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */

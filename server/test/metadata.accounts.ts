@@ -203,6 +203,10 @@ export function accountsContract(stores: Stores): void {
     assert.equal(await sessions.create(token({ dirId: foreign }), own, 3), 'no directory');
     assert.ok(typeof (await sessions.create(token({ dirId: null }), own, 3)) === 'object');
     assert.equal(await sessions.create(token(), own, 3), 'too many');
+    const tomorrow = token({ now: wanted.now + 86_400_000 });
+    assert.equal(await sessions.create(token(), own, 9, 1), 'too often');
+    assert.ok(typeof (await stores.two.sessions.create(tomorrow, own, 9, 1)) === 'object', 'not for ever');
+    assert.ok(await sessions.end(ann, (await sessions.list(ann))[0]!.id, wanted.now));
     await assert.rejects(sessions.create(token({ accountId: fresh() }), own, 9), { status: 401 });
     const [, noted] = await audit.list({ account: ann, limit: 10 });
     assert.deepEqual([noted!.action, noted!.detail], ['token made', 'append for one directory: web1']);

@@ -19,6 +19,7 @@ import {
   isOsError,
   OutOfScope,
   ServiceError,
+  TryLater,
 } from '../errors.ts';
 import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { Lookup, SessionRow } from '../metadata/lookup.ts';
@@ -147,6 +148,8 @@ export class Sessions {
     if (made === 'no directory') throw badDirectory();
     if (made === 'too many')
       throw new ServiceError(409, 'you have too many sessions and tokens; end some of them');
+    if (made === 'too often')
+      throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
     return { id: made.id, token };
   }
 
@@ -185,6 +188,8 @@ export class Sessions {
 export function requireRegistered(username: string): void {
   if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
 }
+
+const HOUR_SECONDS = 3600;
 
 const ended = () => new DetailError(401, 'the token is unknown or has expired; log in again');
 

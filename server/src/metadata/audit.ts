@@ -49,6 +49,15 @@ export async function note(tx: Sql, { at, actor, account, action, detail = '' }:
   );
 }
 
+const DAY_MS = 86_400_000;
+
+/** Whether more than so many entries of an account are from the last day. */
+export async function isNotedOften(tx: Sql, account: string, now: number, most: number): Promise<boolean> {
+  const text = 'SELECT at FROM audit WHERE account = ? ORDER BY seq DESC LIMIT 1 OFFSET ?';
+  const [row] = await tx.query<{ at: number }>(text, account, most);
+  return row !== undefined && row.at > now - DAY_MS;
+}
+
 const COLUMNS = 'seq, at, actor, account, action, detail';
 
 export class AuditTable extends Queries {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Scope } from '@szafa/protocol';
-import { note } from './audit.ts';
+import { limits, type Scope } from '@szafa/protocol';
+import { isNotedOften, note } from './audit.ts';
 import { holdDir } from './dirs.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow } from './lookup.ts';
 import { holdAccount } from './presence.ts';
@@ -83,12 +83,14 @@ export class SessionsTable extends Queries {
   /**
    * A token that the session with the token `maker` asks for. It may have ended meanwhile, as by a new password: whoever ends sessions holds the
    * account as well. At most `most` of an account, or a few more that are made in the same instant.
+   * `too often`: to make and end them costs nothing, and each is noted; so the audit log has a bound for a day.
    */
   create(
     session: NewSession,
     maker: string,
     most: number,
-  ): Promise<{ id: string } | 'ended' | 'no directory' | 'too many'> {
+    mostNoted: number = limits.notedOfDay,
+  ): Promise<{ id: string } | 'ended' | 'no directory' | 'too many' | 'too often'> {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
       await holdAccount(tx, accountId);
@@ -100,6 +102,7 @@ export class SessionsTable extends Queries {
         username,
       );
       if (count!.count >= most) return 'too many';
+      if (await isNotedOften(tx, username, now, mostNoted)) return 'too often';
       const id = await insertSession(tx, session);
       const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;
       await note(tx, { at: now, actor: 'account', account: username, action: 'token made', detail });

@@ -205,6 +205,8 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   // Why there is no renaming is said behind the account's menu.
   await page.getByRole('button', { name: /^Account: / }).focus();
   await keyboard.press('Enter');
+  await focusIs(page, 'Account and devices');
+  await keyboard.press('ArrowDown');
   await focusIs(page, 'About szafa');
   await keyboard.press('Enter');
   await page

@@ -21,10 +21,11 @@ const ORDER = [
   /^tests\/faults\//,
   /^(tests\/attacks|client\/test)\/|\.(s3|postgres)\.test/,
 ];
+const isLong = process.argv.includes('--long');
 /** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 2],
-  [/^tests\/web\//, 3],
+  [/^tests\/web\//, isLong ? 6 : 3],
   [/^tests\/cross\//, 3],
   [/^cli\/test\//, 1],
   [/^protocol\/test\//, 1],
@@ -34,9 +35,8 @@ const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
 /** Tests wait as often as they compute. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism() + 1));
 /** For a single test, and for a process of them. */
-const isLong = process.argv.includes('--long');
 const TEST_MS = isLong ? 900_000 : 300_000;
-const PROCESS_MS = isLong ? 1_500_000 : 900_000;
+const PROCESS_MS = isLong ? 2_100_000 : 900_000;
 /** The process has this long to clean up after itself. */
 const LAST_MS = 10_000;
 

@@ -1,3 +1,4 @@
+/** The table of routes. One file for those of the specification: it is read beside that page, in its order. */
 import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { factorRoutes } from './factors.ts';

@@ -1,3 +1,4 @@
+/** What answers which route. One file: hooks count in their order, which must be seen together with the routes. */
 import type { Writable } from 'node:stream';
 import {
   type CompleteBody,

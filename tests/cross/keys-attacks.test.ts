@@ -3,30 +3,15 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { useService } from '../harness/index.ts';
-import { loggedIn, PASSWORD, registered } from './account.ts';
+import { loggedIn, PASSWORD } from './account.ts';
 import { Between } from './between.ts';
-import { assertError, type Device, type Outcome } from './device.ts';
+import { assertError, type Outcome } from './device.ts';
+import { opens, withFile } from './kept-file.ts';
 
 const service = useService();
 const NEXT = 'another horse, another battery';
 const OLD = { SZ_PASSWORD: PASSWORD };
 const CHANGE = { ...OLD, SZ_NEW_PASSWORD: NEXT };
-
-async function withFile(stack: AsyncDisposableStack, server: { url: string } = service): Promise<Device> {
-  const device = await registered(server);
-  stack.defer(() => device.remove());
-  await device.ok(['put', '-', '--name', 'kept', '--dir', 'papers'], { input: 'kept' });
-  return device;
-}
-
-let fresh = 0;
-/** From a machine that has seen nothing: whether this password opens the account, files included. */
-async function opens(device: Device, password: string): Promise<boolean> {
-  const env = { SZ_SERVER: service.url, SZ_PASSWORD: password, SZ_CONFIG: device.path(`fresh ${++fresh}`) };
-  const outcome = await device.run(['get', 'kept', '-o', '-'], { env });
-  assert.ok(outcome.code === 0 || outcome.code === 12, outcome.stderr);
-  return outcome.code === 0 && outcome.stdout === 'kept';
-}
 
 const isDone = (outcome: Outcome) => assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr);
 
@@ -59,7 +44,7 @@ suite('szafa: an account under attack', { concurrency: 3 }, () => {
       assertError(outcome, 2, /never left this machine/);
       assert.ok(!(await readdir(device.home)).includes('key'));
     }
-    assert.ok(await opens(device, PASSWORD));
+    assert.ok(await opens(service, device, PASSWORD));
   });
 
   test('a recovery key that may count is never taken away', async () => {
@@ -87,10 +72,10 @@ suite('szafa: an account under attack', { concurrency: 3 }, () => {
     const again = await device.run(recover('key too'), { env: { SZ_NEW_PASSWORD: NEXT } });
     assert.notEqual(again.code, 0);
     between.inward = (_path, body) => body;
-    assert.ok(await opens(device, NEXT));
+    assert.ok(await opens(service, device, NEXT));
     const third = ['recover', '--key-file', 'key too', '--recovery-file', 'third'];
     isDone(await device.run(third, { env: { SZ_NEW_PASSWORD: PASSWORD } }));
-    assert.ok(await opens(device, PASSWORD));
+    assert.ok(await opens(service, device, PASSWORD));
   });
 
   test('logout takes away what a killed command left of a session', async () => {

@@ -4,29 +4,14 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { freshName, useService } from '../harness/index.ts';
-import { PASSWORD, registered } from './account.ts';
+import { PASSWORD } from './account.ts';
 import { Between } from './between.ts';
 import { Device, type Outcome } from './device.ts';
+import { opens, withFile } from './kept-file.ts';
 
 const service = useService();
 const NEXT = 'another horse, another battery';
 const OLD = { SZ_PASSWORD: PASSWORD };
-
-async function withFile(stack: AsyncDisposableStack, server: { url: string } = service): Promise<Device> {
-  const device = await registered(server);
-  stack.defer(() => device.remove());
-  await device.ok(['put', '-', '--name', 'kept', '--dir', 'papers'], { input: 'kept' });
-  return device;
-}
-
-let fresh = 0;
-/** From a machine that has seen nothing: whether this password opens the account, files included. */
-async function opens(device: Device, password: string): Promise<boolean> {
-  const env = { SZ_SERVER: service.url, SZ_PASSWORD: password, SZ_CONFIG: device.path(`fresh ${++fresh}`) };
-  const outcome = await device.run(['get', 'kept', '-o', '-'], { env });
-  assert.ok(outcome.code === 0 || outcome.code === 12, outcome.stderr);
-  return outcome.code === 0 && outcome.stdout === 'kept';
-}
 
 /** Killed when the service is about to hear its `step`th request (even), or has answered it (odd). False: it was over before. */
 async function killedAt(
@@ -84,12 +69,12 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
       const over = await killedAt(between, step, ['passwd'], device, env);
       await assertWhole(device);
       assert.equal(
-        [await opens(device, from), await opens(device, to)].filter(Boolean).length,
+        [await opens(service, device, from), await opens(service, device, to)].filter(Boolean).length,
         1,
         `step ${step}`,
       );
       if (!over) isDone(await device.run(['passwd'], { env }));
-      assert.ok(await opens(device, to), `step ${step}`);
+      assert.ok(await opens(service, device, to), `step ${step}`);
       isDone(await device.run(['get', 'kept', '-o', '-']));
       [from, to] = [to, from];
       return over === undefined;
@@ -104,7 +89,7 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
       const rekey = (key: string) => ['rekey', '--json', '--recovery-file', key];
       const over = await killedAt(between, step, rekey(`key ${step}`), device, OLD);
       await assertWhole(device);
-      assert.ok(await opens(device, PASSWORD), `step ${step}`);
+      assert.ok(await opens(service, device, PASSWORD), `step ${step}`);
       isDone(await device.run(['get', 'kept', '-o', '-']));
       if (!over) isDone(await device.run(rekey(`key ${step} again`), { env: OLD }));
       const [dir] = (await device.ok(['ls', '--json'])).lines;
@@ -130,8 +115,8 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
       const env = { SZ_NEW_PASSWORD: to };
       const over = await killedAt(between, step, recover(`next ${step}`), device, env);
       await assertWhole(device);
-      const counts = await opens(device, to);
-      assert.notEqual(counts, await opens(device, from), `step ${step}`);
+      const counts = await opens(service, device, to);
+      assert.notEqual(counts, await opens(service, device, from), `step ${step}`);
       if (counts) {
         key = `next ${step}`;
         isDone(await device.run(['login'], { env: { SZ_PASSWORD: to } }));

@@ -311,7 +311,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       sendError(error, request, reply);
     },
   });
-  guardConnections(app);
+  guardConnections(app, !config.trustProxy.isEmpty);
   countInFlight(app, services.metrics);
   const handleVolume = volumeHandler(services);
   const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);

@@ -38,6 +38,7 @@ export class Cluster extends Service {
       SZ_SYSTEM_TOKEN: this.systemToken,
       SZ_SWEEP_INTERVAL: '1',
       SZ_WORKERS: '1',
+      SZ_TRUST_PROXY: '127.0.0.1',
       ...ceph.environment,
     };
     // A balancer knows a node by its address, which it has again after a restart.

@@ -9,8 +9,10 @@ export const DRAIN_BYTES = 64 * 1024 * 1024;
 /** A client of the volume socket that never reads is disconnected when this much of what it was sent piles up here. */
 export const MOST_UNREAD_BYTES = 64 * 1024;
 
-/** What a balancer sent before it knew better has arrived by then. */
+/** What a client sent before it knew better has arrived by then. */
 const RETIRE_MS = 500;
+/** A balancer has closed by then what it keeps open and does not use: `keepalive_timeout` in deploy/nodes.conf is less. */
+const BALANCER_RETIRE_MS = 5000;
 
 interface Exchange {
   request: IncomingMessage;
@@ -21,13 +23,13 @@ interface Exchange {
  * What happens on a connection around the routes: silence ends it, unless it is the service that is at work;
  * a body nobody wanted is drained; `Expect: 100-continue` is answered only once the body is wanted.
  */
-export function guardConnections(app: FastifyInstance): void {
+export function guardConnections(app: FastifyInstance, behindBalancer: boolean): void {
   const server = app.server as Server;
   const current = new WeakMap<Socket, Exchange>();
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
-    await retire(server);
+    await retire(server, behindBalancer ? BALANCER_RETIRE_MS : RETIRE_MS);
   });
 
   server.on('timeout', (socket: Socket) => {
@@ -70,15 +72,15 @@ export function endWithin(socket: Socket, ms: number, last: string | Buffer): vo
 }
 
 /**
- * Nobody new is let in, and whoever is connected has a moment for the request that may be on its way: a balancer keeps
+ * Nobody new is let in, and whoever is connected has this long for a request that may be on its way: a balancer keeps
  * connections, and cannot send a POST a second time when one is closed under it. Each answer from now on is the last of its
  * connection, which Fastify sees to.
  */
-async function retire(server: Server): Promise<void> {
+async function retire(server: Server, ms: number): Promise<void> {
   const empty = once(server, 'close');
   // Only the part of `close` that stops listening; all of it would end what is idle at once.
   NetServer.prototype.close.call(server);
-  await Promise.race([empty, sleep(RETIRE_MS)]);
+  await Promise.race([empty, sleep(ms)]);
 }
 
 const awaitsContinue = new WeakSet<IncomingMessage>();

@@ -193,15 +193,15 @@ export const mutants: Mutant[] = [
   {
     name: 'older keys are told as if they were damaged',
     file: 'web/src/text.ts',
-    find: 'return stage in text.keys ? text.keys[stage as keyof typeof text.keys] : text.keys.damaged;',
+    find: "return stage in text.keys ? text.keys[stage as keyof Words['keys']] : text.keys.damaged;",
     replace: "return stage === 'service' ? text.keys.service : text.keys.damaged;",
     tests: [TEXT],
   },
   {
     name: 'a wrong password in a form is told as one that opens no files',
     file: 'web/src/text.ts',
-    find: 'return here[code] ?? CODES[code]',
-    replace: 'return CODES[code] ?? here[code]',
+    find: 'return here[code] ?? codes[code]',
+    replace: 'return codes[code] ?? here[code]',
     tests: [TEXT],
   },
   {

@@ -1,8 +1,13 @@
-/** What people read about keys that are not those of before. */
+/** What people read: about keys that are not those of before, and in which language. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Stage, TamperedError } from '@szafa/client';
-import { aboutKeys, explain, text } from '../../web/src/text.ts';
+import { bytes, fullDate } from '../../web/src/page/format.ts';
+import { chosenLanguage } from '../../web/src/page/settings.ts';
+import { en } from '../../web/src/text/en.ts';
+import { spokenOf, toolsOf } from '../../web/src/text/language.ts';
+import { pl } from '../../web/src/text/pl.ts';
+import { aboutKeys, explain, language, speak, text } from '../../web/src/text.ts';
 
 const fault = (stage: Stage) => ({ code: 'keys', message: 'from the SDK', stage });
 
@@ -30,4 +35,80 @@ test('a code or a status means what it means where it came up, and else what it 
   const refused = { code: 'api', message: 'x', status: 403 };
   assert.equal(explain(refused, { 403: 'There.' }), 'There.');
   assert.match(explain(refused), /does not allow/);
+});
+
+/** Every word of a language, by its place. */
+function* wordsIn(value: unknown, at = ''): Generator<[at: string, kind: string, words: unknown]> {
+  if (typeof value !== 'object' || value === null) yield [at, typeof value, value];
+  else for (const [key, inner] of Object.entries(value)) yield* wordsIn(inner, `${at}.${key}`);
+}
+
+test('Polish says all that English says, and says it in Polish', () => {
+  const english = [...wordsIn(en(toolsOf('en')))];
+  const polish = [...wordsIn(pl(toolsOf('pl')))];
+  const shape = (all: typeof english) => all.map(([at, kind]) => `${at} ${kind}`).sort();
+  // The compiler sees to names and kinds, not to the lengths of lists.
+  assert.deepEqual(shape(polish), shape(english));
+  const translated = new Map(polish.map(([at, , words]) => [at, words]));
+  const same = english.filter(([at, , words]) => typeof words === 'string' && translated.get(at) === words);
+  const isWord = ([, , words]: (typeof english)[number]) => /[a-z]{3}/.test(words as string);
+  const isKey = ([at]: (typeof english)[number]) => /^\.about\.shortcuts\.\d+\.0$/.test(at);
+  assert.deepEqual(
+    same.filter((one) => isWord(one) && !isKey(one) && one[2] !== 'szafa'),
+    [],
+  );
+});
+
+test('numbers take the plural forms of the language', () => {
+  const polish = pl(toolsOf('pl')).list.count;
+  const forms: [number, string][] = [
+    [0, '0 plików'],
+    [1, '1 plik'],
+    [2, '2 pliki'],
+    [4, '4 pliki'],
+    [5, '5 plików'],
+    [12, '12 plików'],
+    [14, '14 plików'],
+    [22, '22 pliki'],
+    [25, '25 plików'],
+    [112, '112 plików'],
+    [12_345, '12 345 plików'],
+  ];
+  for (const [count, words] of forms) assert.equal(polish(count).replace(/\s/g, ' '), words);
+  const english = en(toolsOf('en')).list.count;
+  assert.deepEqual([0, 1, 2, 12_345].map(english), ['0 files', '1 file', '2 files', '12,345 files']);
+});
+
+test('the first language of the browser that the page speaks', () => {
+  const wishes: [string[], string][] = [
+    [['pl-PL', 'en'], 'pl'],
+    [['pl'], 'pl'],
+    [['de-DE', 'PL', 'en'], 'pl'],
+    [['en-GB', 'pl'], 'en'],
+    [['de', 'toString'], 'en'],
+    [[], 'en'],
+  ];
+  for (const [wish, spoken] of wishes) assert.equal(spokenOf(wish), spoken, wish.join());
+});
+
+test('words that were read before a change of the language are the new ones afterwards', async () => {
+  const captured = text.account.password;
+  assert.equal(captured.do, 'Change the password');
+  assert.match(bytes(1_500_000), /^1\.4 MB$/);
+  chosenLanguage.value = 'pl';
+  await speak();
+  try {
+    assert.equal(language(), 'pl');
+    assert.equal(captured.do, 'Zmień hasło');
+    assert.match(bytes(1_500_000), /^1,4 MB$/);
+    assert.match(fullDate(Date.UTC(2020, 5, 15, 12)), /^15 cze 2020/);
+    assert.equal(explain({ code: 'name', message: 'the directory name is empty' }), 'Nazwa jest pusta.');
+  } finally {
+    chosenLanguage.value = 'auto';
+    await speak();
+  }
+  assert.equal(
+    explain({ code: 'name', message: 'the directory name is empty' }),
+    'The folder name is empty.',
+  );
 });

@@ -1,4 +1,22 @@
+/** Sizes and times, as the language of the page writes them. */
+import { computed } from '@preact/signals';
+import { language } from '../text.ts';
+
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+const intl = computed(() => {
+  const of = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language(), options);
+  const digits = (count: number) =>
+    new Intl.NumberFormat(language(), { minimumFractionDigits: count, maximumFractionDigits: count });
+  return {
+    whole: digits(0),
+    tenths: digits(1),
+    today: of({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
+    thisYear: of({ day: 'numeric', month: 'short' }),
+    earlier: of({ day: 'numeric', month: 'short', year: 'numeric' }),
+    full: of({ dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' }),
+  };
+});
 
 /** 1,234,567 as "1.2 MB"; steps of 1024, as the quota counts. */
 export function bytes(count: number): string {
@@ -8,8 +26,8 @@ export function bytes(count: number): string {
     value /= 1024;
     unit++;
   }
-  const digits = unit > 0 && value < 10 ? 1 : 0;
-  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+  const { whole, tenths } = intl.value;
+  return `${(unit > 0 && value < 10 ? tenths : whole).format(value)} ${UNITS[unit]}`;
 }
 
 export function duration(seconds: number): string {
@@ -19,22 +37,18 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-const today = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const thisYear = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
-const earlier = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' });
-const whole = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
-
 /** A time that no calendar has, as a service or another client may say one, cannot be written. */
 const isTime = (date: Date) => !Number.isNaN(date.getTime());
 
 export function date(ms: number, now = new Date()): string {
   const then = new Date(ms);
   if (!isTime(then)) return '';
+  const { today, thisYear, earlier } = intl.value;
   if (then.toDateString() === now.toDateString()) return today.format(then);
   return (then.getFullYear() === now.getFullYear() ? thisYear : earlier).format(then);
 }
 
 export function fullDate(ms: number): string {
   const then = new Date(ms);
-  return isTime(then) ? whole.format(then) : '';
+  return isTime(then) ? intl.value.full.format(then) : '';
 }

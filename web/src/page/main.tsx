@@ -1,15 +1,27 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from '../parts/app.tsx';
 import { Refusal } from '../parts/refusal.tsx';
 import '../style/index.css';
+import { language, speak } from '../text.ts';
 import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
 import { localReady } from './local.ts';
 import { missingHere } from './needs.ts';
 import { onFault, shownKey, start } from './session.ts';
+import { chosenColours, chosenLanguage } from './settings.ts';
 import { active, onProgress } from './transfers.ts';
 
 const page = document.getElementById('page')!;
+const { documentElement: root } = document;
+
+effect(() => {
+  root.lang = language();
+});
+effect(() => {
+  root.dataset['colours'] = chosenColours.value;
+});
+chosenLanguage.subscribe(() => void speak());
 
 function begin(): void {
   listen({ progress: onProgress, reachable: noteReachable, fault: onFault });

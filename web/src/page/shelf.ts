@@ -2,6 +2,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { Quota } from '@szafa/protocol';
 import type { Dir, Fault, Item } from '../bridge.ts';
+import { language } from '../text.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
 import { toTabs } from './tabs.ts';
@@ -21,9 +22,9 @@ export const filter = signal('');
 export const sort = signal<{ key: SortKey; down: boolean }>({ key: 'date', down: true });
 export const selected = signal<ReadonlySet<string>>(new Set());
 
-const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+const collator = computed(() => new Intl.Collator(language(), { numeric: true, sensitivity: 'base' }));
 const ORDER: Record<SortKey, (a: Item, b: Item) => number> = {
-  name: (a, b) => byName.compare(a.name, b.name),
+  name: (a, b) => collator.value.compare(a.name, b.name),
   size: (a, b) => a.size - b.size,
   date: (a, b) => a.createdAt - b.createdAt,
 };

@@ -10,7 +10,7 @@ import { account, deleteAccount, makeRecoveryKey } from '../page/session.ts';
 import { dirNames, dirs, items, listing } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
-import { CurrentPassword, Fold, Foot, type Opened, type PartProps, Said, WRONG } from './fold.tsx';
+import { CurrentPassword, Fold, Foot, type Opened, type PartProps, Said, wrong } from './fold.tsx';
 import { Field, NewSecret, refuse, requireGood, Trouble, useForm } from './form.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
@@ -32,7 +32,7 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
       <NewSecret label={words.password.next} value={next} repeat={repeat} />
       <p>{words.password.after}</p>
       <p>{words.password.limits}</p>
-      <Trouble form={form} here={WRONG} />
+      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.password.do} />
     </form>
   );
@@ -48,7 +48,7 @@ function NewRecoveryKey({ opened }: PartProps) {
     <form onSubmit={form.submit} aria-label={words.recovery.do}>
       <p>{words.recovery.after}</p>
       <CurrentPassword label={words.yourPassword} value={password} />
-      <Trouble form={form} here={WRONG} />
+      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.recovery.do} />
     </form>
   );
@@ -68,7 +68,7 @@ function DeleteAccount({ opened }: PartProps) {
       <p class="danger-words">{words.remove.lost(files, dirs.value.length)}</p>
       <Field label={words.remove.name(username)} name="account-name" autocomplete="off" value={name} />
       <CurrentPassword label={words.yourPassword} value={password} />
-      <Trouble form={form} here={WRONG} />
+      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.remove.do} danger />
     </form>
   );

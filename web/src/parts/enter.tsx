@@ -222,16 +222,17 @@ function Recover({ username }: DoorProps) {
   );
 }
 
-const PAGES: Record<How, { Form: (props: DoorProps) => JSX.Element; links: [to: How, label: string][] }> = {
+type Link = 'toRecover' | 'toRegister' | 'toSignIn';
+const PAGES: Record<How, { Form: (props: DoorProps) => JSX.Element; links: [to: How, label: Link][] }> = {
   login: {
     Form: SignIn,
     links: [
-      ['recover', words.toRecover],
-      ['register', words.toRegister],
+      ['recover', 'toRecover'],
+      ['register', 'toRegister'],
     ],
   },
-  register: { Form: Register, links: [['login', words.toSignIn]] },
-  recover: { Form: Recover, links: [['login', words.toSignIn]] },
+  register: { Form: Register, links: [['login', 'toSignIn']] },
+  recover: { Form: Recover, links: [['login', 'toSignIn']] },
 };
 
 /** Of a link like /#invite=…: it is taken out of the address, which others may see. */
@@ -279,7 +280,7 @@ export function Enter() {
               how.value = to;
             }}
           >
-            {label}
+            {words[label]}
           </button>
         ))}
       </div>

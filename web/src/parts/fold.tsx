@@ -86,4 +86,5 @@ export function CurrentPassword({ label, value }: { label: string; value: Signal
   return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
 }
 
-export const WRONG = { 'wrong-password': words.wrongPassword, 403: words.wrongPassword };
+/** What a wrong password means in these forms. */
+export const wrong = () => ({ 'wrong-password': words.wrongPassword, 403: words.wrongPassword });

@@ -1,7 +1,7 @@
 import { dialog } from '../page/actions.ts';
 import { bytes } from '../page/format.ts';
 import { dirs, go, items, type Place, place, quota } from '../page/shelf.ts';
-import { text } from '../text.ts';
+import { number, text } from '../text.ts';
 import { IconButton, PlainName } from './controls.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -31,7 +31,7 @@ function PlaceLink({ to, icon, name, count, verified = true, onGo }: PlaceLinkPr
         <bdi>{name}</bdi>
         {!verified && <PlainName hint={text.places.unverifiedHint} />}
       </span>
-      <span class="place-count">{count.toLocaleString('en')}</span>
+      <span class="place-count">{number(count)}</span>
     </button>
   );
 }

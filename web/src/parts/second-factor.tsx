@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { NewTotp } from '../bridge.ts';
 import { call, faultOf } from '../page/core.ts';
 import { text } from '../text.ts';
-import { CurrentPassword, Fold, Foot, type PartProps, Said, WRONG } from './fold.tsx';
+import { CurrentPassword, Fold, Foot, type PartProps, Said, wrong } from './fold.tsx';
 import { Code, Trouble, useForm } from './form.tsx';
 
 const words = text.account.factor;
@@ -61,7 +61,7 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
       <CurrentPassword label={text.account.yourPassword} value={password} />
       <p>{words.after}</p>
       <p class={hasRecoveryKey ? '' : 'warn-words'}>{hasRecoveryKey ? words.withKey : words.withoutKey}</p>
-      <Trouble form={form} here={WRONG} />
+      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.finish} />
     </form>
   );
@@ -80,7 +80,7 @@ function TurnOff({ opened, onDone }: FormProps) {
     <form onSubmit={form.submit} aria-label={factorOff.do}>
       <CurrentPassword label={text.account.yourPassword} value={password} />
       <Code value={code} />
-      <Trouble form={form} here={WRONG} />
+      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={factorOff.finish} />
     </form>
   );

@@ -1,0 +1,459 @@
+/**
+ * English: all words of the page, and the shape of every other language. One function, so that another language is loaded
+ * only where it is spoken. One file, so that whoever reads or changes the words sees all of them.
+ */
+import type { Tools } from './language.ts';
+
+export function en({ number, plural, secret }: Tools) {
+  const files = (count: number) => plural(count, { one: 'file', other: 'files' });
+  const folders = (count: number) => plural(count, { one: 'folder', other: 'folders' });
+  const sessions = (count: number) => plural(count, { one: 'session', other: 'sessions' });
+  const uploads = (count: number) => plural(count, { one: 'upload', other: 'uploads' });
+  const downloads = (count: number) => plural(count, { one: 'download', other: 'downloads' });
+  const share = (count: number, all: number) => `${number(count)} of ${files(all)}`;
+  const startAnew =
+    'delete what this browser has stored for this address; that is in its settings, among the data of sites.';
+  const stop = 'Otherwise do not use this server until you know why.';
+
+  return {
+    name: 'szafa',
+    tagline: 'Your files, locked before they leave this page.',
+
+    enter: {
+      signIn: 'Sign in',
+      register: 'Create an account',
+      username: 'Username',
+      password: 'Password',
+      repeat: 'Repeat password',
+      code: 'Code',
+      codeHint: 'This account has a second factor: enter the code that your authenticator app shows.',
+      invite: 'Invitation',
+      inviteRule: 'New accounts need one here. Whoever runs this server can give you one.',
+      disabled: 'This account is disabled. Ask whoever runs this server.',
+      closed: 'This server takes no new accounts.',
+      uninvited: 'This invitation is not valid: it may have been used already, or have expired.',
+      usernameRule: '3 to 32 letters, digits or underscores',
+      passwordRule: `At least ${secret.min} characters, and hard to guess. A few unrelated words are good.`,
+      show: 'Show the password',
+      hide: 'Hide the password',
+      withKey: 'Make a recovery key',
+      withKeyHint:
+        'It is the only way back if you lose the password: nobody can reset it. It is shown once, on the next page.',
+      noReset:
+        'The password never leaves this page, and the server cannot reset it. Without the password and without a recovery key nobody can open your files, not even you.',
+      understood: 'I have saved my password somewhere safe',
+      toRegister: 'New here? Create an account',
+      toSignIn: 'Have an account? Sign in',
+      toRecover: 'Forgot your password?',
+      working: 'Unlocking…',
+      wrong: 'Wrong username or password.',
+      taken: 'This username is already taken.',
+      different: 'The passwords do not match.',
+      weak: {
+        short: `Use at least ${secret.min} characters.`,
+        long: `Use at most ${secret.max} characters.`,
+        guessable:
+          'This password is too easy to guess. Use a few unrelated words, or a dozen random characters.',
+      },
+      points: ['Encrypted in this page', 'File names are encrypted too', 'Nobody else has the key'],
+    },
+
+    recover: {
+      title: 'Set a new password',
+      how: 'With the recovery key that you wrote down when you made the account, or later. Without it nobody can open your files.',
+      key: 'Recovery key',
+      keyHint: '14 groups of 4 characters. Small letters, blanks and missing hyphens do not matter.',
+      next: 'New password',
+      after:
+        'All sessions and tokens of the account end, a second factor is turned off, and a new recovery key takes the place of this one.',
+      do: 'Set the password and sign in',
+      wrong: 'The username or the recovery key is wrong.',
+      changed:
+        'Somebody changed the keys of this account at the same time. If that was you, sign in with what you set there; else try again.',
+      unsettled:
+        'The server did not answer, so it is not known whether the new password counts. Try to sign in with it; if it works, make a new recovery key under your account. If it does not, try this again.',
+    },
+
+    recoveryKey: {
+      title: 'Your recovery key',
+      what: 'It opens your account if you lose the password. It counts from now on, and is shown only now: write it down or print it, and keep it apart from the password. Whoever has it can open your files.',
+      copy: 'Copy',
+      copied: 'Copied. Paste it into a safe place soon: other programs can read what was copied.',
+      notCopied: 'The browser does not allow this. Select the key and copy it by hand.',
+      print: 'Print',
+      save: 'Save as text',
+      written: 'I have written it down',
+      skip: 'Go on without it',
+      ask: (first: number, second: number) => `Type groups ${first} and ${second} of it`,
+      askWhy: 'So that it is certain that you have it.',
+      confirm: 'Confirm',
+      again: 'Show it again',
+      wrong: 'That is not what was shown. Groups are counted from the left.',
+      confirmed: 'Good: you have your recovery key.',
+      warning:
+        'Without a recovery key that you have at hand, whoever forgets the password loses all files. Nobody can help then, not even whoever runs the server. You can make another one later, under your account, as long as you know the password.',
+      back: 'Back to the key',
+    },
+
+    account: {
+      title: 'Account and devices',
+      loading: 'Asking the server…',
+      currentPassword: 'Current password',
+      yourPassword: 'Your password',
+      wrongPassword: 'The password is wrong.',
+      password: {
+        title: 'Password',
+        do: 'Change the password',
+        next: 'New password',
+        after:
+          'Nothing is uploaded again. All other sessions and tokens of this account end; other devices sign in with the new password.',
+        limits:
+          'If somebody else knew the old password, also make new keys: szafa rekey, in the command. The page cannot do that.',
+        done: 'The password is changed. All other sessions have ended.',
+        same: 'This is the password that you have already.',
+      },
+      recovery: {
+        title: 'Recovery key',
+        has: 'There is a recovery key. If you are not sure that you still have it, make a new one.',
+        none: 'There is no recovery key: whoever forgets the password loses all files.',
+        do: 'Make a new recovery key',
+        after: 'It is shown once. A recovery key from before opens nothing any more.',
+      },
+      factor: {
+        title: 'Second factor',
+        on: 'Each sign-in asks for a code of your authenticator app.',
+        none: 'A sign-in needs the password only.',
+        do: 'Ask for a code as well',
+        how: 'Scan this with an authenticator app, or type the secret into it. Then enter the code that it shows.',
+        picture: 'QR code with the secret',
+        secret: 'Secret',
+        after: 'The app is needed for each sign-in from now on.',
+        withKey: 'If you lose it, only your recovery key brings you back; there are no backup codes.',
+        withoutKey: 'If you lose it, you are locked out: this account has no recovery key. Make one first.',
+        finish: 'Turn on',
+        done: 'From now on a sign-in asks for a code.',
+      },
+      factorOff: {
+        do: 'Ask for no code any more',
+        finish: 'Turn off',
+        done: 'From now on a sign-in needs the password only.',
+      },
+      devices: {
+        title: 'Devices and tokens',
+        unnamed: 'Unnamed',
+        current: 'This browser',
+        used: (when: string) => `last used ${when}`,
+        scope: { full: '', read: 'may only read', append: 'may only add' },
+        folder: (name: string) => `only the folder ${name}`,
+        oneFolder: 'only one folder',
+        ends: (when: string) => `ends ${when}`,
+        end: 'End',
+        endOf: (name: string) => `End ${name}`,
+        endOthers: 'End all others',
+        ended: (count: number) => `${sessions(count)} ended`,
+        hint: 'The time of the last use is exact to an hour.',
+      },
+      remove: {
+        title: 'Delete the account',
+        do: 'Delete the account',
+        lost: (fileCount: number | undefined, folderCount: number) => {
+          const counts = [
+            fileCount === undefined ? 'all your files' : files(fileCount),
+            folderCount > 0 && folders(folderCount),
+          ];
+          return `This deletes ${counts.filter(Boolean).join(', ')}, unfinished uploads, your keys, all sessions and tokens, and the account itself. Nobody can bring any of it back, not even whoever runs the server.`;
+        },
+        name: (name: string) => `Type the name of the account, ${name}`,
+        otherName: 'That is not the name of this account.',
+      },
+    },
+
+    /** What the service shows in place of the account's keys, by the check that failed; what it means, and what to do. */
+    keys: {
+      service: {
+        title: 'This is not the server of before',
+        why: 'The server at this address says that it is another one than at your last visit. So your password was not used, and nothing was opened.',
+        next: [
+          'Ask whoever runs it. A server that is moved stays the same server; one that was set up anew has none of your files.',
+          `If it was set up anew, and you want to begin again there: ${startAnew}`,
+          stop,
+        ],
+      },
+      rollback: {
+        title: 'The server shows older keys than before',
+        why: 'This browser has seen newer keys of your account than those that the server gives now. So nothing was opened.',
+        next: [
+          'Ask whoever runs it: it may have been restored from a backup of before your last change of password or recovery key.',
+          `If so, ${startAnew} Then sign in with the password of that time, and change it again.`,
+          stop,
+        ],
+      },
+      owner: {
+        title: 'The server shows somebody else’s keys',
+        why: 'The keys that it gave belong to another account, or to another server. So nothing was opened.',
+        next: ['Ask whoever runs it.', 'Do not use this server until you know why.'],
+      },
+      'no-bag': {
+        title: 'The server says that this account has no keys',
+        why: 'It had keys, and your files open with them alone. So no new ones were made, and nothing was opened.',
+        next: [
+          'Ask whoever runs it: it may have lost its database, and szafa-server rescue brings your keys back.',
+          `Only if the account was deleted and made anew: ${startAnew}`,
+          stop,
+        ],
+      },
+      damaged: {
+        title: 'The keys of this account are damaged',
+        why: 'The keys that the server gave are broken or were changed. So nothing was opened.',
+        next: [
+          'Ask whoever runs it: the server may have them in a backup.',
+          'Do not use this server until you know why.',
+        ],
+      },
+    },
+
+    insecure: {
+      title: 'This address is not secure',
+      why: 'Your browser allows encryption only on pages that come over HTTPS or from this machine. This page came over plain HTTP, so it cannot encrypt, and does not ask for your password.',
+      what: 'What to do',
+      steps: [
+        'Open the same address with https://, if the server has a certificate.',
+        'If you run the server: set SZ_TLS_CERT and SZ_TLS_KEY, or put it behind a TLS proxy.',
+        'On the machine itself, http://localhost works.',
+      ],
+    },
+    unsupported: {
+      title: 'This browser is too old',
+      why: 'szafa needs a browser from this year or last year: a current Chrome, Edge, Firefox or Safari.',
+      what: 'Update this browser, or open this address in another one.',
+      lacks: (names: string[]) => `It lacks: ${names.join(', ')}.`,
+    },
+
+    bar: {
+      filter: 'Filter by name',
+      clearFilter: 'Clear the filter',
+      account: 'Account',
+      settings: 'Account and devices',
+      signOut: 'Sign out',
+      menu: 'Folders',
+      about: 'About szafa',
+    },
+
+    places: {
+      title: 'Folders',
+      all: 'All files',
+      root: 'Unfiled',
+      make: 'New folder',
+      makeName: 'Name of the folder',
+      makeDo: 'Create',
+      taken: 'A folder with this name already exists.',
+      unverifiedHint: 'Made by another program: its name is not encrypted and could have been changed.',
+      remove: (name: string) => `Delete the folder ${name}`,
+      removeTitle: 'Delete the folder?',
+      removeBody: (count: number) =>
+        count === 0 ? 'It is empty.' : `${files(count)} in it will be kept, as unfiled.`,
+      removeDo: 'Delete the folder',
+    },
+
+    quota: {
+      label: 'Space used',
+      of: (used: string, all: string) => `${used} of ${all}`,
+      over: 'Your space is used up',
+    },
+
+    list: {
+      label: 'Files',
+      count: files,
+      found: share,
+      name: 'Name',
+      size: 'Size',
+      date: 'Added',
+      acts: 'Actions',
+      select: (name: string) => `Select ${name}`,
+      selectAll: 'Select all',
+      unverified: 'Plain name',
+      unverifiedHint: 'Uploaded by another program: its name is not encrypted and could have been changed.',
+      problem: 'Failed verification',
+      problemHint: 'The server changed or mixed up this record. Do not trust it.',
+      more: (name: string) => `More actions for ${name}`,
+      loading: 'Opening your files…',
+      emptyTitle: 'Nothing here yet',
+      emptyBody: 'Drop files or folders anywhere on this page. They are encrypted before they are sent.',
+      emptyDir: 'This folder is empty',
+      noMatch: (filter: string) => `No name contains “${filter}”`,
+      noMatchBody: 'The filter searches only the names in this view.',
+      failedTitle: 'The list could not be loaded',
+      retry: 'Try again',
+    },
+
+    actions: {
+      upload: 'Upload files',
+      uploadFolder: 'Upload a folder',
+      uploadShort: 'Upload',
+      preview: 'Preview',
+      download: 'Download',
+      move: 'Move',
+      copy: 'Make a copy',
+      remove: 'Delete',
+      selected: (count: number) => `${number(count)} selected`,
+      clear: 'Clear the selection',
+      cancel: 'Cancel',
+      close: 'Close',
+    },
+
+    remove: {
+      title: (count: number) => (count === 1 ? 'Delete this file?' : `Delete ${files(count)}?`),
+      body: 'This can’t be undone: the encrypted data is deleted from the server.',
+      doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Deleted' : `${files(count)} deleted`),
+      failed: (count: number, all: number, why: string) =>
+        `${share(count, all)} could not be deleted. ${why}`,
+    },
+    move: {
+      title: (count: number) => (count === 1 ? 'Move to' : `Move ${files(count)} to`),
+      do: 'Move',
+      doing: (count: number, all: number) => `Moving: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Moved' : `${files(count)} moved`),
+      failed: (count: number, all: number, why: string) => `${share(count, all)} could not be moved. ${why}`,
+    },
+    copy: {
+      title: (count: number) => (count === 1 ? 'Copy to' : `Copy ${files(count)} to`),
+      do: 'Copy',
+      doing: (count: number, all: number) => `Copying: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Copied' : `${files(count)} copied`),
+      failed: (count: number, all: number, why: string) => `${share(count, all)} could not be copied. ${why}`,
+    },
+
+    leave: {
+      title: 'Sign out now?',
+      body: (uploadCount: number, downloadCount: number) => {
+        const counts = [
+          uploadCount > 0 && uploads(uploadCount),
+          downloadCount > 0 && downloads(downloadCount),
+        ];
+        const stopped = `${counts.filter(Boolean).join(' and ')} will be cancelled.`;
+        if (uploadCount === 0) return stopped;
+        return `${stopped} Signing out deletes everything that this browser has stored, so an unfinished upload starts again from the beginning after the next sign-in.`;
+      },
+    },
+
+    preview: {
+      none: 'There is no preview for this kind of file.',
+      cut: 'This shows only the beginning. Download the file to see all of it.',
+      opening: 'Opening…',
+      failed: 'The preview could not be shown.',
+      ahead: 'added in the future: is a clock wrong?',
+      previous: 'Previous file',
+      next: 'Next file',
+    },
+
+    transfers: {
+      title: 'Transfers',
+      hide: 'Hide transfers',
+      show: 'Show transfers',
+      clear: 'Clear finished',
+      pauseAll: 'Pause all',
+      resumeAll: 'Resume all',
+      pause: (name: string) => `Pause ${name}`,
+      resume: (name: string) => `Resume ${name}`,
+      retry: (name: string) => `Try ${name} again`,
+      cancel: (name: string) => `Cancel ${name}`,
+      dismiss: (name: string) => `Remove ${name} from the list`,
+      choose: (name: string) => `Choose ${name} again`,
+      waiting: 'Waiting',
+      stalled: 'Waiting for the server',
+      upload: 'Sending',
+      download: 'Receiving',
+      paused: 'Paused',
+      doneUpload: 'Uploaded',
+      doneDownload: 'Downloaded',
+      interrupted: 'Interrupted: choose the file again to resume',
+      interruptedHandle: 'Interrupted',
+      rate: (rate: string) => `${rate}/s`,
+      left: (time: string) => `${time} left`,
+      otherFile: 'This is a different file: its name, size or time does not match.',
+      noWorker: 'This browser cannot stream downloads to disk here. A private window may be the reason.',
+    },
+
+    drop: { title: 'Drop to upload', into: (place: string) => `into ${place}` },
+
+    state: {
+      offline: 'You are offline. Uploads resume when the connection is back.',
+      unreachable: 'The server does not answer.',
+      back: 'The server is back.',
+      expired:
+        'Your session ended. It was not used for a long time, or it was ended on another device, or the password was changed, which ends all other sessions. Sign in again; if the password was changed, with the new one.',
+      otherPassword: 'The password of this account was changed. Sign in with the new one.',
+      deleted: (username: string) => `The account ${username} is deleted, with everything in it.`,
+      elsewhere: 'You signed out in another tab.',
+      starting: 'Opening szafa…',
+      leaving: 'Signing out…',
+    },
+
+    about: {
+      title: 'About szafa',
+      lines: [
+        'Files are encrypted here, in this page, and split into volumes. The server stores the volumes and has no key.',
+        'Names of files and folders are encrypted too. The server can see sizes, times, how many files there are, and which are in the same folder.',
+        'Files cannot be renamed: a name is encrypted together with the contents, so that nobody can swap two names. To rename a file, upload it again under the new name.',
+        'Folders here have one level. The folders inside a folder that you drop become part of the file names.',
+        'Keys stay in this browser until you sign out, in a form that cannot be exported. If the server changed this page, the page could still use them.',
+      ],
+      command: 'Command line',
+      commandHow: 'On a machine with Node 26:',
+      commandDigest: 'SHA-256 of the file:',
+      keys: 'Keyboard',
+      shortcuts: [
+        ['↑ ↓', 'Move through the list'],
+        ['Enter', 'Preview'],
+        ['Space', 'Select'],
+        ['Ctrl A', 'Select all'],
+        ['Delete', 'Delete'],
+        ['/', 'Filter'],
+        ['U', 'Upload'],
+        ['Esc', 'Clear the selection, close'],
+      ],
+      docs: 'API reference',
+    },
+
+    /** What a status of the service means, where nothing nearer says so. */
+    status: {
+      400: 'The server did not accept this.',
+      401: 'Your session ended. Sign in again.',
+      403: 'The server does not allow this.',
+      404: 'This no longer exists.',
+      413: 'The file has too many volumes.',
+      429: 'Too many attempts. Wait a minute and try again.',
+      500: 'The server had an error. Try again.',
+      503: 'The server is busy. Try again.',
+      507: 'There is not enough space left.',
+    },
+    /** What a failure means, by its code. */
+    codes: {
+      network: 'The server cannot be reached.',
+      'not-the-service': 'This address isn’t answering as szafa.',
+      'wrong-password':
+        'The password does not open the files of this account. If they are under a passphrase of their own, use the szafa command.',
+      'wrong-code':
+        'The code is wrong, or was used already. Wait for the next one; if none is taken, check the clock of the device that shows it.',
+      locked: 'You are signed out.',
+      gone: 'This no longer exists.',
+      tampered: 'This was changed since it was uploaded, so it was not opened.',
+      'keys-changed':
+        'Another device or tab changed the keys of this account at the same time. Its change counts, this one does not.',
+      unsettled:
+        'The server did not answer, so it is not known whether this was done. Try it again: the same a second time does no harm.',
+      unsupported: 'This was made by another program or a newer version. Open it there.',
+      'file-changed': 'The file changed while it was being uploaded.',
+      'too-long': 'The server sent more than it should.',
+      stopped: 'Stopped.',
+      refused: 'The browser refused or cancelled this download.',
+      'part-missing': 'A part of this page could not be loaded. Reload the page.',
+    },
+    /** A rule of the API that was not kept; it says directory where the page says folder. */
+    rule: (message: string) => message.replace('directory', 'folder'),
+    refused: (message: string) => `The server refused: ${message}`,
+  };
+}
+
+export type Words = ReturnType<typeof en>;

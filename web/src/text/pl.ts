@@ -1,0 +1,480 @@
+/** Polish. It has the shape of English, and imports nothing: see Tools. */
+import type { Words } from './en.ts';
+import type { Tools } from './language.ts';
+
+export function pl({ number, plural, secret }: Tools): Words {
+  const files = (count: number) =>
+    plural(count, { one: 'plik', few: 'pliki', many: 'plików', other: 'pliku' });
+  const folders = (count: number) =>
+    plural(count, { one: 'folder', few: 'foldery', many: 'folderów', other: 'folderu' });
+  const sessions = (count: number) =>
+    plural(count, { one: 'sesję', few: 'sesje', many: 'sesji', other: 'sesji' });
+  const uploads = (count: number) =>
+    plural(count, { one: 'wysyłanie', few: 'wysyłania', many: 'wysyłań', other: 'wysyłania' });
+  const downloads = (count: number) =>
+    plural(count, { one: 'pobieranie', few: 'pobierania', many: 'pobierań', other: 'pobierania' });
+  const characters = (count: number) =>
+    plural(count, { one: 'znak', few: 'znaki', many: 'znaków', other: 'znaku' });
+  /** "3 z 12 plików": after "z" there is only one plural. */
+  const share = (count: number, all: number) =>
+    `${number(count)} z ${plural(all, { one: 'pliku', other: 'plików' })}`;
+  const startAnew =
+    'usuń to, co ta przeglądarka zapisała dla tego adresu; jest to w jej ustawieniach, wśród danych witryn.';
+  const stop = 'W przeciwnym razie nie używaj tego serwera, dopóki nie wiesz, skąd ta zmiana.';
+
+  return {
+    name: 'szafa',
+    tagline: 'Twoje pliki, zamknięte, zanim opuszczą tę stronę.',
+
+    enter: {
+      signIn: 'Zaloguj się',
+      register: 'Utwórz konto',
+      username: 'Nazwa użytkownika',
+      password: 'Hasło',
+      repeat: 'Powtórz hasło',
+      code: 'Kod',
+      codeHint: 'To konto ma drugi składnik logowania: wpisz kod z aplikacji uwierzytelniającej.',
+      invite: 'Zaproszenie',
+      inviteRule: 'Nowe konto wymaga tu zaproszenia. Może je dać osoba, która prowadzi ten serwer.',
+      disabled: 'To konto jest wyłączone. Zapytaj osobę, która prowadzi ten serwer.',
+      closed: 'Ten serwer nie przyjmuje nowych kont.',
+      uninvited: 'To zaproszenie jest nieważne: mogło zostać już użyte albo wygasło.',
+      usernameRule: 'od 3 do 32 liter (bez polskich znaków), cyfr lub podkreśleń',
+      passwordRule: `Co najmniej ${characters(secret.min)}, trudne do odgadnięcia. Dobre jest kilka niepowiązanych słów.`,
+      show: 'Pokaż hasło',
+      hide: 'Ukryj hasło',
+      withKey: 'Utwórz klucz odzyskiwania',
+      withKeyHint:
+        'To jedyna droga powrotu po utracie hasła: nikt nie może go zresetować. Zobaczysz go raz, na następnej stronie.',
+      noReset:
+        'Hasło nigdy nie opuszcza tej strony, a serwer nie może go zresetować. Bez hasła i bez klucza odzyskiwania nikt nie otworzy Twoich plików, nawet Ty.',
+      understood: 'Moje hasło jest zapisane w bezpiecznym miejscu',
+      toRegister: 'Nie masz konta? Utwórz je',
+      toSignIn: 'Masz konto? Zaloguj się',
+      toRecover: 'Nie pamiętasz hasła?',
+      working: 'Odblokowywanie…',
+      wrong: 'Błędna nazwa użytkownika lub błędne hasło.',
+      taken: 'Ta nazwa użytkownika jest już zajęta.',
+      different: 'Hasła nie są takie same.',
+      weak: {
+        short: `Użyj co najmniej ${characters(secret.min)}.`,
+        long: `Najdłuższe hasło ma ${characters(secret.max)}.`,
+        guessable:
+          'To hasło zbyt łatwo odgadnąć. Użyj kilku niepowiązanych słów albo kilkunastu losowych znaków.',
+      },
+      points: ['Szyfrowanie na tej stronie', 'Nazwy plików też są zaszyfrowane', 'Nikt inny nie ma klucza'],
+    },
+
+    recover: {
+      title: 'Ustaw nowe hasło',
+      how: 'Kluczem odzyskiwania, zapisanym przy zakładaniu konta albo później. Bez niego nikt nie otworzy Twoich plików.',
+      key: 'Klucz odzyskiwania',
+      keyHint: '14 grup po 4 znaki. Małe litery, odstępy i brak łączników nie przeszkadzają.',
+      next: 'Nowe hasło',
+      after:
+        'Wszystkie sesje i tokeny konta się skończą, drugi składnik logowania zostanie wyłączony, a ten klucz zastąpi nowy klucz odzyskiwania.',
+      do: 'Ustaw hasło i zaloguj się',
+      wrong: 'Nazwa użytkownika albo klucz odzyskiwania są błędne.',
+      changed:
+        'Ktoś w tej samej chwili zmienił klucze tego konta. Jeśli to Ty, zaloguj się tym, co tam ustawiono; jeśli nie, spróbuj ponownie.',
+      unsettled:
+        'Serwer nie odpowiedział, więc nie wiadomo, czy nowe hasło obowiązuje. Spróbuj się nim zalogować; jeśli zadziała, utwórz w ustawieniach konta nowy klucz odzyskiwania. Jeśli nie, powtórz to tutaj.',
+    },
+
+    recoveryKey: {
+      title: 'Twój klucz odzyskiwania',
+      what: 'Otwiera konto, gdy utracisz hasło. Obowiązuje od teraz i widać go tylko teraz: zapisz go lub wydrukuj i trzymaj osobno od hasła. Kto go ma, może otworzyć Twoje pliki.',
+      copy: 'Kopiuj',
+      copied: 'Skopiowano. Wklej go zaraz w bezpieczne miejsce: inne programy mogą odczytać schowek.',
+      notCopied: 'Przeglądarka na to nie pozwala. Zaznacz klucz i skopiuj go ręcznie.',
+      print: 'Drukuj',
+      save: 'Zapisz jako tekst',
+      written: 'Klucz jest zapisany',
+      skip: 'Kontynuuj bez niego',
+      ask: (first: number, second: number) => `Wpisz grupy ${first} i ${second}`,
+      askWhy: 'Dla pewności, że masz ten klucz.',
+      confirm: 'Potwierdź',
+      again: 'Pokaż go ponownie',
+      wrong: 'Było tam coś innego. Grupy liczy się od lewej.',
+      confirmed: 'Dobrze: masz swój klucz odzyskiwania.',
+      warning:
+        'Bez klucza odzyskiwania pod ręką zapomniane hasło oznacza utratę wszystkich plików. Nikt wtedy nie pomoże, nawet osoba, która prowadzi serwer. Dopóki pamiętasz hasło, możesz później utworzyć inny klucz w ustawieniach konta.',
+      back: 'Wróć do klucza',
+    },
+
+    account: {
+      title: 'Konto i urządzenia',
+      loading: 'Pytanie do serwera…',
+      currentPassword: 'Obecne hasło',
+      yourPassword: 'Twoje hasło',
+      wrongPassword: 'Hasło jest błędne.',
+      password: {
+        title: 'Hasło',
+        do: 'Zmień hasło',
+        next: 'Nowe hasło',
+        after:
+          'Nic nie jest wysyłane ponownie. Wszystkie inne sesje i tokeny tego konta się skończą; na innych urządzeniach trzeba zalogować się nowym hasłem.',
+        limits:
+          'Jeśli ktoś inny znał stare hasło, utwórz też nowe klucze: szafa rekey w wierszu poleceń. Strona tego nie potrafi.',
+        done: 'Hasło zostało zmienione. Wszystkie inne sesje się skończyły.',
+        same: 'To jest hasło, które już masz.',
+      },
+      recovery: {
+        title: 'Klucz odzyskiwania',
+        has: 'Klucz odzyskiwania istnieje. Jeśli nie masz pewności, że wciąż go masz, utwórz nowy.',
+        none: 'Nie ma klucza odzyskiwania: zapomniane hasło oznacza utratę wszystkich plików.',
+        do: 'Utwórz nowy klucz odzyskiwania',
+        after: 'Zobaczysz go raz. Poprzedni klucz odzyskiwania niczego już nie otworzy.',
+      },
+      factor: {
+        title: 'Drugi składnik logowania',
+        on: 'Każde logowanie wymaga kodu z aplikacji uwierzytelniającej.',
+        none: 'Logowanie wymaga tylko hasła.',
+        do: 'Wymagaj też kodu',
+        how: 'Zeskanuj to aplikacją uwierzytelniającą albo wpisz do niej sekret. Potem wpisz kod, który pokaże.',
+        picture: 'Kod QR z sekretem',
+        secret: 'Sekret',
+        after: 'Od teraz aplikacja jest potrzebna przy każdym logowaniu.',
+        withKey: 'Gdy ją utracisz, pomoże tylko klucz odzyskiwania; nie ma kodów zapasowych.',
+        withoutKey:
+          'Gdy ją utracisz, nie wejdziesz na konto: nie ma ono klucza odzyskiwania. Najpierw go utwórz.',
+        finish: 'Włącz',
+        done: 'Od teraz logowanie wymaga kodu.',
+      },
+      factorOff: {
+        do: 'Nie wymagaj już kodu',
+        finish: 'Wyłącz',
+        done: 'Od teraz logowanie wymaga tylko hasła.',
+      },
+      devices: {
+        title: 'Urządzenia i tokeny',
+        unnamed: 'Bez nazwy',
+        current: 'Ta przeglądarka',
+        used: (when: string) => `ostatnio w użyciu: ${when}`,
+        scope: { full: '', read: 'tylko odczyt', append: 'tylko dodawanie' },
+        folder: (name: string) => `tylko folder ${name}`,
+        oneFolder: 'tylko jeden folder',
+        ends: (when: string) => `wygasa: ${when}`,
+        end: 'Zakończ',
+        endOf: (name: string) => `Zakończ ${name}`,
+        endOthers: 'Zakończ wszystkie inne',
+        ended: (count: number) => `Zakończono ${sessions(count)}`,
+        hint: 'Czas ostatniego użycia jest dokładny do godziny.',
+      },
+      remove: {
+        title: 'Usunięcie konta',
+        do: 'Usuń konto',
+        lost: (fileCount: number | undefined, folderCount: number) => {
+          const counts = [
+            fileCount === undefined ? 'wszystkie Twoje pliki' : files(fileCount),
+            folderCount > 0 && folders(folderCount),
+          ];
+          return `Zostaną usunięte: ${counts.filter(Boolean).join(', ')}, niedokończone wysyłania, Twoje klucze, wszystkie sesje i tokeny oraz samo konto. Nikt nie przywróci niczego z tego, nawet osoba, która prowadzi serwer.`;
+        },
+        name: (name: string) => `Wpisz nazwę konta, ${name}`,
+        otherName: 'To nie jest nazwa tego konta.',
+      },
+    },
+
+    keys: {
+      service: {
+        title: 'To nie jest ten sam serwer co wcześniej',
+        why: 'Serwer pod tym adresem podaje się za inny niż podczas ostatniej wizyty. Dlatego hasło nie zostało użyte i nic nie zostało otwarte.',
+        next: [
+          'Zapytaj osobę, która go prowadzi. Serwer przeniesiony pozostaje tym samym serwerem; postawiony od nowa nie ma Twoich plików.',
+          `Jeśli postawiono go od nowa i chcesz tam zacząć jeszcze raz: ${startAnew}`,
+          stop,
+        ],
+      },
+      rollback: {
+        title: 'Serwer pokazuje starsze klucze niż wcześniej',
+        why: 'Ta przeglądarka zna nowsze klucze Twojego konta niż te, które serwer daje teraz. Dlatego nic nie zostało otwarte.',
+        next: [
+          'Zapytaj osobę, która go prowadzi: mógł zostać odtworzony z kopii sprzed ostatniej zmiany hasła lub klucza odzyskiwania.',
+          `Jeśli tak, ${startAnew} Potem zaloguj się ówczesnym hasłem i zmień je ponownie.`,
+          stop,
+        ],
+      },
+      owner: {
+        title: 'Serwer pokazuje czyjeś inne klucze',
+        why: 'Klucze, które dał, należą do innego konta albo innego serwera. Dlatego nic nie zostało otwarte.',
+        next: [
+          'Zapytaj osobę, która go prowadzi.',
+          'Nie używaj tego serwera, dopóki nie wiesz, co się stało.',
+        ],
+      },
+      'no-bag': {
+        title: 'Serwer twierdzi, że to konto nie ma kluczy',
+        why: 'Miało klucze i tylko one otwierają Twoje pliki. Dlatego nie utworzono nowych i nic nie zostało otwarte.',
+        next: [
+          'Zapytaj osobę, która go prowadzi: serwer mógł stracić bazę danych, a szafa-server rescue przywraca klucze.',
+          `Tylko jeśli konto usunięto i założono od nowa: ${startAnew}`,
+          stop,
+        ],
+      },
+      damaged: {
+        title: 'Klucze tego konta są uszkodzone',
+        why: 'Klucze, które dał serwer, są uszkodzone albo zostały zmienione. Dlatego nic nie zostało otwarte.',
+        next: [
+          'Zapytaj osobę, która go prowadzi: serwer może je mieć w kopii zapasowej.',
+          'Nie używaj tego serwera, dopóki nie wiesz, co się stało.',
+        ],
+      },
+    },
+
+    insecure: {
+      title: 'Ten adres nie jest bezpieczny',
+      why: 'Przeglądarka pozwala na szyfrowanie tylko stronom, które przychodzą przez HTTPS albo z tego komputera. Ta strona przyszła przez zwykłe HTTP, więc nie może szyfrować i nie pyta o hasło.',
+      what: 'Co zrobić',
+      steps: [
+        'Otwórz ten sam adres z https://, jeśli serwer ma certyfikat.',
+        'Jeśli prowadzisz serwer: ustaw SZ_TLS_CERT i SZ_TLS_KEY albo umieść go za serwerem pośredniczącym z TLS.',
+        'Na tym samym komputerze działa http://localhost.',
+      ],
+    },
+    unsupported: {
+      title: 'Ta przeglądarka jest za stara',
+      why: 'szafa wymaga przeglądarki z tego lub poprzedniego roku: aktualnego Chrome, Edge, Firefoksa lub Safari.',
+      what: 'Zaktualizuj tę przeglądarkę albo otwórz ten adres w innej.',
+      lacks: (names: string[]) => `Brakuje: ${names.join(', ')}.`,
+    },
+
+    bar: {
+      filter: 'Filtruj po nazwie',
+      clearFilter: 'Wyczyść filtr',
+      account: 'Konto',
+      settings: 'Konto i urządzenia',
+      signOut: 'Wyloguj się',
+      menu: 'Foldery',
+      about: 'O szafie',
+    },
+
+    places: {
+      title: 'Foldery',
+      all: 'Wszystkie pliki',
+      root: 'Bez folderu',
+      make: 'Nowy folder',
+      makeName: 'Nazwa folderu',
+      makeDo: 'Utwórz',
+      taken: 'Folder o tej nazwie już istnieje.',
+      unverifiedHint:
+        'Utworzony przez inny program: jego nazwa nie jest zaszyfrowana i mogła zostać zmieniona.',
+      remove: (name: string) => `Usuń folder ${name}`,
+      removeTitle: 'Usunąć folder?',
+      removeBody: (count: number) =>
+        count === 0 ? 'Jest pusty.' : `Pozostaną, bez folderu: ${files(count)}.`,
+      removeDo: 'Usuń folder',
+    },
+
+    quota: {
+      label: 'Zajęte miejsce',
+      of: (used: string, all: string) => `${used} z ${all}`,
+      over: 'Twoje miejsce się skończyło',
+    },
+
+    list: {
+      label: 'Pliki',
+      count: files,
+      found: share,
+      name: 'Nazwa',
+      size: 'Rozmiar',
+      date: 'Dodano',
+      acts: 'Działania',
+      select: (name: string) => `Zaznacz ${name}`,
+      selectAll: 'Zaznacz wszystko',
+      unverified: 'Jawna nazwa',
+      unverifiedHint:
+        'Wysłany przez inny program: jego nazwa nie jest zaszyfrowana i mogła zostać zmieniona.',
+      problem: 'Błąd weryfikacji',
+      problemHint: 'Serwer zmienił lub pomylił ten wpis. Nie ufaj mu.',
+      more: (name: string) => `Więcej działań: ${name}`,
+      loading: 'Otwieranie plików…',
+      emptyTitle: 'Nic tu jeszcze nie ma',
+      emptyBody:
+        'Upuść pliki lub foldery gdziekolwiek na tej stronie. Zostaną zaszyfrowane, zanim zostaną wysłane.',
+      emptyDir: 'Ten folder jest pusty',
+      noMatch: (filter: string) => `Żadna nazwa nie zawiera „${filter}”`,
+      noMatchBody: 'Filtr szuka tylko w nazwach z tego widoku.',
+      failedTitle: 'Nie udało się wczytać listy',
+      retry: 'Spróbuj ponownie',
+    },
+
+    actions: {
+      upload: 'Wyślij pliki',
+      uploadFolder: 'Wyślij folder',
+      uploadShort: 'Wyślij',
+      preview: 'Podgląd',
+      download: 'Pobierz',
+      move: 'Przenieś',
+      copy: 'Utwórz kopię',
+      remove: 'Usuń',
+      selected: (count: number) => `Zaznaczono: ${number(count)}`,
+      clear: 'Usuń zaznaczenie',
+      cancel: 'Anuluj',
+      close: 'Zamknij',
+    },
+
+    remove: {
+      title: (count: number) => (count === 1 ? 'Usunąć ten plik?' : `Usunąć ${files(count)}?`),
+      body: 'Tego nie można cofnąć: zaszyfrowane dane zostaną usunięte z serwera.',
+      doing: (count: number, all: number) => `Usuwanie: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Usunięto' : `Usunięto ${files(count)}`),
+      failed: (count: number, all: number, why: string) =>
+        `Nie udało się usunąć ${share(count, all)}. ${why}`,
+    },
+    move: {
+      title: (count: number) => (count === 1 ? 'Przenieś do' : `Przenieś ${files(count)} do`),
+      do: 'Przenieś',
+      doing: (count: number, all: number) => `Przenoszenie: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Przeniesiono' : `Przeniesiono ${files(count)}`),
+      failed: (count: number, all: number, why: string) =>
+        `Nie udało się przenieść ${share(count, all)}. ${why}`,
+    },
+    copy: {
+      title: (count: number) => (count === 1 ? 'Kopiuj do' : `Kopiuj ${files(count)} do`),
+      do: 'Kopiuj',
+      doing: (count: number, all: number) => `Kopiowanie: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Skopiowano' : `Skopiowano ${files(count)}`),
+      failed: (count: number, all: number, why: string) =>
+        `Nie udało się skopiować ${share(count, all)}. ${why}`,
+    },
+
+    leave: {
+      title: 'Wylogować się teraz?',
+      body: (uploadCount: number, downloadCount: number) => {
+        const counts = [
+          uploadCount > 0 && uploads(uploadCount),
+          downloadCount > 0 && downloads(downloadCount),
+        ];
+        const stopped = `Zostanie przerwane: ${counts.filter(Boolean).join(' i ')}.`;
+        if (uploadCount === 0) return stopped;
+        return `${stopped} Wylogowanie usuwa wszystko, co zapisała ta przeglądarka, więc niedokończone wysyłanie zacznie się po następnym zalogowaniu od początku.`;
+      },
+    },
+
+    preview: {
+      none: 'Nie ma podglądu dla tego rodzaju plików.',
+      cut: 'To tylko początek. Pobierz plik, aby zobaczyć całość.',
+      opening: 'Otwieranie…',
+      failed: 'Nie udało się pokazać podglądu.',
+      ahead: 'dodano w przyszłości: czy któryś zegar jest błędny?',
+      previous: 'Poprzedni plik',
+      next: 'Następny plik',
+    },
+
+    transfers: {
+      title: 'Transfery',
+      hide: 'Ukryj transfery',
+      show: 'Pokaż transfery',
+      clear: 'Usuń zakończone',
+      pauseAll: 'Wstrzymaj wszystkie',
+      resumeAll: 'Wznów wszystkie',
+      pause: (name: string) => `Wstrzymaj ${name}`,
+      resume: (name: string) => `Wznów ${name}`,
+      retry: (name: string) => `Spróbuj ponownie: ${name}`,
+      cancel: (name: string) => `Anuluj ${name}`,
+      dismiss: (name: string) => `Usuń ${name} z listy`,
+      choose: (name: string) => `Wybierz ponownie ${name}`,
+      waiting: 'Czeka',
+      stalled: 'Czeka na serwer',
+      upload: 'Wysyłanie',
+      download: 'Pobieranie',
+      paused: 'Wstrzymano',
+      doneUpload: 'Wysłano',
+      doneDownload: 'Pobrano',
+      interrupted: 'Przerwano: wybierz plik ponownie, aby wznowić',
+      interruptedHandle: 'Przerwano',
+      rate: (rate: string) => `${rate}/s`,
+      left: (time: string) => `zostało ${time}`,
+      otherFile: 'To inny plik: jego nazwa, rozmiar lub czas się nie zgadza.',
+      noWorker:
+        'Ta przeglądarka nie potrafi tu zapisywać pobieranych plików na dysk. Powodem może być okno prywatne.',
+    },
+
+    drop: { title: 'Upuść, aby wysłać', into: (place: string) => `do: ${place}` },
+
+    state: {
+      offline: 'Nie masz połączenia. Wysyłanie ruszy dalej, gdy połączenie wróci.',
+      unreachable: 'Serwer nie odpowiada.',
+      back: 'Serwer znów działa.',
+      expired:
+        'Twoja sesja się skończyła. Długo nie była używana albo zakończono ją na innym urządzeniu, albo zmieniono hasło, co kończy wszystkie inne sesje. Zaloguj się ponownie; jeśli zmieniono hasło, to nowym.',
+      otherPassword: 'Hasło tego konta zostało zmienione. Zaloguj się nowym.',
+      deleted: (username: string) => `Konto ${username} zostało usunięte wraz ze wszystkim, co w nim było.`,
+      elsewhere: 'Wylogowano w innej karcie.',
+      starting: 'Otwieranie szafy…',
+      leaving: 'Wylogowywanie…',
+    },
+
+    about: {
+      title: 'O szafie',
+      lines: [
+        'Pliki są szyfrowane tutaj, na tej stronie, i dzielone na części. Serwer przechowuje części i nie ma klucza.',
+        'Nazwy plików i folderów też są zaszyfrowane. Serwer widzi rozmiary, czasy, liczbę plików i to, które są w tym samym folderze.',
+        'Nazw plików nie można zmieniać: nazwa jest zaszyfrowana razem z zawartością, żeby nikt nie zamienił dwóch nazw. Aby zmienić nazwę, wyślij plik ponownie pod nową.',
+        'Foldery mają tu jeden poziom. Foldery wewnątrz upuszczonego folderu stają się częścią nazw plików.',
+        'Klucze pozostają w tej przeglądarce do wylogowania, w postaci, której nie można wyeksportować. Gdyby serwer zmienił tę stronę, strona wciąż mogłaby ich użyć.',
+      ],
+      command: 'Wiersz poleceń',
+      commandHow: 'Na komputerze z Node 26:',
+      commandDigest: 'SHA-256 tego pliku:',
+      keys: 'Klawiatura',
+      shortcuts: [
+        ['↑ ↓', 'Ruch po liście'],
+        ['Enter', 'Podgląd'],
+        ['Spacja', 'Zaznacz'],
+        ['Ctrl A', 'Zaznacz wszystko'],
+        ['Delete', 'Usuń'],
+        ['/', 'Filtruj'],
+        ['U', 'Wyślij'],
+        ['Esc', 'Usuń zaznaczenie, zamknij'],
+      ],
+      docs: 'Dokumentacja API',
+    },
+
+    status: {
+      400: 'Serwer tego nie przyjął.',
+      401: 'Twoja sesja się skończyła. Zaloguj się ponownie.',
+      403: 'Serwer na to nie pozwala.',
+      404: 'To już nie istnieje.',
+      413: 'Plik ma zbyt wiele części.',
+      429: 'Zbyt wiele prób. Poczekaj minutę i spróbuj ponownie.',
+      500: 'Serwer miał błąd. Spróbuj ponownie.',
+      503: 'Serwer jest zajęty. Spróbuj ponownie.',
+      507: 'Nie ma już dość miejsca.',
+    },
+    codes: {
+      network: 'Nie można połączyć się z serwerem.',
+      'not-the-service': 'Pod tym adresem nie odpowiada szafa.',
+      'wrong-password':
+        'To hasło nie otwiera plików tego konta. Jeśli mają osobne hasło, użyj polecenia szafa.',
+      'wrong-code':
+        'Kod jest błędny albo był już użyty. Poczekaj na następny; jeśli żaden nie działa, sprawdź zegar urządzenia, które go pokazuje.',
+      locked: 'Sesja na tej stronie jest zakończona.',
+      gone: 'To już nie istnieje.',
+      tampered: 'To zostało zmienione po wysłaniu, więc nie zostało otwarte.',
+      'keys-changed':
+        'Inne urządzenie lub inna karta zmieniły w tej samej chwili klucze tego konta. Obowiązuje tamta zmiana, ta nie.',
+      unsettled:
+        'Serwer nie odpowiedział, więc nie wiadomo, czy to zrobił. Spróbuj ponownie: drugi raz to samo nie zaszkodzi.',
+      unsupported: 'To zrobił inny program albo nowsza wersja. Otwórz to tam.',
+      'file-changed': 'Plik zmienił się podczas wysyłania.',
+      'too-long': 'Serwer wysłał więcej, niż powinien.',
+      stopped: 'Zatrzymano.',
+      refused: 'Przeglądarka odrzuciła lub przerwała to pobieranie.',
+      'part-missing': 'Nie udało się wczytać części tej strony. Wczytaj stronę ponownie.',
+    },
+    rule(message: string) {
+      const [, words] = RULES.find(([pattern]) => pattern.test(message)) ?? [];
+      return words ?? `serwer na to nie pozwala: ${message}`;
+    },
+    refused: (message: string) => `Serwer odmówił: ${message}`,
+  };
+}
+
+const RULES: [RegExp, string][] = [
+  [/^username/, 'nazwa użytkownika ma od 3 do 32 liter (bez polskich znaków), cyfr lub podkreśleń'],
+  [/empty/, 'nazwa jest pusta'],
+  [/contain/, 'nazwa zawiera znaki, które nie są dozwolone'],
+  [/too long|more than/, 'nazwa jest za długa'],
+];

@@ -67,6 +67,7 @@ function endpoints(): string {
 /** What of a directory a token for that one may name. */
 const CONFINED: Record<Touch, string> = {
   file: 'files in it',
+  files: 'files in it',
   transfer: 'uploads into it',
   'own transfer': 'uploads into it',
   target: 'only into it',

@@ -32,7 +32,7 @@ type Renamed = NamesBody['files'][number];
 
 const PARALLEL = 8;
 /** Little enough that a batch cut off costs little. */
-const BATCH = Math.min(limits.namesPerBatch, 500);
+const BATCH = Math.min(limits.filesPerBatch, 500);
 /** Looks at a file that another device changes at the same moments. */
 const MOST_ROUNDS = 3;
 

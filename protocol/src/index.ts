@@ -16,4 +16,5 @@ export * from './resources.ts';
 export * from './route.ts';
 export * from './routes.ts';
 export * from './streamed.ts';
+export * from './trash.ts';
 export * from './volume-socket.ts';

@@ -28,8 +28,8 @@ export const limits = {
   pullDownloads: 8,
   pullConnections: 4,
   listPage: 1000,
-  /** Files that get other names in one request, and the bytes of that request. */
-  namesPerBatch: 1000,
+  /** Files that are named in one request; and the bytes of one that gives them other names. */
+  filesPerBatch: 1000,
   namesBodyBytes: 16 * 1_048_576,
   /** Of an operator's lists, where nothing is said. */
   adminPage: 100,
@@ -45,7 +45,16 @@ export const limits = {
 export const ADMIN = 'admin';
 
 /** What this service offers beside what is specified; clients ask before they rely on it. */
-export const features = ['accounts', 'factors', 'keys', 'names', 'streamed', 'tokens'] as const;
+export const features = [
+  'accounts',
+  'changes',
+  'factors',
+  'keys',
+  'names',
+  'streamed',
+  'tokens',
+  'trash',
+] as const;
 
 export const headers = {
   encParams: 'X-Enc-Params',

@@ -1,8 +1,8 @@
 import { limits } from './limits.ts';
 import { cleanFileName, RuleError } from './names.ts';
-import type { NamesBody } from './resources.ts';
+import { type NamesBody, targetDir } from './resources.ts';
 
-/** Another name for a file, in the form in which it is stored. */
+/** Another name for a file, and another place, in the form in which they are stored. */
 export interface NewName {
   fileId: string;
   fileName: string;
@@ -10,19 +10,22 @@ export interface NewName {
   encParams: string;
   /** SHA-256, in hex, of the base64 text that this takes the place of. */
   match: string;
+  /** Undefined: where it is; 0 is the root. */
+  dirId: number | undefined;
 }
 
 /** The rules for new names that a schema cannot say. */
 export function checkNames({ files }: NamesBody): NewName[] {
   const seen = new Set<string>();
-  return files.map(({ file_id: fileId, file_name, enc_params, match }) => {
+  return files.map(({ file_id: fileId, file_name, enc_params, match, dir_id }) => {
     if (seen.has(fileId)) throw new RuleError('files: one of them occurs twice');
     seen.add(fileId);
     if (enc_params.length > limits.encParamsBase64Bytes) {
       throw new RuleError(`enc_params: more than ${limits.encParamsBase64Bytes} bytes of base64`);
     }
     const encParams = textOf(enc_params);
-    return { fileId, fileName: cleanFileName(file_name), encParams, match: match.toLowerCase() };
+    const dirId = dir_id === undefined ? undefined : targetDir({ dir_id });
+    return { fileId, fileName: cleanFileName(file_name), encParams, match: match.toLowerCase(), dirId };
   });
 }
 

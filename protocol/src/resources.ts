@@ -136,13 +136,27 @@ export const NamesBody = Type.Object(
           description: 'what X-Enc-Params says from now on: base64 of a JSON object',
         }),
         match: Sha256('of the X-Enc-Params that this replaces, as the server gave it'),
+        dir_id: Type.Optional(
+          Type.Union([Type.Integer(), Type.Null()], {
+            description: 'where it moves: as with init; without it the file stays where it is',
+          }),
+        ),
       }),
-      { minItems: 1, maxItems: limits.namesPerBatch },
+      { minItems: 1, maxItems: limits.filesPerBatch },
     ),
   },
   { $id: 'Names' },
 );
 export type NamesBody = Static<typeof NamesBody>;
+
+/** Becomes another one whenever something changes. */
+export const Changes = Type.Object(
+  {
+    rev: Type.String({ description: 'another one after any change of files or directories, by anybody' }),
+  },
+  { $id: 'Changes' },
+);
+export type Changes = Static<typeof Changes>;
 
 /** None of the files was renamed. */
 export const NotRenamed = Type.Object(

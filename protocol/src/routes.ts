@@ -4,6 +4,7 @@ import { adminRoutes } from './admin-routes.ts';
 import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
 import {
+  Changes,
   CompleteBody,
   DetailBody,
   Directory,
@@ -25,6 +26,7 @@ import {
   StreamedInitBody,
 } from './resources.ts';
 import type { DeclaredRoute } from './route.ts';
+import { trashRoutes } from './trash.ts';
 import { Type } from './type.ts';
 
 const ok = Type.Literal(true);
@@ -155,13 +157,24 @@ const table = {
   renameFiles: {
     method: 'POST',
     path: '/api/files/names',
-    summary: 'Give files other names and enc_params: all of them, or none if one is not as the caller saw it',
+    summary:
+      'Give files other names and enc_params, and other directories: all of them, or none if one is not as the caller saw it',
     tag: 'Files',
     access: 'full',
     changes: true,
     body: NamesBody,
     bodyBytes: limits.namesBodyBytes,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 412: NotRenamed },
+    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 403: ErrorBody, 412: NotRenamed },
+  },
+  ...trashRoutes,
+  changes: {
+    method: 'GET',
+    path: '/api/changes',
+    summary: 'Whether anything changed since the last call: made to be asked every few seconds',
+    tag: 'Files',
+    access: 'any',
+    folder: [],
+    responses: { 200: Changes },
   },
   cloneFile: {
     method: 'POST',

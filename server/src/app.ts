@@ -7,6 +7,8 @@ import {
   cleanDirName,
   type DirNameBody,
   type DirTarget,
+  type EmptyBody,
+  type FilesBody,
   type FinishRecoveryBody,
   features,
   type InitBody,
@@ -35,7 +37,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { quotaOf } from './domain/quota.ts';
-import { ServiceError, takenDir, unknownDir } from './errors.ts';
+import { badDirectory, ServiceError, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
 import { authentication } from './http/authentication.ts';
 import { parseJson, readLater } from './http/bodies.ts';
@@ -44,7 +46,14 @@ import { compileInitValidator, compileNoValidator, compilersFactory } from './ht
 import { guardConnections, wantBody } from './http/connection.ts';
 import type { Document, docsPage } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
-import { type FilesQuery, filePage, wholeList } from './http/file-list.ts';
+import {
+  type FileListing,
+  type FilesQuery,
+  filePage,
+  filesOf,
+  trashOf,
+  wholeList,
+} from './http/file-list.ts';
 import { countFault, countInFlight, countRequest } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
@@ -201,13 +210,9 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       if (!dirId || !(await metadata.dirs.remove(user(request), dirId))) throw unknownDir();
       return { ok: true, dir_id: dirId };
     },
-    listFiles: async (request, reply) => {
+    listFiles: (request, reply) => {
       const query = request.query as FilesQuery;
-      const { limit } = query;
-      if (limit !== undefined) return filePage(metadata.files, user(request), { ...query, limit });
-      return reply
-        .type('application/json; charset=utf-8')
-        .send(await wholeList(metadata.files, user(request), query));
+      return sendList(filesOf(metadata.files, user(request), query), query, reply);
     },
     deleteFile: async (request) => {
       const { file_id } = params(request);
@@ -221,9 +226,32 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     renameFiles: async (request) => {
       const files = await metadata.renaming.files(user(request), checkNames(request.body as NamesBody));
+      if (files === 'no directory') throw badDirectory();
       if (files.length === 0) return { ok: true };
       throw new ServiceError(412, 'some of these files are not as you saw them', { extra: { files } });
     },
+    trashFiles: async (request) => {
+      const ids = (request.body as FilesBody).files;
+      requireNone(await metadata.trash.put(user(request), ids, Date.now()));
+      return { ok: true };
+    },
+    restoreFiles: async (request) => {
+      requireNone(await metadata.trash.restore(user(request), (request.body as FilesBody).files));
+      return { ok: true };
+    },
+    listTrash: (request, reply) => {
+      const query = request.query as FilesQuery;
+      return sendList(trashOf(metadata.trash, user(request), query, config.trashMs), query, reply);
+    },
+    emptyTrash: async (request) => {
+      const { files: ids } = request.body as EmptyBody;
+      const now = Date.now();
+      return {
+        ok: true,
+        ...(await metadata.trash.empty(user(request), { ids, now, limit: limits.filesPerBatch })),
+      };
+    },
+    changes: async ({ found }) => ({ rev: String(found.rev) }),
     cloneFile: async (request) => ({
       ok: true,
       file_id: await files.clone(params(request).file_id, request.caller, target(request)),
@@ -274,6 +302,19 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     ...adminHandlers(services),
   };
+}
+
+/** A page where one is asked for, else all of it. */
+async function sendList(listing: FileListing, query: FilesQuery, reply: FastifyReply): Promise<unknown> {
+  const { limit } = query;
+  if (limit !== undefined) return filePage(listing, { ...query, limit });
+  return reply.type('application/json; charset=utf-8').send(await wholeList(listing, query));
+}
+
+/** Files that the caller does not have refuse all that were named together with them. */
+function requireNone(files: string[]): void {
+  if (files.length > 0)
+    throw new ServiceError(404, 'you do not have some of these files', { extra: { files } });
 }
 
 /** Builds the application; the caller listens. */

@@ -123,6 +123,9 @@ export const settings = {
     String(7 * 86400),
     (text) => whole(text, 1),
   ),
+  SZ_TRASH_DAYS: setting('Days that a file stays in the trash before it is deleted', '30', (text) =>
+    whole(text, 1, 36_500),
+  ),
   SZ_SWEEP_INTERVAL: setting('Seconds between two rounds of the sweeper', '5', (text) =>
     whole(text, 1, 3600),
   ),
@@ -209,6 +212,7 @@ export interface Config {
   sessionTtlMs: number;
   auditMs: number;
   transferTtlMs: number;
+  trashMs: number;
   sweepMs: number;
   /** From one scrub to the next; 0: there is none. */
   scrubMs: number;
@@ -267,6 +271,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     sessionTtlMs: get('SZ_SESSION_TTL') * 1000,
     auditMs: get('SZ_AUDIT_DAYS') * 86_400_000,
     transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,
+    trashMs: get('SZ_TRASH_DAYS') * 86_400_000,
     sweepMs: get('SZ_SWEEP_INTERVAL') * 1000,
     scrubMs: get('SZ_SCRUB_DAYS') * 86_400_000,
     scrubBytesPerSecond: get('SZ_SCRUB_RATE'),

@@ -46,6 +46,7 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_SESSION_TTL: ['sessionTtlMs', { 60: 60_000 }, ['0', '1d']],
   SZ_TRANSFER_TTL: ['transferTtlMs', { 60: 60_000 }, ['0', '-5']],
   SZ_SWEEP_INTERVAL: ['sweepMs', { 1: 1000 }, ['0', '3601']],
+  SZ_TRASH_DAYS: ['trashMs', { 30: 30 * 86_400_000 }, ['0', '36501', 'x']],
   SZ_SCRUB_DAYS: ['scrubMs', { 0: 0, 30: 30 * 86_400_000 }, ['-1', '3651', 'x']],
   SZ_SCRUB_RATE: ['scrubBytesPerSecond', { 1: 1, 5000000: 5_000_000 }, ['0', 'x']],
   SZ_LOGIN_ATTEMPTS: ['loginAttempts', { 3: 3 }, ['0', 'x']],

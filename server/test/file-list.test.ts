@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { filePage, wholeList } from '../src/http/file-list.ts';
+import { filePage, filesOf, wholeList } from '../src/http/file-list.ts';
 import { insertFile } from '../src/metadata/files.ts';
 import { Metadata } from '../src/metadata/metadata.ts';
 import { migrate } from '../src/metadata/schema.ts';
@@ -35,7 +35,10 @@ after(async () => {
 test('a page is bounded whatever is asked for, and the next one goes on from there', async () => {
   const seen = new Set<string>();
   for (let cursor: string | undefined, pages = 0; ; pages++) {
-    const page = await filePage(metadata.files, 'ann', { limit: '999999', ...(cursor ? { cursor } : {}) });
+    const page = await filePage(filesOf(metadata.files, 'ann', {}), {
+      limit: '999999',
+      ...(cursor ? { cursor } : {}),
+    });
     assert.ok(page.files.length <= limits.listPage);
     for (const file of page.files) seen.add(file.file_id);
     cursor = page.next_cursor;
@@ -54,7 +57,7 @@ test('others are served between the pages of a whole list, however fast it is re
   };
   setImmediate(turn);
   let text = '';
-  for await (const part of await wholeList(metadata.files, 'ann', {})) text += part;
+  for await (const part of await wholeList(filesOf(metadata.files, 'ann', {}), {})) text += part;
   running = false;
   assert.equal((JSON.parse(text) as { files: unknown[] }).files.length, COUNT);
   assert.ok(turns >= COUNT / limits.listPage - 1, `${turns} turns of the event loop`);

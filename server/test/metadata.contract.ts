@@ -26,6 +26,7 @@ import { operatorContract } from './metadata.operator.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
 import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
+import { trashContract } from './metadata.trash.ts';
 
 /** Two stores on one database, as two processes have them; a third one to look with. */
 export interface Stores {
@@ -64,6 +65,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     documentsContract(stores);
     operatorContract(stores);
     departuresContract(stores);
+    trashContract(stores);
     usageModel(stores);
     checksContract(stores);
     plansContract(stores);

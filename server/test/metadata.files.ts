@@ -36,6 +36,7 @@ export function filesContract(stores: Stores): void {
       cloned_from: null,
       enc_params: '{"k":1}',
       rev: 0,
+      trashed_at: 0,
     });
     assert.equal(await stores.one.files.get(newId()), undefined);
   });

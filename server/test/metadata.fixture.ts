@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { NewTransfer } from '@szafa/protocol';
 import { insertAccount } from '../src/metadata/accounts.ts';
+import type { FileRow } from '../src/metadata/files.ts';
 import type { SessionRow } from '../src/metadata/lookup.ts';
 import type { Metadata } from '../src/metadata/metadata.ts';
 import { insertSession } from '../src/metadata/sessions.ts';
@@ -106,11 +107,12 @@ interface Sums {
 export async function countedOverFiles(sql: SqlStore, owners: string[]): Promise<Sums[]> {
   const sums = new Map<string, Sums>();
   for (const owner of owners) {
-    const rows = await sql.query<{ dir_id: number; size: number; stored_size: number }>(
-      'SELECT dir_id, size, stored_size FROM files WHERE owner = ?',
+    const rows = await sql.query<Pick<FileRow, 'dir_id' | 'size' | 'stored_size' | 'trashed_at'>>(
+      'SELECT dir_id, size, stored_size, trashed_at FROM files WHERE owner = ?',
       owner,
     );
-    for (const { dir_id, size, stored_size } of rows) {
+    for (const { size, stored_size, trashed_at, ...row } of rows) {
+      const dir_id = trashed_at > 0 ? -2 : row.dir_id;
       const key = `${owner} ${dir_id}`;
       const sum = sums.get(key) ?? { owner, dir_id, files: 0, bytes: 0n, counted: 0n };
       sum.files++;
@@ -122,7 +124,7 @@ export async function countedOverFiles(sql: SqlStore, owners: string[]): Promise
   return [...sums.values()];
 }
 
-/** The kept sums, as the service shows them, equal those over the files; so do the counts of directories. */
+/** The kept sums, as the service shows them, equal those over the files; so do the counts of directories, without the trash. */
 export async function assertSums(metadata: Metadata, sql: SqlStore, owners: string[]): Promise<void> {
   const expected = await countedOverFiles(sql, owners);
   for (const owner of owners) {

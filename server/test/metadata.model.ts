@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Stores } from './metadata.contract.ts';
 import { assertSums, filed, fresh, ids, NOW, newId } from './metadata.fixture.ts';
+
+/** Of the base64 of `newTransfer`'s enc_params. */
+const MATCH = createHash('sha256').update(btoa('{"k":1}')).digest('hex');
 
 const pick = fc.nat({ max: 1000 });
 const size = fc.oneof(fc.nat({ max: 100 }), fc.constantFrom(0, 2 ** 32, Number.MAX_SAFE_INTEGER));
 
 /** One step; numbers choose among what there is at that moment. */
 const step = fc.record({
-  do: fc.constantFrom('file', 'file', 'file', 'dir', 'drop dir', 'move', 'remove', 'restore', 'clone'),
+  do: fc.constantFrom(
+    ...(['file', 'file', 'file', 'dir', 'drop dir', 'move', 'remove', 'put back', 'clone'] as const),
+    ...(['trash', 'trash', 'restore', 'empty', 'name'] as const),
+  ),
   owner: fc.nat({ max: 2 }),
   of: pick,
   to: pick,
@@ -23,6 +30,8 @@ interface Model {
   dirs: number[];
   /** File id to directory, newest first. */
   files: Map<string, number>;
+  /** The same of those in the trash. */
+  trash: Map<string, number>;
 }
 
 /** Random histories over two stores: after every step the sums and the lists are what a plain model says. */
@@ -34,6 +43,7 @@ export function usageModel(stores: Stores): void {
           owner: fresh('m'),
           dirs: [0],
           files: new Map(),
+          trash: new Map(),
         }));
         for (const one of steps) {
           const model = models[one.owner]!;
@@ -44,8 +54,10 @@ export function usageModel(stores: Stores): void {
             models.map(({ owner }) => owner),
           );
         }
-        for (const { owner, files, dirs } of models) {
+        for (const { owner, files, dirs, trash } of models) {
           assert.deepEqual((await ids(stores.two, owner)).sort(), [...files.keys()].sort());
+          const trashed = await stores.two.trash.list(owner, { limit: 1000 });
+          assert.deepEqual(new Map(trashed.map(({ file_id, dir_id }) => [file_id, dir_id])), trash);
           for (const dirId of dirs) {
             const inside = [...files].filter(([, dir]) => dir === dirId).map(([id]) => id);
             assert.deepEqual((await ids(stores.two, owner, dirId)).sort(), inside.sort());
@@ -60,7 +72,7 @@ export function usageModel(stores: Stores): void {
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 async function run(stores: Stores, model: Model, one: Step): Promise<void> {
-  const { owner, dirs, files } = model;
+  const { owner, dirs, files, trash } = model;
   const store = one.store ? stores.one : stores.two;
   const dirId = dirs[one.to % dirs.length]!;
   const fileId = [...files.keys()][one.of % (files.size || 1)];
@@ -75,8 +87,25 @@ async function run(stores: Stores, model: Model, one: Step): Promise<void> {
       if (dirId === 0) return;
       await store.dirs.remove(owner, dirId);
       dirs.splice(dirs.indexOf(dirId), 1);
-      for (const [id, dir] of files) if (dir === dirId) files.set(id, 0);
+      for (const all of [files, trash]) for (const [id, dir] of all) if (dir === dirId) all.set(id, 0);
       return;
+    case 'restore': {
+      const back = [...trash].slice(0, 2);
+      await store.trash.restore(
+        owner,
+        back.map(([id]) => id),
+      );
+      for (const [id, dir] of back) files.set(id, dir);
+      for (const [id] of back) trash.delete(id);
+      return;
+    }
+    case 'empty': {
+      const { removed } = await store.trash.empty(owner, { now: NOW, limit: 2 });
+      assert.equal(removed, Math.min(2, trash.size));
+      const left = (await store.trash.list(owner, { limit: 1000 })).map(({ file_id }) => file_id);
+      for (const id of trash.keys()) if (!left.includes(id)) trash.delete(id);
+      return;
+    }
   }
   if (fileId === undefined) return;
   switch (one.do) {
@@ -89,7 +118,18 @@ async function run(stores: Stores, model: Model, one: Step): Promise<void> {
       await store.garbage.forget(fileId);
       files.delete(fileId);
       return;
-    case 'restore':
+    case 'trash':
+      assert.deepEqual(await store.trash.put(owner, [fileId, fileId], NOW), []);
+      trash.set(fileId, files.get(fileId)!);
+      files.delete(fileId);
+      return;
+    case 'name': {
+      const name = { fileId, fileName: 'new', encParams: '{"k":1}', match: MATCH, dirId };
+      assert.deepEqual(await store.renaming.files(owner, [name]), []);
+      files.set(fileId, dirId);
+      return;
+    }
+    case 'put back':
       await store.files.restore((await store.files.remove(fileId, NOW))!, NOW);
       return;
     case 'clone': {

@@ -133,6 +133,7 @@ const LATER = Date.UTC(2096, 0, 1);
 const VALUES: Record<string, string> = {
   'files.owner': "'zzmany' || n / 4",
   'files.dir_id': 'CASE WHEN n % 3 = 0 THEN n / 4 ELSE 0 END',
+  'files.trashed_at': `CASE WHEN n % 5 = 0 THEN ${LATER} + n ELSE 0 END`,
   'dirs.owner': "'zzmany' || n",
   'users.username': "'zzmany' || n",
   'sessions.username': "'zzmany' || n",
@@ -221,7 +222,15 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
     await files.list(caller, { limit: 10, dirId });
     await metadata.usage(caller);
     await dirs.list(caller);
+    await metadata.trash.put(caller, [fileId], LATER);
+    await metadata.trash.list(caller, { limit: 10 });
+    await metadata.trash.list(caller, { limit: 10, dirId, before: { trashedAt: LATER, seq: 5 } });
+    await metadata.trash.restore(caller, [fileId]);
+    await metadata.trash.empty(caller, { now: 1, limit: 10 });
+    await metadata.lookUpUsage().admin();
   }
+  await files.places([fileId]);
+  await metadata.trash.expire(1, 1, 10);
   await dirs.remove(ann, dirId);
   // Limits.
   const bounds = { quota: 10_000, open: { transfers: 1, volumes: 1 } };
@@ -286,8 +295,8 @@ export function everyPlanContract(stores: Stores, statements: Statement[]): void
 
 export function plansContract(stores: Stores): void {
   test('wrong sums are found page by page, however many accounts there are', async () => {
-    const insert = `INSERT INTO usage (owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low)
-      VALUES (?, ?, ?, 0, ?, 0, 0)`;
+    const insert = `INSERT INTO usage (owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low, rev)
+      VALUES (?, ?, ?, 0, ?, 0, 0, 0)`;
     const many = Array.from({ length: 450 }, (_, at) => `many_${String(at).padStart(4, '0')}`);
     await stores.sql.transaction(async (tx) => {
       for (const owner of many) for (const dir of [-1, 0]) await tx.execute(insert, owner, dir, 0, 0);

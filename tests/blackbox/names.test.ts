@@ -113,7 +113,7 @@ test('what is no batch of names is refused, and changes nothing', async () => {
     [{ ...own, enc_params: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]).toString('base64') }],
     [{ ...own, enc_params: base64({ long: 'x'.repeat(limits.encParamsBase64Bytes) }) }],
     [own, own],
-    Array.from({ length: limits.namesPerBatch + 1 }, (_, at) => ({ ...own, file_id: String(at) })),
+    Array.from({ length: limits.filesPerBatch + 1 }, (_, at) => ({ ...own, file_id: String(at) })),
   ]) {
     assertError(await post(user, files), 400);
   }
@@ -137,6 +137,32 @@ test('what is no batch of names is refused, and changes nothing', async () => {
     connection.destroy();
   }
   assertOk(await post(user, [own]), { ok: true });
+});
+
+test('names take files to other directories; one that is not the caller’s refuses all', async () => {
+  const [user, other] = [await register(service), await register(service)];
+  const [a, b] = [await makeDir(user, 'a'), await makeDir(user, 'b')];
+  const foreign = await makeDir(other);
+  const ids = [
+    (await upload(user, makeFile([10], { dir_id: a }))).fileId,
+    (await upload(user, makeFile([20]))).fileId,
+  ];
+  const placeOf = async () =>
+    Promise.all(ids.map(async (id) => (await listFiles(user)).find((one) => one.file_id === id)?.dir_id));
+  const moved = async (first?: unknown, second?: unknown) => [
+    await renamed(user, ids[0]!, { dir_id: first }),
+    await renamed(user, ids[1]!, { dir_id: second }),
+  ];
+  for (const dir of [foreign, -1, 999_999_999]) assertError(await post(user, await moved(b, dir)), 403);
+  for (const dir of ['1', 1.5, {}, true]) assertError(await post(user, await moved(b, dir)), 400);
+  assert.deepEqual(await placeOf(), [a, null]);
+  assertOk(await post(user, await moved(undefined, b)), { ok: true });
+  assert.deepEqual(await placeOf(), [a, b]);
+  assertOk(await post(user, await moved(null, 0)), { ok: true });
+  assert.deepEqual(await placeOf(), [null, null]);
+  assertOk(await post(user, await moved(b, a)), { ok: true });
+  assert.deepEqual(await placeOf(), [b, a]);
+  await checkInvariants(service, user.token);
 });
 
 test('two batches at once in two orders: each file has the names of one of them', async () => {

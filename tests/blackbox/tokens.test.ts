@@ -84,6 +84,11 @@ const MAY: Record<RouteName, string> = {
   moveFile: 'Ff',
   cloneFile: 'Ff',
   renameFiles: 'F',
+  trashFiles: 'Ff',
+  restoreFiles: 'Ff',
+  listTrash: 'FRAfra',
+  emptyTrash: 'F',
+  changes: 'FRAfra',
   readVolume: 'FRfr',
   readHeader: 'FRAfra',
   init: 'FAfa',
@@ -189,6 +194,13 @@ const onFile =
       ...(json && { json: { dir_id: dirId, ...json } }),
     });
   };
+const onFiles =
+  (name: RouteName): Try[0] =>
+  async (world, kind, dirId) => {
+    // One that is elsewhere refuses all.
+    const files = [await world.file(world.inside), await world.file(dirId)];
+    return world.users[kind].post(at(name), { files });
+  };
 const onTransfer =
   (name: RouteName, json?: object): Try[0] =>
   async (world, kind, dirId) => {
@@ -238,6 +250,11 @@ const TRIES: Partial<Record<RouteName, Try>> = {
   moveFile: [onFile('moveFile', {}), 200],
   cloneFile: [onFile('cloneFile', {}), 200],
   renameFiles: [plainly('renameFiles', {}), 400],
+  trashFiles: [onFiles('trashFiles'), 200],
+  restoreFiles: [onFiles('restoreFiles'), 200],
+  listTrash: [(world, kind, dirId) => world.users[kind].get(`${at('listTrash')}?dir_id=${dirId}`), 200],
+  emptyTrash: [plainly('emptyTrash', { files: ['nosuch'] }), 200],
+  changes: [plainly('changes'), 200],
   readVolume: [onFile('readVolume'), 200],
   readHeader: [onFile('readHeader'), 200],
   init: [
@@ -307,7 +324,7 @@ describe('tokens with a scope', () => {
   });
 
   const PLACED = names.filter(
-    (name) => /[fra]/.test(MAY[name]) && /file|transfer|init/i.test(routes[name].path),
+    (name) => /[fra]/.test(MAY[name]) && /file|trash|transfer|init/i.test(routes[name].path),
   );
   test('a token for one directory reaches nothing outside of it, by no route', async () => {
     assert.ok(PLACED.length >= 14, PLACED.join());

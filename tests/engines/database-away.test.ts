@@ -110,8 +110,8 @@ test('a list that breaks off has no end: nobody takes a part of it for the whole
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   await client.query(
-    `INSERT INTO files (file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at, enc_params, rev)
-     SELECT md5(n::text), 'admin', 0, repeat('x', 200), 1, 1, md5(n::text), 1, n, '{}', 0 FROM generate_series(1, ${MANY}) n`,
+    `INSERT INTO files (file_id, owner, dir_id, file_name, size, stored_size, sha256, chunk_count, created_at, enc_params, rev, trashed_at)
+     SELECT md5(n::text), 'admin', 0, repeat('x', 200), 1, 1, md5(n::text), 1, n, '{}', 0, 0 FROM generate_series(1, ${MANY}) n`,
   );
   const request = `GET ${pathOf('listFiles')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
   const connection = await RawConnection.open(service.url);

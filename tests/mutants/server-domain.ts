@@ -289,9 +289,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the administrator may read the files of everybody',
-    file: 'server/src/domain/files.ts',
-    find: "!(caller === ADMIN && file.owner === '')",
-    replace: 'caller !== ADMIN',
+    file: 'server/src/metadata/files.ts',
+    find: "(caller === ADMIN && owner === '')",
+    replace: 'caller === ADMIN',
     tests: ['tests/blackbox/admin.test.ts', 'tests/blackbox/ownerless.test.ts'],
   },
   {

@@ -233,15 +233,15 @@ export const mutants: Mutant[] = [
   {
     name: 'a last page that is full names a next one',
     file: 'server/src/http/file-list.ts',
-    find: 'const more = rows.length > limit;',
-    replace: 'const more = rows.length >= limit;',
+    find: 'const more = rows.length > most;',
+    replace: 'const more = rows.length >= most;',
     tests: ['tests/blackbox/files.test.ts', 'server/test/file-list.test.ts'],
   },
   {
     name: 'a page has as many files as somebody asks for',
     file: 'server/src/http/file-list.ts',
-    find: 'Math.min(Number(query.limit), limits.listPage)',
-    replace: 'Number(query.limit)',
+    find: 'Math.min(Number(limit), limits.listPage)',
+    replace: 'Number(limit)',
     tests: ['tests/blackbox/files.test.ts', 'server/test/file-list.test.ts'],
   },
   {

@@ -37,7 +37,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the index behind the list of files is gone',
     file: 'server/src/metadata/schema.ts',
-    find: "    'CREATE INDEX files_owner ON files (owner, seq)',\n",
+    find: "    'CREATE INDEX files_owner ON files (owner, trashed_at, seq)',\n",
     replace: '',
     tests: [SQLITE],
   },
@@ -122,7 +122,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a deleted file counts on',
     file: 'server/src/metadata/files.ts',
-    find: '      await addUsage(tx, file.owner, file.dir_id, sumsOf(file, -1));\n',
+    find: '      await addUsage(tx, file.owner, countedIn(file), sumsOf(file, -1));\n',
     replace: '',
     tests: [SQLITE],
   },

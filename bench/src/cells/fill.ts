@@ -58,6 +58,7 @@ export async function fillDatabase(
         cloned_from: null,
         enc_params: '{}',
         rev: 0,
+        trashed_at: 0,
       });
     }
   });

@@ -6,6 +6,8 @@ import {
   type Directory,
   type DirNameBody,
   decodeEncParams,
+  type Emptied,
+  type EmptyBody,
   type Factors,
   type FileRecord,
   type FinishRecoveryBody,
@@ -34,6 +36,7 @@ import {
   type TokenBody,
   type TotpBody,
   type TotpOffBody,
+  type TrashedFile,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
@@ -45,8 +48,11 @@ import {
   areRecords,
   areSessions,
   areTexts,
+  areTrashed,
   areVolumes,
   hasFileId,
+  isChanges,
+  isEmptied,
   isNewToken,
   isQuota,
   isServiceInfo,
@@ -319,12 +325,20 @@ export class Api {
 
   /** All files, or those of one directory (0 is the root), newest first, fetched page by page. */
   async *files(options: CallOptions & { dirId?: number | undefined } = {}): AsyncGenerator<FileRecord> {
+    yield* this.#pages('listFiles', { dir_id: options.dirId }, areRecords, options);
+  }
+
+  async *#pages<Shown>(
+    route: 'listFiles' | 'listTrash',
+    query: Record<string, number | undefined>,
+    fit: (value: unknown) => value is Shown[],
+    { signal }: CallOptions,
+  ): AsyncGenerator<Shown> {
     let cursor: string | undefined;
     do {
-      const query = { limit: limits.listPage, cursor, dir_id: options.dirId };
-      const { signal } = options;
-      const page = await this.#json<{ files: unknown; next_cursor?: string }>('listFiles', { query, signal });
-      yield* this.#expect(page.files, areRecords, 'a list of another kind');
+      const call = { query: { limit: limits.listPage, cursor, ...query }, signal };
+      const page = await this.#json<{ files: unknown; next_cursor?: string }>(route, call);
+      yield* this.#expect(page.files, fit, 'a list of another kind');
       cursor = page.next_cursor === cursor ? undefined : page.next_cursor;
     } while (cursor !== undefined);
   }
@@ -343,10 +357,53 @@ export class Api {
       await this.#json('renameFiles', { json, ...options });
       return [];
     } catch (error) {
-      const files = error instanceof ApiError && error.status === 412 ? error.body['files'] : undefined;
-      if (!areTexts(files) || files.length === 0) throw error;
-      return files;
+      return this.#refused(error, 412);
     }
+  }
+
+  /** None is put into the trash where some are not the caller's; these are the result. */
+  trashFiles(files: string[], options?: CallOptions): Promise<string[]> {
+    return this.#eachOf('trashFiles', files, options);
+  }
+
+  /** The same way back. */
+  restoreFiles(files: string[], options?: CallOptions): Promise<string[]> {
+    return this.#eachOf('restoreFiles', files, options);
+  }
+
+  async #eachOf(
+    route: 'trashFiles' | 'restoreFiles',
+    files: string[],
+    options?: CallOptions,
+  ): Promise<string[]> {
+    try {
+      await this.#json(route, { json: { files }, ...options });
+      return [];
+    } catch (error) {
+      return this.#refused(error, 404);
+    }
+  }
+
+  /** The ids that an error of this status names; any other error goes on. */
+  #refused(error: unknown, status: number): string[] {
+    const files = error instanceof ApiError && error.status === status ? error.body['files'] : undefined;
+    if (!areTexts(files) || files.length === 0) throw error;
+    return files;
+  }
+
+  /** All that is in the trash, latest first, fetched page by page. */
+  async *trash(options: CallOptions = {}): AsyncGenerator<TrashedFile> {
+    yield* this.#pages('listTrash', {}, areTrashed, options);
+  }
+
+  /** Deletes what is in the trash for good: these files, or all; not more than one call may, so it says whether there are more. */
+  async emptyTrash(body: EmptyBody = {}, options?: CallOptions): Promise<Emptied> {
+    return this.#expect(await this.#json('emptyTrash', { json: body, ...options }), isEmptied, 'no count');
+  }
+
+  /** Another text after any change of files and directories, by whomever. */
+  async changes(options?: CallOptions): Promise<string> {
+    return this.#expect(await this.#json('changes', { ...options }), isChanges, 'no state').rev;
   }
 
   async cloneFile(fileId: string, dirId: number | null, options?: CallOptions): Promise<{ file_id: string }> {

@@ -1,5 +1,7 @@
 import type {
+  Changes,
   Directory,
+  Emptied,
   Factors,
   FileRecord,
   ListedSession,
@@ -8,6 +10,7 @@ import type {
   ReceivedVolume,
   ServiceInfo,
   Session,
+  TrashedFile,
 } from '@szafa/protocol';
 
 /** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
@@ -27,6 +30,9 @@ const fileRecord: Shape<FileRecord> = {
   chunk_count: count,
   created_at: text,
 };
+const trashedFile: Shape<TrashedFile> = { ...fileRecord, trashed_at: text, expires_at: text };
+const emptied: Shape<Emptied> = { removed: count, more: (value) => typeof value === 'boolean' };
+const changes: Shape<Changes> = { rev: text };
 const directory: Shape<Directory> = {
   dir_id: count,
   name: text,
@@ -81,6 +87,10 @@ export const isUser = (value: unknown): value is { username: string } => fits(us
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);
 export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));
+export const areTrashed = (value: unknown): value is TrashedFile[] =>
+  Array.isArray(value) && value.every((one) => fits(trashedFile, one));
+export const isEmptied = (value: unknown): value is Emptied => fits(emptied, value);
+export const isChanges = (value: unknown): value is Changes => fits(changes, value);
 export const areDirectories = (value: unknown): value is Directory[] =>
   Array.isArray(value) && value.every((one) => fits(directory, one));
 export const areVolumes = (value: unknown): value is ReceivedVolume[] =>

@@ -103,6 +103,7 @@ export class FileRescue {
         created_at,
         cloned_from: null,
         rev,
+        trashed_at: manifest.trashed_at === undefined ? 0 : Date.parse(manifest.trashed_at),
       });
       if (differs) await outdate(tx, file_id, rev);
       return true;
@@ -197,6 +198,8 @@ function check(manifest: Manifest, id: string): void {
     chunk_count <= limits.volumesPerFile &&
     chunk_count === manifest.volumes.length &&
     manifest.volumes.every((volume) => isCount(volume.size)) &&
-    isTime(manifest.created_at);
+    isTime(manifest.created_at) &&
+    (manifest.trashed_at === undefined ||
+      (isTime(manifest.trashed_at) && Date.parse(manifest.trashed_at) > 0));
   if (!right) throw new BrokenDocument(`the manifest of file ${id} is malformed`);
 }

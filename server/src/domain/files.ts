@@ -1,4 +1,4 @@
-import { ADMIN, type Volume } from '@szafa/protocol';
+import type { Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import {
   badDirectory,
@@ -9,7 +9,7 @@ import {
   unknownFile,
   unknownVolume,
 } from '../errors.ts';
-import type { FileRow, ReadableFile } from '../metadata/files.ts';
+import { type FileRow, isOwn, type ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { OpenVolume, VolumePlace, VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
@@ -52,13 +52,19 @@ export class Files {
     this.#now = now;
   }
 
-  async owned(fileId: string, caller: string): Promise<FileRow> {
-    return requireOwned(await this.#metadata.files.get(fileId), caller);
+  /** `inTrash`: also one that is there, which nothing else can be done with. */
+  async owned(fileId: string, caller: string, { inTrash = false } = {}): Promise<FileRow> {
+    const file = requireOwned(await this.#metadata.files.get(fileId), caller);
+    if (file.trashed_at > 0 && !inTrash) throw unknownFile();
+    return file;
   }
 
   /** The record goes first, so that nothing listed lacks its volumes; it comes back when they cannot be moved. */
   async remove(fileId: string, caller: string): Promise<void> {
-    const [, atOnce] = await Promise.all([this.owned(fileId, caller), this.#custody.mayRemove()]);
+    const [, atOnce] = await Promise.all([
+      this.owned(fileId, caller, { inTrash: true }),
+      this.#custody.mayRemove(),
+    ]);
     const leaseUntil = this.#now() + (atOnce ? LEASE_MS : 0);
     const removed = await this.#metadata.files.remove(fileId, leaseUntil).catch(notRemoved);
     if (!removed) throw unknownFile();
@@ -138,7 +144,8 @@ export class Files {
       await this.#volumes.writeManifest(await manifestFor(this.#metadata, copy, source.file_id));
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw cause;
-      if (!(await this.#metadata.files.get(source.file_id))) throw unknownFile();
+      const now = await this.#metadata.files.get(source.file_id);
+      if (!now || now.trashed_at > 0) throw unknownFile();
       throw new ServiceError(409, 'the volumes could not be copied', { cause });
     }
     const finished = await this.#metadata.files
@@ -186,7 +193,7 @@ function readableVolume(
 /** "On a file, the owner must equal the caller. For `admin`, the owner must be `admin` or absent. Otherwise 403." */
 function requireOwned<File extends { owner: string }>(file: File | undefined, caller: string): File {
   if (!file) throw unknownFile();
-  if (file.owner !== caller && !(caller === ADMIN && file.owner === '')) {
+  if (!isOwn(caller, file)) {
     throw new DetailError(403, 'the file belongs to another account');
   }
   return file;

@@ -18,6 +18,7 @@ export function manifestOf(file: Described, accountId: string, volumes: Volume[]
     created_at: new Date(file.created_at).toISOString(),
     enc_params: file.enc_params,
     rev: file.rev,
+    ...(file.trashed_at > 0 && { trashed_at: new Date(file.trashed_at).toISOString() }),
     volumes,
   };
 }

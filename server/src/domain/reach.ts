@@ -21,6 +21,12 @@ export class Reach {
     if (file?.owner === username && file.dir_id !== onlyDir) throw outOfReach();
   }
 
+  async requireFiles({ username, onlyDir }: Caller, ids: string[]): Promise<void> {
+    if (onlyDir === null) return;
+    const files = await this.#metadata.files.places(ids);
+    if (files.some(({ owner, dir_id }) => owner === username && dir_id !== onlyDir)) throw outOfReach();
+  }
+
   /**
    * "Any authenticated caller who knows the id can use them" is for tokens that may do everything. The others know only what their account
    * has begun, and may cancel only what they have.

@@ -15,12 +15,14 @@ import type { Transfers } from './transfers.ts';
 
 const LEASE_MS = 60_000;
 const BATCH = 100;
+const TRASH_BATCH = 500;
+const TRASH_BATCHES = 20;
 
 interface Dependencies {
   metadata: Metadata;
   volumes: VolumeStore;
   transfers: Transfers;
-  config: Pick<Config, 'transferTtlMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
+  config: Pick<Config, 'transferTtlMs' | 'trashMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
   custody: Custody;
   mode: Pick<Mode, 'isReadOnly'>;
   log: Log;
@@ -92,6 +94,7 @@ export class Sweeper {
     if (removes) {
       await this.#removeAbandoned(now);
       await this.#keepFiledClones(now);
+      await this.#emptyTrash(now);
       faults.push(...(await this.#removeGarbage(now)));
       await volumes.reclaim((ids) => metadata.orphans.files(ids));
     }
@@ -117,6 +120,14 @@ export class Sweeper {
         if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, only)) gone++;
       }
       found = gone === 0 ? [] : await transfers.untouchedSince(before, BATCH);
+    }
+  }
+
+  /** What has been there long enough; where that is very much, the rest in the next rounds. */
+  async #emptyTrash(now: number): Promise<void> {
+    const { metadata, config } = this.#deps;
+    for (let batches = 0; batches < TRASH_BATCHES; batches++) {
+      if ((await metadata.trash.expire(now - config.trashMs, now, TRASH_BATCH)) === 0) return;
     }
   }
 

@@ -1,4 +1,11 @@
-import { type DirTarget, type Route, type RouteName, routes, targetDir } from '@szafa/protocol';
+import {
+  type DirTarget,
+  type FilesBody,
+  type Route,
+  type RouteName,
+  routes,
+  targetDir,
+} from '@szafa/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireDir, requireFound } from '../domain/reach.ts';
 import type { Caller } from '../domain/sessions.ts';
@@ -12,9 +19,10 @@ import { type Params, volumeNumber } from './params.ts';
 
 /** What clients ask for most is fetched in the query that tells who calls. */
 interface Found {
-  /** Of the caller's files; and their quota, if they have one of their own. */
+  /** Of the caller's files; their quota, if they have one of their own; and which state of both it is. */
   bytes?: bigint;
   quota?: number | null;
+  rev?: number;
   dirs?: DirRow[];
   file?: ReadableFile | undefined;
   transfer?: TransferState | undefined;
@@ -51,6 +59,7 @@ export function authentication(
   const transfer = ({ transfer_id }: Params) => metadata.transfers.lookUp(transfer_id);
   const lookUps: Partial<Record<RouteName, (params: Params) => Lookup<Found>>> = {
     quota: () => metadata.lookUpUsage(),
+    changes: () => metadata.lookUpUsage(),
     listDirs: () => metadata.dirs.lookUp(),
     readVolume: file,
     readHeader: file,
@@ -82,6 +91,9 @@ export function authentication(
     const preHandler: Hook[] = [askAgain];
     if (folder.includes('target')) {
       preHandler.push(async ({ caller, body }) => requireDir(caller, targetDir(body as DirTarget)));
+    }
+    if (folder.includes('files')) {
+      preHandler.push(({ caller, body }) => reach.requireFiles(caller, (body as FilesBody).files));
     }
     if (folder.includes('list')) preHandler.push(async (request) => narrow(request));
     return { onRequest: [identify], preHandler };

@@ -31,12 +31,13 @@ export interface Document {
 
 /** Values for the examples, by the name of the field; together they announce an empty file. */
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
+const FILE_ID = '0'.repeat(32);
 const SAMPLES: Record<string, unknown> = {
   username: 'ada',
   password: 'correct horse battery',
   name: 'photos',
   match: 'pictures',
-  files: [{ file_id: '0'.repeat(32), file_name: 'holiday.mkv', enc_params: 'e30=', match: EMPTY_SHA256 }],
+  files: [{ file_id: FILE_ID, file_name: 'holiday.mkv', enc_params: 'e30=', match: EMPTY_SHA256 }],
   file_name: 'holiday.mkv',
   file_size: 0,
   total_sha256: EMPTY_SHA256,
@@ -141,6 +142,9 @@ function typeOf(schema: Schema): string {
   return `${type}${minimum === undefined ? '' : range}${pattern ? ` matching ${pattern}` : ''}`;
 }
 
+/** Of files, which is the only list of texts that is sent. */
+const areIds = ({ items }: Schema) => items?.type === 'string';
+
 /** A command that does it. */
 function example({ method, path, security, requestBody, responses, parameters = [] }: Operation): string {
   const conditions = parameters.map(({ name }) => name).filter((name) => /^If-/i.test(name));
@@ -149,7 +153,8 @@ function example({ method, path, security, requestBody, responses, parameters = 
   // Of several the first, which is the one of the specification.
   const { properties = {}, required = [] } = json?.anyOf?.[0] ?? json ?? {};
   const names = required.length ? required : Object.keys(properties);
-  const body = JSON.stringify(Object.fromEntries(names.map((name: string) => [name, SAMPLES[name]])));
+  const sample = (name: string) => (areIds(properties[name]) ? [FILE_ID] : SAMPLES[name]);
+  const body = JSON.stringify(Object.fromEntries(names.map((name: string) => [name, sample(name)])));
   const words = [
     'curl',
     ...(security.length ? ['-H "Authorization: Bearer $token"'] : []),

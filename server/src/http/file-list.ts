@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { type FileRecord, limits } from '@szafa/protocol';
+import { type FileRecord, limits, parseTrashCursor, type TrashedFile, trashCursor } from '@szafa/protocol';
 import type { FilesTable, ListedFile } from '../metadata/files.ts';
+import type { TrashTable } from '../metadata/trash.ts';
 
 function record(file: ListedFile): FileRecord {
   return {
@@ -23,13 +24,57 @@ export interface FilesQuery {
   dir_id?: string;
 }
 
+/** A list that is read page by page. */
+export interface FileListing<Shown extends FileRecord = FileRecord> {
+  page(cursor: string | undefined, limit: number): Promise<ListedFile[]>;
+  /** Where the page after that one begins. */
+  cursorAfter(file: ListedFile): string;
+  shown(file: ListedFile): Shown;
+}
+
+const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+
+/** The caller's files. */
+export function filesOf(files: FilesTable, caller: string, { dir_id }: FilesQuery): FileListing {
+  return {
+    page: (cursor, limit) => files.list(caller, { dirId: numberOf(dir_id), before: numberOf(cursor), limit }),
+    cursorAfter: ({ seq }) => String(seq),
+    shown: record,
+  };
+}
+
+/** What is in the caller's trash, and when it may be gone: `keptMs` after it came there. */
+export function trashOf(
+  trash: TrashTable,
+  caller: string,
+  { dir_id }: FilesQuery,
+  keptMs: number,
+): FileListing<TrashedFile> {
+  const time = (ms: number) => new Date(ms).toISOString();
+  return {
+    page: (cursor, limit) => {
+      const before = cursor === undefined ? {} : { before: parseTrashCursor(cursor) };
+      return trash.list(caller, { dirId: numberOf(dir_id), ...before, limit });
+    },
+    cursorAfter: ({ trashed_at: trashedAt, seq }) => trashCursor({ trashedAt, seq }),
+    shown: (file) => ({
+      ...record(file),
+      trashed_at: time(file.trashed_at),
+      expires_at: time(file.trashed_at + keptMs),
+    }),
+  };
+}
+
 /** No page is longer than `limits.listPage`, whatever is asked for: SQLite is read while nobody else is served. */
-export async function filePage(files: FilesTable, caller: string, query: FilesQuery & { limit: string }) {
-  const limit = Math.min(Number(query.limit), limits.listPage);
-  const rows = await files.list(caller, { ...selection(query), limit: limit + 1 });
-  const more = rows.length > limit;
-  const page = more ? rows.slice(0, limit) : rows;
-  return { files: page.map(record), ...(more ? { next_cursor: String(page.at(-1)!.seq) } : {}) };
+export async function filePage<Shown extends FileRecord>(
+  { page, cursorAfter, shown }: FileListing<Shown>,
+  { limit, cursor }: FilesQuery & { limit: string },
+): Promise<{ files: Shown[]; next_cursor?: string }> {
+  const most = Math.min(Number(limit), limits.listPage);
+  const rows = await page(cursor, most + 1);
+  const more = rows.length > most;
+  const some = more ? rows.slice(0, most) : rows;
+  return { files: some.map(shown), ...(more ? { next_cursor: cursorAfter(some.at(-1)!) } : {}) };
 }
 
 /**
@@ -37,28 +82,22 @@ export async function filePage(files: FilesTable, caller: string, query: FilesQu
  * read before anything is said, so that a database that is away is told by a status; one that goes away later breaks the
  * connection off.
  */
-export async function wholeList(files: FilesTable, caller: string, query: FilesQuery): Promise<Readable> {
-  const page = (before = selection(query).before) =>
-    files.list(caller, { ...selection(query), before, limit: limits.listPage });
-  return Readable.from(texts(await page(), page), { objectMode: false });
+export async function wholeList(listing: FileListing, { cursor }: FilesQuery): Promise<Readable> {
+  const first = await listing.page(cursor, limits.listPage);
+  return Readable.from(texts(first, listing), { objectMode: false });
 }
 
 async function* texts(
   first: ListedFile[],
-  page: (before: number) => Promise<ListedFile[]>,
+  { page, cursorAfter, shown }: FileListing,
 ): AsyncGenerator<string> {
-  const text = (rows: ListedFile[]) => JSON.stringify(rows.map(record)).slice(1, -1);
+  const text = (rows: ListedFile[]) => JSON.stringify(rows.map(shown)).slice(1, -1);
   yield `{"files":[${text(first)}`;
   for (let rows = first; rows.length === limits.listPage; ) {
     // SQLite answers at once, and a fast reader would have us read on and on: others first.
     await setImmediate();
-    rows = await page(rows.at(-1)!.seq);
+    rows = await page(cursorAfter(rows.at(-1)!), limits.listPage);
     if (rows.length > 0) yield `,${text(rows)}`;
   }
   yield ']}';
-}
-
-function selection({ dir_id, cursor }: FilesQuery) {
-  const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-  return { dirId: numberOf(dir_id), before: numberOf(cursor) };
 }

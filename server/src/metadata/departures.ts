@@ -4,10 +4,10 @@ import { type Actor, note } from './audit.ts';
 import { removeDir } from './dirs.ts';
 import { outdateAccount } from './documents.ts';
 import { forgetPull } from './pulls.ts';
+import { HELD, type HeldFile, removeFiles } from './removal.ts';
 import { endSessions } from './sessions.ts';
 import { Queries, type Sql } from './sql.ts';
 import { lockTransfer, NOT_DONE, type TransferRow } from './transfer-rows.ts';
-import { takeUsage } from './usage.ts';
 import { forgetVolumes } from './volumes.ts';
 
 /** An account that is being deleted. */
@@ -110,30 +110,12 @@ export class DeparturesTable extends Queries {
   removeFiles({ username, account_id }: Leaving, now: number, limit: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
       if (!(await holdLeaving(tx, account_id))) return 0;
-      const files = await tx.query<{ file_id: string; dir_id: number; size: number; stored_size: number }>(
-        `SELECT file_id, dir_id, size, stored_size FROM files WHERE owner = ? ORDER BY seq LIMIT ?
-         ${tx.dialect.forUpdate}`,
+      const files = await tx.query<HeldFile>(
+        `SELECT ${HELD} FROM files WHERE owner = ? ORDER BY trashed_at, seq LIMIT ? ${tx.dialect.forUpdate}`,
         username,
         limit,
       );
-      if (files.length === 0) return 0;
-      const among = `file_id ${tx.dialect.amongListed}`;
-      const ids = JSON.stringify(files.map(({ file_id }) => file_id));
-      await tx.execute(
-        `INSERT INTO garbage (file_id, not_before) SELECT file_id, CAST(? AS BIGINT) FROM files WHERE ${among}`,
-        now,
-        ids,
-      );
-      await tx.execute(`DELETE FROM files WHERE ${among}`, ids);
-      const transfers = await tx.execute<{ transfer_id: string }>(
-        `DELETE FROM transfers WHERE ${among} RETURNING transfer_id`,
-        ids,
-      );
-      await tx.execute(
-        `DELETE FROM pulls WHERE lease_until = 0 AND transfer_id ${tx.dialect.amongListed}`,
-        JSON.stringify(transfers.map(({ transfer_id }) => transfer_id)),
-      );
-      await takeUsage(tx, username, files);
+      await removeFiles(tx, files, now);
       return files.length;
     });
   }

@@ -4,7 +4,7 @@ import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lo
 import { holdAccount } from './presence.ts';
 import { Queries, type Sql } from './sql.ts';
 import { NOT_DONE } from './transfer-rows.ts';
-import { joined, moveUsageToRoot } from './usage.ts';
+import { joined, moveUsageToRoot, noteChange } from './usage.ts';
 
 export interface DirRow {
   dir_id: number;
@@ -86,8 +86,10 @@ export class DirsTable extends Queries {
         name,
         now,
       );
-      if (row) await outdateAccount(tx, owner);
-      return row?.dir_id;
+      if (!row) return undefined;
+      await outdateAccount(tx, owner);
+      await noteChange(tx, owner);
+      return row.dir_id;
     });
   }
 
@@ -117,7 +119,7 @@ export class DirsTable extends Queries {
     };
   }
 
-  /** Files and pending transfers inside move to the root. False when the owner has no such directory. */
+  /** Files and pending transfers inside move to the root, and so do files in the trash that came from there. False when the owner has no such directory. */
   remove(owner: string, dirId: number): Promise<boolean> {
     return this.sql.transaction((tx) => removeDir(tx, owner, dirId));
   }
@@ -134,6 +136,7 @@ export async function removeDir(tx: Sql, owner: string, dirId: number): Promise<
   await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
   await outdateDir(tx, dirId);
   await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
+  await noteChange(tx, owner);
   await moveUsageToRoot(tx, dirId);
   await outdateAccount(tx, owner);
   return true;

@@ -149,6 +149,16 @@ export async function outdate(tx: Sql, fileId: string, rev: number): Promise<voi
   );
 }
 
+/** The same for those in a list, as JSON. */
+export async function outdateFiles(tx: Sql, list: string): Promise<void> {
+  await tx.execute(
+    `INSERT INTO stale_manifests (file_id, rev)
+     SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.amongListed}
+     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
+    list,
+  );
+}
+
 /** The same for a file that nothing else was changed of, or that is no more. */
 export async function outdateFile(tx: Sql, fileId: string): Promise<void> {
   const [row] = await tx.execute<{ rev: number }>(

@@ -6,7 +6,7 @@ import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lo
 import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql, type Value } from './sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
-import { addUsage, holdUsage, moveUsage, type Sums } from './usage.ts';
+import { addUsage, countedIn, holdUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
 
 export interface FileRow {
@@ -24,6 +24,8 @@ export interface FileRow {
   enc_params: string;
   /** Rises with every change of what the manifest says. */
   rev: number;
+  /** When it was put into the trash; 0: it is not there. */
+  trashed_at: number;
 }
 
 export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev'> & {
@@ -71,7 +73,7 @@ export interface ListOptions {
 
 export const FILE_COLUMNS = [
   ...['seq', 'file_id', 'owner', 'dir_id', 'file_name', 'size', 'stored_size', 'sha256', 'chunk_count'],
-  ...['created_at', 'cloned_from', 'enc_params', 'rev'],
+  ...['created_at', 'cloned_from', 'enc_params', 'rev', 'trashed_at'],
 ] as const;
 const COLUMNS = FILE_COLUMNS.join(', ');
 
@@ -82,7 +84,7 @@ export async function insertFile(
 ): Promise<void> {
   const columns = FILE_COLUMNS.filter((column) => file[column] !== undefined);
   await tx.execute(insertInto('files', columns), ...columns.map((column) => file[column]!));
-  await addUsage(tx, file.owner, file.dir_id, sumsOf(file, 1));
+  await addUsage(tx, file.owner, countedIn(file), sumsOf(file, 1));
 }
 
 function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
@@ -92,7 +94,28 @@ function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
 /** What counts toward an enforced quota. */
 const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) => Math.max(file.size, file.stored_size);
 
+/** SELECT of what a list shows of the caller's files, or of those in one directory; a condition may follow. */
+export function listing(caller: string, dirId: number | undefined): { select: string; params: Value[] } {
+  const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
+  // For the directory, then for the files.
+  const params: Value[] = caller === ADMIN ? [caller] : [caller, caller];
+  if (dirId !== undefined) params.push(dirId);
+  const select = `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count,
+      f.created_at, f.trashed_at, COALESCE(d.name, '') AS dir_name
+    FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = ?
+    WHERE ${owner} ${dirId === undefined ? '' : 'AND f.dir_id = ?'}`;
+  return { select, params };
+}
+
+/** An id of another form is nobody's, and some databases take not every text. */
+export const isFileId = (id: string) => /^[0-9a-f]{32}$/.test(id);
+
+/** Whether the caller may use the file: those without an owner are the administrator's. */
+export const isOwn = (caller: string, { owner }: Pick<FileRow, 'owner'>) =>
+  owner === caller || (caller === ADMIN && owner === '');
+
 export class FilesTable extends Queries {
+  /** Also one that is in the trash. */
   async get(fileId: string): Promise<FileRow | undefined> {
     const [row] = await this.sql.query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
     return row;
@@ -107,11 +130,19 @@ export class FilesTable extends Queries {
     return row;
   }
 
+  /** The same of several. */
+  places(ids: string[]): Promise<Pick<FileRow, 'owner' | 'dir_id'>[]> {
+    return this.sql.query<Pick<FileRow, 'owner' | 'dir_id'>>(
+      `SELECT owner, dir_id FROM files WHERE file_id ${this.sql.dialect.amongListed}`,
+      JSON.stringify(ids.filter(isFileId)),
+    );
+  }
+
   /** The file and one of its volumes, in one look. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
     const { start, block, parse } = readAt(idx);
     const [row] = await this.sql.query<ReadRow>(
-      `SELECT ${READ} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ?`,
+      `SELECT ${READ} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ? AND f.trashed_at = 0`,
       start,
       block,
       fileId,
@@ -127,7 +158,7 @@ export class FilesTable extends Queries {
         const { start, block, parse } = readAt(idx);
         const [row] = await this.sql.query<SessionRow & (ReadRow | { owner: null })>(
           `SELECT ${SESSION}, ${READ}
-           FROM ${SESSIONS} LEFT JOIN files f ON f.file_id = ? ${JOIN_BLOCK} WHERE s.token_hash = ?`,
+           FROM ${SESSIONS} LEFT JOIN files f ON f.file_id = ? AND f.trashed_at = 0 ${JOIN_BLOCK} WHERE s.token_hash = ?`,
           start,
           fileId,
           block,
@@ -168,18 +199,10 @@ export class FilesTable extends Queries {
     caller: string,
     { dirId, before = Number.MAX_SAFE_INTEGER, limit }: ListOptions,
   ): Promise<ListedFile[]> {
-    const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
-    // For the directory, then for the files.
-    const params: Value[] = caller === ADMIN ? [caller, before] : [caller, caller, before];
-    if (dirId !== undefined) params.push(dirId);
+    const { select, params } = listing(caller, dirId);
     return this.sql.query<ListedFile>(
-      `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count, f.created_at,
-         COALESCE(d.name, '') AS dir_name
-       FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = ?
-       WHERE ${owner} AND f.seq < ? ${dirId === undefined ? '' : 'AND f.dir_id = ?'}
-       ORDER BY f.seq DESC LIMIT ?`,
-      ...params,
-      limit,
+      `${select} AND f.trashed_at = 0 AND f.seq < ? ORDER BY f.seq DESC LIMIT ?`,
+      ...[...params, before, limit],
     );
   }
 
@@ -190,7 +213,7 @@ export class FilesTable extends Queries {
       let from = file.dir_id;
       if (!(await place(tx, file.file_id, from, dirId))) {
         const now = await lockFile(tx, file.file_id);
-        if (!now) return 'no file';
+        if (!now || now.trashed_at > 0) return 'no file';
         from = now.dir_id;
         await place(tx, file.file_id, from, dirId);
       }
@@ -209,7 +232,7 @@ export class FilesTable extends Queries {
       );
       if (!gone) return undefined;
       const { account_id, ...file } = gone;
-      await addUsage(tx, file.owner, file.dir_id, sumsOf(file, -1));
+      await addUsage(tx, file.owner, countedIn(file), sumsOf(file, -1));
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', fileId, notBefore);
       return { file, accountId: account_id ?? ADMIN_ACCOUNT, transfer: await removeTransferOf(tx, fileId) };
     });
@@ -246,7 +269,7 @@ export class FilesTable extends Queries {
       // A clone that finishes at this moment has either left its file for the next line, or not begun to.
       await lockFile(tx, source.file_id);
       const copies = await tx.query(
-        'SELECT file_id FROM files WHERE cloned_from = ? AND owner = ? AND dir_id = ?',
+        'SELECT file_id FROM files WHERE cloned_from = ? AND owner = ? AND dir_id = ? AND trashed_at = 0',
         source.file_id,
         target.owner,
         target.dirId,
@@ -277,7 +300,7 @@ export class FilesTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
       const source = await lockFile(tx, sourceId);
-      if (!source) return 'source vanished';
+      if (!source || source.trashed_at > 0) return 'source vanished';
       const held = await tx.execute(
         'DELETE FROM garbage WHERE file_id = ? AND claim IS NOT NULL RETURNING file_id',
         target.fileId,
@@ -301,10 +324,11 @@ export class FilesTable extends Queries {
   }
 }
 
-/** False when the file is not in `from`. */
+/** False when the file is not in `from`, or in the trash. */
 async function place(tx: Sql, fileId: string, from: number, to: number): Promise<boolean> {
   const [row] = await tx.execute<{ rev: number }>(
-    'UPDATE files SET dir_id = ?, rev = rev + 1 WHERE file_id = ? AND dir_id = ? RETURNING rev',
+    `UPDATE files SET dir_id = ?, rev = rev + 1
+     WHERE file_id = ? AND dir_id = ? AND trashed_at = 0 RETURNING rev`,
     to,
     fileId,
     from,

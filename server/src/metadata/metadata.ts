@@ -22,8 +22,9 @@ import { StreamedTable } from './streamed.ts';
 import { TimesTable } from './times.ts';
 import { TotalsTable } from './totals.ts';
 import { TransfersTable } from './transfers.ts';
+import { TrashTable } from './trash.ts';
 import { UploadsTable } from './uploads.ts';
-import { lookUpUsage, usageOf } from './usage.ts';
+import { type Holdings, lookUpUsage, usageOf } from './usage.ts';
 
 /** The metadata store: everything the service knows, except the bytes of volumes. */
 export class Metadata extends Queries<SqlStore> {
@@ -49,13 +50,14 @@ export class Metadata extends Queries<SqlStore> {
   readonly streamed = new StreamedTable(this.sql);
   readonly totals = new TotalsTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
+  readonly trash = new TrashTable(this.sql);
   readonly uploads = new UploadsTable(this.sql);
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
     return usageOf(this.sql, caller);
   }
 
-  lookUpUsage(): Lookup<{ bytes: bigint; quota: number | null }> {
+  lookUpUsage(): Lookup<Holdings> {
     return lookUpUsage(this.sql);
   }
 

@@ -1,27 +1,41 @@
 import { createHash } from 'node:crypto';
-import { ADMIN, type NewName, toBase64 } from '@szafa/protocol';
+import { type NewName, toBase64 } from '@szafa/protocol';
+import { holdDir } from './dirs.ts';
 import { outdate, outdateAccount } from './documents.ts';
+import { isOwn } from './files.ts';
+import { HELD, type HeldFile, holdFiles } from './removal.ts';
 import { Queries, type Sql } from './sql.ts';
+import { noteChange, shiftUsage } from './usage.ts';
 
 const digestOf = (encParams: string) => createHash('sha256').update(toBase64(encParams)).digest('hex');
 
 /** Other names for files and directories that are there. */
 export class RenamingTable extends Queries {
   /** All of them, or none: then those that the caller does not have, or that are not as it saw them. */
-  files(caller: string, names: NewName[]): Promise<string[]> {
+  files(caller: string, names: NewName[]): Promise<string[] | 'no directory'> {
     return this.sql.transaction(async (tx) => {
-      const now = await lockFiles(tx, caller, names);
-      const refused = names.filter(({ fileId, match }) => now.get(fileId) !== match);
+      if (!(await holdDirs(tx, caller, names))) return 'no directory';
+      const ids = names.map(({ fileId }) => fileId);
+      const held = await holdFiles<HeldFile & { enc_params: string }>(tx, ids, `${HELD}, enc_params`);
+      const own = held.filter((file) => isOwn(caller, file) && file.trashed_at === 0);
+      const now = new Map(own.map((file) => [file.file_id, file]));
+      const isSeen = (file: { enc_params: string } | undefined, match: string) =>
+        file !== undefined && digestOf(file.enc_params) === match;
+      const refused = names.filter(({ fileId, match }) => !isSeen(now.get(fileId), match));
       if (refused.length > 0) return refused.map(({ fileId }) => fileId);
-      for (const { fileId, fileName, encParams } of names) {
+      for (const { fileId, fileName, encParams, dirId } of names) {
         const [row] = await tx.execute<{ rev: number }>(
-          'UPDATE files SET file_name = ?, enc_params = ?, rev = rev + 1 WHERE file_id = ? RETURNING rev',
-          fileName,
-          encParams,
-          fileId,
+          `UPDATE files SET file_name = ?, enc_params = ?, dir_id = ?, rev = rev + 1 WHERE file_id = ?
+           RETURNING rev`,
+          ...[fileName, encParams, dirId ?? now.get(fileId)!.dir_id, fileId],
         );
         await outdate(tx, fileId, row!.rev);
       }
+      const shifts = names.map(({ fileId, dirId }) => {
+        const file = now.get(fileId)!;
+        return { ...file, from: file.dir_id, to: dirId ?? file.dir_id };
+      });
+      await shiftUsage(tx, shifts);
       return [];
     });
   }
@@ -51,19 +65,17 @@ export class RenamingTable extends Queries {
       await tx.execute('DELETE FROM dirs WHERE dir_id = ?', held.dir_id);
       await tx.execute('UPDATE dirs SET name = ? WHERE dir_id = ?', name, dirId);
       await outdateAccount(tx, owner);
+      await noteChange(tx, owner);
       return 'renamed';
     });
   }
 }
 
-/** By their ids: the digests of what is to be replaced. Locked in the order of the ids, so that two batches wait in one direction only. */
-async function lockFiles(tx: Sql, caller: string, names: NewName[]): Promise<Map<string, string>> {
-  const rows = await tx.query<{ file_id: string; owner: string; enc_params: string }>(
-    `SELECT file_id, owner, enc_params FROM files WHERE file_id IN (${tx.dialect.listed})
-     ORDER BY file_id ${tx.dialect.forUpdate}`,
-    // An id of another form is nobody's, and some databases take not every text.
-    JSON.stringify(names.map(({ fileId }) => fileId).filter((id) => /^[0-9a-f]{32}$/.test(id))),
-  );
-  const own = rows.filter(({ owner }) => owner === caller || (caller === ADMIN && owner === ''));
-  return new Map(own.map(({ file_id, enc_params }) => [file_id, digestOf(enc_params)]));
+/** Whether the caller has all directories that files go to. They are held in the order of their numbers, before any file. */
+async function holdDirs(tx: Sql, caller: string, names: NewName[]): Promise<boolean> {
+  const targets = new Set(names.flatMap(({ dirId }) => dirId ?? []));
+  for (const dirId of [...targets].sort((a, b) => a - b)) {
+    if (!(await holdDir(tx, caller, dirId))) return false;
+  }
+  return true;
 }

@@ -52,15 +52,18 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE dirs (
       dir_id ${serial}, owner TEXT NOT NULL, name TEXT NOT NULL, created_at BIGINT NOT NULL,
       UNIQUE (owner, name))`,
+    // trashed_at is 0 where it is not in the trash; dir_id is then where it came from. See trash.ts.
     `CREATE TABLE files (
       seq ${serial}, file_id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, dir_id BIGINT NOT NULL,
       file_name TEXT NOT NULL, size BIGINT NOT NULL, stored_size BIGINT NOT NULL, sha256 TEXT NOT NULL,
       chunk_count INTEGER NOT NULL, created_at BIGINT NOT NULL, cloned_from TEXT, enc_params TEXT NOT NULL,
-      rev BIGINT NOT NULL)`,
+      rev BIGINT NOT NULL, trashed_at BIGINT NOT NULL)`,
     // Files whose manifest may say something else than their record; see documents.ts.
     'CREATE TABLE stale_manifests (file_id TEXT PRIMARY KEY, rev BIGINT NOT NULL)',
-    'CREATE INDEX files_owner ON files (owner, seq)',
-    'CREATE INDEX files_dir ON files (dir_id, owner, seq)',
+    // A list passes over nothing, however much is in the trash.
+    'CREATE INDEX files_owner ON files (owner, trashed_at, seq)',
+    'CREATE INDEX files_dir ON files (dir_id, owner, trashed_at, seq)',
+    'CREATE INDEX files_trashed ON files (trashed_at) WHERE trashed_at > 0',
     'CREATE INDEX files_clones ON files (cloned_from) WHERE cloned_from IS NOT NULL',
     // Specifications in blocks of entries; see volumes.ts.
     `CREATE TABLE volume_blocks (
@@ -76,11 +79,11 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // Volumes that a store is known to have, as bits; see arrivals.ts.
     `CREATE TABLE arrivals (
       file_id TEXT NOT NULL, block INTEGER NOT NULL, bits BIGINT NOT NULL, PRIMARY KEY (file_id, block))`,
-    // Sums by owner and directory, kept in the transactions that change files: quota never scans.
+    // Sums by owner and directory, kept in the transactions that change files: quota never scans. rev: see usage.ts.
     `CREATE TABLE usage (
       owner TEXT NOT NULL, dir_id BIGINT NOT NULL, files BIGINT NOT NULL, bytes_high BIGINT NOT NULL,
       bytes_low BIGINT NOT NULL, counted_high BIGINT NOT NULL, counted_low BIGINT NOT NULL,
-      PRIMARY KEY (owner, dir_id))`,
+      rev BIGINT NOT NULL, PRIMARY KEY (owner, dir_id))`,
     'CREATE INDEX usage_dir ON usage (dir_id, owner)',
     // Sums over all accounts, one row; see totals.ts.
     'CREATE TABLE totals (accounts BIGINT NOT NULL, files BIGINT NOT NULL, bytes TEXT NOT NULL)',

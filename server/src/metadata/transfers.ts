@@ -332,4 +332,5 @@ export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'>
   cloned_from: null,
   enc_params: transfer.enc_params,
   rev: 0,
+  trashed_at: 0,
 });

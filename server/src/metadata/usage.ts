@@ -20,21 +20,43 @@ function halves(value: number): [high: number, low: number] {
 /** Halves can pass what a JavaScript number holds exactly, so they travel as text. */
 export const joined = (high: string, low: string) => BigInt(high) * BigInt(HALF) + BigInt(low);
 
-/** Stands for all directories of an owner together: quota reads one row, however many there are. */
+/** Stands for all that an owner has: quota reads one row, however many directories there are. Its `rev` rises with every change. */
 export const ALL_DIRS = -1;
+/** Stands for an owner's trash: what is there counts in all, and in no directory. */
+export const TRASH = -2;
 
-const COLUMNS = 'owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low';
-const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET files = usage.files + excluded.files,
-  bytes_high = usage.bytes_high + excluded.bytes_high, bytes_low = usage.bytes_low + excluded.bytes_low,
-  counted_high = usage.counted_high + excluded.counted_high,
-  counted_low = usage.counted_low + excluded.counted_low`;
+/** Under which directory a file is counted. */
+export const countedIn = ({ dir_id, trashed_at }: { dir_id: number; trashed_at: number }) =>
+  trashed_at > 0 ? TRASH : dir_id;
+
+const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low'];
+const SUMMED = ['owner', 'dir_id', ...HALVES].join(', ');
+const COLUMNS = `${SUMMED}, rev`;
+const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET
+  ${[...HALVES, 'rev'].map((name) => `${name} = usage.${name} + excluded.${name}`).join(', ')}`;
+
+/** What is added to a row; half by half, since together they can pass what a number holds exactly. */
+type Parts = number[];
+const NOTHING: Parts = HALVES.map(() => 0);
+const partsOf = ({ files, bytes, counted }: Sums): Parts => [files, ...halves(bytes), ...halves(counted)];
+const minus = (parts: Parts): Parts => parts.map((part) => -part);
+
+/** What is added to the rows of one owner. */
+class Changes extends Map<number, Parts> {
+  add(dirId: number, parts: Parts): void {
+    const sum = this.get(dirId) ?? NOTHING;
+    this.set(
+      dirId,
+      sum.map((value, at) => value + parts[at]!),
+    );
+  }
+}
 
 /** Adds to the sums; part of the transaction that changes the files themselves. */
-export function addUsage(tx: Sql, owner: string, dirId: number, sums: Sums): Promise<void> {
-  return addTo(tx, owner, [
-    [ALL_DIRS, sums],
-    [dirId, sums],
-  ]);
+export async function addUsage(tx: Sql, owner: string, dirId: number, sums: Sums): Promise<void> {
+  const changes = new Changes();
+  for (const id of [ALL_DIRS, dirId]) changes.add(id, partsOf(sums));
+  await addTo(tx, owner, changes);
 }
 
 export async function moveUsage(
@@ -43,66 +65,76 @@ export async function moveUsage(
   [from, to]: [from: number, to: number],
   sums: Sums,
 ): Promise<void> {
-  if (from === to) return;
-  const taken = { files: -sums.files, bytes: -sums.bytes, counted: -sums.counted };
-  await addTo(tx, owner, [
-    [from, taken],
-    [to, sums],
-  ]);
+  const changes = new Changes([[ALL_DIRS, NOTHING]]);
+  changes.add(from, minus(partsOf(sums)));
+  changes.add(to, partsOf(sums));
+  await addTo(tx, owner, changes);
 }
 
-/** The sums without these files of the owner, however many. */
-export async function takeUsage(
-  tx: Sql,
-  owner: string,
-  files: { dir_id: number; size: number; stored_size: number }[],
-): Promise<void> {
-  const sums = new Map<number, number[]>();
-  for (const { dir_id, size, stored_size } of files) {
-    // Half by half: together they can pass what a number holds exactly.
-    const taken = [1, ...halves(size), ...halves(Math.max(size, stored_size))];
-    for (const dirId of [ALL_DIRS, dir_id]) {
-      const sum = sums.get(dirId) ?? [0, 0, 0, 0, 0];
-      sums.set(
-        dirId,
-        sum.map((value, at) => value - taken[at]!),
-      );
-    }
+/** A file that is counted elsewhere from now on, or not any more. */
+export interface Shift {
+  owner: string;
+  size: number;
+  stored_size: number;
+  from: number;
+  to: number | 'nowhere';
+}
+
+/** The same for files of one caller, however many. */
+export async function shiftUsage(tx: Sql, shifts: Shift[]): Promise<void> {
+  const byOwner = new Map<string, Changes>();
+  for (const { owner, size, stored_size, from, to } of shifts) {
+    const changes = byOwner.get(owner) ?? new Changes([[ALL_DIRS, NOTHING]]);
+    byOwner.set(owner, changes);
+    const parts = partsOf({ files: 1, bytes: size, counted: Math.max(size, stored_size) });
+    changes.add(from, minus(parts));
+    if (to === 'nowhere') changes.add(ALL_DIRS, minus(parts));
+    else changes.add(to, parts);
   }
-  for (const [dirId, sum] of [...sums].sort(([a], [b]) => a - b)) {
+  for (const [owner, changes] of [...byOwner].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    await addTo(tx, owner, changes);
+  }
+}
+
+/** Rows that one statement adds to; so there are only so many statements. */
+const ROWS_AT_ONCE = 3;
+
+/**
+ * In the order of their numbers, so that two who change the same rows wait for each other in one direction only. `rev`: by how
+ * much that of all directories rises.
+ */
+async function addTo(tx: Sql, owner: string, changes: Changes, rev = 1): Promise<void> {
+  const rows = [...changes].sort(([a], [b]) => a - b);
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    const some = rows.slice(at, at + ROWS_AT_ONCE);
+    const values = some.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ');
     await tx.execute(
-      `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
-      ...[owner, dirId, ...sum],
+      `INSERT INTO usage (${COLUMNS}) VALUES ${values} ${ADD}`,
+      ...some.flatMap(([dirId, parts]) => [owner, dirId, ...parts, dirId === ALL_DIRS ? rev : 0]),
     );
   }
 }
 
-/** In the order of their numbers, so that two who change the same rows wait for each other in one direction only. */
-async function addTo(tx: Sql, owner: string, rows: [dirId: number, sums: Sums][]): Promise<void> {
-  await tx.execute(
-    `INSERT INTO usage (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ${ADD}`,
-    ...rows
-      .sort(([a], [b]) => a - b)
-      .flatMap(([dirId, { files, bytes, counted }]) => [
-        owner,
-        dirId,
-        files,
-        ...halves(bytes),
-        ...halves(counted),
-      ]),
-  );
+/** Something that is in no sum has changed: a name, or a directory. */
+export function noteChange(tx: Sql, owner: string): Promise<void> {
+  return addTo(tx, owner, new Changes([[ALL_DIRS, NOTHING]]));
 }
 
 /** Nobody else passes this for the same owner until the transaction ends. */
 export function holdUsage(tx: Sql, owner: string): Promise<void> {
-  return addUsage(tx, owner, 0, { files: 0, bytes: 0, counted: 0 });
+  return addTo(tx, owner, new Changes([[ALL_DIRS, NOTHING]]), 0);
 }
 
-/** The totals of a deleted directory go to the root. */
+/** The totals of a deleted directory go to the root; whoever has files in it sees a change. */
 export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
   await tx.execute(
     `INSERT INTO usage (${COLUMNS})
-     SELECT owner, 0, files, bytes_high, bytes_low, counted_high, counted_low FROM usage WHERE dir_id = ? ${ADD}`,
+     SELECT owner, ${ALL_DIRS}, ${NOTHING.join(', ')}, 1 FROM usage WHERE dir_id = ? ORDER BY owner ${ADD}`,
+    dirId,
+  );
+  await tx.execute(
+    `INSERT INTO usage (${COLUMNS})
+     SELECT owner, 0, ${HALVES.join(', ')}, 0 FROM usage WHERE dir_id = ? ORDER BY owner ${ADD}`,
     dirId,
   );
   await tx.execute('DELETE FROM usage WHERE dir_id = ?', dirId);
@@ -125,14 +157,26 @@ export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint
   };
 }
 
-/** For `Accounts.identify`: how many bytes the caller's files have, and a quota of their own. One look at a key. */
-export function lookUpUsage(sql: Sql): Lookup<{ bytes: bigint; quota: number | null }> {
+/** What an account has. */
+export interface Holdings {
+  bytes: bigint;
+  /** One of its own. */
+  quota: number | null;
+  /** Another one after every change of its files and directories. */
+  rev: number;
+}
+
+/** For `Accounts.identify`: one look at a key. */
+export function lookUpUsage(sql: Sql): Lookup<Holdings> {
   return {
-    admin: async () => ({ bytes: (await usageOf(sql, ADMIN)).bytes, quota: null }),
+    admin: async () => {
+      const [{ bytes }, rev] = await Promise.all([usageOf(sql, ADMIN), adminRev(sql)]);
+      return { bytes, quota: null, rev };
+    },
     session: async (tokenHash) => {
-      type Row = SessionRow & { quota_bytes: number | null; high: string | null; low: string | null };
-      const [row] = await sql.query<Row>(
-        `SELECT ${SESSION}, c.quota_bytes,
+      type Sums = { high: string | null; low: string | null; rev: number | null };
+      const [row] = await sql.query<SessionRow & Sums & { quota_bytes: number | null }>(
+        `SELECT ${SESSION}, c.quota_bytes, u.rev,
            CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
          FROM ${SESSIONS} LEFT JOIN usage u ON u.owner = s.username AND u.dir_id = ${ALL_DIRS}
          WHERE s.token_hash = ?`,
@@ -140,18 +184,26 @@ export function lookUpUsage(sql: Sql): Lookup<{ bytes: bigint; quota: number | n
       );
       if (!row) return undefined;
       const bytes = joined(row.high ?? '0', row.low ?? '0');
-      return { ...sessionOf(row), bytes, quota: row.quota_bytes };
+      return { ...sessionOf(row), bytes, quota: row.quota_bytes, rev: row.rev ?? 0 };
     },
   };
 }
 
+async function adminRev(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ rev: number }>(
+    `SELECT CAST(COALESCE(SUM(rev), 0) AS BIGINT) AS rev
+     FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN ('${ADMIN}', '')`,
+  );
+  return row!.rev;
+}
+
 const counted = 'CASE WHEN size > stored_size THEN size ELSE stored_size END';
-/** The sums as they should be, by owner and directory, in the columns of `usage`. */
+/** The sums as they should be, by owner and directory. */
 const recount = (where: string) => `SELECT owner, dir_id, COUNT(*) AS files,
   SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
   SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low
-  FROM files WHERE ${where} GROUP BY owner, dir_id`;
-const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low'];
+  FROM (SELECT owner, CASE WHEN trashed_at > 0 THEN ${TRASH} ELSE dir_id END AS dir_id, size, stored_size
+    FROM files WHERE ${where}) AS placed GROUP BY owner, dir_id`;
 /** With those over all directories of an owner. */
 const recountAll = (where: string) => `WITH own AS (${recount(where)})
   SELECT owner, dir_id, ${HALVES.join(', ')} FROM own
@@ -167,7 +219,7 @@ const RANGE = 'owner >= ? AND owner <= ?';
 const differs = (name: string) => `SUM(${name}_high) * ${HALF} + SUM(${name}_low) <> 0`;
 const WRONG = `SELECT DISTINCT owner FROM (
     SELECT owner, dir_id FROM (
-      SELECT ${COLUMNS} FROM usage WHERE ${RANGE}
+      SELECT ${SUMMED} FROM usage WHERE ${RANGE}
       UNION ALL SELECT owner, dir_id, ${HALVES.map((name) => `-${name}`).join(', ')}
         FROM (${recountAll(RANGE)}) AS recounted
     ) AS both_sides GROUP BY owner, dir_id
@@ -193,7 +245,17 @@ export async function* wrongUsage(sql: Sql): AsyncGenerator<string> {
 /** Recomputes an owner's totals. A change to files meanwhile waits for the rows, or comes before. */
 export function mendUsage(sql: Sql, owner: string): Promise<void> {
   return sql.transaction(async (tx) => {
-    await tx.execute('DELETE FROM usage WHERE owner = ?', owner);
-    await tx.execute(`INSERT INTO usage (${COLUMNS}) ${recountAll('owner = ?')}`, owner);
+    // The first row stays, for its `rev`.
+    const zeros = HALVES.map((name) => `${name} = 0`).join(', ');
+    await tx.execute(
+      `UPDATE usage SET ${zeros}, rev = rev + 1 WHERE owner = ? AND dir_id = ${ALL_DIRS}`,
+      owner,
+    );
+    await tx.execute(`DELETE FROM usage WHERE owner = ? AND dir_id <> ${ALL_DIRS}`, owner);
+    await tx.execute(
+      `INSERT INTO usage (${COLUMNS})
+       SELECT ${SUMMED}, 1 FROM (${recountAll('owner = ?')}) AS recounted WHERE true ${ADD}`,
+      owner,
+    );
   });
 }

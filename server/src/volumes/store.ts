@@ -18,6 +18,8 @@ export interface Manifest {
   enc_params: string;
   /** Which state of the record this is. */
   rev: number;
+  /** Where it is in the trash. */
+  trashed_at?: string | undefined;
   /** All of them, in order. */
   volumes: Volume[];
 }

@@ -49,11 +49,11 @@ class Batches {
   }
 
   #add(text: string, params: Value[]): void {
-    const key = params.filter((value) => typeof value === 'string').join(' ') + params[1] + params[8];
+    const key = params.filter((value) => typeof value === 'string').join(' ') + params[1] + params[9];
     const found = this.#sums.get(key);
     if (!found) this.#sums.set(key, { text, params });
     else {
-      const isSum = (at: number) => at % 7 >= 2;
+      const isSum = (at: number) => at % 8 >= 2;
       found.params = found.params.map((sum, at) => (isSum(at) ? Number(sum) + Number(params[at]) : sum));
     }
   }

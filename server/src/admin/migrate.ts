@@ -3,10 +3,11 @@ import { manifestFor } from '../domain/manifest.ts';
 import { identityOf, newStoreId, settleStore } from '../domain/store-identity.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
-import type { Sql } from '../metadata/sql.ts';
+import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { handOver } from '../metadata/store-record.ts';
 import { insertArrived, isStreaming } from '../metadata/streamed.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
+import { USAGE_COLUMNS } from '../metadata/usage.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
 import { newName } from '../volumes/names.ts';
 import type { Pair } from './pair.ts';
@@ -104,13 +105,9 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
   }
   // Written by the service that starts on them.
   await tx.execute('UPDATE account_documents SET written = 0');
-  const columns = 'owner, dir_id, files, bytes_high, bytes_low, counted_high, counted_low';
-  const sums = await from.sql.query<Record<string, string | number>>(`SELECT ${columns} FROM usage`);
+  const sums = await from.sql.query<Record<string, Value>>(`SELECT ${USAGE_COLUMNS.join(', ')} FROM usage`);
   for (const row of sums) {
-    await tx.execute(
-      `INSERT INTO usage (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ...columns.split(', ').map((column) => row[column]!),
-    );
+    await tx.execute(insertInto('usage', USAGE_COLUMNS), ...USAGE_COLUMNS.map((column) => row[column]!));
   }
   for await (const { id, upload } of groupsOf(from.sql)) {
     await insertVolumes(tx, id, await from.metadata.files.volumes(id));

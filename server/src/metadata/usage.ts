@@ -31,7 +31,8 @@ export const countedIn = ({ dir_id, trashed_at }: { dir_id: number; trashed_at: 
 
 const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low'];
 const SUMMED = ['owner', 'dir_id', ...HALVES].join(', ');
-const COLUMNS = `${SUMMED}, rev`;
+export const USAGE_COLUMNS = ['owner', 'dir_id', ...HALVES, 'rev'];
+const COLUMNS = USAGE_COLUMNS.join(', ');
 const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET
   ${[...HALVES, 'rev'].map((name) => `${name} = usage.${name} + excluded.${name}`).join(', ')}`;
 

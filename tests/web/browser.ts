@@ -165,7 +165,8 @@ async function drawn(page: Page): Promise<void> {
 }
 
 /** What axe finds in the way of somebody with a keyboard or a screen reader. */
-async function obstacles(page: Page): Promise<string[]> {
+export async function obstacles(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(AXE, 'utf8'));
   const found = await look(page);
   // On a busy machine new colours may come while it looks; what is really in the way is there at the second look too.
   return found.length === 0 ? found : look(page);
@@ -196,7 +197,6 @@ export async function shoot(page: Page, name: string): Promise<void> {
   // A tab behind another one is drawn once a second.
   await page.bringToFront();
   await picture(page, name);
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(AXE, 'utf8'));
   const found = await obstacles(page);
   if (usually(true, false)) {
     assert.deepEqual(found, [], name);

@@ -207,6 +207,8 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await keyboard.press('Enter');
   await focusIs(page, 'Account and devices');
   await keyboard.press('ArrowDown');
+  await focusIs(page, 'Settings');
+  await keyboard.press('ArrowDown');
   await focusIs(page, 'About szafa');
   await keyboard.press('Enter');
   await page

@@ -52,16 +52,18 @@ test('a start that fails says why and offers to try again; one without an answer
   await tryAgain();
   await within();
 
-  await context.route('**/api/**', (route) => route.abort());
+  const AWAY = /\/(api\/|readyz)/;
+  await context.route(AWAY, (route) => route.abort());
   await page.reload();
-  await page.getByText('The server does not answer.').waitFor();
-  await page.getByText('Opening szafa…').waitFor();
+  await page.getByRole('heading', { name: 'The server cannot be reached.' }).waitFor();
+  await page.getByText('Trying again…').waitFor();
   await shoot(page, 'start-unreachable');
-  await context.unroute('**/api/**');
+  await context.unroute(AWAY);
   await within();
   await page.getByText('The server is back.').waitFor();
 
   // The script of the page's worker, as when the service got another version in between.
+  await page.evaluate(() => caches.delete('szafa-shell'));
   await context.route('**/assets/main-*', (route) => route.fulfill({ status: 404, json: { error: 'no' } }));
   await page.reload();
   await page.getByRole('heading', { name: 'A part of this page could not be loaded.' }).waitFor();

@@ -49,6 +49,9 @@ export interface NewTotp {
   picture: boolean[][];
 }
 
+/** What a tab tells the service worker: that it wants to be served by it, or what it is made of. */
+export type ToServiceWorker = 'claim' | { keep: string[] };
+
 /** A file as the list shows it. */
 export interface Item {
   fileId: string;

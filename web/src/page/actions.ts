@@ -17,6 +17,7 @@ type Dialog =
   | { kind: 'preview'; item: Item }
   | { kind: 'leave'; uploads: string[]; downloads: string[] }
   | { kind: 'account' }
+  | { kind: 'settings' }
   | { kind: 'about' };
 
 export const dialog = signal<Dialog | null>(null);

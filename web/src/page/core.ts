@@ -18,6 +18,7 @@ export function faultOf(error: unknown): Fault {
   return error instanceof CoreError ? error.fault : { code: 'unexpected', message: (error as Error).message };
 }
 
+export { workerUrl };
 export const scriptUrl = scriptPolicy(workerUrl, '/sw.js');
 
 type Answer = { resolve(value: unknown): void; reject(error: unknown): void };

@@ -1,6 +1,6 @@
 /** Addresses under which the browser itself can read a file: for downloads, images, sound, film. */
-import type { LocalRequest } from '../bridge.ts';
-import { CoreError, call, callWith, scriptUrl } from './core.ts';
+import type { LocalRequest, ToServiceWorker } from '../bridge.ts';
+import { CoreError, call, callWith, scriptUrl, workerUrl } from './core.ts';
 
 interface Question {
   local: string;
@@ -53,13 +53,22 @@ async function register(): Promise<boolean> {
       const taken = new Promise((resolve) =>
         container.addEventListener('controllerchange', resolve, { once: true }),
       );
-      active!.postMessage('claim');
+      active!.postMessage('claim' satisfies ToServiceWorker);
       await taken;
     }
+    keepShell(active!);
     return true;
   } catch {
     return false; // private windows of some browsers have none
   }
+}
+
+/** What this page is made of came before the service worker did, at least at the first visit. */
+function keepShell(worker: ServiceWorker): void {
+  const loaded = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
+  const parts = loaded.filter((path) => path.startsWith('/assets/'));
+  const message: ToServiceWorker = { keep: ['/', workerUrl, ...parts] };
+  worker.postMessage(message);
 }
 
 /** An address for previews, until `close`. */

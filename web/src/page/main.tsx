@@ -8,6 +8,7 @@ import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
 import { localReady } from './local.ts';
 import { missingHere } from './needs.ts';
+import { listenForPaste } from './paste.ts';
 import { onFault, shownKey, start } from './session.ts';
 import { chosenColours, chosenLanguage } from './settings.ts';
 import { active, onProgress } from './transfers.ts';
@@ -28,6 +29,7 @@ function begin(): void {
   globalThis.addEventListener('beforeunload', (event) => {
     if (active.value.length > 0 || shownKey.value) event.preventDefault();
   });
+  listenForPaste();
   render(<App />, page);
   void start();
   void localReady();

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Account, Entered, Fault, Wishes } from '../bridge.ts';
 import { text } from '../text.ts';
+import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
 import { emptyShelf, refresh } from './shelf.ts';
@@ -28,11 +29,14 @@ onTabs((news) => {
   if (news === 'expired' && phase.value === 'in') void forget(call('expire'), text.state.expired);
 });
 
-globalThis.addEventListener('online', () => {
+function resume(): void {
+  if (phase.value === 'failed' && startFault.value?.code !== 'keys') void start();
   if (phase.value !== 'in') return;
   void refresh();
   resumeLost();
-});
+}
+onBack(resume);
+globalThis.addEventListener('online', resume);
 
 function begin(who: Account): void {
   account.value = who;

@@ -9,6 +9,10 @@ function kept<T extends string>(name: string, choices: readonly [T, ...T[]]): Si
   try {
     const before = localStorage.getItem(key) as T;
     if (choices.includes(before)) chosen.value = before;
+    // Other tabs follow.
+    globalThis.addEventListener('storage', ({ key: changed, newValue }) => {
+      if (changed === key) chosen.value = choices.includes(newValue as T) ? (newValue as T) : choices[0];
+    });
     effect(() => {
       if (chosen.value === choices[0]) localStorage.removeItem(key);
       else localStorage.setItem(key, chosen.value);

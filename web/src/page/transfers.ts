@@ -8,7 +8,7 @@ import { tell, tellFault } from './notices.ts';
 import { Rate } from './rate.ts';
 import { changed } from './shelf.ts';
 
-type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
+export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
 
 export interface Live {
   state: State;
@@ -62,6 +62,8 @@ function set(transfer: Transfer, change: Partial<Live>): void {
 }
 
 function add(added: Transfer[]): void {
+  // What was done before all this is no part of it.
+  if (active.peek().length === 0) clearFinished();
   transfers.value = [...added, ...transfers.value];
   schedule();
 }

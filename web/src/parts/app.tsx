@@ -1,7 +1,7 @@
+import { connected, online } from '../page/connection.ts';
 import { dismiss, notices } from '../page/notices.ts';
 import { account, leave, phase, shownKey, start, startFault } from '../page/session.ts';
 import { aboutKeys, explain, text } from '../text.ts';
-import { Banner } from './banner.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 import { Enter } from './enter.tsx';
 import { KeySteps } from './key-trouble.tsx';
@@ -19,6 +19,26 @@ function Notices() {
         </div>
       ))}
     </div>
+  );
+}
+
+function Busy({ label }: { label: string }) {
+  return (
+    <main class="middle">
+      <Spinner label={label} />
+    </main>
+  );
+}
+
+/** The page is there, its server is not. It begins by itself as soon as that has changed. */
+function Away() {
+  return (
+    <main class="middle">
+      <Placard icon="offline" title={online.value ? text.codes.network : text.state.noLine}>
+        <p>{text.state.away}</p>
+        <Spinner label={text.state.trying} />
+      </Placard>
+    </main>
   );
 }
 
@@ -59,17 +79,11 @@ function Inside() {
   if (key) return <RecoveryKey username={key.username} shown={key.key} />;
   switch (phase.value) {
     case 'starting':
+      return connected.value ? <Busy label={text.state.starting} /> : <Away />;
     case 'leaving':
-      return (
-        <main class="middle">
-          <div>
-            <Spinner label={phase.value === 'leaving' ? text.state.leaving : text.state.starting} />
-            <Banner />
-          </div>
-        </main>
-      );
+      return <Busy label={text.state.leaving} />;
     case 'failed':
-      return <Failed />;
+      return connected.value ? <Failed /> : <Away />;
     case 'in':
       return <Room key={account.value?.username} />;
     default:

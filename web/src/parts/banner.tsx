@@ -1,10 +1,10 @@
-import { online, reachable } from '../page/connection.ts';
+import { connected, online } from '../page/connection.ts';
 import { text } from '../text.ts';
 import { Icon } from './icon.tsx';
 
 /** Says that nothing comes through at the moment. */
 export function Banner() {
-  if (online.value && reachable.value) return null;
+  if (connected.value) return null;
   return (
     <p class="banner" role="status">
       <Icon name="offline" />

@@ -77,9 +77,16 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
           items={[
             {
               icon: 'person',
-              label: text.bar.settings,
+              label: text.account.title,
               act: () => {
                 dialog.value = { kind: 'account' };
+              },
+            },
+            {
+              icon: 'settings',
+              label: text.bar.settings,
+              act: () => {
+                dialog.value = { kind: 'settings' };
               },
             },
             {

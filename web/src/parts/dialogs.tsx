@@ -16,6 +16,7 @@ import { explain, text } from '../text.ts';
 import { AccountPanel } from './account-panel.tsx';
 import { Modal, PlainName } from './controls.tsx';
 import { Preview } from './preview.tsx';
+import { Settings } from './settings.tsx';
 
 interface ConfirmProps {
   title: string;
@@ -220,6 +221,8 @@ export function Dialogs() {
       return <MakeDir />;
     case 'account':
       return <AccountPanel />;
+    case 'settings':
+      return <Settings />;
     case 'about':
       return <About />;
     case 'preview':

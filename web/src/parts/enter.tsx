@@ -5,12 +5,36 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { call, faultOf } from '../page/core.ts';
 import { login, parting, recover, register } from '../page/session.ts';
-import { text } from '../text.ts';
+import { chosenLanguage } from '../page/settings.ts';
+import { LANGUAGES, type Language } from '../text/language.ts';
+import { language, text } from '../text.ts';
 import { Code, Field, NewSecret, requireGood, Secret, Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
 type How = 'login' | 'register' | 'recover';
 const words = text.enter;
+
+/** Whoever cannot read this page finds their own language by its name. */
+function DoorLanguage() {
+  return (
+    <div class="door-language">
+      {Object.entries(LANGUAGES).map(([one, name]) => (
+        <button
+          key={one}
+          type="button"
+          class="link"
+          lang={one}
+          aria-pressed={one === language()}
+          onClick={() => {
+            chosenLanguage.value = one as Language;
+          }}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
 
 /** What all of the door's pages are on. */
 export function Door({ children }: { children: ComponentChildren }) {
@@ -25,6 +49,7 @@ export function Door({ children }: { children: ComponentChildren }) {
           </li>
         ))}
       </ul>
+      <DoorLanguage />
     </main>
   );
 }
@@ -54,6 +79,12 @@ function Submit({ working, label }: { working: Signal<boolean>; label: string })
 interface DoorProps {
   username: Signal<string>;
   invite: Signal<string>;
+}
+
+/** Names are exact: Ada is another account than ada. Many write theirs with a capital letter by habit, or by a phone's. */
+function wrongWords(typed: string): string {
+  const small = typed.trim().toLowerCase();
+  return small === typed.trim() ? words.wrong : `${words.wrong} ${words.otherLetters(small)}`;
 }
 
 function SignIn({ username }: DoorProps) {
@@ -88,7 +119,7 @@ function SignIn({ username }: DoorProps) {
       <div ref={place} role="status">
         {asked && <Code hint={words.codeHint} value={code} />}
       </div>
-      <Trouble form={form} here={{ 401: words.wrong, 403: words.disabled }} />
+      <Trouble form={form} here={{ 401: wrongWords(username.value), 403: words.disabled }} />
       <Submit working={form.working} label={words.signIn} />
     </form>
   );

@@ -10,6 +10,7 @@ import {
   dirNames,
   filter,
   here,
+  items,
   listFault,
   listing,
   place,
@@ -23,6 +24,7 @@ import { Bar } from './bar.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { FileList } from './file-list.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { Icon } from './icon.tsx';
 import { Places } from './places.tsx';
 import { TransferPanel } from './transfer-panel.tsx';
@@ -125,6 +127,12 @@ function Contents() {
         <p>{list.noMatchBody}</p>
       </Placard>
     );
+  }
+  if (items.value.length === 0 && typeof place.value !== 'number') {
+    const onNewFolder = () => {
+      dialog.value = { kind: 'make-dir' };
+    };
+    return <FirstSteps onNewFolder={onNewFolder} />;
   }
   return (
     <Placard

@@ -1,7 +1,9 @@
+/** Below the list, never over it: what is sent and received, all of it in one line, and each of them. */
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
-import { online, reachable } from '../page/connection.ts';
+import { useEffect, useRef } from 'preact/hooks';
+import { connected } from '../page/connection.ts';
 import { bytes, duration } from '../page/format.ts';
+import { inOrder, type Total, total } from '../page/total.ts';
 import {
   active,
   cancel,
@@ -21,6 +23,13 @@ import { Icon } from './icon.tsx';
 
 const words = text.transfers;
 const MOST_ROWS = 200;
+/** When all went well the list has been seen after this long. */
+const SEEN_MS = 5_000;
+
+/** How fast it goes, and how long that will take. */
+function pace(rate: number, left: number): string[] {
+  return rate > 0 && connected.value ? [words.rate(bytes(rate)), words.left(duration(left / rate))] : [];
+}
 
 function status({ size, note, kind }: Transfer, live: Live): string {
   const { state, moving, done, rate, fault } = live;
@@ -32,10 +41,7 @@ function status({ size, note, kind }: Transfer, live: Live): string {
     return `${kind === 'upload' ? words.doneUpload : words.doneDownload} · ${bytes(size)}`;
   if (state === 'paused') return `${words.paused} · ${amount}`;
   if (state === 'waiting' || !moving) return words.waiting;
-  const connected = online.value && reachable.value;
-  const parts = [connected ? words[kind] : words.stalled, amount];
-  if (rate > 0 && connected) parts.push(words.rate(bytes(rate)), words.left(duration((size - done) / rate)));
-  return parts.join(' · ');
+  return [connected.value ? words[kind] : words.stalled, amount, ...pace(rate, size - done)].join(' · ');
 }
 
 function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): void }) {
@@ -84,17 +90,54 @@ function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): v
   );
 }
 
+/** All that is under way, as one. */
+function Together({ now }: { now: Total }) {
+  const { finished, count, done, size, rate } = now;
+  const amount = `${bytes(done)} / ${bytes(size)}`;
+  return (
+    <div class="total">
+      <progress max={1} value={size > 0 ? done / size : 0} aria-label={words.total} />
+      <span class="transfer-status">
+        {[words.finishedOf(finished, count), amount, ...pace(rate, size - done)].join(' · ')}
+      </span>
+    </div>
+  );
+}
+
+/** Whether the list is folded: by hand, or because all of it is done and has been seen. */
+function useFolding(settled: boolean) {
+  const byHand = useSignal<boolean | null>(null);
+  const seen = useSignal(false);
+  useEffect(() => {
+    seen.value = false;
+    if (!settled) return;
+    const timer = setTimeout(() => {
+      seen.value = true;
+    }, SEEN_MS);
+    return () => clearTimeout(timer);
+  }, [settled]);
+  const folded = byHand.value ?? seen.value;
+  return {
+    folded,
+    toggle() {
+      byHand.value = !folded;
+    },
+  };
+}
+
 export function TransferPanel() {
-  const folded = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
+  const showFinished = useSignal(false);
   const all = transfers.value;
+  const finished = all.filter(({ live }) => live.value.state === 'done').length;
+  const settled = finished > 0 && finished === all.length;
+  const { folded, toggle } = useFolding(settled);
   if (all.length === 0) return null;
   // A download that is stopped begins again, so only uploads are paused.
   const moving = active.value.filter(({ kind }) => kind === 'upload');
   const paused = all.filter(({ kind, live }) => kind === 'upload' && live.value.state === 'paused');
-  // The newest, and those under way, which are older where many wait.
-  const shown = all.filter(({ live }, index) => index < MOST_ROWS || live.value.state === 'running');
-  const finished = all.some(({ live }) => live.value.state === 'done');
+  const hidden = settled || showFinished.value ? 0 : finished;
+  const rows = folded ? [] : inOrder(all).slice(0, Math.min(MOST_ROWS, all.length - hidden));
   return (
     <section class="transfers" aria-label={words.title}>
       <header>
@@ -102,7 +145,8 @@ export function TransferPanel() {
           {words.title}
           {active.value.length > 0 && <span class="count">{active.value.length}</span>}
         </h2>
-        {finished && (
+        {total.value && total.value.count > 1 ? <Together now={total.value} /> : <span class="total" />}
+        {finished > 0 && (
           <button type="button" class="link" onClick={clearFinished}>
             {words.clear}
           </button>
@@ -118,19 +162,30 @@ export function TransferPanel() {
           </button>
         )}
         <IconButton
-          icon={folded.value ? 'up' : 'down'}
-          label={folded.value ? words.show : words.hide}
-          expanded={!folded.value}
-          onClick={() => {
-            folded.value = !folded.value;
-          }}
+          icon={folded ? 'up' : 'down'}
+          label={folded ? words.show : words.hide}
+          expanded={!folded}
+          onClick={toggle}
         />
       </header>
-      {!folded.value && (
+      {!folded && (
         <ul>
-          {shown.map((transfer) => (
+          {rows.map((transfer) => (
             <TransferRow key={transfer.id} transfer={transfer} onChoose={() => input.current?.click()} />
           ))}
+          {hidden > 0 && (
+            <li class="transfer-more">
+              <button
+                type="button"
+                class="link"
+                onClick={() => {
+                  showFinished.value = true;
+                }}
+              >
+                {words.showFinished(hidden)}
+              </button>
+            </li>
+          )}
         </ul>
       )}
       <input

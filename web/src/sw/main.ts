@@ -1,10 +1,12 @@
 /**
- * The service worker has one task: requests of the browser itself for `/local/<id>` (a download, an image, a film) are
- * answered by the tab that gave the id out. It holds no state, since the browser may end it at any time. Everything else
+ * The service worker has two tasks. Requests of the browser itself for `/local/<id>` (a download, an image, a film) are
+ * answered by the tab that gave the id out. And the page itself is kept (shell.ts), so that it opens where the server cannot be
+ * reached. It holds no state, since the browser may end it at any time. Everything else
  * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
  * tab's worker fetches. Sockets pass it by.
  */
-import type { LocalHead, LocalPart, LocalPull, LocalRequest } from '../bridge.ts';
+import type { LocalHead, LocalPart, LocalPull, LocalRequest, ToServiceWorker } from '../bridge.ts';
+import { isShell, keep, shell } from './shell.ts';
 
 interface Client {
   postMessage(message: unknown, transfer: Transferable[]): void;
@@ -19,6 +21,7 @@ interface Worker {
 }
 interface WorkerEvent {
   request: Request;
+  data: ToServiceWorker;
   waitUntil(promise: Promise<unknown>): void;
   respondWith(response: Promise<Response>): void;
 }
@@ -27,11 +30,17 @@ const PATIENCE_MS = 10_000;
 const worker = globalThis as unknown as Worker;
 
 worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
-// Asked by a tab that has none: at its first visit, and after a reload that passed the service worker by.
-worker.addEventListener('message', (event) => event.waitUntil(worker.clients.claim()));
+worker.addEventListener('message', (event) => {
+  const { data } = event;
+  // Asked by a tab that has none: at its first visit, and after a reload that passed the service worker by.
+  if (data === 'claim') event.waitUntil(worker.clients.claim());
+  else event.waitUntil(keep(data.keep));
+});
 worker.addEventListener('fetch', (event) => {
   const { pathname, origin, search } = new URL(event.request.url);
-  if (origin !== globalThis.location.origin || !pathname.startsWith('/local/')) return;
+  if (origin !== globalThis.location.origin) return;
+  if (isShell(event.request, pathname)) event.respondWith(shell(event.request));
+  if (!pathname.startsWith('/local/')) return;
   const id = pathname.slice('/local/'.length);
   if (id === 'ping') event.respondWith(Promise.resolve(new Response(null, { status: 204 })));
   else

@@ -47,6 +47,7 @@ export function en({ number, plural, secret }: Tools) {
       toRecover: 'Forgot your password?',
       working: 'Unlocking…',
       wrong: 'Wrong username or password.',
+      otherLetters: (name: string) => `Large and small letters count in names: did you mean ${name}?`,
       taken: 'This username is already taken.',
       different: 'The passwords do not match.',
       weak: {
@@ -233,10 +234,21 @@ export function en({ number, plural, secret }: Tools) {
       filter: 'Filter by name',
       clearFilter: 'Clear the filter',
       account: 'Account',
-      settings: 'Account and devices',
+      settings: 'Settings',
       signOut: 'Sign out',
       menu: 'Folders',
       about: 'About szafa',
+    },
+
+    settings: {
+      title: 'Settings',
+      language: 'Language',
+      ofBrowser: 'As the browser says',
+      colours: 'Colours',
+      ofSystem: 'As the system says',
+      light: 'Light',
+      dark: 'Dark',
+      hint: 'These hold for this browser, also after a sign-out.',
     },
 
     places: {
@@ -286,10 +298,20 @@ export function en({ number, plural, secret }: Tools) {
       retry: 'Try again',
     },
 
+    firstSteps: {
+      title: 'First steps',
+      upload: { title: 'Upload files', why: 'Or drop them here, or paste a picture.' },
+      folder: { title: 'Make a folder', why: 'Folders can be inside folders.' },
+      recovery: { title: 'Check the recovery key', why: 'Without it a lost password loses all files.' },
+      command: { title: 'Get the command', why: 'For backups, and for many or large files.' },
+    },
+
     actions: {
       upload: 'Upload files',
       uploadFolder: 'Upload a folder',
       uploadShort: 'Upload',
+      /** Before the time, in the name of a picture that has none. */
+      pasted: 'Pasted',
       preview: 'Preview',
       download: 'Download',
       move: 'Move',
@@ -349,6 +371,9 @@ export function en({ number, plural, secret }: Tools) {
 
     transfers: {
       title: 'Transfers',
+      total: 'All transfers',
+      finishedOf: share,
+      showFinished: (count: number) => `Show ${number(count)} finished`,
       hide: 'Hide transfers',
       show: 'Show transfers',
       clear: 'Clear finished',
@@ -386,6 +411,9 @@ export function en({ number, plural, secret }: Tools) {
       otherPassword: 'The password of this account was changed. Sign in with the new one.',
       deleted: (username: string) => `The account ${username} is deleted, with everything in it.`,
       elsewhere: 'You signed out in another tab.',
+      noLine: 'You are offline.',
+      away: 'Your files are safe on the server. They are shown as soon as it can be reached.',
+      trying: 'Trying again…',
       starting: 'Opening szafa…',
       leaving: 'Signing out…',
     },

@@ -54,6 +54,7 @@ export function pl({ number, plural, secret }: Tools): Words {
       toRecover: 'Nie pamiętasz hasła?',
       working: 'Odblokowywanie…',
       wrong: 'Błędna nazwa użytkownika lub błędne hasło.',
+      otherLetters: (name: string) => `W nazwach liczą się wielkie i małe litery: czy chodzi o ${name}?`,
       taken: 'Ta nazwa użytkownika jest już zajęta.',
       different: 'Hasła nie są takie same.',
       weak: {
@@ -243,10 +244,21 @@ export function pl({ number, plural, secret }: Tools): Words {
       filter: 'Filtruj po nazwie',
       clearFilter: 'Wyczyść filtr',
       account: 'Konto',
-      settings: 'Konto i urządzenia',
+      settings: 'Ustawienia',
       signOut: 'Wyloguj się',
       menu: 'Foldery',
       about: 'O szafie',
+    },
+
+    settings: {
+      title: 'Ustawienia',
+      language: 'Język',
+      ofBrowser: 'Taki jak w przeglądarce',
+      colours: 'Kolory',
+      ofSystem: 'Takie jak w systemie',
+      light: 'Jasne',
+      dark: 'Ciemne',
+      hint: 'Dotyczą tej przeglądarki, także po wylogowaniu.',
     },
 
     places: {
@@ -299,10 +311,19 @@ export function pl({ number, plural, secret }: Tools): Words {
       retry: 'Spróbuj ponownie',
     },
 
+    firstSteps: {
+      title: 'Pierwsze kroki',
+      upload: { title: 'Wyślij pliki', why: 'Albo upuść je tutaj lub wklej obraz.' },
+      folder: { title: 'Utwórz folder', why: 'Foldery mogą być w folderach.' },
+      recovery: { title: 'Sprawdź klucz odzyskiwania', why: 'Bez niego utrata hasła to utrata plików.' },
+      command: { title: 'Pobierz polecenie', why: 'Do kopii zapasowych i do wielu lub dużych plików.' },
+    },
+
     actions: {
       upload: 'Wyślij pliki',
       uploadFolder: 'Wyślij folder',
       uploadShort: 'Wyślij',
+      pasted: 'Wklejone',
       preview: 'Podgląd',
       download: 'Pobierz',
       move: 'Przenieś',
@@ -364,6 +385,9 @@ export function pl({ number, plural, secret }: Tools): Words {
 
     transfers: {
       title: 'Transfery',
+      total: 'Wszystkie transfery',
+      finishedOf: share,
+      showFinished: (count: number) => `Pokaż zakończone: ${number(count)}`,
       hide: 'Ukryj transfery',
       show: 'Pokaż transfery',
       clear: 'Usuń zakończone',
@@ -402,6 +426,9 @@ export function pl({ number, plural, secret }: Tools): Words {
       otherPassword: 'Hasło tego konta zostało zmienione. Zaloguj się nowym.',
       deleted: (username: string) => `Konto ${username} zostało usunięte wraz ze wszystkim, co w nim było.`,
       elsewhere: 'Wylogowano w innej karcie.',
+      noLine: 'Nie masz połączenia.',
+      away: 'Twoje pliki są bezpieczne na serwerze. Zobaczysz je, gdy tylko uda się z nim połączyć.',
+      trying: 'Kolejna próba…',
       starting: 'Otwieranie szafy…',
       leaving: 'Wylogowywanie…',
     },

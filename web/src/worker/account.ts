@@ -22,6 +22,7 @@ import { holdingEngine } from './engine.ts';
 import { pageTransport } from './transport.ts';
 
 const GOODBYE_MS = 5_000;
+const RETRY_MS = 3_000;
 
 /** Who is signed in. The password is used once and forgotten; what stays is a token and a key whose bytes cannot be exported. */
 export class SignedIn {
@@ -34,6 +35,8 @@ export class SignedIn {
       server: globalThis.location.origin,
       engine: this.#engine,
       transport: pageTransport(onReachable),
+      // Somebody waits and sees whether the server is back: not so long that it seems to be broken.
+      retry: { capMs: RETRY_MS },
       pins: browserPins,
     };
   }

@@ -63,7 +63,8 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
   /** How it was with the volume before; a slow line is what a person looks at. */
   let slow = true;
   const note = (now: boolean) => {
-    if (now !== reachable) onReachable(now);
+    // Each failure is told: the page may have found the server itself since the last one.
+    if (!(now && reachable)) onReachable(now);
     reachable = now;
   };
 

@@ -1,0 +1,120 @@
+/** The page in both languages and colours, and whether it fits a phone. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { useService, usually } from '../harness/index.ts';
+import { obstacles, PASSWORD, pick, register, row, signOut, until, useChromium } from './browser.ts';
+
+const service = useService();
+const browser = useChromium();
+
+const langOf = (page: Page) => page.evaluate(() => document.documentElement.lang);
+const coloursOf = (page: Page) => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
+
+async function openSettings(page: Page): Promise<void> {
+  await page.locator('.avatar').click();
+  await page.getByRole('menuitem', { name: /^(Settings|Ustawienia)$/ }).click();
+}
+
+test('the language is that of the browser, until somebody chooses another; the choice is kept', async () => {
+  const { page, errors } = await browser.visit(service.url, { locale: 'pl-PL' });
+  await page.getByRole('button', { name: 'Zaloguj się', exact: true }).waitFor();
+  assert.equal(await langOf(page), 'pl');
+  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  assert.equal(await langOf(page), 'en');
+  await page.reload();
+  await register(page);
+  await pick(page, await browser.file('notes.txt', 'x'.repeat(1500)));
+  await row(page, 'notes.txt').waitFor();
+
+  await openSettings(page);
+  await page.getByLabel('Language').selectOption('Polski');
+  await page.getByRole('dialog', { name: 'Ustawienia' }).waitFor();
+  await page.getByText('1 plik', { exact: true }).waitFor();
+  await row(page, 'notes.txt').getByText('1,5 KB').waitFor();
+  await page.getByLabel('Kolory').selectOption('Ciemne');
+  assert.equal(await coloursOf(page), 'dark');
+  await page.keyboard.press('Escape');
+  await page.reload();
+  await page.getByText('1 plik', { exact: true }).waitFor();
+  assert.deepEqual([await langOf(page), await coloursOf(page)], ['pl', 'dark']);
+
+  // As another one who uses this browser would want to read it.
+  await page.getByRole('button', { name: /^Konto: / }).click();
+  await page.getByRole('menuitem', { name: 'Wyloguj się' }).click();
+  await page.getByRole('button', { name: 'Zaloguj się', exact: true }).waitFor();
+  assert.deepEqual(errors, []);
+});
+
+test('a name in other letters than the account has gets a hint, and one that is just wrong does not', async () => {
+  const { page } = await browser.visit(service.url);
+  const name = await register(page);
+  await signOut(page);
+  const attempt = async (username: string, password: string) => {
+    await page.getByLabel('Username').fill(username);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('Wrong username or password.').waitFor();
+  };
+  await attempt(name.toUpperCase(), PASSWORD);
+  await page.getByText(`did you mean ${name}?`).waitFor();
+  await attempt(name, `${PASSWORD}!`);
+  assert.equal(await page.getByText('did you mean').count(), 0);
+});
+
+interface Look {
+  language: 'en' | 'pl';
+  colours: 'light' | 'dark';
+  width: number;
+}
+
+const ALL: Look[] = (['en', 'pl'] as const).flatMap((language) =>
+  (['light', 'dark'] as const).flatMap((colours) =>
+    [360, 768, 1280].map((width) => ({ language, colours, width })),
+  ),
+);
+/** Each language, each colour and each width, in as few looks as that takes. */
+const FEW: Look[] = [
+  { language: 'pl', colours: 'dark', width: 360 },
+  { language: 'en', colours: 'light', width: 768 },
+  { language: 'pl', colours: 'light', width: 1280 },
+];
+
+async function inspect(page: Page, what: string): Promise<void> {
+  for (const { language, colours, width } of usually(FEW, ALL)) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.emulateMedia({ colorScheme: colours });
+    // What the settings do, without leaving what is looked at.
+    await page.evaluate((chosen) => {
+      localStorage.setItem('szafa-language', chosen);
+      globalThis.dispatchEvent(new StorageEvent('storage', { key: 'szafa-language', newValue: chosen }));
+    }, language);
+    await until(async () => (await langOf(page)) === language);
+    const at = `${what}, ${language}, ${colours}, ${width} px`;
+    assert.deepEqual(await obstacles(page), [], at);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${at}: ${wide} px wide`);
+  }
+}
+
+test('every page can be read and fits, in both languages and colours, from a phone to a desk', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  await inspect(page, 'door');
+  await page.evaluate(() => localStorage.clear());
+  await page.reload();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await register(page);
+  await inspect(page, 'empty');
+  const long = `${'A name that is as long as names of files are at times '.repeat(2)}.txt`;
+  await pick(page, await browser.file(long, 'x'), await browser.file('b.txt', 'y'));
+  await row(page, 'b.txt').waitFor();
+  await inspect(page, 'list');
+  await page.locator('#filter').fill('a name that nobody has');
+  await inspect(page, 'nothing found');
+  await page.locator('#filter').fill('');
+  await openSettings(page);
+  await inspect(page, 'settings');
+  await page.keyboard.press('Escape');
+  assert.deepEqual(errors, []);
+});

@@ -1,0 +1,67 @@
+/** All transfers as one: how far they are together, and in which order a person wants to see them. */
+import { effect, signal } from '@preact/signals';
+import { Rate } from './rate.ts';
+import { active, type State, type Transfer, transfers } from './transfers.ts';
+
+export interface Total {
+  /** Files, and bytes of them. */
+  finished: number;
+  count: number;
+  done: number;
+  size: number;
+  /** Bytes a second. */
+  rate: number;
+}
+
+const EVERY_MS = 500;
+/** What is stopped counts again when it goes on. */
+const COUNTED: readonly State[] = ['waiting', 'running', 'done'];
+
+const rate = new Rate();
+/** Of what is under way; null where nothing is. */
+export const total = signal<Total | null>(null);
+
+export function sumOf(all: readonly Transfer[]): Omit<Total, 'rate'> {
+  const sum = { finished: 0, count: 0, done: 0, size: 0 };
+  for (const { live, size } of all) {
+    const { state, done } = live.peek();
+    if (!COUNTED.includes(state)) continue;
+    sum.count++;
+    sum.size += size;
+    sum.done += done;
+    if (state === 'done') sum.finished++;
+  }
+  return sum;
+}
+
+function measure(): void {
+  const sum = sumOf(transfers.peek());
+  total.value = { ...sum, rate: rate.mark(sum.done) };
+}
+
+let clock: ReturnType<typeof setInterval> | undefined;
+
+effect(() => {
+  const isBusy = active.value.length > 0;
+  if (isBusy === (clock !== undefined)) return;
+  if (isBusy) {
+    rate.clear();
+    measure();
+    clock = setInterval(measure, EVERY_MS);
+  } else {
+    clearInterval(clock);
+    clock = undefined;
+    total.value = null;
+  }
+});
+
+/** What runs, what wants somebody, what waits (the next one first), and last what is done (the newest first). */
+export function inOrder(all: readonly Transfer[]): Transfer[] {
+  const of = (...states: State[]) => all.filter(({ live }) => states.includes(live.value.state));
+  return [
+    ...of('running').reverse(),
+    ...of('failed', 'interrupted', 'paused'),
+    ...of('waiting').reverse(),
+    ...of('done'),
+  ];
+}

@@ -1,0 +1,60 @@
+/**
+ * The page as it was last loaded, for when the server cannot be reached. The server comes first, always: what is kept is
+ * used only where it does not answer. Scripts and styles have their digest in their names, so those that are kept are right.
+ */
+const CACHE = 'szafa-shell';
+const PAGE = '/';
+/** What stands before a server that is away answers with these. */
+const AWAY = [502, 503, 504];
+
+const isPart = (path: string) => path.startsWith('/assets/');
+
+export function isShell({ method, mode }: Request, path: string): boolean {
+  return method === 'GET' && ((path === PAGE && mode === 'navigate') || isPart(path));
+}
+
+export async function shell(request: Request): Promise<Response> {
+  return request.mode === 'navigate' ? page(request) : part(request);
+}
+
+/** A browser that keeps nothing still gets its page. */
+const opened = () => caches.open(CACHE).catch(() => undefined);
+
+async function page(request: Request): Promise<Response> {
+  const kept = await (await opened())?.match(PAGE);
+  try {
+    const found = await fetch(request);
+    if (kept && AWAY.includes(found.status)) return kept;
+    if (found.ok) await renew(kept, found.clone());
+    return found;
+  } catch (error) {
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+/** Another page has other parts: the old ones go. */
+async function renew(kept: Response | undefined, found: Response): Promise<void> {
+  if (kept && kept.headers.get('etag') === found.headers.get('etag')) return;
+  await caches.delete(CACHE);
+  await (await opened())?.put(PAGE, found).catch(() => {});
+}
+
+async function part(request: Request): Promise<Response> {
+  const cache = await opened();
+  const kept = await cache?.match(request.url);
+  if (kept) return kept;
+  const found = await fetch(request);
+  if (found.ok) await cache?.put(request.url, found.clone()).catch(() => {});
+  return found;
+}
+
+/** Adds what is not kept yet; the browser has it already, so little is loaded twice. */
+export async function keep(paths: string[]): Promise<void> {
+  const cache = await opened();
+  for (const path of new Set(paths)) {
+    if (!cache || !(path === PAGE || isPart(path)) || (await cache.match(path))) continue;
+    const found = await fetch(path).catch(() => undefined);
+    if (found?.ok) await cache.put(path, found).catch(() => {});
+  }
+}

@@ -28,6 +28,12 @@ export interface Existing {
 /** A file of a name, opened as far as its header. */
 export type Opened = Version & { metadata: Metadata };
 
+/** What a file is called below its directory, as it is sealed. */
+export function nameIn({ verified, name, dirId }: Entry, { name: path }: Metadata): string {
+  if (verified) return name;
+  return dirId ? path.slice(path.indexOf('/') + 1) : path;
+}
+
 /** The files of this name that can be opened, newest first by what is sealed into them. */
 export async function versionsCalled(
   szafa: Szafa,
@@ -41,7 +47,10 @@ export async function versionsCalled(
   const named = candidates.filter((entry) => entry.name === (entry.verified ? name : plain));
   // Files of other clients, and those that do not open, are nothing that an upload could repeat.
   const versions = await szafa.versions(named, { signal });
-  return versions.filter((version): version is Opened => version.metadata?.name === name);
+  return versions.filter((version): version is Opened => {
+    const { entry, metadata } = version;
+    return metadata !== undefined && nameIn(entry, metadata) === name;
+  });
 }
 
 /**

@@ -179,6 +179,32 @@ export class NameError extends SzafaError {
   }
 }
 
+/** Something is there already: a file or a folder of this path, or a file where a folder would have to be. @public */
+export class ExistsError extends SzafaError {
+  override name = 'ExistsError';
+  readonly paths: readonly string[];
+
+  constructor(paths: readonly string[]) {
+    super('exists', `${quoted(paths)} is there already`);
+    this.paths = paths;
+  }
+}
+
+/** These were changed, moved or removed elsewhere, or are not there: nothing was done to them. @public */
+export class ConflictError extends SzafaError {
+  override name = 'ConflictError';
+  readonly paths: readonly string[];
+
+  constructor(paths: readonly string[]) {
+    super('conflict', `${quoted(paths)} was changed or removed elsewhere meanwhile`);
+    this.paths = paths;
+  }
+}
+
+function quoted([first = '', ...more]: readonly string[]): string {
+  return JSON.stringify(first) + (more.length > 0 ? ` (and ${more.length} more)` : '');
+}
+
 export type ApiErrorKind =
   | 'bad-request'
   | 'unauthorized'

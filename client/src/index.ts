@@ -39,12 +39,16 @@ export {
   recoveryText,
 } from './format/recovery.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
-export type { DirEntry, Entry } from './listing.ts';
+export type { Age, DirEntry, Entry } from './listing.ts';
 export { qr } from './qr.ts';
 export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
+export type { MoveOptions, TreeOptions } from './tree/context.ts';
+export type { Move } from './tree/moves.ts';
+export { checkPath, isWithin, joinPath, lastOf, parentOf, segmentsOf } from './tree/paths.ts';
+export { type FileNode, type Folder, freePath, Tree } from './tree/tree.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';
 export type { Journal } from './upload/journal.ts';
 export type { PullHost, PullOffer, UploadOptions, UploadProgress, UploadResult } from './upload/options.ts';

@@ -4,16 +4,26 @@ import { LockedError, SzafaError, WrongPasswordError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import type { Engine } from './format/engine.ts';
 import { sizeOfStored } from './format/layout.ts';
-import { looksSealed, openDirName, openFileName } from './format/names.ts';
+import { type ListedName, looksSealed, openDirName, openFileName } from './format/names.ts';
 import { forEach } from './pool.ts';
+import { joinPath } from './tree/paths.ts';
 
 /** A file as its owner sees it. @public */
 export interface Entry {
   fileId: string;
-  /** As it was given at the upload: clean it with `displayName` or `safeSegments` before use. */
+  /**
+   * Where it is in the tree, from the top, as it was given: clean it with `displayName` or `safeSegments` before use. The path of a file
+   * that is not verified is the directory and the name that the service tells.
+   */
+  path: string;
+  /** The path below the directory that the service files it in; all of it where the path has another one. */
   name: string;
-  /** The name is authentic. Plain names, and names whose keys are not here, are the service's word. */
+  /** The path is authentic. Plain names, and names whose keys are not here, are the service's word. */
   verified: boolean;
+  /** The service has it in another directory than its path says. */
+  misplaced?: true;
+  /** Which of the files of its path it is, sealed as the path is; absent where that is not verified. */
+  age?: Age;
   /** Bytes of the file, with its padding if it has any; of its stored form where the name is not verified. */
   size: number;
   dirId: number | null;
@@ -21,6 +31,15 @@ export interface Entry {
   /** The name and the record do not belong together. */
   problem?: SzafaError;
   record: FileRecord;
+}
+
+/** Of the files of one path the one with the highest `gen` is the newest, then the one that was added last. @public */
+export interface Age {
+  /** Of the name: a later one has a higher one. */
+  rev: number;
+  gen: number;
+  /** Milliseconds since 1970, by the uploader's clock. */
+  added: number;
 }
 
 /** A directory, its name opened. @public */
@@ -39,10 +58,22 @@ function bindingOf(record: FileRecord) {
   return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
 }
 
-function entryOf(record: FileRecord, name: string, verified: boolean): Entry {
-  const size = verified ? sizeOfStored(record.size, record.chunk_count) : record.size;
-  const { file_id: fileId, dir_id: dirId, created_at: createdAt } = record;
-  return { fileId, name, verified, size, dirId, createdAt, record };
+/** `sealed`: what stands under the seal of its name, where that opens. */
+function entryOf(record: FileRecord, dir: string, sealed?: ListedName): Entry {
+  const { file_id: fileId, dir_id: dirId, created_at: createdAt, file_name } = record;
+  const common = { fileId, dirId, createdAt, record };
+  if (!sealed) {
+    return { ...common, path: joinPath(dir, file_name), name: file_name, verified: false, size: record.size };
+  }
+  const { name: path, rev, gen, added } = sealed;
+  const inPlace = dir !== '' && path.startsWith(`${dir}/`);
+  const size = sizeOfStored(record.size, record.chunk_count);
+  return {
+    ...{ ...common, path, name: inPlace ? path.slice(dir.length + 1) : path, verified: true, size },
+    // Every file may lie in the root: the specification puts those of a deleted directory there.
+    ...(dir !== '' && !inPlace && { misplaced: true as const }),
+    age: { rev, gen, added },
+  };
 }
 
 /** The name under the keys known so far: sealed and whole, or not to be told yet. */
@@ -50,11 +81,10 @@ async function nameOf(
   { engine }: OpenContext,
   masters: Master[],
   record: FileRecord,
-): Promise<Entry | undefined> {
+): Promise<ListedName | undefined> {
   for (const { key } of masters) {
     const opened = await openFileName(engine, key, record.file_name, bindingOf(record));
-    if (opened?.whole) return entryOf(record, opened.name, true);
-    if (opened) return undefined;
+    if (opened) return opened.whole ? opened : undefined;
   }
   return undefined;
 }
@@ -69,23 +99,28 @@ export async function listEntries(
   signal?: AbortSignal,
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
-  const open: { at: number; record: FileRecord }[] = [];
+  const open: { at: number; record: FileRecord; dir: string }[] = [];
   const masters = await mastersOf(context, signal);
+  const dirs = new Map<string, string>();
   for (const record of records) {
+    const filed = record.dir_id ? (record.dir_name ?? '') : '';
+    const dir = dirs.get(filed) ?? (await dirNameOf(context.engine, masters, filed)) ?? filed;
+    dirs.set(filed, dir);
     const sealed = context.keys.unlocked && looksSealed(record.file_name);
-    const entry = sealed ? await nameOf(context, masters, record) : undefined;
-    if (sealed && !entry) open.push({ at: entries.length, record });
-    entries.push(entry ?? entryOf(record, record.file_name, false));
+    const name = sealed ? await nameOf(context, masters, record) : undefined;
+    if (sealed && !name) open.push({ at: entries.length, record, dir });
+    entries.push(entryOf(record, dir, name));
   }
-  await forEach(open, PARALLEL, async ({ at, record }) => {
-    entries[at] = await nameFromHeader(context, record, signal);
+  await forEach(open, PARALLEL, async ({ at, record, dir }) => {
+    entries[at] = await entryFromHeader(context, record, dir, signal);
   });
   return entries;
 }
 
-async function nameFromHeader(
+async function entryFromHeader(
   context: OpenContext,
   record: FileRecord,
+  dir: string,
   signal?: AbortSignal,
 ): Promise<Entry> {
   try {
@@ -93,12 +128,14 @@ async function nameFromHeader(
       (await openKept(context, record, signal)) ??
       (await openUnnamed(context, record.file_id, { record, headOnly: true, signal })).header;
     const kind = await nameKind(context, record, header);
-    const entry = entryOf(record, header.metadata.name, kind === 'sealed');
+    if (kind === 'sealed') return entryOf(record, dir, header.metadata);
+    const { name: path } = header.metadata;
+    const entry = { ...entryOf(record, dir), path, name: path };
     // A plain name may look like a sealed one by chance; a sealed one of another record must not pass for it.
     return kind === 'other' ? { ...entry, problem: otherName() } : entry;
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
-    const entry = entryOf(record, record.file_name, false);
+    const entry = entryOf(record, dir);
     return error.code === 'unsupported' ? entry : { ...entry, problem: error };
   }
 }

@@ -13,23 +13,28 @@ import {
 } from './account.ts';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
 import type { HeaderCaches } from './download/header-cache.ts';
-import { type OpenContext, type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
+import { type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
-import { KnownAccountError, SameSecretError, SzafaError, TamperedError } from './errors.ts';
+import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
 import { logIn, removeTotp, setTotp } from './factors.ts';
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { type AccountName, deriveAccountKeys } from './format/keys.ts';
-import { sealDirName } from './format/names.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
-import { type DirEntry, type Entry, listDirEntries, listEntries } from './listing.ts';
+import { type DirEntry, type Entry, listEntries } from './listing.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
+import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
+import { cloneAs, copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
+import { Places, type Wanted } from './tree/places.ts';
+import type { Resealing } from './tree/plan.ts';
+import { resealPaths } from './tree/reseal-paths.ts';
+import { Tree } from './tree/tree.ts';
 import type { Journal } from './upload/journal.ts';
 import { VolumeMemory } from './upload/memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
-import type { Source } from './upload/source.ts';
+import { bytesSource, type Source } from './upload/source.ts';
 import { type ByteStream, isStream } from './upload/stream.ts';
 import { StreamUpload } from './upload/stream-upload.ts';
 import { abandon, storedOf, type UnfinishedUpload } from './upload/unfinished.ts';
@@ -90,6 +95,9 @@ export interface Kept {
   isPassword?: boolean | undefined;
 }
 
+/** What finds an unfinished upload: its path, or its name below a directory. */
+type WantedUpload = Wanted & Pick<UnfinishedUpload, 'place'>;
+
 /** The account at this address; refuses a service that is another one than before. */
 async function accountAt(
   api: Api,
@@ -117,7 +125,7 @@ export class Szafa {
   readonly engine: Engine;
   readonly username: string;
   readonly keys: Keys;
-  readonly #context: OpenContext & UploadContext;
+  readonly #context: TreeContext & UploadContext;
   readonly #options: ConnectOptions;
 
   private constructor(connect: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
@@ -130,7 +138,12 @@ export class Szafa {
     this.keys = keys;
     this.username = username;
     const memory = new VolumeMemory();
-    this.#context = { api, engine, keys, headers: headers?.of(username), username, memory };
+    const open = { api, engine, keys, headers: headers?.of(username) };
+    this.#context = {
+      ...{ ...open, username, memory, places: new Places(open) },
+      tree: (options) => this.tree(options),
+      uploadMarker: (path, signal) => this.#uploadMarker(path, signal),
+    };
   }
 
   /** Makes the account, with its keys, and logs in. */
@@ -325,56 +338,85 @@ export class Szafa {
     return listEntries(this.#context, records, options.signal);
   }
 
+  /** All files and folders, as they are now. */
+  async tree(options?: CallOptions): Promise<Tree> {
+    return new Tree(...(await Promise.all([this.list(options), this.dirs(options)])));
+  }
+
   /** These files, of one name or of several, newest first by the time that is sealed into each. */
   versions(entries: readonly Entry[], options?: CallOptions): Promise<Version[]> {
     return versionsOf(this.#context, entries, options?.signal);
   }
 
-  async dirs(options?: CallOptions): Promise<DirEntry[]> {
-    return listDirEntries(this.#context, await this.api.listDirs(options), options?.signal);
+  dirs(options?: CallOptions): Promise<DirEntry[]> {
+    return this.#context.places.list(options);
   }
 
   /** The directory of this name; of a sealed and a plain one with the same name, the sealed one. */
-  async findDir(name: string, options?: CallOptions): Promise<DirEntry | undefined> {
-    const found = (await this.dirs(options)).filter((dir) => dir.name === name);
-    return found.find((dir) => dir.verified) ?? found[0];
+  findDir(name: string, options?: CallOptions): Promise<DirEntry | undefined> {
+    return this.#context.places.find(name, options);
   }
 
   /** A new directory under a sealed name; `plain` shows the name to the service. */
-  async makeDir(name: string, options: CallOptions & { plain?: boolean } = {}): Promise<number> {
-    const { plain, signal } = options;
-    const seal = async () => sealDirName(this.engine, (await this.keys.current(signal)).key, name);
-    return (await this.api.createDir(plain ? name : await seal(), { signal })).dir_id;
+  makeDir(name: string, options?: CallOptions & { plain?: boolean }): Promise<number> {
+    return this.#context.places.make(name, options);
   }
 
   /** The directory of this name, made when it is not there; another device may win the race. */
-  async ensureDir(name: string, options: CallOptions & { plain?: boolean } = {}): Promise<number> {
-    const found = await this.findDir(name, options);
-    if (found) return found.dirId;
-    try {
-      return await this.makeDir(name, options);
-    } catch (error) {
-      const now =
-        error instanceof SzafaError && error.code === 'api' ? await this.findDir(name, options) : undefined;
-      if (!now) throw error;
-      return now.dirId;
-    }
+  ensureDir(name: string, options?: CallOptions & { plain?: boolean }): Promise<number> {
+    return this.#context.places.ensure(name, options);
+  }
+
+  /** The directory that the service files this path in, made when it is not there; null is the root. */
+  ensureDirOf(path: string, options?: CallOptions): Promise<number | null> {
+    return this.#context.places.of(path, options);
+  }
+
+  /** Gives files other paths, each with all its versions; up to a thousand records at once, all or none. */
+  rename(moves: readonly Move[], options?: MoveOptions): Promise<void> {
+    return rename(this.#context, moves, options);
+  }
+
+  /** The same for a folder with all that is in it. */
+  renameFolder(from: string, to: string, options?: MoveOptions): Promise<void> {
+    return renameFolder(this.#context, from, to, options);
+  }
+
+  /** An empty folder, at any depth. */
+  makeFolder(path: string, options?: TreeOptions): Promise<void> {
+    return makeFolder(this.#context, path, options);
+  }
+
+  /** A copy of this version at another path, or as the newest of its own; the id of the new file. */
+  copyTo(entry: Entry, path: string, options?: MoveOptions): Promise<string> {
+    return copyTo(this.#context, entry, path, options);
   }
 
   /** Seals and sends as it reads. What has a length and can be read again is resumed; a stream is not. */
-  upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
-    if (isStream(source)) return new StreamUpload(this.#context, source, options).run();
-    return new Upload(this.#context, source, options).run();
+  async upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
+    const placed = { ...options, ...(await this.#context.places.place(options, options.signal)) };
+    if (isStream(source)) return new StreamUpload(this.#context, source, placed).run();
+    return new Upload(this.#context, source, placed).run();
+  }
+
+  async #uploadMarker(path: string, signal?: AbortSignal): Promise<void> {
+    const dirId = await this.#context.places.of(path, { signal });
+    const options = { path, dirId, type: 'inode/directory', signal };
+    await new Upload(this.#context, bytesSource(new Uint8Array(0)), options).run();
   }
 
   /** Bytes of an unfinished upload's file that the service has, of one that a journal remembers. */
-  storedOf(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<number> {
-    return storedOf(this.#context, journal, unfinished, options?.signal);
+  async storedOf(journal: Journal, unfinished: WantedUpload, options?: CallOptions): Promise<number> {
+    return storedOf(this.#context, journal, await this.#unfinished(unfinished, options), options?.signal);
   }
 
   /** Forgets an upload that a journal remembers, and cancels it on the service. */
-  abandon(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<void> {
-    return abandon(this.#context, journal, unfinished, options?.signal);
+  async abandon(journal: Journal, unfinished: WantedUpload, options?: CallOptions): Promise<void> {
+    return abandon(this.#context, journal, await this.#unfinished(unfinished, options), options?.signal);
+  }
+
+  async #unfinished({ place, ...wanted }: WantedUpload, options?: CallOptions): Promise<UnfinishedUpload> {
+    return { place, path: wanted.path ?? (await this.#context.places.place(wanted, options?.signal)).path };
   }
 
   /** Opens and verifies a file's header; its volumes are read from the result. */
@@ -382,12 +424,25 @@ export class Szafa {
     return openFile(this.#context, fileId, options);
   }
 
+  /** One record to another directory: under its name there, where this session has the keys. */
   async move(fileId: string, dirId: number | null, options?: CallOptions): Promise<void> {
-    await this.api.moveFile(fileId, dirId, options);
+    const change = await this.#inDir(fileId, dirId, options);
+    if (change) await resealPaths(this.#context, [change], options);
+    else await this.api.moveFile(fileId, dirId, options);
   }
 
   async copy(fileId: string, dirId: number | null, options?: CallOptions): Promise<string> {
+    const change = await this.#inDir(fileId, dirId, options);
+    if (change) return cloneAs(this.#context, change, options?.signal);
     return (await this.api.cloneFile(fileId, dirId, options)).file_id;
+  }
+
+  async #inDir(fileId: string, dirId: number | null, options?: CallOptions): Promise<Resealing | undefined> {
+    if (!this.keys.unlocked) return undefined;
+    const entry = (await this.list(options)).find((one) => one.fileId === fileId);
+    if (!entry) return undefined;
+    const { path } = await this.#context.places.place({ name: entry.name, dirId }, options?.signal);
+    return { entry, path };
   }
 
   async remove(fileId: string, options?: CallOptions): Promise<void> {

@@ -223,11 +223,12 @@ test('any name comes back, or is cut at a character', async () => {
   await fc.assert(
     fc.asyncProperty(name, fc.constantFrom(...pairs), async (given, [from, to]) => {
       const master = from.random(32);
-      const text = await sealFileName(from, master, { name: given, rev: 7 }, binding);
+      const listed = { rev: 7, gen: 2 ** 32 - 1, added: 2 ** 48 - 2 };
+      const text = await sealFileName(from, master, { name: given, ...listed }, binding);
       assert.ok(text.length <= 255);
       const opened = await openFileName(to, master, text, binding);
       assert.ok(opened && given.startsWith(opened.name) && opened.whole === (opened.name === given));
-      assert.equal(opened.rev, 7);
+      assert.deepEqual({ ...opened, name: given, whole: true }, { ...listed, name: given, whole: true });
       assert.equal(await openFileName(to, master, text, { ...binding, count: 3 }), undefined);
       if (new TextEncoder().encode(given).length > 32 || given === '') {
         await assert.rejects(sealDirName(from, master, given), { code: 'name' });

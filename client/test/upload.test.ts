@@ -691,14 +691,14 @@ test('a stream that fails, is broken off, waits forever or is too long leaves no
     const long = new StreamUpload(
       { api, engine: own, keys, username, memory: new VolumeMemory() },
       inParts(content(3 * volumeSize + 1)),
-      options,
+      { ...options, path: 'long', dirId: null },
       3,
     );
     await assert.rejects(long.run(), { code: 'input-too-long', message: /longer than 786432 bytes/ });
     await transfersLeft();
     assert.equal(closed, 1, 'one that nobody waits for is closed when it goes on');
     const pulled = { ...options, pull: pullHost({ server: service.url }) };
-    assert.throws(() => user.upload(inParts(content(1)), pulled), { code: 'pull-stream' });
+    await assert.rejects(user.upload(inParts(content(1)), pulled), { code: 'pull-stream' });
   } finally {
     await proxy.stop();
   }

@@ -4,6 +4,7 @@ import { labels } from '../src/format/engine.ts';
 import {
   type EncParams,
   extentOf,
+  type ListedName,
   layoutWith,
   type Master,
   type NameBinding,
@@ -70,9 +71,8 @@ export interface Faults {
   volumes?: (volumes: Bytes[]) => Bytes[];
   chunkCount?: string;
   record?: (record: Json) => Json;
-  /** What is sealed as the record's name, and what it is bound to. */
-  recordName?: string;
-  recordRev?: number;
+  /** What is sealed in the list otherwise than in the metadata, and what it is bound to. */
+  listed?: Partial<ListedName>;
   nameBinding?: Partial<NameBinding>;
 }
 
@@ -154,7 +154,7 @@ export async function buildFile(
     file_name: await sealFileName(
       engine,
       master,
-      { name: faults.recordName ?? known.name, rev: faults.recordRev ?? known.rev },
+      { ...known, ...faults.listed },
       { ...binding, ...faults.nameBinding },
     ),
     size: binding.storedSize,

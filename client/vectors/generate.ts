@@ -62,7 +62,6 @@ files.push(
       source: '/home/ewa/d',
       link: '../target',
       thumbnail: sha256(bytesOf(11)),
-      dir: 'Zdjęcia',
     },
   }),
   await good('good-plain-name', 'the name is not sealed in the list', baseOf(10), {
@@ -70,6 +69,9 @@ files.push(
   }),
   await good('good-plain-path', 'a plain name as the service cleans it', named(' a/b\\c\u0007.bin '), {
     record: withKey('file_name', 'abc.bin'),
+  }),
+  await good('good-plain-below', 'a plain name without its directory', named('folder/b/c.bin'), {
+    record: withKey('file_name', 'bc.bin'),
   }),
   await good('good-unknown-header', 'a key of the header that this version does not know', baseOf(10), {
     header: withKey('later', { any: 'value' }),
@@ -248,7 +250,12 @@ const fields = {
   size: 1234,
   chunk_count: 3,
 } as const;
-const fileName = (name: string, rev: number) => sealName('file', master, bound, namePlain(name, rev));
+const listed = (rev: number) => ({
+  rev,
+  gen: rev + 1 < 2 ** 32 ? rev + 1 : rev,
+  added: 1_767_225_600_000 + rev,
+});
+const fileName = (name: string, rev: number) => sealName('file', master, bound, namePlain(name, listed(rev)));
 for (const [given, rev, kept = given] of [
   ['', 1],
   ['a', 1],
@@ -259,25 +266,25 @@ for (const [given, rev, kept = given] of [
   ['n'.repeat(32), 1],
   ['n'.repeat(33), 1],
   ['x'.repeat(160), 1],
-  ['x'.repeat(161), 1],
-  ['x'.repeat(170), 1],
-  ['y'.repeat(171), 1, 'y'.repeat(170)],
-  ['ż'.repeat(100), 1, 'ż'.repeat(85)],
+  ['y'.repeat(161), 1, 'y'.repeat(160)],
+  [`${'ż'.repeat(79)}aż`, 1, `${'ż'.repeat(79)}a`],
+  ['ż'.repeat(100), 1, 'ż'.repeat(80)],
 ] as [given: string, rev: number, kept?: string][]) {
-  const expect = { name: kept, rev, whole: kept === given };
+  const expect = { name: kept, ...listed(rev), whole: kept === given };
   names.push({ name: `file-${names.length}`, ...fields, given, text: fileName(given, rev), expect });
 }
 const text = fileName('raport.txt', 1);
 const first = text[0] === 'A' ? 'B' : 'A';
-const sealedRaw = (...bytes: number[]) => {
-  const plain = new Uint8Array(37);
-  plain.set(bytes);
+const sealedRaw = (flag: number, ...name: number[]) => {
+  const plain = new Uint8Array(15 + 32);
+  plain.set([flag, 0, 0, 0, 1, 0, 0, 0, 1]);
+  plain.set(name, 15);
   return sealName('file', master, bound, plain);
 };
 const nameFaults: [string, Partial<NameVector>][] = [
-  ['not-utf8', { text: sealedRaw(0, 0, 0, 0, 1, 0x61, 0xc5) }],
-  ['flag', { text: sealedRaw(2, 0, 0, 0, 1, 0x61) }],
-  ['too-short', { text: sealName('file', master, bound, Uint8Array.of(0, 0, 0, 0, 1, 0x61)) }],
+  ['not-utf8', { text: sealedRaw(0, 0x61, 0xc5) }],
+  ['flag', { text: sealedRaw(2, 0x61) }],
+  ['too-short', { text: sealName('file', master, bound, new Uint8Array(46)) }],
   ['sha256', { total_sha256: '0'.repeat(64) }],
   ['sha256-not-hex', { total_sha256: 'x'.repeat(64) }],
   ['size', { size: 1235 }],
@@ -294,11 +301,12 @@ const nameFaults: [string, Partial<NameVector>][] = [
 ];
 for (const [name, fault] of nameFaults)
   names.push({ name: `file-${name}`, ...fields, text, ...fault, expect: null });
+const noRecord = { rev: 0, gen: 0, added: 0, whole: true };
 for (const given of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
   const dir = { kind: 'dir', text: dirName(master, given) } as const;
   const name = `dir-${given.length}`;
   names.push(
-    { name, ...dir, key: master.toHex(), given, expect: { name: given, rev: 0, whole: true } },
+    { name, ...dir, key: master.toHex(), given, expect: { name: given, ...noRecord } },
     { name: `${name}-key`, ...dir, key: masters[1]!.key.toHex(), expect: null },
   );
 }

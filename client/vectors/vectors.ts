@@ -11,6 +11,7 @@ import {
   layoutWith,
   type Master,
   makeBag,
+  type OpenedName,
   openBag,
   openDirName,
   openFileName,
@@ -96,8 +97,8 @@ export interface NameVector {
   chunk_count?: number;
   /** What a writer was given, where the text is what it makes of it. */
   given?: string;
-  /** A directory has no `rev`: 0. */
-  expect: { name: string; rev: number; whole: boolean } | null;
+  /** A directory has no `rev`, `gen` and `added`: 0. */
+  expect: OpenedName | null;
 }
 
 export interface BagVector {
@@ -299,6 +300,8 @@ export async function runSeal(engine: Engine, vector: SealVector): Promise<SealV
   return 'plain' in opened ? { plain: opened.plain.toHex() } : opened;
 }
 
+const nothing = { rev: 0, gen: 0, added: 0, whole: false };
+
 /** Reads the name; where it says from what, it is also written, and must come to the same text. */
 export async function runName(engine: Engine, vector: NameVector): Promise<NameVector['expect']> {
   const key = Uint8Array.fromHex(vector.key);
@@ -312,12 +315,12 @@ export async function runName(engine: Engine, vector: NameVector): Promise<NameV
     const written =
       vector.kind === 'dir'
         ? await sealDirName(engine, key, given)
-        : await sealFileName(engine, key, { name: given, rev: expect?.rev ?? 0 }, binding);
-    if (written !== text) return { name: `written as ${written}`, rev: 0, whole: false };
+        : await sealFileName(engine, key, { ...nothing, ...expect, name: given }, binding);
+    if (written !== text) return { ...nothing, name: `written as ${written}` };
   }
   if (vector.kind === 'file') return (await openFileName(engine, key, text, binding)) ?? null;
   const name = await openDirName(engine, key, text);
-  return name === undefined ? null : { name, rev: 0, whole: true };
+  return name === undefined ? null : { ...nothing, name, whole: true };
 }
 
 /** Opens the bag as a session does. */

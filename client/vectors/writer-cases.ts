@@ -58,14 +58,22 @@ function padded(name: Uint8Array, most: number): Buffer {
 export const dirName = (master: Uint8Array, name: string) =>
   sealName('dir', master, EMPTY, padded(Buffer.from(name), 32));
 
-/** Flag, rev, and the first characters that fit in 170 bytes. */
-export function namePlain(name: string, rev: number): Buffer {
+export interface InList {
+  rev: number;
+  gen: number;
+  added: number;
+}
+
+/** Flag, rev, gen, added, and the first characters that fit in 160 bytes. */
+export function namePlain(name: string, { rev, gen, added }: InList): Buffer {
   let kept = '';
   for (const char of name) {
-    if (Buffer.byteLength(kept + char) > 170) break;
+    if (Buffer.byteLength(kept + char) > 160) break;
     kept += char;
   }
-  return Buffer.concat([Uint8Array.of(kept === name ? 0 : 1), u32(rev), padded(Buffer.from(kept), 170)]);
+  const time = u64(added).subarray(2);
+  const flag = Uint8Array.of(kept === name ? 0 : 1);
+  return Buffer.concat([flag, u32(rev), u32(gen), time, padded(Buffer.from(kept), 160)]);
 }
 
 export const fixedFor = (name: string) => (label: string, bytes: number) =>
@@ -95,7 +103,7 @@ function writer(
     fixed(`r of the ${which}metadata`, 24),
   ];
   /** What the record says, under this master key. */
-  const described = (under: Buffer, at: number, sealed: { rev: number }, [ofKey, ofMetadata]: Buffer[]) => {
+  const described = (under: Buffer, at: number, sealed: InList, [ofKey, ofMetadata]: Buffer[]) => {
     const keys = hkdf(under, fileId, 'szafa/v1/header', 64);
     const text = Buffer.from(JSON.stringify(sealed));
     const blanks = Buffer.alloc(Math.ceil(text.length / 256) * 256 - text.length, ' ');
@@ -109,7 +117,7 @@ function writer(
       metadata: b64(seal(keys.subarray(32), 'szafa/v1/metadata', Buffer.concat([text, blanks]), ofMetadata!)),
     });
     return {
-      file_name: sealName('file', under, boundTo(total, size, count), namePlain(fileName, sealed.rev)),
+      file_name: sealName('file', under, boundTo(total, size, count), namePlain(fileName, sealed)),
       enc_params: {
         szafa: 1,
         header: b64(Buffer.from(header)),

@@ -429,7 +429,7 @@ export const mutants: Mutant[] = [
   {
     name: 'any plain name passes for the name of a file',
     file: 'client/src/download/remote-file.ts',
-    find: "return record.file_name === plainNameOf(metadata.name) ? 'plain' : 'other';",
+    find: "return plain.includes(record.file_name) ? 'plain' : 'other';",
     replace: "return record.file_name.length < 64 ? 'plain' : 'other';",
     tests: [ATTACKS],
   },
@@ -613,8 +613,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an unfinished upload goes on in another directory',
     file: 'client/src/upload/unfinished.ts',
-    find: ', name, dirId || null];',
-    replace: ', name];',
+    find: "place ?? '', path];",
+    replace: "place ?? '', path.slice(path.indexOf('/') + 1)];",
     tests: [UPLOAD],
   },
   {

@@ -35,7 +35,8 @@ async function fillSealed(username: string, files: number): Promise<void> {
     // Of an empty file, and one byte more for each.
     const size = 72 + ((index * 7919) % files);
     const binding = { totalSha256, storedSize: size, count: 1 };
-    const file_name = await sealFileName(szafa.engine, key, { name: `Report ${index}.pdf`, rev: 1 }, binding);
+    const listed = { name: `Report ${index}.pdf`, rev: 1, gen: 1, added: 0 };
+    const file_name = await sealFileName(szafa.engine, key, listed, binding);
     return { file_name, size, created_at: FIRST + ((index * 5) % files) * HOUR_MS };
   });
 }

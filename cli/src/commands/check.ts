@@ -2,6 +2,7 @@ import type { Entry } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
+import { nameIn } from '../existing.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
 import { chooseFiles, openChosen } from '../selection.ts';
@@ -35,7 +36,8 @@ export const command: Command = async (invocation) => {
         const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
         await remote.verify({ signal, parallel: lanes.volumes, onProgress });
         succeeded = true;
-        const { name, size } = remote.metadata;
+        const { size } = remote.metadata;
+        const name = nameIn(entry, remote.metadata);
         tally.files++;
         tally.bytes += size;
         out.done(

@@ -19,6 +19,7 @@ import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
+import { nameIn } from '../existing.ts';
 import { Lookup, ROOT } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
 import type { Track } from '../progress/tally.ts';
@@ -72,8 +73,7 @@ function checkUsage({ args, flags }: Invocation): void {
   if (flags.output === '') throw new UsageError('--output is empty', 'give a file or a folder');
 }
 
-function claimPath({ invocation, place, taken }: Get, remote: RemoteFile): string {
-  const { name } = remote.metadata;
+function claimPath({ invocation, place, taken }: Get, name: string): string {
   const path = 'file' in place ? place.file : join(place.folder, ...safeSegments(name));
   const other = taken.get(path);
   if (other !== undefined) {
@@ -115,8 +115,9 @@ async function receive(get: Get, entry: Entry): Promise<void> {
     const remote = await openChosen(szafa, entry, invocation);
     const { metadata, fileId } = remote;
     track.update(0, metadata.size);
-    const path = claimPath(get, remote);
-    const { name, size } = metadata;
+    const { size } = metadata;
+    const name = nameIn(entry, metadata);
+    const path = claimPath(get, name);
     const state = await stateOf(path, remote, invocation);
     if (state === 'other' && !flags.yes) throw new ExistsError(path);
     if (state !== 'same') ensureFolder(get, dirname(path));
@@ -178,7 +179,8 @@ async function pour(get: Get, entry: Entry, track: Track): Promise<void> {
   const { szafa, parallel, invocation } = get;
   const { out, signal } = invocation;
   const remote = await openChosen(szafa, entry, invocation);
-  const { name, size } = remote.metadata;
+  const { size } = remote.metadata;
+  const name = nameIn(entry, remote.metadata);
   const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
   for await (const volume of remote.volumes({ signal, parallel, onProgress })) {
     await writeOut(volume.bytes);

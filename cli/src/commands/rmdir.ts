@@ -25,6 +25,12 @@ export const command: Command = async (invocation) => {
       throw new CliError('kept', `${shown}/ was kept`, 'nothing was changed');
     }
   }
-  await connection.szafa.api.deleteDir(dirId, { signal });
+  const { szafa } = connection;
+  if (fileCount > 0 && szafa.keys.unlocked) {
+    const inside = await lookup.list(dirId);
+    const moves = inside.map((entry) => ({ entry, path: entry.name }));
+    await szafa.rename(moves, { asVersion: true, signal });
+  }
+  await szafa.api.deleteDir(dirId, { signal });
   out.done('removed', { dir_id: dirId, name, files_moved: fileCount }, `removed ${oneLine(name)}/`);
 };

@@ -27,6 +27,7 @@ const fileRecord: Shape<FileRecord> = {
   size: count,
   sha256: text,
   dir_id: countOrNone,
+  dir_name: (value) => value === null || value === undefined || text(value),
   chunk_count: count,
   created_at: text,
 };

@@ -20,6 +20,7 @@ import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from
 import type { Keys } from '../keys.ts';
 import { lanesFor } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
+import { belowFirst } from '../tree/paths.ts';
 import type { HeaderCache } from './header-cache.ts';
 
 export interface ReadOptions {
@@ -162,7 +163,9 @@ export async function nameKind(
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   // Names are sealed deterministically: there is one text for this name beside this record.
   if (record.file_name === (await sealFileName(engine, master, metadata, binding))) return 'sealed';
-  return record.file_name === plainNameOf(metadata.name) ? 'plain' : 'other';
+  // Where the owner shows the name, the directory may stand for the first part of the path.
+  const plain = [metadata.name, belowFirst(metadata.name)].map(plainNameOf);
+  return plain.includes(record.file_name) ? 'plain' : 'other';
 }
 
 function wrongLength(idx: number, cause?: unknown): TamperedError {

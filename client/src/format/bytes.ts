@@ -32,6 +32,16 @@ export function readU32(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at);
 }
 
+/** Times: milliseconds since 1970 fit for thousands of years. */
+export function u48(value: number): Bytes {
+  return u64(value).slice(2);
+}
+
+export function readU48(bytes: Uint8Array, at: number): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  return view.getUint16(at) * 2 ** 32 + view.getUint32(at + 2);
+}
+
 export function u64(value: number): Bytes {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value));

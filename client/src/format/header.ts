@@ -201,16 +201,24 @@ export interface ResealedHeader {
   metadata: Metadata;
 }
 
-/** The same header under another master key. What this client does not know, in the header and in the metadata, stays as it is. @public */
+/**
+ * The same header with another name, or under another master key. What this client does not know, in the header and in the metadata,
+ * stays as it is. @public
+ */
 export async function resealHeader(
   engine: Engine,
   parsed: ParsedHeader,
   master: Bytes,
   next: Master,
+  change: Partial<Pick<Metadata, 'name' | 'gen'>> = {},
 ): Promise<ResealedHeader> {
   const { text: known, ...before } = await openClear(engine, parsed, master);
   const keys = await headerKeys(engine, next.key, before.fileId);
-  const metadata = { ...parseObject(known, 'metadata', 'the metadata'), rev: before.metadata.rev + 1 };
+  const metadata = {
+    ...parseObject(known, 'metadata', 'the metadata'),
+    ...change,
+    rev: before.metadata.rev + 1,
+  };
   const sealed = metadataText(metadata as unknown as Metadata);
   const json = {
     ...parseObject(parsed.text, 'header', 'the header'),

@@ -63,6 +63,7 @@ export type { Metadata } from './metadata.ts';
 export {
   DIR_NAME_BYTES,
   FILE_NAME_BYTES,
+  type ListedName,
   looksSealed,
   type NameBinding,
   type OpenedName,

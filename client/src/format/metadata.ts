@@ -4,13 +4,13 @@ import { isWhole, parseObject } from './json.ts';
 
 /** What only the owner may read about a file. @public */
 export interface Metadata {
-  /** The whole name; `/` parts a path. Clean it before it is used as a path, on a terminal or in a page. */
+  /** The whole path from the top, parted by `/`. Clean it before it is used as a path, on a terminal or in a page. */
   name: string;
   /** Bytes of plaintext. */
   size: number;
   /** From 1, and one more for each time that the header is sealed anew; the name in the list has the same. */
   rev: number;
-  /** From 1; of several files of one name, the one with the highest is the newest. */
+  /** From 1; of several files of one path, the one with the highest is the newest. */
   gen: number;
   /** Time of the upload by the uploader's clock, in milliseconds since 1970. */
   added: number;
@@ -28,12 +28,12 @@ export interface Metadata {
   link?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
-  /** The directory, at the time of `rev`; '' is the root. */
-  dir?: string;
 }
 
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
-const MOST_REVS = 2 ** 32 - 1;
+/** `rev` and `gen` have four bytes in the list, and a time has six. */
+export const MOST_COUNTED = 2 ** 32 - 1;
+const LATEST = 2 ** 48 - 1;
 /** What the text is padded to a multiple of, so that its length says little about name and source. */
 const STEP = 256;
 
@@ -45,21 +45,20 @@ const isName = (value: unknown) => isText(value) && !(value as string).includes(
 const required: Record<string, (value: unknown) => boolean> = {
   name: isName,
   size: (value) => isWhole(value, 0, MOST),
-  rev: (value) => isWhole(value, 1, MOST_REVS),
-  gen: (value) => isWhole(value, 1, MOST),
-  added: (value) => isWhole(value, 0, MOST),
+  rev: (value) => isWhole(value, 1, MOST_COUNTED),
+  gen: (value) => isWhole(value, 1, MOST_COUNTED),
+  added: (value) => isWhole(value, 0, LATEST),
 };
 
 /** The fields that may be absent, and what each must be where it is there. */
 const optional: Record<string, (value: unknown) => boolean> = {
-  padded: (value) => isWhole(value, 0, MOST),
+  padded: (value) => isWhole(value, 0, LATEST),
   mtime: (value) => isWhole(value, LEAST, MOST),
   type: isText,
   mode: (value) => isWhole(value, 0, 0o777),
   source: isText,
   link: isText,
   thumbnail: isDigest,
-  dir: isText,
 };
 
 /** The JSON text under the seal, with blanks behind it. */

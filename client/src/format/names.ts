@@ -7,8 +7,10 @@ import {
   fromBase64Url,
   fromUtf8,
   readU32,
+  readU48,
   toBase64Url,
   u32,
+  u48,
   u64,
   utf8,
 } from './bytes.ts';
@@ -21,19 +23,28 @@ export interface NameBinding {
   count: number;
 }
 
-export interface OpenedName {
+/** What the list tells of a file under the seal of its name, as the metadata does. @public */
+export interface ListedName {
+  /** The whole path. */
   name: string;
-  /** As in the metadata: a name that was given later has a higher one. */
+  /** A name that was given later has a higher one. */
   rev: number;
+  /** Of several files of one path, the one with the highest is the newest. */
+  gen: number;
+  /** Time of the upload, in milliseconds since 1970. */
+  added: number;
+}
+
+export interface OpenedName extends ListedName {
   /** False when the name was too long for the record; the whole is in the metadata. */
   whole: boolean;
 }
 
 const SIV = 16;
-/** The flag, and `rev`. */
-const BEFORE_NAME = 5;
+/** The flag, `rev`, `gen` and `added`. */
+const BEFORE_NAME = 15;
 /** 255 characters of base64url are 191 bytes, less the synthetic IV and what stands before the name. @public */
-export const FILE_NAME_BYTES = 170;
+export const FILE_NAME_BYTES = 160;
 /** 64 characters are 48 bytes, less the synthetic IV. @public */
 export const DIR_NAME_BYTES = 32;
 /** What a name is padded to a multiple of: its length says little about it. */
@@ -138,13 +149,14 @@ function cut(name: string, most: number): Bytes {
 export async function sealFileName(
   engine: Engine,
   master: Bytes,
-  { name, rev }: { name: string; rev: number },
+  { name, rev, gen, added }: ListedName,
   binding: NameBinding,
 ): Promise<string> {
   const all = bytesOfName(name);
   const whole = all.length <= FILE_NAME_BYTES;
   const shown = whole ? all : cut(name, FILE_NAME_BYTES);
-  const plain = concat(Uint8Array.of(whole ? 0 : 1), u32(rev), padded(shown, FILE_NAME_BYTES));
+  const before = [Uint8Array.of(whole ? 0 : 1), u32(rev), u32(gen), u48(added)];
+  const plain = concat(...before, padded(shown, FILE_NAME_BYTES));
   return sealSiv(engine, await nameKeys(engine, master, labels.fileName), boundTo(binding), plain);
 }
 
@@ -161,7 +173,14 @@ export async function openFileName(
   const plain = await openSiv(engine, keys, boundTo(binding), sealed);
   if (!plain || plain[0]! > 1) return undefined;
   const name = textOf(plain.subarray(BEFORE_NAME));
-  return name === undefined ? undefined : { name, rev: readU32(plain, 1), whole: plain[0] === 0 };
+  if (name === undefined) return undefined;
+  return {
+    name,
+    rev: readU32(plain, 1),
+    gen: readU32(plain, 5),
+    added: readU48(plain, 9),
+    whole: plain[0] === 0,
+  };
 }
 
 /** Bound to nothing: the same name is the same text on every device. @public */

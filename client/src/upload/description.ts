@@ -5,12 +5,13 @@ import type { Bytes } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
 import { type FileSecrets, sealHeader } from '../format/header.ts';
 import { extentOf, type Layout, storedSize } from '../format/layout.ts';
-import { checkMetadata, type Metadata, metadataText } from '../format/metadata.ts';
+import { checkMetadata, type Metadata, MOST_COUNTED, metadataText } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
 import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
 import { range } from '../pool.ts';
-import type { UploadOptions } from './options.ts';
+import { belowFirst } from '../tree/paths.ts';
+import type { PlacedOptions, UploadOptions } from './options.ts';
 
 /** A file of which all volumes have been sealed. */
 export interface SealedFile {
@@ -26,7 +27,7 @@ export interface Age {
 }
 
 export function ageOf({ added = Date.now(), after = 0 }: UploadOptions): Age {
-  return { gen: Math.min(after + 1, Number.MAX_SAFE_INTEGER), added };
+  return { gen: Math.min(after + 1, MOST_COUNTED), added };
 }
 
 /** What the service is told of a file: all it ever learns, mostly sealed. */
@@ -35,11 +36,11 @@ export async function describe(
   master: Master,
   { layout, digests, secrets }: SealedFile,
   { gen, added }: Age,
-  { name, mtime, type, mode, source, plainName }: UploadOptions,
+  { path, dirId, mtime, type, mode, source, plainName }: PlacedOptions,
 ): Promise<CompleteBody> {
   const total = (await totalSha256(engine, digests)).toHex();
   const metadata: Metadata = {
-    name: name.toWellFormed(),
+    name: path.toWellFormed(),
     size: layout.size,
     rev: 1,
     gen,
@@ -50,9 +51,10 @@ export async function describe(
     ...(source !== undefined && { source: source.toWellFormed() }),
   };
   checkOwn(metadata);
+  const shown = dirId ? belowFirst(metadata.name) : metadata.name;
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   return {
-    file_name: plainName ? metadata.name : await sealFileName(engine, master.key, metadata, binding),
+    file_name: plainName ? shown : await sealFileName(engine, master.key, metadata, binding),
     file_size: binding.storedSize,
     total_sha256: total,
     chunk_count: layout.count,
@@ -74,7 +76,7 @@ export async function checkDescribable(
   engine: Engine,
   master: Master,
   { layout, secrets }: Pick<SealedFile, 'layout' | 'secrets'>,
-  options: UploadOptions,
+  options: PlacedOptions,
 ): Promise<void> {
   await describe(engine, master, { layout, secrets, digests: [] }, ageOf(options), options);
 }
@@ -88,8 +90,8 @@ export function sizesOf(layout: Layout): { size: number }[] {
 export function declare(
   description: CompleteBody,
   { layout, digests }: SealedFile,
-  { dirId }: UploadOptions,
+  { dirId }: PlacedOptions,
 ): InitBody {
   const chunks = sizesOf(layout).map(({ size }, at) => ({ size, sha256: digests[at]!.toHex() }));
-  return { ...description, chunks, dir_id: dirId ?? null };
+  return { ...description, chunks, dir_id: dirId };
 }

@@ -2,6 +2,7 @@ import type { Api } from '../api/api.ts';
 import type { HeaderCache } from '../download/header-cache.ts';
 import type { Engine } from '../format/engine.ts';
 import type { Keys } from '../keys.ts';
+import type { Place } from '../tree/places.ts';
 import type { Journal } from './journal.ts';
 import type { VolumeMemory } from './memory.ts';
 import type { VolumeSupply } from './supply.ts';
@@ -31,8 +32,10 @@ export interface PullOffer {
 
 /** What a file is called, what is sealed with it, and how it travels. @public */
 export interface UploadOptions {
-  /** The whole name; may be a relative path with `/`. */
-  name: string;
+  /** Where it goes in the tree, from the top: `photos/2026/a.jpg`. The directory that it is filed in is made if it is not there. */
+  path?: string | undefined;
+  /** Instead of a path: what is below the directory. */
+  name?: string | undefined;
   dirId?: number | null | undefined;
   /** Milliseconds since 1970. */
   mtime?: number | undefined;
@@ -40,7 +43,7 @@ export interface UploadOptions {
   type?: string | undefined;
   /** When it is uploaded, in milliseconds since 1970; now unless told. */
   added?: number | undefined;
-  /** `gen` of the newest file of this name: this one becomes newer, whatever the clocks say. */
+  /** `gen` of the newest file of this path: this one becomes newer, whatever the clocks say. */
   after?: number | undefined;
   /** Permission bits of the source; only 0o777 of them are kept. */
   mode?: number | undefined;
@@ -51,13 +54,16 @@ export interface UploadOptions {
   plainName?: boolean | undefined;
   /** Volumes on their way at once, at most; on a slow line it is one. */
   parallel?: number | undefined;
-  /** Resumes what an earlier call with the same journal, name and directory left unfinished; a stream cannot be resumed. */
+  /** Resumes what an earlier call with the same journal and path left unfinished; a stream cannot be resumed. */
   journal?: Journal | undefined;
   /** Have the service fetch the volumes. Each is sealed twice then: the service wants all digests first. */
   pull?: PullHost | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
+
+/** The same, once it is known where the service files it. */
+export type PlacedOptions = UploadOptions & Place;
 
 /** The file as the service has it. @public */
 export interface UploadResult {

@@ -7,8 +7,8 @@ import { Sent } from './sent.ts';
 const PARALLEL = 4;
 
 /** The service has something else of this upload: of another process, or from before the journal was set back. */
-export class ConflictError extends SzafaError {
-  override name = 'ConflictError';
+export class OtherUploadError extends SzafaError {
+  override name = 'OtherUploadError';
 
   constructor(message: string, options?: ErrorOptions) {
     super('other-upload', message, options);
@@ -62,6 +62,6 @@ export class Sender {
     const there = volumes.find((volume) => volume.idx === idx);
     if (!there) throw cause;
     if (there.sha256 !== sha256)
-      throw new ConflictError(`the server has another volume ${idx} of this upload`, { cause });
+      throw new OtherUploadError(`the server has another volume ${idx} of this upload`, { cause });
   }
 }

@@ -8,7 +8,7 @@ import { sealedSize } from '../format/segments.ts';
 import { sealVolume } from '../format/volume.ts';
 import { ageOf, checkDescribable, describe, type SealedFile } from './description.ts';
 import type { Room } from './memory.ts';
-import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
+import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import { Sender } from './sender.ts';
 import type { Source } from './source.ts';
 import { type ByteStream, StreamReader } from './stream.ts';
@@ -30,7 +30,7 @@ function once(bytes: Bytes): Source {
  */
 export class StreamUpload {
   readonly #context: UploadContext;
-  readonly #options: UploadOptions;
+  readonly #options: PlacedOptions;
   readonly #mostVolumes: number;
   readonly #sizes: VolumeSizes;
   readonly #secrets: FileSecrets;
@@ -48,7 +48,7 @@ export class StreamUpload {
   constructor(
     context: UploadContext,
     stream: ByteStream,
-    options: UploadOptions,
+    options: PlacedOptions,
     mostVolumes: number = limits.volumesPerFile,
   ) {
     if (options.pull)
@@ -158,7 +158,7 @@ export class StreamUpload {
   #begun(): Promise<string> {
     this.#transfer ??= (async () => {
       const { dirId, signal } = this.#options;
-      const { transfer_id } = await this.#context.api.initStreamed({ dir_id: dirId ?? null }, { signal });
+      const { transfer_id } = await this.#context.api.initStreamed({ dir_id: dirId }, { signal });
       return transfer_id;
     })();
     return this.#transfer;

@@ -7,8 +7,7 @@ import type { UploadContext } from './options.ts';
 export interface UnfinishedUpload {
   /** Source.place */
   place?: string | undefined;
-  name: string;
-  dirId?: number | null | undefined;
+  path: string;
 }
 
 /** It will clear the rest away by itself. */
@@ -17,10 +16,10 @@ const NOT_OURS = new Set([403, 404, 409]);
 export async function logOf(
   { engine, api, username, keys }: UploadContext,
   journal: Journal,
-  { place, name, dirId }: UnfinishedUpload,
+  { place, path }: UnfinishedUpload,
   signal?: AbortSignal,
 ): Promise<UploadLog> {
-  const about = ['upload', api.server, username, place ?? '', name, dirId || null];
+  const about = ['upload', api.server, username, place ?? '', path];
   const masters = (await keys.masters(signal)).map(({ key }) => key);
   return new UploadLog(journal, await journalKey(engine, about), engine, masters);
 }

@@ -7,8 +7,8 @@ import { totalSha256 } from '../format/volume.ts';
 import { forEach, range } from '../pool.ts';
 import { ageOf, checkDescribable, declare, describe, sizesOf } from './description.ts';
 import type { Journal, Remembered, UploadLog } from './journal.ts';
-import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
-import { ConflictError, Sender } from './sender.ts';
+import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
+import { OtherUploadError, Sender } from './sender.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
 import { cancel, logOf } from './unfinished.ts';
@@ -36,12 +36,12 @@ interface Begun {
 export class Upload {
   readonly #context: UploadContext;
   readonly #source: Source;
-  readonly #options: UploadOptions;
+  readonly #options: PlacedOptions;
   readonly #journal: Journal | undefined;
   readonly #sender: Sender;
   #log: UploadLog | undefined;
 
-  constructor(context: UploadContext, source: Source, options: UploadOptions) {
+  constructor(context: UploadContext, source: Source, options: PlacedOptions) {
     this.#context = context;
     this.#source = source;
     this.#options = options;
@@ -52,10 +52,9 @@ export class Upload {
   }
 
   async run(): Promise<UploadResult> {
-    const { name, dirId, signal } = this.#options;
+    const { path, signal } = this.#options;
     if (this.#journal) {
-      const about = { place: this.#source.place, name, dirId };
-      this.#log = await logOf(this.#context, this.#journal, about, signal);
+      this.#log = await logOf(this.#context, this.#journal, { place: this.#source.place, path }, signal);
     }
     let begun = await this.#resume();
     for (let attempt = 1; ; attempt++) {
@@ -64,7 +63,7 @@ export class Upload {
       } catch (error) {
         // Changed without a trace in its identity. Under a new key it can be uploaded as it is now.
         const changed = error instanceof FileChangedError && begun !== undefined;
-        if (!changed && !(error instanceof ConflictError)) throw error;
+        if (!changed && !(error instanceof OtherUploadError)) throw error;
         if (attempt === ATTEMPTS) throw error;
         await this.#source.check();
         begun = undefined;
@@ -156,7 +155,7 @@ export class Upload {
     const { dirId, signal } = this.#options;
     await checkDescribable(engine, await keys.current(signal), supply, this.#options);
     const chunks = sizesOf(supply.layout);
-    const body = { chunk_count: chunks.length, chunks, dir_id: dirId ?? null };
+    const body = { chunk_count: chunks.length, chunks, dir_id: dirId };
     const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });
     await this.#remember(transferId, supply);
     return { transferId, supply, here: new Set(), resumed: false, streamed: true, description: undefined };
@@ -207,7 +206,7 @@ export class Upload {
       }
     } catch (error) {
       const lost = error instanceof ApiError && error.status === 404;
-      const ended = error instanceof FileChangedError || error instanceof ConflictError;
+      const ended = error instanceof FileChangedError || error instanceof OtherUploadError;
       if (ended || lost || !this.#log) await this.#giveUp(transferId);
       throw error;
     } finally {
@@ -307,5 +306,5 @@ export class Upload {
 /** It was completed by somebody else, as another file. Other refusals pass, and have a status. */
 function conflicting(error: unknown): never {
   if (!(error instanceof ApiError && error.status === 409) || 'status' in error.body) throw error;
-  throw new ConflictError('the server has completed this upload as another file', { cause: error });
+  throw new OtherUploadError('the server has completed this upload as another file', { cause: error });
 }

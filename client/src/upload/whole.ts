@@ -1,7 +1,7 @@
 import { encodeInit } from '@szafa/protocol';
 import type { SealedVolume } from '../format/engine.ts';
 import { ageOf, declare, describe, type SealedFile } from './description.ts';
-import type { UploadContext, UploadOptions, UploadResult } from './options.ts';
+import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import type { Sent } from './sent.ts';
 
 /** A larger file is better begun first: it may be refused before it is sent, and goes on where it was. */
@@ -12,10 +12,10 @@ export async function sendWhole(
   { api, engine, keys, headers }: UploadContext,
   file: SealedFile,
   { bytes }: SealedVolume,
-  options: UploadOptions,
+  options: PlacedOptions,
   sent: Sent,
 ): Promise<UploadResult | undefined> {
-  const { signal, dirId = null } = options;
+  const { signal, dirId } = options;
   const { size } = file.layout;
   const description = await describe(engine, await keys.current(signal), file, ageOf(options), options);
   const header = encodeInit(declare(description, file, options));

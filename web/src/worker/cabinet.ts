@@ -60,7 +60,10 @@ export class Cabinet {
   }
 
   async removeDir(dirId: number): Promise<void> {
-    await this.#szafa().api.deleteDir(dirId);
+    const szafa = this.#szafa();
+    const inside = (await szafa.list({ dirId })).map((entry) => ({ entry, path: entry.name }));
+    await szafa.rename(inside, { asVersion: true });
+    await szafa.api.deleteDir(dirId);
   }
 
   move(fileId: string, dirId: number | null): Promise<void> {

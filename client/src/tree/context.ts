@@ -1,0 +1,27 @@
+import type { CallOptions } from '../api/api.ts';
+import type { OpenContext } from '../download/remote-file.ts';
+import type { Places } from './places.ts';
+import type { Tree } from './tree.ts';
+
+/** What works on a tree needs. */
+export interface TreeContext extends OpenContext {
+  places: Places;
+  /** Listed anew. */
+  tree(options?: CallOptions): Promise<Tree>;
+  /** A file of no bytes, whose path ends in a slash. */
+  uploadMarker(path: string, signal?: AbortSignal): Promise<void>;
+}
+
+/** For everything that works on a tree. @public */
+export interface TreeOptions extends CallOptions {
+  /** As it was seen; it is listed anew unless told. */
+  tree?: Tree | undefined;
+  /** Files done, of all. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** @public */
+export interface MoveOptions extends TreeOptions {
+  /** What is there already becomes an older version; without it that is an ExistsError. */
+  asVersion?: boolean | undefined;
+}

@@ -1,0 +1,62 @@
+/** Paths as they are sealed: from the top, parted by `/`, letter for letter; two spellings of one letter are two paths. */
+import { NameError } from '../errors.ts';
+import { utf8 } from '../format/bytes.ts';
+import { DIR_NAME_BYTES } from '../format/names.ts';
+
+/** What no path may have between two slashes: it would lead elsewhere on a disk, or nowhere. */
+const NO_SEGMENTS = new Set(['', '.', '..']);
+
+/** The parts of a path, whoever wrote it; what is no part of a path is left out. @public */
+export function segmentsOf(path: string): string[] {
+  return path.split('/').filter((segment) => !NO_SEGMENTS.has(segment));
+}
+
+/** A path for a file, or for a folder, that may be written; otherwise a NameError says why not. @public */
+export function checkPath(path: string): string {
+  const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
+  const wrong = (why: string) => new NameError(`${JSON.stringify(shown)} is no path: ${why}`);
+  if (path === '') throw wrong('it is empty');
+  if (path.includes('\0')) throw wrong('it contains NUL');
+  if (!path.isWellFormed()) throw wrong('it is not valid Unicode');
+  for (const segment of path.split('/')) {
+    if (segment === '') throw wrong('a name in it is empty');
+    if (NO_SEGMENTS.has(segment)) throw wrong(`${segment} is no name`);
+  }
+  return path;
+}
+
+/** The last part. @public */
+export function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The folder that it is in; '' is the top. @public */
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+/** @public */
+export function joinPath(folder: string, name: string): string {
+  return folder === '' ? name : `${folder}/${name}`;
+}
+
+/** The first part of a path that has several: '' for what lies at the top. */
+export function firstOf(path: string): string {
+  return path.slice(0, Math.max(0, path.indexOf('/')));
+}
+
+/** What follows the first part; all of it for what lies at the top. */
+export function belowFirst(path: string): string {
+  return path.slice(path.indexOf('/') + 1);
+}
+
+/** Whether it is this folder, or lies in it at any depth. @public */
+export function isWithin(path: string, folder: string): boolean {
+  return folder === '' || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** The name of the directory that the service files it in; undefined for what lies at the top, or where that name is too long for one. */
+export function dirNameOf(path: string): string | undefined {
+  const first = firstOf(path);
+  return first !== '' && utf8(first).length <= DIR_NAME_BYTES ? first : undefined;
+}

@@ -1,0 +1,132 @@
+/**
+ * Gives records other paths: header and name are sealed anew, with a higher `rev`, and take the place of the old ones on the service, a
+ * thousand in one transaction. Volumes and file keys stay.
+ */
+import { encodeEncParams, limits, type NamesBody } from '@szafa/protocol';
+import { checkRecord, nameKind, otherName, readHead } from '../download/remote-file.ts';
+import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
+import { utf8 } from '../format/bytes.ts';
+import { parseHeader, resealHeader } from '../format/header.ts';
+import { sealFileName } from '../format/names.ts';
+import type { Entry } from '../listing.ts';
+import { forEach } from '../pool.ts';
+import { plainNameOf } from '../text.ts';
+import type { TreeContext, TreeOptions } from './context.ts';
+import { belowFirst } from './paths.ts';
+import type { Resealing } from './plan.ts';
+
+type Renamed = NamesBody['files'][number];
+
+interface Sealed {
+  renamed: Renamed;
+  dirId: number | null;
+  entry: Entry;
+}
+
+const PARALLEL = 8;
+
+/** All of a batch, or none: one that is not as it was seen is a ConflictError. Batches before it have been done then. */
+export async function resealPaths(
+  context: TreeContext,
+  changes: readonly Resealing[],
+  { signal, onProgress }: TreeOptions = {},
+): Promise<void> {
+  for (let at = 0; at < changes.length; at += limits.namesPerBatch) {
+    const batch = changes.slice(at, at + limits.namesPerBatch);
+    const sealed: Sealed[] = [];
+    await forEach(batch, PARALLEL, async (change) => {
+      signal?.throwIfAborted();
+      sealed.push(await resealOne(context, change, signal));
+    });
+    await send(context, sealed, signal);
+    onProgress?.(at + batch.length, changes.length);
+  }
+}
+
+async function resealOne(
+  context: TreeContext,
+  { entry, path, gen }: Resealing,
+  signal: AbortSignal | undefined,
+): Promise<Sealed> {
+  const { api, engine, keys, places } = context;
+  const { record, fileId } = entry;
+  const dirId = await places.of(path, { signal });
+  const head = await readHead(api, fileId, signal).catch((error: unknown) => {
+    throw error instanceof ApiError && error.status === 404 ? new ConflictError([entry.path]) : error;
+  });
+  const renamed = {
+    file_id: fileId,
+    match: (await engine.sha256(utf8(head.encParamsText))).toHex(),
+  };
+  if (!('szafa' in head.encParams)) {
+    const file_name = foreignName(path, dirId);
+    return { renamed: { ...renamed, file_name, enc_params: head.encParamsText }, dirId, entry };
+  }
+  const parsed = parseHeader(head.encParams);
+  const master = await keys.master(parsed.epoch, signal);
+  const change = { name: path, ...(gen !== undefined && { gen }) };
+  const current = await keys.current(signal);
+  const header = await resealHeader(engine, parsed, master, current, change);
+  checkRecord(record, header.before);
+  const kind = await nameKind(context, record, header.before);
+  if (kind === 'other') {
+    // Sealed by the owner, and later than what was seen: another device was faster.
+    if (header.before.metadata.rev > (entry.age?.rev ?? 0)) throw new ConflictError([entry.path]);
+    throw otherName();
+  }
+  const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+  const file_name =
+    kind === 'sealed'
+      ? await sealFileName(engine, current.key, header.metadata, binding)
+      : shownName(path, dirId);
+  return { renamed: { ...renamed, file_name, enc_params: encodeEncParams(header.encParams) }, dirId, entry };
+}
+
+/** What the service shows of a name that its owner does not hide. */
+function shownName(path: string, dirId: number | null): string {
+  const name = plainNameOf(dirId ? belowFirst(path) : path);
+  if (name === undefined) throw new NameError('nothing of this name can be shown');
+  return name;
+}
+
+/** A file of another client has no path but its directory and its name. */
+function foreignName(path: string, dirId: number | null): string {
+  const name = dirId ? belowFirst(path) : path;
+  if (plainNameOf(name) !== name) {
+    throw new NameError(
+      'a file of another client can only be at the top, or in a folder there, under a plain name',
+    );
+  }
+  return name;
+}
+
+async function send({ api }: TreeContext, sealed: Sealed[], signal: AbortSignal | undefined): Promise<void> {
+  const changed = await api.renameFiles({ files: sealed.map(({ renamed }) => renamed) }, { signal });
+  if (changed.length > 0) {
+    // An answer that was lost looks the same: then the new names are there.
+    const others = await notDone(api, sealed, signal);
+    if (others.length > 0) throw new ConflictError(others.map(({ entry }) => entry.path));
+  }
+  await forEach(sealed, PARALLEL, async ({ entry, dirId }) => {
+    if ((entry.dirId || null) !== dirId) await api.moveFile(entry.fileId, dirId, { signal });
+  });
+}
+
+async function notDone(
+  api: TreeContext['api'],
+  sealed: Sealed[],
+  signal: AbortSignal | undefined,
+): Promise<Sealed[]> {
+  const others: Sealed[] = [];
+  await forEach(sealed, PARALLEL, async (one) => {
+    const { file_id, enc_params } = one.renamed;
+    try {
+      const { encParamsText } = await readHead(api, file_id, signal);
+      if (encParamsText !== enc_params) others.push(one);
+    } catch (error) {
+      if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+      others.push(one);
+    }
+  });
+  return others;
+}

@@ -19,7 +19,6 @@ type Renamed = NamesBody['files'][number];
 
 interface Sealed {
   renamed: Renamed;
-  dirId: number | null;
   entry: Entry;
 }
 
@@ -31,8 +30,8 @@ export async function resealPaths(
   changes: readonly Resealing[],
   { signal, onProgress }: TreeOptions = {},
 ): Promise<void> {
-  for (let at = 0; at < changes.length; at += limits.namesPerBatch) {
-    const batch = changes.slice(at, at + limits.namesPerBatch);
+  for (let at = 0; at < changes.length; at += limits.filesPerBatch) {
+    const batch = changes.slice(at, at + limits.filesPerBatch);
     const sealed: Sealed[] = [];
     await forEach(batch, PARALLEL, async (change) => {
       signal?.throwIfAborted();
@@ -56,11 +55,12 @@ async function resealOne(
   });
   const renamed = {
     file_id: fileId,
+    dir_id: dirId,
     match: (await engine.sha256(utf8(head.encParamsText))).toHex(),
   };
   if (!('szafa' in head.encParams)) {
     const file_name = foreignName(path, dirId);
-    return { renamed: { ...renamed, file_name, enc_params: head.encParamsText }, dirId, entry };
+    return { renamed: { ...renamed, file_name, enc_params: head.encParamsText }, entry };
   }
   const parsed = parseHeader(head.encParams);
   const master = await keys.master(parsed.epoch, signal);
@@ -79,7 +79,7 @@ async function resealOne(
     kind === 'sealed'
       ? await sealFileName(engine, current.key, header.metadata, binding)
       : shownName(path, dirId);
-  return { renamed: { ...renamed, file_name, enc_params: encodeEncParams(header.encParams) }, dirId, entry };
+  return { renamed: { ...renamed, file_name, enc_params: encodeEncParams(header.encParams) }, entry };
 }
 
 /** What the service shows of a name that its owner does not hide. */
@@ -102,14 +102,10 @@ function foreignName(path: string, dirId: number | null): string {
 
 async function send({ api }: TreeContext, sealed: Sealed[], signal: AbortSignal | undefined): Promise<void> {
   const changed = await api.renameFiles({ files: sealed.map(({ renamed }) => renamed) }, { signal });
-  if (changed.length > 0) {
-    // An answer that was lost looks the same: then the new names are there.
-    const others = await notDone(api, sealed, signal);
-    if (others.length > 0) throw new ConflictError(others.map(({ entry }) => entry.path));
-  }
-  await forEach(sealed, PARALLEL, async ({ entry, dirId }) => {
-    if ((entry.dirId || null) !== dirId) await api.moveFile(entry.fileId, dirId, { signal });
-  });
+  if (changed.length === 0) return;
+  // An answer that was lost looks the same: then the new names are there.
+  const others = await notDone(api, sealed, signal);
+  if (others.length > 0) throw new ConflictError(others.map(({ entry }) => entry.path));
 }
 
 async function notDone(

@@ -2,6 +2,7 @@ import type { Mutant } from '../../scripts/mutants.ts';
 
 const CABINET = 'tests/worker/cabinet.test.ts';
 const KEYS = 'tests/worker/keys.test.ts';
+const ZIP = 'tests/worker/zip.test.ts';
 const OUTLET = 'tests/worker/outlet.test.ts';
 const SOCKET = 'tests/worker/volume-socket.test.ts';
 const TEXT = 'tests/worker/text.test.ts';
@@ -23,7 +24,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a preview is not kept in a sandbox',
-    file: 'web/src/worker/outlet.ts',
+    file: 'web/src/bridge.ts',
     find: 'img-src data:; sandbox"',
     replace: 'img-src data:"',
     tests: [OUTLET],
@@ -31,9 +32,31 @@ export const mutants: Mutant[] = [
   {
     name: 'a download is a document of its type',
     file: 'web/src/worker/outlet.ts',
-    find: "      'content-type': 'application/octet-stream',\n",
-    replace: "      'content-type': type ?? 'application/octet-stream',\n",
+    find: 'if (attachment) return savedAs(name);',
+    replace:
+      "if (attachment) return { ...savedAs(name), 'content-type': type ?? 'application/octet-stream' };",
     tests: [OUTLET],
+  },
+  {
+    name: 'a zip goes on to its directory when a file is short',
+    file: 'web/src/worker/zip.ts',
+    find: 'if (seen !== size) throw',
+    replace: 'if (seen > size) throw',
+    tests: [ZIP],
+  },
+  {
+    name: 'a path in a zip leaves its top',
+    file: 'web/src/worker/zip.ts',
+    find: 'const segments = safeSegments(path);',
+    replace: "const segments = path.split('/').filter(Boolean);",
+    tests: [ZIP],
+  },
+  {
+    name: 'two files of a zip have one path on disks that do not tell A from a',
+    file: 'web/src/worker/zip.ts',
+    find: ".normalize('NFC').toLowerCase()",
+    replace: ".normalize('NFC')",
+    tests: [ZIP],
   },
   {
     name: 'a page is shown as a page',

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { Download } from 'playwright-core';
 import { sha256, useService } from '../harness/index.ts';
 import {
   choose,
   download,
   letPick,
-  pick,
   picked,
   register,
   shoot,
@@ -68,57 +66,6 @@ test('a download into a file that the person names; one that failed is tried aga
   await again.click();
   await page.getByText(/^Downloaded/).waitFor();
   assert.deepEqual(await picked(page), { 'saved.bin': sha256(content) });
-});
-
-test('several files at once into a folder: all are kept, also those of one name', async (t) => {
-  const line = await SlowLine.start(t, () => service.url);
-  const visit = await browser.visit(line.url);
-  const { page } = visit;
-  await letPick(visit);
-  await register(page);
-  const contents = [randomBytes(9 * MIB), randomBytes(9 * MIB), Buffer.from('hers')];
-  for (const [count, content] of contents.entries()) {
-    await pick(page, await browser.file('twin.bin', content));
-    await page.getByText(`${count + 1} file${count > 0 ? 's' : ''}`, { exact: true }).waitFor();
-  }
-  await page.getByRole('button', { name: 'Clear finished' }).click();
-  const older = 'here before';
-  await page.evaluate(async (text) => {
-    const root = await navigator.storage.getDirectory();
-    const folder = await root.getDirectoryHandle('picked', { create: true });
-    const target = await (await folder.getFileHandle('twin.bin', { create: true })).createWritable();
-    await target.write(text);
-    await target.close();
-  }, older);
-  line.bytesPerSecond = MIB;
-  await page.getByLabel('Select all').check();
-  await page.getByRole('button', { name: 'Download', exact: true }).click();
-  await until(async () => {
-    const coming = (await transfers(page)).filter((one) => one.status.startsWith('Receiving'));
-    return coming.length === 2 && coming.every(({ share }) => share > 0 && share < 1);
-  });
-  line.bytesPerSecond = Number.POSITIVE_INFINITY;
-  await until(async () => (await transfers(page)).every(({ status }) => status.startsWith('Downloaded')));
-  const { 'twin.bin': first, ...rest } = await picked(page);
-  assert.equal(first, sha256(Buffer.from(older)), 'what was there stays');
-  assert.deepEqual(Object.keys(rest).sort(), ['twin (2).bin', 'twin (3).bin', 'twin (4).bin']);
-  assert.deepEqual(Object.values(rest).sort(), contents.map((content) => sha256(content)).sort());
-});
-
-test('several files at once as downloads of the browser', async () => {
-  const { page } = await browser.visit(service.url);
-  await register(page);
-  const contents = ['one', 'two'];
-  for (const name of contents) await upload(page, await browser.file(`${name}.txt`, name));
-  const saved: Download[] = [];
-  page.on('download', (one) => saved.push(one));
-  await page.getByLabel('Select all').check();
-  await page.getByRole('button', { name: 'Download', exact: true }).click();
-  await until(() => saved.length === 2);
-  for (const one of saved) {
-    const text = (await (await one.createReadStream()).toArray()).join('');
-    assert.equal(`${text}.txt`, one.suggestedFilename());
-  }
 });
 
 for (const how of ['ignores', 'shows', 'breaks off'] as const) {

@@ -84,7 +84,7 @@ async function saved(vector: FileVector) {
   } as unknown as FileSystemFileHandle;
   const transfers = new Transfers(assert.fail, () => {});
   const outcome = await runFile(engine, vector, async (remote) => {
-    await transfers.save('id', remote, handle);
+    await transfers.save('id', (signal) => remote.pieces({ signal }), handle);
     return new Uint8Array(Buffer.concat(written));
   });
   return { outcome, asked };

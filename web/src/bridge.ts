@@ -108,6 +108,14 @@ export interface FileInfo {
   ahead: boolean;
 }
 
+/** Files to be saved as one. */
+export interface Zip {
+  /** Of the zip itself. */
+  name: string;
+  /** Paths are cleaned, and made different, where the zip is written; one that ends in `/` is a folder's. */
+  parts: { fileId: string; path: string }[];
+}
+
 /** The calls of the worker. */
 export interface Calls {
   /** `code`: of the second factor; undefined where it is not known whether there is one. */
@@ -152,8 +160,10 @@ export interface Calls {
   abandon(note: UploadNote): void;
   /** Streams a file into one that the person has chosen. */
   save(id: string, fileId: string, handle: FileSystemFileHandle): void;
+  saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): void;
   /** Answers the service worker over the port that comes with the call. */
   serve(id: string, fileId: string, request: LocalRequest): void;
+  serveZip(id: string, zip: Zip): void;
   /** Stops an upload or a download; its own call then fails with the code `stopped`. */
   stop(id: string): void;
 }
@@ -167,6 +177,9 @@ export interface LocalRequest {
   /** Save instead of show. */
   attachment: boolean;
 }
+
+/** Content from a person's file under our address: it gets no powers here, whatever it is, and an origin of its own. */
+export const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 export interface LocalHead {
   status: number;

@@ -1,5 +1,6 @@
 /** The page's side of its worker. */
 import type { CallName, Calls, Fault, FromWorker, Progress, ToWorker } from '../bridge.ts';
+import readerUrl from '../reader/main.ts?worker&url';
 import { scriptPolicy } from '../scripts.ts';
 import workerUrl from '../worker/main.ts?worker&url';
 
@@ -19,7 +20,7 @@ export function faultOf(error: unknown): Fault {
 }
 
 export { workerUrl };
-export const scriptUrl = scriptPolicy(workerUrl, '/sw.js');
+export const scriptUrl = scriptPolicy(workerUrl, readerUrl, '/sw.js');
 
 type Answer = { resolve(value: unknown): void; reject(error: unknown): void };
 

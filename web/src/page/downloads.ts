@@ -1,69 +1,61 @@
-/** Files to disk: into files and folders that the person picks where the browser can, as its own downloads otherwise. */
+/** Files to disk, many of them as one zip: into a file that the person names where the browser can, as its own download otherwise. */
 import { safeSegments } from '@szafa/client';
-import type { Item } from '../bridge.ts';
+import type { Item, Zip } from '../bridge.ts';
 import { text } from '../text.ts';
-import { call } from './core.ts';
+import { call, callWith } from './core.ts';
 import { localReady, saveByBrowser } from './local.ts';
 import { tell, tellFault } from './notices.ts';
 import { addDownload } from './transfers.ts';
 
-const { showSaveFilePicker, showDirectoryPicker } = window as {
+const { showSaveFilePicker } = window as {
   showSaveFilePicker?(options: { suggestedName: string }): Promise<FileSystemFileHandle>;
-  showDirectoryPicker?(options: { mode: 'readwrite' }): Promise<FileSystemDirectoryHandle>;
 };
 
-export async function download(items: Item[]): Promise<void> {
+/** What is saved under a name: into a file that was picked, or to the service worker. */
+interface Saved {
+  name: string;
+  size: number;
+  into(id: string, handle: FileSystemFileHandle): Promise<void>;
+  serve: (id: string) => Parameters<typeof saveByBrowser>[1];
+}
+
+async function save({ name, size, into, serve }: Saved): Promise<void> {
   try {
-    if (items.length > 1 && showDirectoryPicker) await intoFolder(items);
-    else for (const item of items) await one(item);
+    if (showSaveFilePicker) {
+      const handle = await showSaveFilePicker({ suggestedName: safeSegments(name).at(-1)! });
+      addDownload({ name, size }, (id) => into(id, handle));
+    } else if (await localReady()) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
+    else tell(text.transfers.noWorker, true);
   } catch (error) {
     // A dialog that the person closed.
     if ((error as Error).name !== 'AbortError') tellFault(error);
   }
 }
 
-async function one(item: Item): Promise<void> {
-  const { fileId, name } = item;
-  if (showSaveFilePicker) {
-    const handle = await showSaveFilePicker({ suggestedName: safeSegments(name).at(-1)! });
-    addDownload(item, (id) => call('save', id, fileId, handle));
-  } else if (await localReady()) addDownload(item, (id) => saveByBrowser(id, fileId));
-  else tell(text.transfers.noWorker, true);
+/** One file as it is; several as a zip of this name. */
+export async function download(items: Item[], zipName: string = text.name): Promise<void> {
+  const [item] = items;
+  if (item && items.length === 1) {
+    const { fileId, name, size } = item;
+    await save({
+      name,
+      size,
+      into: (id, handle) => call('save', id, fileId, handle),
+      serve: (id) => (port, request) => callWith(port, 'serve', id, fileId, request),
+    });
+  } else if (item) await downloadZip(items, zipName);
 }
 
-async function intoFolder(items: Item[]): Promise<void> {
-  const folder = await showDirectoryPicker!({ mode: 'readwrite' });
-  const taken = new Set<string>();
-  for (const item of items) {
-    const handle = await folder.getFileHandle(await freeName(folder, item.name, taken), { create: true });
-    addDownload(item, (id) => call('save', id, item.fileId, handle));
-  }
-}
-
-/** A name that is neither in the folder nor given out: nothing of the person's is overwritten. */
-async function freeName(
-  folder: FileSystemDirectoryHandle,
-  name: string,
-  taken: Set<string>,
-): Promise<string> {
-  const last =
-    safeSegments(name)
-      .at(-1)!
-      .replace(/[:*?"<>|~]/g, '_')
-      .replace(/^\.+|[. ]+$/g, '') || 'unnamed';
-  const dot = last.lastIndexOf('.');
-  const [stem, extension] = dot > 0 ? [last.slice(0, dot), last.slice(dot)] : [last, ''];
-  for (let number = 1; ; number++) {
-    const wish = number === 1 ? last : `${stem} (${number})${extension}`;
-    if (taken.has(wish)) continue;
-    try {
-      await folder.getFileHandle(wish);
-    } catch (error) {
-      const { name: why } = error as Error;
-      if (why === 'TypeMismatchError') continue; // a folder has that name
-      if (why !== 'NotFoundError') throw error;
-      taken.add(wish);
-      return wish;
-    }
-  }
+/** These files as one zip, also where it is only one: a folder stays a folder. */
+export async function downloadZip(items: Item[], name: string): Promise<void> {
+  const zip: Zip = {
+    name: `${name}.zip`,
+    parts: items.map(({ fileId, name: path }) => ({ fileId, path })),
+  };
+  await save({
+    name: zip.name,
+    size: items.reduce((sum, { size }) => sum + size, 0),
+    into: (id, handle) => call('saveZip', id, zip, handle),
+    serve: (id) => (port) => callWith(port, 'serveZip', id, zip),
+  });
 }

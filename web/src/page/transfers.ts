@@ -68,7 +68,10 @@ function add(added: Transfer[]): void {
   schedule();
 }
 
-export function addDownload({ name, size }: Item, run: (id: string) => Promise<unknown>): void {
+export function addDownload(
+  { name, size }: Pick<Item, 'name' | 'size'>,
+  run: (id: string) => Promise<unknown>,
+): void {
   const id = crypto.randomUUID();
   const live = fresh('waiting');
   add([{ id, kind: 'download', name, size, live, rate: new Rate(), stored: 0, run: () => run(id) }]);

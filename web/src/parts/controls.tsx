@@ -59,7 +59,7 @@ export function Modal({ title, onClose, children, class: extra = '' }: ModalProp
     >
       <div class="modal-body">
         <header class="modal-head">
-          <h2 id="modal-title" dir="auto">
+          <h2 id="modal-title" dir="auto" title={title}>
             {title}
           </h2>
           <IconButton icon="close" label={text.actions.close} onClick={onClose} />

@@ -1,108 +1,163 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import type { FileInfo, Item } from '../bridge.ts';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { Item } from '../bridge.ts';
 import { closeDialog, dialog } from '../page/actions.ts';
-import { call, faultOf } from '../page/core.ts';
+import { faultOf } from '../page/core.ts';
 import { download } from '../page/downloads.ts';
 import { bytes, fullDate } from '../page/format.ts';
-import { localReady, offerPreview } from '../page/local.ts';
+import { type Opened, openPreview, TEXT_BYTES } from '../page/preview.ts';
 import { visible } from '../page/shelf.ts';
+import { Zoom } from '../page/zoom.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
 import { Icon, iconOf } from './icon.tsx';
+import { Picture } from './preview-picture.tsx';
+import { Text } from './preview-text.tsx';
 
-const TEXT_BYTES = 512 * 1024;
-const WORD_CHARS = 2_000;
+/** How far a finger goes for the next file, and a zoomed picture with an arrow key. */
+const SWIPE_PX = 60;
+const PAN_PX = 80;
 
-/** One word over many lines: looking for places to break it would hold the page up for seconds. */
-function isSolid(content: string): boolean {
-  return content.split(/\s+/).some((word) => word.length > WORD_CHARS);
+interface ShownProps {
+  item: Item;
+  opened: Opened;
+  zoom: Zoom;
+  /** A text as it is, not as it reads. */
+  asSource: boolean;
+  onFail(): void;
 }
 
-interface Opened {
-  info: FileInfo;
-  url?: string;
-  content?: string;
-}
-
-function Shown({ item, opened, onFail }: { item: Item; opened: Opened; onFail(): void }) {
-  const { info, url, content } = opened;
+function Shown({ item, opened, zoom, asSource, onFail }: ShownProps) {
+  const { info, url, content, page } = opened;
+  const { name } = item;
+  if (info.size === 0) return <Placard icon={iconOf(name)} title={text.preview.empty} />;
   if (content !== undefined) {
-    return (
-      <div class="preview-text">
-        {info.size > TEXT_BYTES && <p class="preview-note">{text.preview.cut}</p>}
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled by the keyboard */}
-        <pre dir="auto" tabIndex={0} class={isSolid(content) ? 'solid' : ''}>
-          {content}
-        </pre>
-      </div>
-    );
+    const shown = asSource ? undefined : page;
+    return <Text name={name} content={content} isCut={info.size > TEXT_BYTES} page={shown} />;
   }
-  if (url && info.type.startsWith('image/')) return <img src={url} alt={item.name} onError={onFail} />;
+  if (url && info.type.startsWith('image/'))
+    return <Picture url={url} name={name} zoom={zoom} onFail={onFail} />;
   if (url && info.type.startsWith('video/')) {
     return (
       // biome-ignore lint/a11y/useMediaCaption: captions, if there are any, are inside the person's own file
-      <video src={url} controls autoPlay={false} preload="metadata" aria-label={item.name} onError={onFail} />
+      <video src={url} controls autoPlay={false} preload="metadata" aria-label={name} onError={onFail} />
     );
   }
   if (url && info.type.startsWith('audio/')) {
     return (
       // biome-ignore lint/a11y/useMediaCaption: captions, if there are any, are inside the person's own file
-      <audio src={url} controls preload="metadata" aria-label={item.name} onError={onFail} />
+      <audio src={url} controls preload="metadata" aria-label={name} onError={onFail} />
     );
   }
-  if (url && info.type === 'application/pdf') return <iframe src={url} title={item.name} />;
-  return <Placard icon={iconOf(item.name)} title={info.type ? text.preview.failed : text.preview.none} />;
+  if (url && info.type === 'application/pdf') return <iframe src={url} title={name} />;
+  return <Placard icon={iconOf(name)} title={info.type ? text.preview.failed : text.preview.none} />;
+}
+
+/** When it was added, as the list says, and when the file itself was last changed. */
+function about(item: Item, opened: Opened | null): string {
+  const { info } = opened ?? {};
+  const parts = [bytes(info?.size ?? item.size), text.preview.added(fullDate(item.createdAt))];
+  if (info?.mtime !== undefined) parts.push(text.preview.modified(fullDate(info.mtime)));
+  if (info?.ahead) parts.push(text.preview.ahead);
+  return parts.join(' · ');
+}
+
+function ZoomButtons({ zoom }: { zoom: Zoom }) {
+  return (
+    <span class="preview-zoom">
+      <IconButton icon="minus" label={text.preview.smaller} onClick={() => zoom.out()} />
+      <button type="button" class="zoom-share" title={text.preview.fit} onClick={() => zoom.reset()}>
+        {zoom.percent.value} %
+      </button>
+      <IconButton icon="plus" label={text.preview.larger} onClick={() => zoom.in()} />
+    </span>
+  );
+}
+
+function neighbour({ fileId }: Item, step: number): Item | undefined {
+  const at = visible.value.findIndex((one) => one.fileId === fileId);
+  return at < 0 ? undefined : visible.value[at + step];
+}
+
+/** From the file that is shown by now: keys may come faster than what is drawn. */
+function show(step: number): void {
+  const now = dialog.value;
+  const next = now?.kind === 'preview' && neighbour(now.item, step);
+  if (next) dialog.value = { kind: 'preview', item: next };
 }
 
 export function Preview({ item }: { item: Item }) {
   const opened = useSignal<Opened | null>(null);
   const trouble = useSignal('');
+  const asSource = useSignal(false);
+  const zoom = useMemo(() => new Zoom(), [item.fileId]);
+  const touched = useRef<{ x: number; y: number } | undefined>(undefined);
 
   useEffect(() => {
-    let gone = false;
-    const { url, close } = offerPreview(item.fileId);
+    const gone = new AbortController();
     opened.value = null;
     trouble.value = '';
-    const open = async (): Promise<Opened> => {
-      const info = await call('info', item.fileId);
-      if (info.type === 'text/plain') {
-        return { info, content: await call('readText', item.fileId, TEXT_BYTES) };
-      }
-      return info.type !== '' && (await localReady()) ? { info, url } : { info };
-    };
-    open().then(
+    openPreview(item, gone.signal).then(
       (found) => {
-        if (!gone) opened.value = found;
+        if (!gone.signal.aborted) opened.value = found;
       },
       (error: unknown) => {
-        if (!gone) trouble.value = explain(faultOf(error));
+        if (!gone.signal.aborted) trouble.value = explain(faultOf(error));
       },
     );
-    return () => {
-      gone = true;
-      close();
-    };
+    return () => gone.abort();
   }, [item.fileId]);
 
-  const list = visible.value;
-  const at = list.findIndex(({ fileId }) => fileId === item.fileId);
-  const show = (step: number) => {
-    const next = list[at + step];
-    if (next) dialog.value = { kind: 'preview', item: next };
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      // There the arrows seek and choose.
+      if ((event.target as HTMLElement).closest('video, audio, input, [role=menu]')) return;
+      const pans = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      const pan = pans[event.key as keyof typeof pans];
+      if (pan && zoom.isZoomed.value) zoom.pan(pan[0]! * PAN_PX, pan[1]! * PAN_PX);
+      else if (event.key === 'ArrowLeft') show(-1);
+      else if (event.key === 'ArrowRight') show(1);
+      else if (event.key === '+' || event.key === '=') zoom.in();
+      else if (event.key === '-') zoom.out();
+      else if (event.key === '0') zoom.reset();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [zoom]);
+
+  const onTouchStart = ({ touches, target }: TouchEvent) => {
+    const [one] = touches;
+    const isOwn = (target as HTMLElement).closest('video, audio') !== null;
+    const counts = one && touches.length === 1 && !zoom.isZoomed.value && !isOwn;
+    touched.current = counts ? { x: one.clientX, y: one.clientY } : undefined;
   };
-  const info = opened.value?.info;
+  const onTouchEnd = ({ changedTouches }: TouchEvent) => {
+    const [from, to] = [touched.current, changedTouches[0]];
+    touched.current = undefined;
+    if (!from || !to || getSelection()?.isCollapsed === false) return;
+    const [dx, dy] = [to.clientX - from.x, to.clientY - from.y];
+    if (Math.abs(dx) > SWIPE_PX && Math.abs(dx) > 2 * Math.abs(dy)) show(dx < 0 ? 1 : -1);
+  };
+
+  const now = opened.value;
+  const isPicture = now?.url !== undefined && now.info.type.startsWith('image/') && !trouble.value;
   return (
     <Modal title={item.name} class="preview" onClose={closeDialog}>
-      <div class="preview-stage">
+      <div class="preview-stage" onTouchStart={onTouchStart} onTouchEnd={onTouchEnd}>
         {trouble.value ? (
           <Placard icon="warning" title={trouble.value} />
-        ) : opened.value ? (
+        ) : now ? (
           <Shown
             item={item}
-            opened={opened.value}
+            opened={now}
+            zoom={zoom}
+            asSource={asSource.value}
             onFail={() => {
-              trouble.value = text.preview.failed;
+              // An image of the file before may fail when its address ends.
+              if (opened.value === now) trouble.value = text.preview.failed;
             }}
           />
         ) : (
@@ -110,11 +165,26 @@ export function Preview({ item }: { item: Item }) {
         )}
       </div>
       <footer class="preview-foot">
-        <IconButton icon="left" label={text.preview.previous} disabled={at <= 0} onClick={() => show(-1)} />
-        <span class="preview-info">
-          {info ? `${bytes(info.size)} · ${fullDate(info.mtime ?? item.createdAt)}` : bytes(item.size)}
-          {info?.ahead && ` · ${text.preview.ahead}`}
-        </span>
+        <IconButton
+          icon="left"
+          label={text.preview.previous}
+          disabled={!neighbour(item, -1)}
+          onClick={() => show(-1)}
+        />
+        <span class="preview-info">{about(item, now)}</span>
+        {isPicture && <ZoomButtons zoom={zoom} />}
+        {now?.page && (
+          <button
+            type="button"
+            class="button"
+            aria-pressed={asSource.value}
+            onClick={() => {
+              asSource.value = !asSource.value;
+            }}
+          >
+            {text.preview.source}
+          </button>
+        )}
         <button type="button" class="button" onClick={() => void download([item])}>
           <Icon name="download" />
           {text.actions.download}
@@ -122,7 +192,7 @@ export function Preview({ item }: { item: Item }) {
         <IconButton
           icon="right"
           label={text.preview.next}
-          disabled={at >= list.length - 1}
+          disabled={!neighbour(item, 1)}
           onClick={() => show(1)}
         />
       </footer>

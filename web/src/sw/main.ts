@@ -1,5 +1,5 @@
 /**
- * The service worker has two tasks. Requests of the browser itself for `/local/<id>` (a download, an image, a film) are
+ * The service worker has two tasks. Requests of the browser itself for `/local/<id>/<name>` (a download, an image, a film) are
  * answered by the tab that gave the id out. And the page itself is kept (shell.ts), so that it opens where the server cannot be
  * reached. It holds no state, since the browser may end it at any time. Everything else
  * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
@@ -41,7 +41,8 @@ worker.addEventListener('fetch', (event) => {
   if (origin !== globalThis.location.origin) return;
   if (isShell(event.request, pathname)) event.respondWith(shell(event.request));
   if (!pathname.startsWith('/local/')) return;
-  const id = pathname.slice('/local/'.length);
+  // Behind the id may stand a name, for whoever shows the address.
+  const [id = ''] = pathname.slice('/local/'.length).split('/');
   if (id === 'ping') event.respondWith(Promise.resolve(new Response(null, { status: 204 })));
   else
     event.respondWith(

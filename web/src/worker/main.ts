@@ -1,12 +1,13 @@
 /** The page's worker: keys, encryption and transfers. It is asked by messages and answers by messages. */
 import { ApiError, SzafaError, TamperedError } from '@szafa/client';
 import { RuleError } from '@szafa/protocol';
-import type { CallName, Calls, Fault, FromWorker, ToWorker } from '../bridge.ts';
+import type { CallName, Calls, Fault, FromWorker, ToWorker, Zip } from '../bridge.ts';
 import { SignedIn } from './account.ts';
 import { Cabinet } from './cabinet.ts';
 import { kept } from './database.ts';
-import { RefusedError, serveFile } from './outlet.ts';
+import { RefusedError, serveFile, serveZip } from './outlet.ts';
 import { StoppedError, Transfers } from './transfers.ts';
+import { zippedFiles } from './zipped-files.ts';
 
 const scope = globalThis as unknown as {
   postMessage(message: FromWorker): void;
@@ -20,6 +21,9 @@ const transfers = new Transfers(
   () => signedIn.szafa,
   (progress) => say({ progress }),
 );
+
+const zipOf = (id: string, wish: Zip) => (signal: AbortSignal) =>
+  zippedFiles(wish, (...args) => cabinet.openOnce(...args), signal, transfers.teller(id));
 
 type Handlers = {
   [N in CallName]: (...args: [...Parameters<Calls[N]>, MessagePort?]) => Promise<ReturnType<Calls[N]>>;
@@ -71,17 +75,22 @@ const handlers: Handlers = {
   upload: async (note, file) => transfers.upload(note, file, await cabinet.newestGen(note)),
   stored: (note) => transfers.stored(note),
   abandon: (note) => transfers.abandon(note),
-  save: async (id, fileId, handle) => transfers.save(id, await cabinet.open(fileId), handle),
+  async save(id, fileId, handle) {
+    const remote = await cabinet.open(fileId);
+    const onProgress = transfers.teller(id);
+    await transfers.save(id, (signal) => remote.pieces({ signal, onProgress }), handle);
+  },
+  saveZip: (id, wish, handle) => transfers.save(id, zipOf(id, wish), handle),
   async serve(id, fileId, request, port) {
     const remote = await cabinet.open(fileId).catch((error: unknown) => {
       port!.postMessage(null);
       throw error;
     });
     const tell = transfers.teller(id);
-    await transfers.run(id, (signal) =>
-      serveFile(remote, request, port!, signal, (done, total) => tell({ done, total })),
-    );
+    await transfers.run(id, (signal) => serveFile(remote, request, port!, signal, tell));
   },
+  serveZip: (id, wish, port) =>
+    transfers.run(id, (signal) => serveZip(wish.name, zipOf(id, wish), port!, signal)),
   stop: async (id) => transfers.stop(id),
 };
 

@@ -1,13 +1,11 @@
-/** Answers the browser's own requests for a file (a download, a film) with its plaintext, through the service worker. */
+/** Answers the browser's own requests for a file (a download, a film) or a zip with plaintext, through the service worker. */
 import type { DownloadProgress, RemoteFile } from '@szafa/client';
 import { PIECE_SIZE, safeSegments } from '@szafa/client';
 import { extentOf, volumeAt } from '@szafa/client/format';
 import { parseRange } from '@szafa/protocol';
-import type { LocalHead, LocalPart, LocalPull, LocalRequest } from '../bridge.ts';
+import { HARMLESS, type LocalHead, type LocalPart, type LocalPull, type LocalRequest } from '../bridge.ts';
+import { Packer, type Pieces } from './packer.ts';
 import { shownType } from './types.ts';
-
-/** Content from a person's file under our address: it gets no powers here, whatever it is. */
-const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 /** The browser stopped reading: it refused a download, or the person broke it off there. */
 export class RefusedError extends Error {
@@ -15,29 +13,35 @@ export class RefusedError extends Error {
   readonly code = 'refused';
 }
 
-/** Up to PIECE_SIZE bytes each, good until the next is asked for. */
-type Pieces = AsyncGenerator<Uint8Array, void>;
+const COMMON = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+
+function disposition(how: 'attachment' | 'inline', name: string): string {
+  const encoded = encodeURIComponent(safeSegments(name).at(-1)!).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16)}`,
+  );
+  return `${how}; filename*=UTF-8''${encoded}`;
+}
+
+/** Of something that is saved under this name. */
+function savedAs(name: string): Record<string, string> {
+  return {
+    ...COMMON,
+    'content-type': 'application/octet-stream',
+    'content-disposition': disposition('attachment', name),
+    'content-security-policy': HARMLESS,
+  };
+}
 
 function headersOf(remote: RemoteFile, attachment: boolean): Record<string, string> {
   const { name, type } = remote.metadata;
-  const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
-  if (attachment) {
-    const saved = safeSegments(name).at(-1)!;
-    const encoded = encodeURIComponent(saved).replace(
-      /['()*]/g,
-      (char) => `%${char.charCodeAt(0).toString(16)}`,
-    );
-    return {
-      ...common,
-      'content-type': 'application/octet-stream',
-      'content-disposition': `attachment; filename*=UTF-8''${encoded}`,
-      'content-security-policy': HARMLESS,
-    };
-  }
+  if (attachment) return savedAs(name);
   const shown = shownType(name, type) || 'application/octet-stream';
   return {
-    ...common,
+    ...COMMON,
     'content-type': shown,
+    // What a viewer of the browser's own calls it, and saves it as.
+    'content-disposition': disposition('inline', name),
     'accept-ranges': 'bytes',
     // A sandbox would keep the browser's own PDF viewer from starting; a PDF cannot reach the page.
     ...(shown === 'application/pdf' ? {} : { 'content-security-policy': HARMLESS }),
@@ -72,33 +76,25 @@ async function* range(remote: RemoteFile, from: number, to: number, signal: Abor
 }
 
 /** Sends one part for each message of the port, until the end, an error, or the other side's `cancel`. */
-export async function serveFile(
-  remote: RemoteFile,
-  request: LocalRequest,
+async function send(
+  head: LocalHead,
+  begin: (signal: AbortSignal) => Pieces,
   port: MessagePort,
   signal: AbortSignal,
-  tell: (done: number, total: number) => void,
 ): Promise<void> {
-  const { head, from, to } = answerTo(remote, request);
-  const whole = head.status === 200;
   const cancelled = new AbortController();
-  const either = AbortSignal.any([signal, cancelled.signal]);
-  const onProgress = ({ done, total }: DownloadProgress) => tell(done, total);
-  const pieces = whole ? remote.pieces({ signal: either, onProgress }) : range(remote, from, to, either);
+  const packer = new Packer(begin(AbortSignal.any([signal, cancelled.signal])));
   const say = (part: LocalPart, transfer: Transferable[] = []) => port.postMessage(part, transfer);
   const ended = Promise.withResolvers<void>();
 
   async function next(memory = new ArrayBuffer(PIECE_SIZE)): Promise<void> {
     try {
-      const { done, value } = from === to ? { done: true, value: undefined } : await pieces.next();
-      if (value) {
-        const chunk = new Uint8Array(memory, 0, value.length);
-        chunk.set(value);
-        say({ chunk }, [memory]);
+      const filled = await packer.fill(new Uint8Array(memory, 0, PIECE_SIZE));
+      if (filled > 0) say({ chunk: new Uint8Array(memory, 0, filled) }, [memory]);
+      else {
+        say({ end: true });
+        ended.resolve();
       }
-      if (!done) return;
-      say({ end: true });
-      ended.resolve();
     } catch (error) {
       say({ error: (error as Error).message });
       ended.reject(error);
@@ -115,6 +111,30 @@ export async function serveFile(
     await ended.promise;
   } finally {
     port.close();
-    await pieces.return();
+    await packer.close();
   }
+}
+
+export function serveFile(
+  remote: RemoteFile,
+  request: LocalRequest,
+  port: MessagePort,
+  signal: AbortSignal,
+  onProgress: (progress: DownloadProgress) => void,
+): Promise<void> {
+  const { head, from, to } = answerTo(remote, request);
+  const whole = head.status === 200 && from !== to;
+  const begin = (either: AbortSignal) =>
+    whole ? remote.pieces({ signal: either, onProgress }) : range(remote, from, to, either);
+  return send(head, begin, port, signal);
+}
+
+/** A zip has no length before it is written. */
+export function serveZip(
+  name: string,
+  pieces: (signal: AbortSignal) => Pieces,
+  port: MessagePort,
+  signal: AbortSignal,
+): Promise<void> {
+  return send({ status: 200, headers: savedAs(name) }, pieces, port, signal);
 }

@@ -1,6 +1,7 @@
-import { blobSource, type RemoteFile, type Szafa } from '@szafa/client';
+import { blobSource, PIECE_SIZE, type Szafa } from '@szafa/client';
 import { type Progress, placeLock, type UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
+import { Packer, type Pieces } from './packer.ts';
 import { VOLUMES_AT_ONCE } from './transport.ts';
 
 const TELL_EVERY_MS = 200;
@@ -80,19 +81,21 @@ export class Transfers {
   }
 
   /** The browser writes aside and moves the file to its name at `close`, when everything was verified. */
-  save(id: string, remote: RemoteFile, handle: FileSystemFileHandle): Promise<void> {
+  save(id: string, begin: (signal: AbortSignal) => Pieces, handle: FileSystemFileHandle): Promise<void> {
     return this.run(id, async (signal) => {
-      const tell = this.teller(id);
+      const packer = new Packer(begin(signal));
       const target = await handle.createWritable();
       try {
-        const onProgress = (progress: { done: number; total: number }) => tell(progress);
-        for await (const piece of remote.pieces({ signal, onProgress })) {
-          await target.write(piece as Uint8Array<ArrayBuffer>);
+        const memory = new Uint8Array(PIECE_SIZE);
+        for (let filled = await packer.fill(memory); filled > 0; filled = await packer.fill(memory)) {
+          await target.write(memory.subarray(0, filled));
         }
         await target.close();
       } catch (error) {
         await target.abort(error);
         throw error;
+      } finally {
+        await packer.close();
       }
     });
   }

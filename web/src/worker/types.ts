@@ -27,7 +27,7 @@ const BY_EXTENSION: Record<string, string> = {
 };
 
 const TEXT =
-  /\.(txt|md|markdown|csv|tsv|log|json|jsonl|xml|ya?ml|toml|ini|conf|html?|css|[cm]?[jt]sx?|py|rs|go|c|h|cpp|hpp|java|kt|rb|sh|sql|tex|srt|vtt|diff|patch)$/i;
+  /\.(txt|md|markdown|csv|tsv|log|json|jsonl|xml|ya?ml|toml|ini|conf|html?|s?css|less|[cm]?[jt]sx?|pyw?|rs|go|cc?|hh?|[ch]pp|cs|java|kts?|rb|(ba|z)?sh|sql|php|p[lm]|lua|r|swift|vb|graphql|tex|srt|vtt|diff|patch)$/i;
 const SHOWN = new Set(Object.values(BY_EXTENSION));
 
 /** The media type to show a file as, `text/plain` for every kind of text, or '' where there is no preview. */

@@ -1,0 +1,69 @@
+/** Many files saved as one, by the browser's own download, and unpacked by a program that others wrote. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { useService } from '../harness/index.ts';
+import { letPick, picked, register, upload, useChromium } from './browser.ts';
+
+const service = useService();
+const browser = useChromium();
+const MIB = 1024 * 1024;
+
+test('chosen files are saved as one zip; a volume that was changed breaks it', async () => {
+  const visit = await browser.visit(service.url);
+  const { page, context } = visit;
+  await register(page);
+  const contents: Record<string, Buffer> = {
+    'large.bin': randomBytes(9 * MIB),
+    'żółw.txt': Buffer.from('a turtle'),
+    'empty.txt': Buffer.alloc(0),
+  };
+  for (const [name, content] of Object.entries(contents)) await browser.file(name, content);
+  await upload(page, ...Object.keys(contents).map((name) => join(browser.folder, name)));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+
+  const save = async () => {
+    const soon = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    return soon;
+  };
+  await page.getByLabel('Select all').check();
+  const saved = await save();
+  assert.equal(saved.suggestedFilename(), 'szafa.zip');
+  const out = join(browser.folder, 'unpacked');
+  execFileSync('unzip', ['-q', await saved.path(), '-d', out], {
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
+  });
+  assert.deepEqual((await readdir(out)).sort(), Object.keys(contents).sort());
+  for (const [name, content] of Object.entries(contents)) {
+    assert.ok(content.equals(await readFile(join(out, name))), name);
+  }
+  await page.getByText(/^Downloaded · 9.0 MB$/).waitFor();
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+
+  // The second volume of the large file comes changed: the browser is told that the download failed.
+  await context.route('**/api/files/*/chunk/2', async (route) => {
+    const response = await route.fetch();
+    const body = await response.body();
+    body[100]! ^= 1;
+    await route.fulfill({ response, body });
+  });
+  const broken = await save();
+  assert.notEqual(await broken.failure(), null);
+  await page.getByRole('button', { name: 'Try szafa.zip again' }).waitFor();
+
+  // Into a file that the person names, nothing is written either.
+  await letPick(visit);
+  await page.getByLabel('Select all').check();
+  await page.getByRole('button', { name: 'Download', exact: true }).click();
+  await page.getByRole('button', { name: 'Try szafa.zip again' }).waitFor();
+  const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+  assert.deepEqual(await picked(page), { 'szafa.zip': empty });
+  await context.unroute('**/api/files/*/chunk/2');
+  await page.getByRole('button', { name: 'Try szafa.zip again' }).click();
+  await page.getByText(/^Downloaded · 9.0 MB$/).waitFor();
+  assert.notDeepEqual(await picked(page), { 'szafa.zip': empty });
+});

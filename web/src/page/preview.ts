@@ -1,0 +1,34 @@
+/** What a preview shows of a file, and the addresses that the browser reads it from, until it is closed. */
+import type { FileInfo, Item } from '../bridge.ts';
+import { call } from './core.ts';
+import { localReady, offerDocument, offerPreview } from './local.ts';
+import { languageOf, readable } from './reader.ts';
+
+export const TEXT_BYTES = 512 * 1024;
+
+export interface Opened {
+  info: FileInfo;
+  /** The address of the file itself. */
+  url?: string;
+  content?: string;
+  /** The address of the text as a page. */
+  page?: string;
+}
+
+/** Reads as much of a file as its preview needs. When `signal` aborts, its addresses end. */
+export async function openPreview(item: Item, signal: AbortSignal): Promise<Opened> {
+  const { fileId, name } = item;
+  const info = await call('info', fileId);
+  if (info.size === 0 || info.type === '') return { info };
+  const until = ({ url, close }: { url: string; close(): void }) => {
+    signal.addEventListener('abort', close, { once: true });
+    return url;
+  };
+  if (info.type !== 'text/plain') {
+    return (await localReady()) ? { info, url: until(offerPreview(fileId, name)) } : { info };
+  }
+  const content = await call('readText', fileId, TEXT_BYTES);
+  const language = languageOf(name);
+  const html = language && (await localReady()) && (await readable({ text: content, language }, signal));
+  return { info, content, ...(html && !signal.aborted && { page: until(offerDocument(html)) }) };
+}

@@ -1,0 +1,55 @@
+import hljs from 'highlight.js/lib/common';
+import { Marked, type Tokens } from 'marked';
+import { LOOKS } from './looks.ts';
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escaped = (text: string) => text.replace(/[&<>"']/g, (char) => ENTITIES[char]!);
+
+/** Pictures that lie in the text itself; all others would have to be fetched. */
+const INLINE_PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+function coloured(text: string, language: string | undefined): string {
+  const known = language && hljs.getLanguage(language);
+  return known ? hljs.highlight(text, { language, ignoreIllegals: true }).value : escaped(text);
+}
+
+const page = (kind: string, body: string) =>
+  `<!doctype html><html><head><meta charset="utf-8"><style>${LOOKS}</style></head><body class="${kind}" dir="auto">${body}</body></html>`;
+
+export function codePage(text: string, language: string): string {
+  return page('code', `<pre><code>${coloured(text, language)}</code></pre>`);
+}
+
+/**
+ * HTML in the text is shown as it is written: it could fetch things that no policy covers, such as the address of a name. Links say where
+ * they lead and go nowhere: in this frame nothing could be opened, and whoever sent the text would learn that it was read.
+ */
+const markdown = new Marked({
+  gfm: true,
+  renderer: {
+    html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
+    link({ href, tokens }: Tokens.Link) {
+      const inner = this.parser.parseInline(tokens);
+      const address = escaped(href);
+      if (inner === address || href.startsWith('#')) return `<span class="link">${inner}</span>`;
+      return `<span class="link">${inner}</span> <span class="address">(${address})</span>`;
+    },
+    image({ href, text }: Tokens.Image) {
+      if (INLINE_PICTURE.test(href)) return `<img src="${href}" alt="${escaped(text)}">`;
+      return `<span class="address">[${escaped(text || href)}]</span>`;
+    },
+    code({ text, lang }: Tokens.Code) {
+      return `<pre><code>${coloured(text, lang?.match(/^\S+/)?.[0])}</code></pre>`;
+    },
+  },
+});
+
+export function markdownPage(text: string): string {
+  return page('markdown', markdown.parse(text, { async: false }));
+}

@@ -1,0 +1,55 @@
+import type { DownloadProgress, RemoteFile } from '@szafa/client';
+import type { Zip } from '../bridge.ts';
+import type { Pieces } from './packer.ts';
+import { type ZipEntry, ZipPaths, zip } from './zip.ts';
+
+/** Small files come whole with their header, so that as many are on their way at once. */
+const AHEAD = 6;
+
+type Open = (fileId: string, signal: AbortSignal) => Promise<RemoteFile>;
+
+/** Each is opened a few before its turn; the first that cannot be opened ends it. */
+async function* opened(
+  parts: Zip['parts'],
+  open: Open,
+  signal: AbortSignal,
+): AsyncGenerator<[RemoteFile, string], void> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const coming: Promise<RemoteFile>[] = [];
+  let next = 0;
+  try {
+    for (const { path } of parts) {
+      for (; next < parts.length && coming.length < AHEAD; next++) {
+        const remote = open(parts[next]!.fileId, either);
+        remote.catch(() => {}); // awaited below, in its turn
+        coming.push(remote);
+      }
+      yield [await coming.shift()!, path];
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+/** The files as one zip, each verified before its last bytes are passed on. `tell` hears about the bytes of files in it. */
+export function zippedFiles(
+  { parts }: Zip,
+  open: Open,
+  signal: AbortSignal,
+  tell: (progress: DownloadProgress) => void,
+): Pieces {
+  const paths = new ZipPaths();
+  let before = 0;
+  async function* entries(): AsyncGenerator<ZipEntry, void> {
+    for await (const [remote, path] of opened(parts, open, signal)) {
+      const { mtime, added, size } = remote.metadata;
+      const onProgress = ({ done }: DownloadProgress) =>
+        tell({ done: before + done, total: Number.POSITIVE_INFINITY });
+      const pieces = () => remote.pieces({ signal, onProgress });
+      yield { path: paths.of(path), size, mtime: mtime ?? added, pieces };
+      before += size;
+    }
+  }
+  return zip(entries());
+}

@@ -122,7 +122,7 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
   const asked = async () =>
     (await send(service.url, { path: pathOf('quota'), token })).json as unknown as Quota;
   const meter = page.getByRole('meter', { name: 'Space used' });
-  const shown = () => meter.evaluate((one: HTMLMeterElement) => one.value);
+  const shown = async () => Number(await meter.getAttribute('aria-valuenow'));
   const full = page.getByText('Your space is used up');
   await page.getByText('0 B of 32 MB').first().waitFor();
   assert.equal(await shown(), 0);

@@ -27,7 +27,7 @@ export function FirstSteps({ onNewFolder }: { onNewFolder(): void }) {
   return (
     <Placard icon="wardrobe" title={text.list.emptyTitle}>
       <p>{text.list.emptyBody}</p>
-      <ul class="steps" aria-label={text.firstSteps.title}>
+      <ul class="first-steps" aria-label={text.firstSteps.title}>
         <Step icon="upload" words={upload} onClick={() => document.getElementById('upload')?.click()} />
         <Step icon="folderAdd" words={folder} onClick={onNewFolder} />
         <Step

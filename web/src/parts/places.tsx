@@ -47,15 +47,17 @@ function QuotaBar() {
         <span>{text.quota.label}</span>
         <span>{words}</span>
       </div>
-      <meter
-        class={percent >= 90 ? 'full' : ''}
-        min={0}
-        max={100}
-        value={Math.min(100, percent)}
+      <div
+        role="meter"
+        class={`quota-bar ${percent >= 90 ? 'full' : ''}`}
+        aria-valuenow={Math.min(100, percent)}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuetext={words}
         aria-label={text.quota.label}
       >
-        {words}
-      </meter>
+        <span style={{ width: `${Math.min(100, percent)}%` }} />
+      </div>
       {percent >= 100 && <p class="quota-over">{text.quota.over}</p>}
     </div>
   );

@@ -16,5 +16,6 @@ export * from './resources.ts';
 export * from './route.ts';
 export * from './routes.ts';
 export * from './streamed.ts';
+export * from './thumbnails.ts';
 export * from './trash.ts';
 export * from './volume-socket.ts';

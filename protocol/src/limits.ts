@@ -31,6 +31,7 @@ export const limits = {
   /** Files that are named in one request; and the bytes of one that gives them other names. */
   filesPerBatch: 1000,
   namesBodyBytes: 16 * 1_048_576,
+  thumbnailBytes: 33_000,
   /** Of an operator's lists, where nothing is said. */
   adminPage: 100,
   /** Bytes a second: by less, a client whose connections wait in turn would seem silent. */
@@ -52,6 +53,7 @@ export const features = [
   'keys',
   'names',
   'streamed',
+  'thumbnails',
   'tokens',
   'trash',
 ] as const;

@@ -26,6 +26,7 @@ import {
   StreamedInitBody,
 } from './resources.ts';
 import type { DeclaredRoute } from './route.ts';
+import { thumbnailRoutes } from './thumbnails.ts';
 import { trashRoutes } from './trash.ts';
 import { Type } from './type.ts';
 
@@ -225,6 +226,7 @@ const table = {
       404: ErrorBody,
     },
   },
+  ...thumbnailRoutes,
   init: {
     method: 'POST',
     path: '/api/transfer/init',

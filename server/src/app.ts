@@ -11,6 +11,7 @@ import {
   type FilesBody,
   type FinishRecoveryBody,
   features,
+  headers as headerNames,
   type InitBody,
   type KeysBody,
   type LeaveBody,
@@ -40,7 +41,7 @@ import { quotaOf } from './domain/quota.ts';
 import { badDirectory, ServiceError, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
 import { authentication } from './http/authentication.ts';
-import { parseJson, readLater } from './http/bodies.ts';
+import { parseBody, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './http/compilers.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
@@ -65,7 +66,7 @@ import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { handOver, offeredStore, REDIRECT } from './http/volumes/accel.ts';
 import { VolumeLanes } from './http/volumes/lane.ts';
 import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
-import { sendVolume } from './http/volumes/reply.ts';
+import { type Sendable, sendVolume } from './http/volumes/reply.ts';
 import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
 import { shortened } from './log.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
@@ -78,7 +79,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 function handlers(handleVolume: VolumeHandler, services: Services): Record<RouteName, Handler> {
   const { config, log, metadata, volumes, accounts, sessions, departures, files, transfers, pulls, pace } =
     services;
-  const { metrics, gathered } = services;
+  const { thumbnails, metrics, gathered } = services;
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
@@ -96,6 +97,11 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     document ??= await (await import('./http/openapi.ts')).openapiDocument();
     return document;
   };
+  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable) => {
+    const paced = (to: Writable) => pace.download(to, request.caller);
+    countOut(await sendVolume(request, reply, found, paced, (error) => countFault(metrics, error)));
+    return reply;
+  };
   const readVolume: Handler = async (request, reply) => {
     const { file_id } = params(request);
     // nginx knows no rates of accounts.
@@ -108,13 +114,11 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
         return reply;
       }
     }
-    const { range, 'if-none-match': tag } = request.headers;
-    const whole = request.method === 'GET' && range === undefined && tag === undefined;
-    const found = await files.openVolume(file_id, request.found.file, user(request), whole);
-    const paced = (to: Writable) => pace.download(to, request.caller);
-    const sent = await sendVolume(request, reply, found, paced, (error) => countFault(metrics, error));
-    countOut(sent);
-    return reply;
+    return send(
+      request,
+      reply,
+      await files.openVolume(file_id, request.found.file, user(request), isWhole(request)),
+    );
   };
   let docs: ReturnType<typeof docsPage> | undefined;
   const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
@@ -258,6 +262,16 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     }),
     readVolume,
     readHeader: readVolume,
+    writeThumbnail: async (request) => {
+      const { body = Buffer.alloc(0), caller, headers } = request;
+      const digest = headers[headerNames.contentDigest.toLowerCase()]?.toString();
+      await thumbnails.write(params(request).file_id, caller, body as Buffer, digest);
+      return { ok: true };
+    },
+    readThumbnail: async (request, reply) => {
+      const { file_id } = params(request);
+      return send(request, reply, await thumbnails.open(file_id, user(request), isWhole(request)));
+    },
     init: async (request) => {
       const init = { body: request.body as InitBody | StreamedInitBody, text: request.bodyText };
       return { transfer_id: await transfers.init(init, request.caller) };
@@ -302,6 +316,14 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     ...adminHandlers(services),
   };
+}
+
+/** Raw bytes of any length, which are not gathered. */
+const isVolume = ({ rawBody, bodyBytes }: Route) => rawBody === true && bodyBytes === undefined;
+
+/** Whether all of a body will be sent. */
+function isWhole({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers.range === undefined && headers['if-none-match'] === undefined;
 }
 
 /** A page where one is asked for, else all of it. */
@@ -377,7 +399,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   });
   app.decorateRequest('bodyText', '');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, parseJson);
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, parseBody);
   app.addHook('onError', async (_request, _reply, error) => countFault(services.metrics, error));
   for (const schema of namedSchemas()) app.addSchema(schema);
 
@@ -399,10 +421,11 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       config: {
         hasBody: route.body !== undefined,
         checkedLater: route.checkedLater,
-        logsItself: route.rawBody,
+        hasBytes: route.rawBody && !isVolume(route),
+        logsItself: isVolume(route),
       },
-      // Raw bodies come in other ways as well, and are checked where all of them meet.
-      ...(route.rawBody
+      // Volumes come in other ways as well, and are checked where all of them meet.
+      ...(isVolume(route)
         ? {}
         : { onRequest: [...onRequest, ...writable, askForBody], preHandler: [...preHandler, ...writable] }),
       ...(route.bodyBytes ? { bodyLimit: route.bodyBytes } : {}),
@@ -414,15 +437,14 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     to.route({ ...options, method: route.method, schema });
   };
   const names = Object.keys(routes) as RouteName[];
-  const isRaw = (name: RouteName) => 'rawBody' in routes[name];
   await app.register(async (scope) => {
-    for (const name of names) if (!isRaw(name)) add(scope, name);
+    for (const name of names) if (!isVolume(routes[name])) add(scope, name);
   });
   // Volumes are not parsed: the receiver reads the stream itself.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    for (const name of names) if (isRaw(name)) add(scope, name);
+    for (const name of names) if (isVolume(routes[name])) add(scope, name);
   });
   addPage(app);
   return app;

@@ -15,6 +15,7 @@ import { Pulls } from './domain/pulls.ts';
 import { Reach } from './domain/reach.ts';
 import { Sessions } from './domain/sessions.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
+import { Thumbnails } from './domain/thumbnails.ts';
 import { Transfers } from './domain/transfers.ts';
 import { StoreUnavailable, type VolumeRejected } from './errors.ts';
 import { countFault } from './http/metrics.ts';
@@ -42,6 +43,7 @@ export interface Services {
   reach: Reach;
   departures: Departures;
   files: Files;
+  thumbnails: Thumbnails;
   transfers: Transfers;
   pulls: Pulls;
   mode: Mode;
@@ -131,8 +133,9 @@ export async function openServices(
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
   const pace = openPace();
+  const thumbnails = new Thumbnails({ metadata, volumes, files, space, pace });
   const stores = { metadata, volumes, custody, mode };
-  const rules = { accounts, sessions, reach, departures, files, transfers, pulls, pace };
+  const rules = { accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, pace };
   return { config, log, ...stores, ...rules, metrics };
 }
 

@@ -87,7 +87,7 @@ export function departuresContract(stores: Stores): void {
     assert.equal((await usageOf(stores.sql, username)).bytes, 0n, 'the sums follow');
     for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, username);
     assert.ok(await departures.finish(leaving));
-    assert.equal(await files.finishClone(ids[0]!, { ...target, now: NOW }), 'source vanished');
+    assert.equal(await files.finishClone(source, { ...target, now: NOW }), 'source vanished');
     const garbage = 'SELECT file_id FROM garbage WHERE file_id = ? AND claim IS NULL';
     for (const id of [...ids, target.fileId]) assert.equal((await stores.sql.query(garbage, id)).length, 1);
     assert.equal(await transfers.get(transferId), undefined);
@@ -113,7 +113,7 @@ export function departuresContract(stores: Stores): void {
     assert.ok(await departures.finish(leaving));
     assert.ok(await transfers.get(transferId));
     assert.equal((await files.get(fileId))?.dir_id, dirId);
-    assert.equal(await files.finishClone(fileId, { ...clone, now: NOW }), 'done');
+    assert.equal(await files.finishClone((await files.get(fileId))!, { ...clone, now: NOW }), 'done');
     assert.ok(await accounts.credentials(username));
   });
 

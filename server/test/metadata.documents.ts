@@ -156,7 +156,7 @@ export function documentsContract(stores: Stores): void {
       const target = { fileId: newId(), owner: ann, dirId };
       assert.equal(await files.beginClone(source, { ...target, leaseUntil: NOW }), 'begun');
       if (goes) await dirs.remove(ann, dirId);
-      assert.equal(await files.finishClone(source.file_id, { ...target, now: NOW }), 'done');
+      assert.equal(await files.finishClone(source, { ...target, now: NOW }), 'done');
       assert.equal(await isStale(documents, target.fileId), goes);
       if (!goes) await dirs.remove(ann, dirId);
     }

@@ -37,6 +37,7 @@ export function filesContract(stores: Stores): void {
       enc_params: '{"k":1}',
       rev: 0,
       trashed_at: 0,
+      thumbnail: null,
     });
     assert.equal(await stores.one.files.get(newId()), undefined);
   });
@@ -216,8 +217,8 @@ export function filesContract(stores: Stores): void {
     assert.equal(await stores.one.files.beginClone(source, elsewhere), 'begun', 'another directory is free');
     assert.equal(await stores.one.files.beginClone(source, target(2 ** 40)), 'no directory');
     const mine = targets[begun.indexOf('begun')]!;
-    assert.equal(await stores.two.files.finishClone(sourceId, mine), 'done');
-    assert.equal(await stores.one.files.finishClone(sourceId, mine), 'lease lost', 'only once');
+    assert.equal(await stores.two.files.finishClone(source, mine), 'done');
+    assert.equal(await stores.one.files.finishClone(source, mine), 'lease lost', 'only once');
     assert.equal(await stores.one.files.beginClone(source, target()), 'exists');
     const { seq, ...clone } = (await stores.one.files.get(mine.fileId))!;
     assert.ok(seq > source.seq);
@@ -226,7 +227,7 @@ export function filesContract(stores: Stores): void {
     assert.deepEqual(clone, expected);
     assert.deepEqual(await stores.one.files.volumes(mine.fileId), await stores.one.files.volumes(sourceId));
     await stores.one.dirs.remove(ann, dirId);
-    assert.equal(await stores.one.files.finishClone(sourceId, elsewhere), 'done');
+    assert.equal(await stores.one.files.finishClone(source, elsewhere), 'done');
     assert.equal((await stores.one.files.get(elsewhere.fileId))?.dir_id, 0, 'its directory is no more');
     await assertSums(stores.one, stores.sql, [ann]);
   });
@@ -251,7 +252,7 @@ export function filesContract(stores: Stores): void {
     const tiny = newTransfer({ fileSize: 1, storedSize: 1 });
     assert.equal(await stores.one.transfers.create(tiny, ids, { quota }), 'over quota');
     const [done, lost, ...rest] = targets.filter((_, at) => begun[at] === 'begun');
-    assert.equal(await stores.two.files.finishClone(sourceId, done!), 'done');
+    assert.equal(await stores.two.files.finishClone(source, done!), 'done');
     await stores.one.garbage.take(NOW + 20, NOW + 30, 1000);
     const refused = targets[begun.indexOf('over quota')]!;
     for (let more = 0; more < 3; more++) {
@@ -277,12 +278,12 @@ export function filesContract(stores: Stores): void {
     assert.equal(await files.beginClone(source, slow), 'begun');
     assert.deepEqual(await garbage.take(799, 2000, 1000), []);
     assert.deepEqual(await garbage.take(800, 2000, 1000), [slow.fileId]);
-    assert.equal(await files.finishClone(sourceId, slow), 'lease lost', 'its volumes may be gone');
+    assert.equal(await files.finishClone(source, slow), 'lease lost', 'its volumes may be gone');
     await garbage.forget(slow.fileId);
     const next = { fileId: newId(), owner: ann, dirId: 0, leaseUntil: 800, now: NOW };
     assert.equal(await files.beginClone(source, next), 'begun', 'the place is free again');
     await files.remove(sourceId, NOW);
-    assert.equal(await files.finishClone(sourceId, next), 'source vanished');
+    assert.equal(await files.finishClone(source, next), 'source vanished');
     assert.equal(await files.get(next.fileId), undefined);
     await garbage.forget(next.fileId);
     await garbage.forget(sourceId);

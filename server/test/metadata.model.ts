@@ -136,7 +136,7 @@ async function run(stores: Stores, model: Model, one: Step): Promise<void> {
       const source = (await store.files.get(fileId))!;
       const target = { fileId: newId(), owner, dirId, leaseUntil: NOW, now: NOW };
       if ((await store.files.beginClone(source, target)) !== 'begun') return;
-      assert.equal(await store.files.finishClone(fileId, target), 'done');
+      assert.equal(await store.files.finishClone(source, target), 'done');
       files.set(target.fileId, dirId);
     }
   }

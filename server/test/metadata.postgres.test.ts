@@ -215,7 +215,7 @@ test('of many clones to the root at once, one begins; none passes one that just 
       const target = { fileId: newId(), owner: 'ann', dirId: 0, leaseUntil: NOW, now: NOW };
       const { files } = nodes[at % 2]!;
       const begun = await files.beginClone(source, target);
-      return begun === 'begun' ? files.finishClone(fileId, target) : begun;
+      return begun === 'begun' ? files.finishClone(source, target) : begun;
     }),
   );
   assert.deepEqual(

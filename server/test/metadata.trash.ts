@@ -86,15 +86,15 @@ export function trashContract(stores: Stores): void {
     assert.equal(await files.readable(fileId, 1), undefined);
     assert.equal((await files.lookUp(fileId, 1).session(token))?.file, undefined);
     assert.equal(await files.move(before, ann, dirId), 'no file');
-    assert.equal(await files.finishClone(fileId, clone), 'source vanished');
+    assert.equal(await files.finishClone(before, clone), 'source vanished');
     assert.deepEqual(await renaming.files(ann, [named(fileId)]), [fileId]);
     await trash.restore(ann, [fileId]);
-    assert.equal(await files.finishClone(fileId, clone), 'done');
+    assert.equal(await files.finishClone(before, clone), 'done');
     // A copy in the trash is none in the directory.
     await trash.put(ann, [clone.fileId], NOW);
     const again = { ...clone, fileId: newId() };
     assert.equal(await files.beginClone(before, again), 'begun');
-    assert.equal(await files.finishClone(fileId, again), 'done');
+    assert.equal(await files.finishClone(before, again), 'done');
     assert.equal((await files.get(again.fileId))?.trashed_at, 0);
     assert.equal((await files.readable(fileId, 2))?.volume?.sha256, DIGEST);
     await assertSums(stores.one, stores.sql, [ann]);

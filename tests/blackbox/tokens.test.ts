@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
+  contentDigest,
   encodeInit,
   headers,
   limits,
@@ -37,6 +38,7 @@ import {
   received,
   register,
   SocketClient,
+  sha256,
   User,
   upload,
   useService,
@@ -91,6 +93,8 @@ const MAY: Record<RouteName, string> = {
   changes: 'FRAfra',
   readVolume: 'FRfr',
   readHeader: 'FRAfra',
+  writeThumbnail: 'FAfa',
+  readThumbnail: 'FRfr',
   init: 'FAfa',
   received: 'FAfa',
   writeVolume: 'FAfa',
@@ -257,6 +261,16 @@ const TRIES: Partial<Record<RouteName, Try>> = {
   changes: [plainly('changes'), 200],
   readVolume: [onFile('readVolume'), 200],
   readHeader: [onFile('readHeader'), 200],
+  writeThumbnail: [
+    async (world, kind, dirId) => {
+      const body = Buffer.from('thumbnail');
+      const digest = { [headers.contentDigest]: contentDigest(sha256(body)) };
+      const path = at('writeThumbnail', { file_id: await world.file(dirId) });
+      return world.users[kind].call('PUT', path, { body, headers: digest });
+    },
+    200,
+  ],
+  readThumbnail: [onFile('readThumbnail'), 404],
   init: [
     (world, kind, dirId) => world.users[kind].post(at('init'), makeFile([10], { dir_id: dirId }).init),
     200,

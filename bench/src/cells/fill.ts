@@ -59,6 +59,7 @@ export async function fillDatabase(
         enc_params: '{}',
         rev: 0,
         trashed_at: 0,
+        thumbnail: null,
       });
     }
   });

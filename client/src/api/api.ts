@@ -430,6 +430,34 @@ export class Api {
     return this.#volume(await this.#call('readHeader', { params: { file_id: fileId, idx }, ...options }));
   }
 
+  /** Gives a file its thumbnail. False when it has another one; one of the same digest may be sent again. */
+  async writeThumbnail(
+    fileId: string,
+    bytes: Uint8Array,
+    sha256: string,
+    options?: CallOptions,
+  ): Promise<boolean> {
+    const headers = { [headerNames.contentDigest]: contentDigest(sha256) };
+    try {
+      await this.#json('writeThumbnail', { params: { file_id: fileId }, headers, bytes, ...options });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) return false;
+      throw error;
+    }
+  }
+
+  /** Undefined where the file, if it is there, has none. */
+  async readThumbnail(fileId: string, options?: CallOptions): Promise<Uint8Array | undefined> {
+    const call = { params: { file_id: fileId }, maxBytes: limits.thumbnailBytes, ...options };
+    try {
+      return (await this.#call('readThumbnail', call)).body;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
   init(body: InitBody, options?: CallOptions): Promise<{ transfer_id: string }> {
     return this.#json('init', { json: body, ...options });
   }

@@ -6,10 +6,11 @@ import { VolumeCheck, type VolumeFault } from '../domain/volume-check.ts';
 import { isOver } from '../metadata/checks.ts';
 import type { FileRow } from '../metadata/files.ts';
 import { isStreaming } from '../metadata/streamed.ts';
+import { THUMBNAIL } from '../metadata/thumbnails.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { mendUsage, wrongUsage } from '../metadata/usage.ts';
 import { nameOf } from '../volumes/names.ts';
-import type { OpenVolume } from '../volumes/store.ts';
+import type { OpenVolume, VolumeName } from '../volumes/store.ts';
 import { checkAccounts } from './fsck-accounts.ts';
 import type { Pair } from './pair.ts';
 import { CONTESTED, type Report, UsageError } from './report.ts';
@@ -124,9 +125,12 @@ class Check {
       const fault = await this.#volumes.faultOf(id, spec);
       if (fault) faults.push([TOLD[fault], spec.idx]);
     }
+    await this.#thumbnail(file);
     const lacks = !(await volumes.manifest(id));
     const known = new Set(specs.map(nameOf));
-    const strays = (await volumes.list(id)).filter((volume) => !known.has(nameOf(volume)));
+    const strays = (await volumes.list(id)).filter(
+      (volume) => volume.idx !== THUMBNAIL && !known.has(nameOf(volume)),
+    );
     const isFaulty = faults.length > 0 || strays.length > 0 || lacks;
     // It may have been deleted while we looked; then nothing is wrong.
     if (isFaulty && !(await metadata.files.get(id))) return;
@@ -146,6 +150,29 @@ class Check {
       this.#report.problem('volumes that belong to no file', { file: id, volume: stray.idx }, mended);
     }
     this.#report.count('files');
+  }
+
+  /** One that is lost can be made again, once the record does not name it any more. Others in its place are of no use. */
+  async #thumbnail({ file_id: id, owner }: FileRow): Promise<void> {
+    const { metadata, volumes } = this.#pair;
+    // It may have come since the row was read.
+    const now = () => metadata.files.thumbnail(id);
+    const spec = await now();
+    const fault = spec && (await this.#volumes.faultOf(id, spec));
+    if (fault && (await now())?.sha256 === spec.sha256) {
+      const mended = this.#repair && (await metadata.thumbnails.forget(id, spec));
+      this.#report.problem(TOLD[fault], { file: id, owner, volume: THUMBNAIL }, mended);
+    }
+    const isKnown = async ({ sha256 }: VolumeName) => (await now())?.sha256 === sha256;
+    const thumbnails = (await volumes.list(id)).filter(({ idx }) => idx === THUMBNAIL);
+    for (const stray of thumbnails) {
+      if (await isKnown(stray)) continue;
+      // Its record follows its bytes.
+      await sleep(NOTED_MS);
+      if ((await isKnown(stray)) || !(await metadata.files.get(id))) continue;
+      const mended = this.#repair && (await volumes.withdraw(id, stray, () => isKnown(stray)));
+      this.#report.problem('volumes that belong to no file', { file: id, volume: THUMBNAIL }, mended);
+    }
   }
 
   /** What has been received of an upload under way. Each of its volumes may come in, again too, while we look. */

@@ -6,6 +6,7 @@ import type { FileRow } from '../metadata/files.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { handOver } from '../metadata/store-record.ts';
 import { insertArrived, isStreaming } from '../metadata/streamed.ts';
+import { withThumbnail } from '../metadata/thumbnails.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { USAGE_COLUMNS } from '../metadata/usage.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
@@ -56,7 +57,8 @@ async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
 }
 
 async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, report: Report): Promise<void> {
-  const specs = await (upload ? from.metadata.streamed.volumes(upload) : from.metadata.files.volumes(id));
+  const volumes = await (upload ? from.metadata.streamed.volumes(upload) : from.metadata.files.volumes(id));
+  const specs = file ? withThumbnail(volumes, file) : volumes;
   // Of other uploads only some have come.
   const isWhole = !upload || isStreaming(upload);
   await to.volumes.create(id);

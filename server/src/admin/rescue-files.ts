@@ -4,7 +4,8 @@ import { insertFile } from '../metadata/files.ts';
 import { unclaim } from '../metadata/garbage.ts';
 import { claimOrphan } from '../metadata/orphans.ts';
 import type { Sql } from '../metadata/sql.ts';
-import { forgetVolumes, insertVolumes } from '../metadata/volumes.ts';
+import { THUMBNAIL } from '../metadata/thumbnails.ts';
+import { entryOf, forgetVolumes, insertVolumes } from '../metadata/volumes.ts';
 import { BrokenDocument, isAccountId } from '../volumes/documents.ts';
 import { newName } from '../volumes/names.ts';
 import type { Manifest } from '../volumes/store.ts';
@@ -53,7 +54,10 @@ export class FileRescue {
       this.#report.problem('files of an unknown account', { file: id, account, owner: name });
       return;
     }
-    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner))) {
+    const { thumbnail } = manifest;
+    const isLost = thumbnail !== undefined && !here.has(newName({ idx: THUMBNAIL, ...thumbnail }));
+    if (isLost) this.#report.count('thumbnails that are lost');
+    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner, isLost))) {
       this.#report.problem('groups that are not orphans', { group: id });
       return;
     }
@@ -62,7 +66,11 @@ export class FileRescue {
   }
 
   /** False when somebody else has made the group theirs meanwhile. */
-  async #insert({ volumes, ...manifest }: Manifest, owner: string): Promise<boolean> {
+  async #insert(
+    { volumes, thumbnail, ...manifest }: Manifest,
+    owner: string,
+    lacksThumbnail: boolean,
+  ): Promise<boolean> {
     const created_at = Date.parse(manifest.created_at);
     const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
     const { file_id, chunk_count } = manifest;
@@ -92,7 +100,7 @@ export class FileRescue {
       if (upload) await forgetVolumes(tx, file_id);
       await insertVolumes(tx, file_id, volumes);
       const dir_id = await this.#dirOf(tx, manifest, owner, dir);
-      const differs = dir_id !== manifest.dir_id;
+      const differs = dir_id !== manifest.dir_id || lacksThumbnail;
       const rev = manifest.rev + (differs ? 1 : 0);
       await insertFile(tx, {
         ...manifest,
@@ -103,6 +111,7 @@ export class FileRescue {
         created_at,
         cloned_from: null,
         rev,
+        thumbnail: thumbnail && !lacksThumbnail ? entryOf(thumbnail) : null,
         trashed_at: manifest.trashed_at === undefined ? 0 : Date.parse(manifest.trashed_at),
       });
       if (differs) await outdate(tx, file_id, rev);
@@ -185,6 +194,9 @@ export async function unknownOf(sql: Sql, groups: { id: string }[]): Promise<str
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isDigest = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
+const isThumbnail = ({ size, sha256 }: NonNullable<Manifest['thumbnail']>) =>
+  isCount(size) && size <= limits.thumbnailBytes && isDigest(sha256);
+
 /** Text that was written by somebody else, or broke on the way, makes no file. */
 function check(manifest: Manifest, id: string): void {
   const { size, dir_id, rev, chunk_count } = manifest;
@@ -198,6 +210,7 @@ function check(manifest: Manifest, id: string): void {
     chunk_count <= limits.volumesPerFile &&
     chunk_count === manifest.volumes.length &&
     manifest.volumes.every((volume) => isCount(volume.size)) &&
+    (manifest.thumbnail === undefined || isThumbnail(manifest.thumbnail)) &&
     isTime(manifest.created_at) &&
     (manifest.trashed_at === undefined ||
       (isTime(manifest.trashed_at) && Date.parse(manifest.trashed_at) > 0));

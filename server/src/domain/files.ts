@@ -11,6 +11,7 @@ import {
 } from '../errors.ts';
 import { type FileRow, isOwn, type ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import { withThumbnail } from '../metadata/thumbnails.ts';
 import type { OpenVolume, VolumePlace, VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
 import { newFileId } from './ids.ts';
@@ -134,11 +135,8 @@ export class Files {
   async #copy(source: FileRow, target: Target): Promise<string> {
     const now = this.#now();
     try {
-      await this.#volumes.copy(
-        source.file_id,
-        target.fileId,
-        await this.#metadata.files.volumes(source.file_id),
-      );
+      const volumes = await this.#metadata.files.volumes(source.file_id);
+      await this.#volumes.copy(source.file_id, target.fileId, withThumbnail(volumes, source));
       const { fileId: file_id, owner, dirId: dir_id } = target;
       const copy = { ...source, file_id, owner, dir_id, created_at: now, rev: 0 };
       await this.#volumes.writeManifest(await manifestFor(this.#metadata, copy, source.file_id));
@@ -148,9 +146,7 @@ export class Files {
       if (!now || now.trashed_at > 0) throw unknownFile();
       throw new ServiceError(409, 'the volumes could not be copied', { cause });
     }
-    const finished = await this.#metadata.files
-      .finishClone(source.file_id, { ...target, now })
-      .catch(notCopied);
+    const finished = await this.#metadata.files.finishClone(source, { ...target, now }).catch(notCopied);
     if (finished === 'source vanished') throw unknownFile();
     if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was cancelled');
     return target.fileId;

@@ -1,11 +1,13 @@
 import type { Volume } from '@szafa/protocol';
 import type { FileRow } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import { thumbnailOf } from '../metadata/thumbnails.ts';
 import type { Manifest } from '../volumes/store.ts';
 
 type Described = Omit<FileRow, 'seq' | 'stored_size' | 'cloned_from'>;
 
 export function manifestOf(file: Described, accountId: string, volumes: Volume[]): Manifest {
+  const thumbnail = thumbnailOf(file);
   return {
     file_id: file.file_id,
     file_name: file.file_name,
@@ -19,6 +21,7 @@ export function manifestOf(file: Described, accountId: string, volumes: Volume[]
     enc_params: file.enc_params,
     rev: file.rev,
     ...(file.trashed_at > 0 && { trashed_at: new Date(file.trashed_at).toISOString() }),
+    ...(thumbnail && { thumbnail: { size: thumbnail.size, sha256: thumbnail.sha256 } }),
     volumes,
   };
 }

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import { type CheckRound, isOver, type VolumeFaultRow } from '../metadata/checks.ts';
 import type { NumberedFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import { THUMBNAIL, thumbnailOf } from '../metadata/thumbnails.ts';
 import type { Metrics } from '../metrics/registry.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import { VolumeCheck } from './volume-check.ts';
@@ -67,7 +68,7 @@ export class Scrub {
     await checks.expireFaults();
     const check = volumeCheck(this.#deps, stop);
     for (const { file_id, idx } of await checks.faults(AGAIN)) {
-      const spec = await files.volume(file_id, idx);
+      const spec = idx === THUMBNAIL ? await files.thumbnail(file_id) : await files.volume(file_id, idx);
       const fault = spec ? await check.faultOf(file_id, spec).catch(unlessStopped(stop)) : 'missing';
       if (stop.aborted) return;
       if (fault === undefined) await checks.forgetFault(file_id, idx);
@@ -155,6 +156,8 @@ class Walk {
       this.#round = { ...this.#round, seq: file.seq, idx: spec.idx };
       if (performance.now() - this.#keptAt > KEEP_MS && !(await this.#keep())) return false;
     }
+    const thumbnail = thumbnailOf(file);
+    if (thumbnail) await this.#volume(file, thumbnail);
     // The record does not say what the rest is.
     if (specs.length < file.chunk_count) await this.#report(file, specs.length + 1, 'missing');
     this.#count('files', 1);

@@ -15,14 +15,17 @@ declare module 'fastify' {
     hasBody?: boolean;
     /** Its handler looks at the body, by `readLater`, if it turns out to matter. */
     checkedLater?: boolean | undefined;
+    /** The body is a few bytes of any kind. */
+    hasBytes?: boolean | undefined;
     /** Its handler logs and counts the request. */
     logsItself?: boolean | undefined;
   }
 }
 
-/** JSON whatever the content type says; nothing for an empty body. */
-export async function parseJson(request: FastifyRequest, body: Buffer): Promise<unknown> {
-  const { hasBody, checkedLater } = request.routeOptions.config;
+/** JSON whatever the content type says; nothing for an empty body. Bytes where the route wants some. */
+export async function parseBody(request: FastifyRequest, body: Buffer): Promise<unknown> {
+  const { hasBody, hasBytes, checkedLater } = request.routeOptions.config;
+  if (hasBytes) return body;
   if (body.length === 0 || !hasBody) return undefined;
   return checkedLater ? body : jsonOf(request, body);
 }

@@ -5,6 +5,7 @@ import { ADMIN_ACCOUNT, outdate } from './documents.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql, type Value } from './sql.ts';
+import { thumbnailOf } from './thumbnails.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
 import { addUsage, countedIn, holdUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
@@ -26,13 +27,15 @@ export interface FileRow {
   rev: number;
   /** When it was put into the trash; 0: it is not there. */
   trashed_at: number;
+  /** Its size and digest, as `thumbnailOf` reads them. */
+  thumbnail: string | null;
 }
 
-export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev'> & {
+export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev' | 'thumbnail'> & {
   dir_name: string;
 };
 
-export type NumberedFile = Pick<FileRow, 'seq' | 'file_id' | 'owner' | 'chunk_count'>;
+export type NumberedFile = Pick<FileRow, 'seq' | 'file_id' | 'owner' | 'chunk_count' | 'thumbnail'>;
 
 /** What is needed to send one volume. */
 export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'enc_params'> {
@@ -73,7 +76,7 @@ export interface ListOptions {
 
 export const FILE_COLUMNS = [
   ...['seq', 'file_id', 'owner', 'dir_id', 'file_name', 'size', 'stored_size', 'sha256', 'chunk_count'],
-  ...['created_at', 'cloned_from', 'enc_params', 'rev', 'trashed_at'],
+  ...['created_at', 'cloned_from', 'enc_params', 'rev', 'trashed_at', 'thumbnail'],
 ] as const;
 const COLUMNS = FILE_COLUMNS.join(', ');
 
@@ -179,7 +182,8 @@ export class FilesTable extends Queries {
   /** In the order of their numbers, for whoever looks at all of them. */
   numbered(from: number, until: number, limit: number): Promise<NumberedFile[]> {
     return this.sql.query<NumberedFile>(
-      'SELECT seq, file_id, owner, chunk_count FROM files WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?',
+      `SELECT seq, file_id, owner, chunk_count, thumbnail FROM files WHERE seq >= ? AND seq <= ?
+       ORDER BY seq LIMIT ?`,
       from,
       until,
       limit,
@@ -188,6 +192,11 @@ export class FilesTable extends Queries {
 
   volume(fileId: string, idx: number): Promise<Volume | undefined> {
     return findVolume(this.sql, fileId, idx);
+  }
+
+  async thumbnail(fileId: string): Promise<Volume | undefined> {
+    const file = await this.get(fileId);
+    return file && thumbnailOf(file);
   }
 
   volumes(fileId: string): Promise<Volume[]> {
@@ -293,12 +302,14 @@ export class FilesTable extends Queries {
     });
   }
 
+  /** `copied`: the source as it was when its volumes and its thumbnail were copied. */
   finishClone(
-    sourceId: string,
+    copied: Pick<FileRow, 'file_id' | 'rev' | 'thumbnail'>,
     target: { fileId: string; owner: string; dirId: number; now: number },
   ): Promise<'done' | 'source vanished' | 'lease lost'> {
     return this.sql.transaction(async (tx) => {
       const dirId = (await holdDir(tx, target.owner, target.dirId)) ? target.dirId : 0;
+      const sourceId = copied.file_id;
       const source = await lockFile(tx, sourceId);
       if (!source || source.trashed_at > 0) return 'source vanished';
       const held = await tx.execute(
@@ -316,9 +327,10 @@ export class FilesTable extends Queries {
         created_at: target.now,
         cloned_from: sourceId,
         rev: 0,
+        thumbnail: copied.thumbnail,
       });
       // The manifest was written before.
-      if (dirId !== target.dirId) await outdate(tx, target.fileId, 0);
+      if (dirId !== target.dirId || source.rev !== copied.rev) await outdate(tx, target.fileId, 0);
       return 'done';
     });
   }

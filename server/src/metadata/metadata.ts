@@ -19,6 +19,7 @@ import { SessionsTable } from './sessions.ts';
 import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
 import { StreamedTable } from './streamed.ts';
+import { ThumbnailsTable } from './thumbnails.ts';
 import { TimesTable } from './times.ts';
 import { TotalsTable } from './totals.ts';
 import { TransfersTable } from './transfers.ts';
@@ -48,6 +49,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly renaming = new RenamingTable(this.sql);
   readonly store = new StoreRecord(this.sql);
   readonly streamed = new StreamedTable(this.sql);
+  readonly thumbnails = new ThumbnailsTable(this.sql);
   readonly totals = new TotalsTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
   readonly trash = new TrashTable(this.sql);

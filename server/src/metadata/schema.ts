@@ -52,12 +52,12 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE dirs (
       dir_id ${serial}, owner TEXT NOT NULL, name TEXT NOT NULL, created_at BIGINT NOT NULL,
       UNIQUE (owner, name))`,
-    // trashed_at is 0 where it is not in the trash; dir_id is then where it came from. See trash.ts.
+    // trashed_at is 0 where it is not in the trash; dir_id is then where it came from. See trash.ts and thumbnails.ts.
     `CREATE TABLE files (
       seq ${serial}, file_id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, dir_id BIGINT NOT NULL,
       file_name TEXT NOT NULL, size BIGINT NOT NULL, stored_size BIGINT NOT NULL, sha256 TEXT NOT NULL,
       chunk_count INTEGER NOT NULL, created_at BIGINT NOT NULL, cloned_from TEXT, enc_params TEXT NOT NULL,
-      rev BIGINT NOT NULL, trashed_at BIGINT NOT NULL)`,
+      rev BIGINT NOT NULL, trashed_at BIGINT NOT NULL, thumbnail TEXT)`,
     // Files whose manifest may say something else than their record; see documents.ts.
     'CREATE TABLE stale_manifests (file_id TEXT PRIMARY KEY, rev BIGINT NOT NULL)',
     // A list passes over nothing, however much is in the trash.

@@ -333,4 +333,5 @@ export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'>
   enc_params: transfer.enc_params,
   rev: 0,
   trashed_at: 0,
+  thumbnail: null,
 });

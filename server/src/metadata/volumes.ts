@@ -14,7 +14,8 @@ const ENTRY_CHARS = DIGEST_CHARS + SIZE_CHARS;
 /** In the place of a digest that the client says only with the volume. */
 const NO_DIGEST = '-'.repeat(DIGEST_CHARS);
 
-const entryOf = ({ size, sha256 }: Volume) => (sha256 || NO_DIGEST) + String(size).padStart(SIZE_CHARS, '0');
+export const entryOf = ({ size, sha256 }: Omit<Volume, 'idx'>) =>
+  (sha256 || NO_DIGEST) + String(size).padStart(SIZE_CHARS, '0');
 
 const volumeOf = (entry: string, idx: number): Volume => ({
   idx,

@@ -50,7 +50,7 @@ export interface FolderOptions {
 /**
  * Volumes in a folder:
  *
- *     volumes/ab/<id>/<n>-<sha256>    the volumes of one group, from its first volume to deletion
+ *     volumes/ab/<id>/<n>-<sha256>    the volumes of one group, from its first volume to deletion; 0 is the thumbnail
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
  *     accounts/<id>.json              what an account is rebuilt from
  *     volumes/store-id, store-mark    which store this is, and which database used it last

@@ -2,7 +2,7 @@ import { limits } from '@szafa/protocol';
 import type { VolumeName } from './store.ts';
 
 /** Two hyphens cannot be in it, nor anything that a folder or an S3 key would take for something else. */
-const NAME = /^([1-9][0-9]{0,5})-([0-9a-f]{64})$/;
+const NAME = /^(0|[1-9][0-9]{0,5})-([0-9a-f]{64})$/;
 const DIGEST_CHARS = 64;
 
 /** What a volume is called in its group; undefined for what no volume can be. */
@@ -25,7 +25,7 @@ export function volumeNamed(name: string): VolumeName | undefined {
   return { idx: Number(idx), sha256 };
 }
 
-/** The numbers of the volumes among these names, each once, ascending. */
+/** The numbers of the volumes among these names, each once, ascending; without that of a thumbnail, which is 0. */
 export function numbersOf(names: Iterable<string>): number[] {
   // Sorting ten thousand takes longer than looking for each.
   const here = new Uint8Array(limits.volumesPerFile + 1);
@@ -40,7 +40,7 @@ export function numbersOf(names: Iterable<string>): number[] {
   return numbers;
 }
 
-/** The volume's number; 0 for whatever is none. By hand: a complete looks at ten thousand names. */
+/** The volume's number; 0 for whatever is none, and for a thumbnail. By hand: a complete looks at ten thousand names. */
 function numberOf(name: string): number {
   const end = name.length - DIGEST_CHARS - 1;
   if (end < 1 || name[end] !== '-') return 0;

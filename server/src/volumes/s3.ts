@@ -50,7 +50,7 @@ function checked(id: string): string {
  * Volumes as objects of an S3 store:
  *
  *     groups/<id>                 the marker, written at init; the group exists while this does
- *     volumes/<id>/<n>-<sha256>   the volumes, from arrival to deletion under the same key
+ *     volumes/<id>/<n>-<sha256>   the volumes, from arrival to deletion under the same key; 0 is the thumbnail
  *     files/<id>.json             the file's record, written at complete
  *     accounts/<id>.json          what an account is rebuilt from
  *     store-id, store-mark        which store this is, and which database used it last

@@ -20,6 +20,8 @@ export interface Manifest {
   rev: number;
   /** Where it is in the trash. */
   trashed_at?: string | undefined;
+  /** Where it has one: the volume 0 of the group. */
+  thumbnail?: Omit<Volume, 'idx'> | undefined;
   /** All of them, in order. */
   volumes: Volume[];
 }
@@ -68,6 +70,7 @@ export interface VolumePlace {
 /**
  * Keeps volumes in groups, one group for each file, from init to deletion under the same id. A volume is
  * here when its verified bytes are under their final name, which says its number and its digest: it can be checked by itself.
+ * Volumes are numbered from 1; number 0 is the thumbnail of a file, which `received` does not tell.
  * Ids come from the service, never from a request.
  */
 export interface VolumeStore {

@@ -9,22 +9,34 @@ export const VOLUME_TYPE = 'application/octet-stream';
 
 export const tagOf = (sha256: string) => `"${sha256}"`;
 
+/** What every answer with sealed bytes says of them. */
+const sealedHeaders = (tag: string): OutgoingHttpHeaders => ({
+  etag: tag,
+  'cache-control': 'private, no-cache',
+  'x-content-type-options': 'nosniff',
+});
+
 /** What every answer with a volume says of it, beside what nginx says of the bytes where it sends them. */
 export function volumeHeaders(file: ReadableFile, tag: string): OutgoingHttpHeaders {
   return {
-    etag: tag,
-    'cache-control': 'private, no-cache',
-    'x-content-type-options': 'nosniff',
+    ...sealedHeaders(tag),
     [headers.encParams]: toBase64(file.enc_params),
     [headers.chunkCount]: String(file.chunk_count),
   };
+}
+
+/** An open volume, with the file whose headers travel with it; a thumbnail has none. */
+export interface Sendable {
+  file?: ReadableFile;
+  sha256: string;
+  volume: OpenVolume;
 }
 
 /** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
 export async function sendVolume(
   request: FastifyRequest,
   reply: FastifyReply,
-  found: { file: ReadableFile; sha256: string; volume: OpenVolume },
+  found: Sendable,
   pace: (to: Writable) => { writable: Writable; end: () => void },
   onFault: (error: unknown) => void,
 ): Promise<number> {
@@ -32,7 +44,7 @@ export async function sendVolume(
   const tag = tagOf(sha256);
   const common = {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
-    ...volumeHeaders(file, tag),
+    ...(file ? volumeHeaders(file, tag) : sealedHeaders(tag)),
     'accept-ranges': 'bytes',
   };
   try {

@@ -191,3 +191,32 @@ test('an account that cannot be cleared keeps nothing else waiting; while the se
   assert.deepEqual(await left(), ['bob']);
   assert.equal(await metadata.garbage.count(), 0, 'what waits behind it is done');
 });
+
+test('the trash is emptied when its time is over, with the bytes, and not in a contested store', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes, config } = service.services;
+  const [old, young, kept] = [
+    await service.upload([randomBytes(9)]),
+    await service.upload([randomBytes(9)]),
+    await service.upload([randomBytes(9)]),
+  ];
+  const day = 86_400_000;
+  const now = Date.now() + 100 * day;
+  await metadata.trash.put('admin', [old], now - config.trashMs - 1);
+  await metadata.trash.put('admin', [young], now - config.trashMs + day);
+  const sweep = () => new Sweeper({ ...service.services, shared: false, now: () => now }).sweep();
+  const groups = async () => (await Array.fromAsync(volumes.groups(), ({ id }) => id)).sort();
+  await sweep();
+  assert.equal(await metadata.files.get(old), undefined);
+  assert.ok(await metadata.files.get(young));
+  assert.deepEqual(await groups(), [young, kept].sort());
+  assert.ok((await volumes.manifest(young))?.trashed_at, 'the manifest says where it is');
+  assert.deepEqual(await metadata.trash.restore('admin', [young]), []);
+  await sweep();
+  assert.equal((await volumes.manifest(young))?.trashed_at, undefined);
+  await metadata.trash.put('admin', [young], now - config.trashMs - 1);
+  await metadata.store.contest(Date.now());
+  await sweep();
+  assert.ok(await metadata.files.get(young));
+  assert.deepEqual(await groups(), [young, kept].sort());
+});

@@ -268,8 +268,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a clone has no volumes',
     file: 'server/src/domain/files.ts',
-    find: 'await this.#metadata.files.volumes(source.file_id),',
-    replace: '[],',
+    find: 'withThumbnail(volumes, source)',
+    replace: '[]',
     tests: ['server/test/clone.test.ts'],
   },
   {

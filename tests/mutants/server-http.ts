@@ -51,7 +51,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a volume is sent without nosniff',
     file: 'server/src/http/volumes/reply.ts',
-    find: "    'x-content-type-options': 'nosniff',\n",
+    find: "  'x-content-type-options': 'nosniff',\n",
     replace: '',
     tests: [DOWNLOAD],
   },

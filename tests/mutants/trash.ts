@@ -1,0 +1,95 @@
+import type { Mutant } from '../../scripts/mutants.ts';
+
+const SQLITE = 'server/test/metadata.sqlite.test.ts';
+const TRASH = 'tests/blackbox/trash.test.ts';
+const THUMBNAILS = 'tests/blackbox/thumbnails.test.ts';
+
+/** The trash, thumbnails, and the state of changes. */
+export const mutants: Mutant[] = [
+  {
+    name: 'what is in the trash counts in its directory',
+    file: 'server/src/metadata/usage.ts',
+    find: '  trashed_at > 0 ? TRASH : dir_id;',
+    replace: '  dir_id;',
+    tests: [SQLITE],
+  },
+  {
+    name: 'the time of a file ends although it was restored',
+    file: 'server/src/metadata/trash.ts',
+    find: '({ trashed_at }) => trashed_at > 0 && trashed_at <= before,',
+    replace: '() => true,',
+    tests: [SQLITE],
+    only: 'only one comes about',
+  },
+  {
+    name: 'emptying the trash takes files that are not in it',
+    file: 'server/src/metadata/trash.ts',
+    find: 'isOwn(caller, file) && file.trashed_at > 0',
+    replace: 'isOwn(caller, file)',
+    tests: [TRASH],
+  },
+  {
+    name: "emptying the trash takes others' files",
+    file: 'server/src/metadata/trash.ts',
+    find: 'isOwn(caller, file) && file.trashed_at > 0',
+    replace: 'file.trashed_at > 0',
+    tests: [TRASH],
+  },
+  {
+    name: 'a file in the trash can be downloaded',
+    file: 'server/src/metadata/files.ts',
+    find: 'LEFT JOIN files f ON f.file_id = ? AND f.trashed_at = 0 ',
+    replace: 'LEFT JOIN files f ON f.file_id = ? ',
+    tests: [TRASH],
+  },
+  {
+    name: 'the trash is emptied at once',
+    file: 'server/src/domain/sweeper.ts',
+    find: 'now - config.trashMs',
+    replace: 'now',
+    tests: ['server/test/sweeper.test.ts'],
+  },
+  {
+    name: 'a file that was renamed to another directory is counted in the old one',
+    file: 'server/src/metadata/renaming.ts',
+    find: 'from: file.dir_id, to: dirId ?? file.dir_id',
+    replace: 'from: file.dir_id, to: file.dir_id',
+    tests: [SQLITE],
+  },
+  {
+    name: 'names move files to directories of others',
+    file: 'server/src/metadata/renaming.ts',
+    find: 'if (!(await holdDir(tx, caller, dirId))) return false;',
+    replace: 'await holdDir(tx, caller, dirId);',
+    tests: ['tests/blackbox/names.test.ts'],
+  },
+  {
+    name: 'nobody is told of a change of names',
+    file: 'server/src/metadata/usage.ts',
+    find: 'async function addTo(tx: Sql, owner: string, changes: Changes, rev = 1)',
+    replace: 'async function addTo(tx: Sql, owner: string, changes: Changes, rev = 0)',
+    tests: [SQLITE],
+    only: 'makes another state',
+  },
+  {
+    name: 'a thumbnail is taken whatever its digest says',
+    file: 'server/src/domain/thumbnails.ts',
+    find: "if (createHash('sha256').update(bytes).digest('hex') !== sha256) {",
+    replace: 'if (bytes.length < 0) {',
+    tests: [THUMBNAILS],
+  },
+  {
+    name: 'a second thumbnail takes the place of the first',
+    file: 'server/src/metadata/thumbnails.ts',
+    find: "'thumbnail IS NULL AND trashed_at = 0'",
+    replace: "'trashed_at = 0'",
+    tests: [THUMBNAILS],
+  },
+  {
+    name: 'a copy has the name of a thumbnail without its bytes',
+    file: 'server/src/metadata/thumbnails.ts',
+    find: 'return thumbnail ? [...volumes, thumbnail] : volumes;',
+    replace: 'return thumbnail ? volumes : volumes;',
+    tests: [THUMBNAILS],
+  },
+];

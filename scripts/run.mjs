@@ -51,6 +51,12 @@ const commands = {
   check: () => ({ packages: ['libatomic1'], all: true, page: false, args: ['scripts/check.ts'] }),
   test: forTests,
   mutate: forMutants,
+  pictures: () => ({
+    packages: ['libatomic1', 'chromium'],
+    all: true,
+    page: true,
+    args: ['scripts/pictures.ts'],
+  }),
   bench: () => ({
     packages: [
       ...['libatomic1', 'aria2', 'nginx-light', 'rclone', 'restic', 'age', 'curl', 'chromium'],

@@ -27,6 +27,9 @@ test('the language is that of the browser, until somebody chooses another; the c
   await register(page);
   await pick(page, await browser.file('notes.txt', 'x'.repeat(1500)));
   await row(page, 'notes.txt').waitFor();
+  await page.locator('#filter').fill('ńóTÉŚ');
+  await row(page, 'notes.txt').waitFor();
+  await page.locator('#filter').fill('');
 
   await openSettings(page);
   await page.getByLabel('Language').selectOption('Polski');

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import type { TestContext } from 'node:test';
 
 /** A line to a service that can be made slow, cut and listened to, and that stays where it is when the service moves. */
 export class SlowLine {
@@ -22,7 +21,7 @@ export class SlowLine {
     this.#server = createServer((near) => this.#join(near, target));
   }
 
-  static async start(t: TestContext, target: () => string): Promise<SlowLine> {
+  static async start(t: { after(end: () => void): void }, target: () => string): Promise<SlowLine> {
     const line = new SlowLine(target);
     line.#server.listen(0, '127.0.0.1');
     await once(line.#server, 'listening');

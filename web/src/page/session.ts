@@ -4,6 +4,7 @@ import { text } from '../text.ts';
 import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
+import { forgetSearch } from './search.ts';
 import { emptyShelf, refresh } from './shelf.ts';
 import { onTabs, toTabs } from './tabs.ts';
 import { emptyTransfers, recall, resumeLost } from './transfers.ts';
@@ -80,6 +81,7 @@ async function forget(leaving: Promise<void>, why = ''): Promise<void> {
   account.value = null;
   emptyTransfers();
   emptyShelf();
+  forgetSearch();
   parting.value = why;
   try {
     await leaving;

@@ -5,6 +5,7 @@ import type { Dir, Fault, Item } from '../bridge.ts';
 import { language } from '../text.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
+import { matcher } from './search.ts';
 import { toTabs } from './tabs.ts';
 
 /** All files, those in no directory, or those of one directory. */
@@ -43,9 +44,9 @@ export const here = computed(() => {
 });
 
 export const visible = computed(() => {
-  const wanted = filter.value.trim().toLocaleLowerCase();
-  if (wanted === '') return here.value;
-  return here.value.filter((item) => item.name.toLocaleLowerCase().includes(wanted));
+  if (filter.value.trim() === '') return here.value;
+  const fits = matcher(filter.value);
+  return here.value.filter(({ name }) => fits(name));
 });
 
 export const chosen = computed(() => visible.value.filter((item) => selected.value.has(item.fileId)));

@@ -104,6 +104,8 @@ const wrongSecret: Record<string, string> = {
 };
 
 const hints: Record<string, string> = {
+  'factor-needed':
+    'the second factor of this account is a passkey, which works in the page only: sign in there, turn on codes as well (Account and devices), and log in with one',
   locked: 'log in with the password that opens the files, or with --passphrase: szafa login',
   address: 'give an address like https://szafa.example',
   tampered: 'do not use this file: the server, or someone in between, changed it',

@@ -19,7 +19,7 @@ import {
   UnsettledError,
   WrongPasswordError,
 } from './errors.ts';
-import { checkBag, openCurrent, type ParsedBag, parseBag } from './format/bag.ts';
+import { checkBag, openCurrent, type ParsedBag, parseBag, type Way } from './format/bag.ts';
 import { changeBag, rekeyBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
@@ -92,10 +92,9 @@ export async function derived(
   return deriveAccountKeys(context.engine, await accountOf(context, before), password);
 }
 
-async function opens(engine: Engine, bag: ParsedBag, kek: Bytes | undefined): Promise<boolean> {
-  if (!kek) return false;
+async function opensBy(engine: Engine, bag: ParsedBag, way: Way): Promise<boolean> {
   try {
-    (await openCurrent(engine, bag, { type: 'password', kek })).fill(0);
+    (await openCurrent(engine, bag, way)).fill(0);
     return true;
   } catch (error) {
     if (error instanceof WrongPasswordError) return false;
@@ -103,15 +102,31 @@ async function opens(engine: Engine, bag: ParsedBag, kek: Bytes | undefined): Pr
   }
 }
 
-/** The session's own KEK, or else the one of the password: whichever opens the bag. */
-async function ownKek({ engine, keys }: AccountContext, { bag }: FoundBag, now: Derived): Promise<Bytes> {
-  for (const kek of [keys.unlocked ? keys.kek : undefined, now.kek]) {
-    if (kek && (await opens(engine, bag, kek))) return kek;
-  }
+/** Whether it is the key of the password. */
+async function opens(engine: Engine, bag: ParsedBag, kek: Bytes | undefined): Promise<boolean> {
+  return kek !== undefined && opensBy(engine, bag, { type: 'password', kek });
+}
+
+/** The session's own, or else that of the password: whichever opens the bag. */
+export async function ownWay(
+  { engine, keys }: AccountContext,
+  { bag }: FoundBag,
+  now: Derived,
+): Promise<Way> {
+  const ways: Way[] = keys.unlocked ? [keys.way] : [];
+  if (now.kek) ways.push({ type: 'password', kek: now.kek });
+  for (const way of ways) if (await opensBy(engine, bag, way)) return way;
   throw new WrongPasswordError();
 }
 
-async function presentBag({ keys, signal }: AccountContext): Promise<FoundBag> {
+/** The key of the password, or of the passphrase where the files are under one: the session's own, or else the one that was derived. */
+async function ownKek({ engine, keys }: AccountContext, { bag }: FoundBag, now: Derived): Promise<Bytes> {
+  const own = keys.unlocked && keys.way.type === 'password' ? keys.kek : undefined;
+  for (const kek of [own, now.kek]) if (kek && (await opens(engine, bag, kek))) return kek;
+  throw new WrongPasswordError();
+}
+
+export async function presentBag({ keys, signal }: AccountContext): Promise<FoundBag> {
   const found = await keys.found(signal);
   if (found) return found;
   throw new LockedError('this account has no keys yet: log in with its password or passphrase once');
@@ -135,7 +150,7 @@ async function logsIn({ account, newApi, signal }: AccountContext, password: str
     return true;
   } catch (error) {
     // What is asked for a second factor has shown the right password.
-    if (error instanceof ApiError && error.status === 401) return error.body['factor'] !== undefined;
+    if (error instanceof ApiError && error.status === 401) return error.body['factors'] !== undefined;
     throw error;
   }
 }
@@ -151,7 +166,7 @@ interface Sending {
 }
 
 /** Sends a change, and finds out whether it counts where the answer does not say so. */
-async function settle(context: AccountContext, sending: Sending): Promise<void> {
+export async function settle(context: AccountContext, sending: Sending): Promise<void> {
   try {
     await sending.send();
   } catch (error) {
@@ -215,7 +230,7 @@ export async function changePassword(context: AccountContext, current: Proof, ne
       const way = { type: 'password' as const, kek: now.kek! };
       after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
       kek = then.kek;
-    } else if (!keys.unlocked || !(await opens(engine, before.bag, keys.kek))) {
+    } else if (!keys.unlocked || !(await opensBy(engine, before.bag, keys.way))) {
       // Not known to be under a passphrase: a password that opens nothing must not be replaced by one that does not, either.
       throw new WrongPasswordError('the current password does not open the keys of this account');
     }
@@ -262,8 +277,7 @@ export async function changePassphrase(
     return 'already';
   }
   const given = current === undefined ? now : await deriveAccountKeys(engine, account, current);
-  const kek = await ownKek(context, before, given);
-  const way = { type: 'password' as const, kek };
+  const way = await ownWay(context, before, given);
   const after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
   const body = { current: now.authSecret, next: now.authSecret, keys: after };
   const send = () => api.changePassword(body, before.tag, { signal });
@@ -278,7 +292,7 @@ export async function setRecoveryKey(context: AccountContext, proof: Proof, key:
   const before = await presentBag(context);
   const now = await derived(context, proof, before);
   const recovery = await deriveRecoveryKeys(engine, await accountOf(context, before), key);
-  const way = { type: 'password' as const, kek: await ownKek(context, before, now) };
+  const way = await ownWay(context, before, now);
   const after = toBase64Url(await changeBag(engine, before.bag, way, { recovery: recovery.kek }));
   const body = { password: now.authSecret, keys: after, recovery: recovery.authSecret };
   const send = () => api.replaceKeys(body, before.tag, { signal });
@@ -309,11 +323,13 @@ export async function replaceMaster(
     current: now.authSecret,
     next: now.authSecret,
     keys: after,
+    // The bag has no entries for them any more.
+    passkeys: 'second' as const,
     ...(recovery && { recovery: recovery.authSecret }),
   };
   const send = () => api.changePassword(body, before.tag, { signal });
   await settle(context, { what: 'the master key', before, after, send });
-  await keys.replaced(after, { authSecret: now.authSecret });
+  await keys.replaced(after, { kek, authSecret: now.authSecret });
 }
 
 /** What a session begins with. */
@@ -348,8 +364,9 @@ export async function recover(
   const own = await deriveAccountKeys(engine, account, password);
   const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
   const next = await deriveRecoveryKeys(engine, account, nextKey);
-  const keks = { password: files.kek, recovery: next.kek };
-  const keys = toBase64Url(await changeBag(engine, bag, way, keks));
+  // The service turns second factors off: passkeys have to be added again.
+  const entries = { password: files.kek, recovery: next.kek, keep: new Set<string>() };
+  const keys = toBase64Url(await changeBag(engine, bag, way, entries));
   const body = { token: found.token, password: own.authSecret, keys, recovery: next.authSecret };
   const named = device === undefined ? {} : { device };
   const { kek } = files;

@@ -1,3 +1,5 @@
+import type { Factor, PasskeyRequest } from '@szafa/protocol';
+
 /** Everything this package throws on purpose; `code` is stable, the message is for people. @public */
 export class SzafaError extends Error {
   override name = 'SzafaError';
@@ -83,15 +85,29 @@ export class WrongPasswordError extends SzafaError {
   }
 }
 
-/** A login, or the end of the second factor, needs a code; `given`: it got one, which is wrong or has been used. @public */
-export class CodeError extends SzafaError {
-  override name = 'CodeError';
-  readonly given: boolean;
+const FACTOR_ERRORS = {
+  none: ['factor-needed', 'a second factor is needed'],
+  code: ['wrong-code', 'the code is wrong, or has been used already'],
+  passkey: ['wrong-passkey', 'the passkey was not accepted'],
+} as const;
 
-  constructor(given: boolean, options?: ErrorOptions) {
-    const wrong = 'the code is wrong, or has been used already';
-    super(given ? 'wrong-code' : 'code-needed', given ? wrong : 'a code is needed', options);
-    this.given = given;
+/** A login, or the end of codes, needs a second factor; `given`: what it got, which is wrong or has been used. @public */
+export class FactorError extends SzafaError {
+  override name = 'FactorError';
+  /** One of these would do. */
+  readonly factors: Factor[];
+  /** What a passkey would have to sign. */
+  readonly passkey: PasskeyRequest | undefined;
+
+  constructor(
+    given: keyof typeof FACTOR_ERRORS,
+    wanted: { factors: Factor[]; passkey?: PasskeyRequest | undefined },
+    options?: ErrorOptions,
+  ) {
+    const [code, message] = FACTOR_ERRORS[given];
+    super(code, message, options);
+    this.factors = wanted.factors;
+    this.passkey = wanted.passkey;
   }
 }
 

@@ -1,8 +1,9 @@
 /** The second factor of an account: codes from an authenticator app, which a login needs beside the password. It guards the login; keys it opens none. */
-import type { Credentials, Session } from '@szafa/protocol';
+import type { Credentials, Factor, PasskeyRequest, Session } from '@szafa/protocol';
 import { type AccountContext, derived, type Proof } from './account.ts';
 import type { Api } from './api/api.ts';
-import { ApiError, CodeError, WrongPasswordError } from './errors.ts';
+import { isPasskeyRequest } from './api/shapes.ts';
+import { ApiError, FactorError, WrongPasswordError } from './errors.ts';
 import type { Bytes } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 
@@ -27,34 +28,45 @@ export function totpUri(secret: string, { server, username }: { server: string; 
   return `otpauth://totp/${issuer}:${encodeURIComponent(username)}?secret=${secret}&issuer=${issuer}`;
 }
 
-/** The password was right, says the service, and it wants a code, or another one. */
-export const wantsCode = (error: unknown): error is ApiError =>
-  error instanceof ApiError && error.body['factor'] === 'totp';
+/** The password was right, says the service, and it wants a second factor, or another one: which would do. */
+export function wantedFactors(error: unknown): { factors: Factor[]; passkey?: PasskeyRequest } | undefined {
+  const body = error instanceof ApiError ? error.body : undefined;
+  if (!Array.isArray(body?.['factors'])) return undefined;
+  const factors = FACTORS.filter((one) => (body['factors'] as unknown[]).includes(one));
+  const passkey = body['passkey'];
+  return { factors, ...(isPasskeyRequest(passkey) && { passkey }) };
+}
+
+const FACTORS: Factor[] = ['totp', 'passkey'];
 
 /** As a person copies it from an app. */
 const bare = (code: string) => code.replace(/\s/g, '');
 
-/** `ask` is called at most once, if the service wants a code and none is given. */
+/** `ask` is called at most once, if the service would take a code and no second factor is given. */
 export async function logIn(
   api: Api,
   credentials: Credentials,
   ask: (() => Promise<string>) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Session> {
-  const { code } = credentials;
+  const { code, passkey } = credentials;
   try {
     return await api.login(code === undefined ? credentials : { ...credentials, code: bare(code) }, {
       signal,
     });
   } catch (error) {
-    if (!wantsCode(error)) throw error;
-    if (code !== undefined || !ask) throw new CodeError(code !== undefined, { cause: error });
+    const wanted = wantedFactors(error);
+    if (!wanted) throw error;
+    const given = passkey ? 'passkey' : 'code';
+    if (passkey || code !== undefined) throw new FactorError(given, wanted, { cause: error });
+    if (!ask || !wanted.factors.includes('totp')) throw new FactorError('none', wanted, { cause: error });
   }
   return logIn(api, { ...credentials, code: await ask() }, undefined, signal);
 }
 
 const refused = (error: unknown): never => {
-  if (wantsCode(error)) throw new CodeError(true, { cause: error });
+  const wanted = wantedFactors(error);
+  if (wanted) throw new FactorError('code', wanted, { cause: error });
   if (error instanceof ApiError && error.status === 403)
     throw new WrongPasswordError('the password is wrong', { cause: error });
   throw error;

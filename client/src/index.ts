@@ -31,6 +31,7 @@ export type {
 } from './format/engine.ts';
 export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
 export type { Metadata } from './format/metadata.ts';
+export { PRF_INPUT } from './format/passkey.ts';
 export {
   newRecoveryKey,
   parseRecoveryText,
@@ -40,6 +41,7 @@ export {
 } from './format/recovery.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { Age, DirEntry, Entry } from './listing.ts';
+export type { EnteringPasskey, MadePasskey } from './passkeys.ts';
 export { qr } from './qr.ts';
 export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';

@@ -1,6 +1,14 @@
 import type { Api } from './api/api.ts';
 import { LockedError, SzafaError, TamperedError } from './errors.ts';
-import { checkBag, type Master, openBag, type ParsedBag, type Pin, parseBag } from './format/bag.ts';
+import {
+  checkBag,
+  type Master,
+  openBag,
+  type ParsedBag,
+  type Pin,
+  parseBag,
+  type Way,
+} from './format/bag.ts';
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
@@ -20,6 +28,8 @@ export interface KeysOptions {
   api: Api;
   username: string;
   kek?: Bytes | undefined;
+  /** The id of the passkey whose entry in the bag the KEK opens; without one it opens that of the password. */
+  passkey?: string | undefined;
   /** Of the service for which the KEK was derived; a session that was kept learns it from its pin, or from the bag. */
   serviceId?: string | undefined;
   /** What the service gets as `password`: with it an account without keys can be given its first ones. */
@@ -81,6 +91,13 @@ export class Keys {
     return this.#options.kek;
   }
 
+  /** Which of the bag's entries the KEK opens. */
+  get way(): Way {
+    const { passkey } = this.#options;
+    const { kek } = this;
+    return passkey === undefined ? { type: 'password', kek } : { type: 'passkey', id: passkey, kek };
+  }
+
   /** That the secret opens the account's keys; makes the first ones. A WrongPasswordError before anything is sealed under a wrong one. */
   async check(options: CheckOptions = {}): Promise<void> {
     await this.#load(options);
@@ -124,15 +141,15 @@ export class Keys {
     return { bag, text: answer.keys, tag: answer.tag };
   }
 
-  /** The service has this bag from now on, made here, and these open it; what is not told stays. */
+  /** The service has this bag from now on, made here, and these open it (`kek`: that of the password); what is not told stays. */
   async replaced(
     text: string | undefined,
     { kek, authSecret }: Pick<KeysOptions, 'kek' | 'authSecret'>,
   ): Promise<void> {
     const { engine, pin } = this.#options;
     if (text !== undefined) await pin?.save((await this.#checked(text, await pin.load())).next);
-    const next = kek ? await engine.hold(kek) : this.#options.kek;
-    this.#options = { ...this.#options, kek: next, authSecret };
+    const own = kek ? { kek: await engine.hold(kek), passkey: undefined } : {};
+    this.#options = { ...this.#options, ...own, authSecret };
     this.#loading = undefined;
   }
 
@@ -173,16 +190,16 @@ export class Keys {
 
   async #fetch(options: CheckOptions): Promise<Master[]> {
     const { api, pin } = this.#options;
-    const kek = this.kek;
+    const { way } = this;
     const known = await pin?.load();
-    const text = (await api.keys(options)) ?? (await this.#makeFirst(kek, known, options));
-    return this.#open(text, kek, known);
+    const text = (await api.keys(options)) ?? (await this.#makeFirst(way, known, options));
+    return this.#open(text, way, known);
   }
 
-  async #open(text: string, kek: Bytes, known: Pin | undefined): Promise<Master[]> {
+  async #open(text: string, way: Way, known: Pin | undefined): Promise<Master[]> {
     const { engine, pin } = this.#options;
     const { bag, next } = await this.#checked(text, known);
-    const masters = await openBag(engine, bag, { type: 'password', kek });
+    const masters = await openBag(engine, bag, way);
     if (next.rev !== known?.rev) await pin?.save(next);
     return masters;
   }
@@ -195,9 +212,10 @@ export class Keys {
   }
 
   /** The bag that is there afterwards: of two devices that do this at once, the service takes the first one's. */
-  async #makeFirst(kek: Bytes, known: Pin | undefined, options: CheckOptions): Promise<string> {
+  async #makeFirst({ type, kek }: Way, known: Pin | undefined, options: CheckOptions): Promise<string> {
     const { engine, api, username, serviceId, authSecret } = this.#options;
     requireNever(known);
+    if (type === 'passkey') throw missing('a passkey opened them');
     if (authSecret === undefined || serviceId === undefined) {
       throw new LockedError('this account has no keys yet: log in with its password once');
     }

@@ -1,5 +1,13 @@
 /** What an account is and can do, each in one method; what it takes is in files of their own. One file: it is the SDK as its users read it. */
-import { cleanUsername, type Factors, type ListedSession, type Quota } from '@szafa/protocol';
+import {
+  cleanUsername,
+  type Factors,
+  type ListedSession,
+  type NewPasskeyRequest,
+  type PasskeyAnswer,
+  type PasskeyRequest,
+  type Quota,
+} from '@szafa/protocol';
 import {
   type AccountContext,
   type Change,
@@ -24,6 +32,14 @@ import { type AccountName, deriveAccountKeys } from './format/keys.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listEntries } from './listing.ts';
+import {
+  addPasskey,
+  type EnteringPasskey,
+  enterWithPasskey,
+  type MadePasskey,
+  newPasskey,
+  removePasskey,
+} from './passkeys.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { cloneAs, copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
@@ -76,7 +92,9 @@ export interface Secrets {
   invite?: string | undefined;
   /** With `login`: of the second factor, where it is known already that the account has one. */
   code?: string | undefined;
-  /** With `login`: called if the service wants a code. Without it that is a CodeError. */
+  /** With `login`: what a passkey answered that the service asked for as second factor, in a FactorError. */
+  passkey?: PasskeyAnswer | undefined;
+  /** With `login`: called if the service takes a code. Without it, or where it takes none, that is a FactorError. */
   askCode?: (() => Promise<string>) | undefined;
   /** What the session is listed as. */
   device?: string | undefined;
@@ -89,6 +107,8 @@ export interface Kept {
   username: string;
   token: string;
   kek?: Bytes | undefined;
+  /** The id of the passkey that the KEK is of. */
+  passkey?: string | undefined;
   /** The password, unless the files are under a passphrase: then that. */
   secret?: string | undefined;
   /** The secret is the password, and the service does not know it: it also logs in. */
@@ -161,7 +181,7 @@ export class Szafa {
     const engine = options.engine ?? webEngine();
     const api = new Api({ ...options, token });
     if (kept.kek !== undefined || secret === undefined) {
-      return new Szafa(options, { api, engine, username, kek: kept.kek });
+      return new Szafa(options, { api, engine, username, kek: kept.kek, passkey: kept.passkey });
     }
     const account = await accountAt(api, username, options);
     const { kek, authSecret } = await deriveAccountKeys(engine, account, secret);
@@ -186,8 +206,28 @@ export class Szafa {
     return new Szafa(options, { api, engine, ...account, kek: await engine.hold(kek), authSecret });
   }
 
+  /** What a passkey is asked that comes in by itself. */
+  static passkeyChallenge(options: ConnectOptions): Promise<PasskeyRequest> {
+    return new Api(options).passkeyChallenge({ signal: options.signal });
+  }
+
+  /** With a passkey that opens the keys; nobody has to say a name. */
+  static async loginWithPasskey(options: ConnectOptions, passkey: EnteringPasskey): Promise<Szafa> {
+    const engine = options.engine ?? webEngine();
+    const api = new Api(options);
+    const accountOf = (username: string) => accountAt(api, cleanUsername(username), options);
+    const { session, account, kek } = await enterWithPasskey(
+      { api, engine, signal: options.signal },
+      accountOf,
+      passkey,
+    );
+    api.token = session.token;
+    const own = { kek: await engine.hold(kek), passkey: passkey.answer.id };
+    return new Szafa(options, { api, engine, ...account, ...own });
+  }
+
   static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
-    const { password, passphrase, raw, code, askCode, invite, device, recoveryKey } = secrets;
+    const { password, passphrase, raw, code, passkey, askCode, invite, device, recoveryKey } = secrets;
     const username = cleanUsername(secrets.username);
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
@@ -213,9 +253,10 @@ export class Szafa {
       ...(recovery && { recovery: recovery.authSecret }),
       ...(how === 'register' && invite !== undefined && { invite }),
     };
+    const second = { ...(code !== undefined && { code }), ...(passkey && { passkey }) };
     const session = await (how === 'register'
       ? api.register(credentials, { signal: options.signal })
-      : logIn(api, { ...credentials, ...(code !== undefined && { code }) }, askCode, options.signal));
+      : logIn(api, { ...credentials, ...second }, askCode, options.signal));
     api.token = session.token;
     const kek = files && (await engine.hold(files.kek));
     return new Szafa(options, { api, engine, ...account, kek, authSecret });
@@ -292,7 +333,7 @@ export class Szafa {
     return reseal(this.#context, options);
   }
 
-  /** Whether a login asks for a code beside the password. */
+  /** What a login asks for beside the password. */
   factors(options?: CallOptions): Promise<Factors> {
     return this.api.factors(options);
   }
@@ -305,6 +346,21 @@ export class Szafa {
   /** From now on a login needs no code. */
   removeTotp(proof: Proof, code: string, options?: CallOptions): Promise<void> {
     return removeTotp(this.#account(options?.signal), proof, code);
+  }
+
+  /** What the browser makes a new passkey with. */
+  newPasskey(options?: CallOptions): Promise<NewPasskeyRequest> {
+    return newPasskey(this.#account(options?.signal));
+  }
+
+  /** From now on a login with the password needs a second factor, which this passkey is one of; with a secret it also logs in by itself. */
+  addPasskey(proof: Proof, made: MadePasskey, options?: CallOptions): Promise<void> {
+    return addPasskey(this.#account(options?.signal), proof, made);
+  }
+
+  /** Other sessions that were opened with it end. */
+  removePasskey(proof: Proof, id: string, options?: CallOptions): Promise<void> {
+    return removePasskey(this.#account(options?.signal), proof, id);
   }
 
   sessions(options?: CallOptions): Promise<ListedSession[]> {

@@ -12,6 +12,7 @@ import {
   type KdfVector,
   type LayoutVector,
   type NameVector,
+  type PasskeyVector,
   type RecoveryVector,
   runBag,
   runBagWriter,
@@ -19,6 +20,7 @@ import {
   runKdf,
   runLayout,
   runName,
+  runPasskey,
   runRecovery,
   runSeal,
   runVolume,
@@ -108,6 +110,12 @@ for (const [name, engine] of [
     test('recovery keys', async () => {
       for (const vector of load<RecoveryVector>('recoveries')) {
         assert.deepEqual(await runRecovery(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    test('passkeys', async () => {
+      for (const vector of load<PasskeyVector>('passkeys')) {
+        assert.deepEqual(await runPasskey(engine, vector), vector.expect, vector.name);
       }
     });
 

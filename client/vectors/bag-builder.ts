@@ -19,10 +19,13 @@ export interface BagParts {
   rev?: number;
   /** The KEK of a recovery key, if there is one. */
   recovery?: Bytes | undefined;
+  /** Those of passkeys. */
+  passkeys?: { id: string; kek: Bytes }[] | undefined;
 }
 
 /** The text inside, as an object that a case may change. */
-export async function bagJson(engine: Engine, { account, kek, masters, recovery, rev = 1 }: BagParts) {
+export async function bagJson(engine: Engine, parts: BagParts) {
+  const { account, kek, masters, recovery, passkeys = [], rev = 1 } = parts;
   const [current, ...earlier] = masters as [Master, ...Master[]];
   const sealed = async (key: Bytes, label: string, secret: Bytes) =>
     toBase64Url(await seal(engine, key, label, secret));
@@ -38,6 +41,12 @@ export async function bagJson(engine: Engine, { account, kek, masters, recovery,
     entries: [
       { type: 'password', key: await sealed(kek, labels.password, current.key) },
       ...(recovery ? [{ type: 'recovery', key: await sealed(recovery, labels.recovery, current.key) }] : []),
+      ...(await Promise.all(
+        passkeys.map(async ({ id, kek: own }) => ({
+          ...{ type: 'passkey', id },
+          key: await sealed(own, labels.passkey, current.key),
+        })),
+      )),
     ],
     identity: {
       x25519: await sealed(current.key, labels.x25519, new Uint8Array(32).fill(0x25)),

@@ -16,7 +16,9 @@ export interface BagCase {
   suite?: number;
   /** The bag has an entry for the recovery key of this KEK. */
   recovery?: string;
-  reader?: Partial<Pick<BagVector, 'service_id' | 'username' | 'kek' | 'recovery'>>;
+  /** And for these passkeys. */
+  passkeys?: { id: string; kek: string }[];
+  reader?: Partial<Pick<BagVector, 'service_id' | 'username' | 'kek' | 'recovery' | 'passkey'>>;
   /** What the reader has seen before; the digest of this very bag where it is 'same'. */
   pin?: { rev: number; digest: string };
   /** Of the MAC, instead of the current one. */
@@ -70,7 +72,7 @@ export const goodBags: BagCase[] = [
   {
     name: 'good-entries',
     about: 'ways to the master key that this version does not know, around the one that it knows',
-    text: entriesOf((entry) => [{ type: 'another', key: 'x' }, entry, { type: 'passkey', id: 7 }]),
+    text: entriesOf((entry) => [{ type: 'another', key: 'x' }, entry, { type: 'fourth', id: 7 }]),
   },
   {
     name: 'good-duplicate',
@@ -335,6 +337,111 @@ export const recoveryBags: BagCase[] = [
     name: 'recovery-mac',
     about: 'the entry opens, and the MAC is from somebody else',
     ...byRecovery,
+    macUnder: 'unknown',
+    stage: 'bag-mac',
+  },
+];
+
+const [RING, PHONE] = [
+  { id: 'cmluZw', kek: '9a'.repeat(32) },
+  { id: 'cGhvbmU', kek: '9b'.repeat(32) },
+];
+type PasskeyEntry = Key & { type: string; id: unknown };
+/** Changes the entry of the first of two passkeys. */
+const inRing = (change: (entry: PasskeyEntry) => object) => (json: Json) => ({
+  ...json,
+  entries: (json['entries'] as PasskeyEntry[]).map((entry) => (entry.id === RING.id ? change(entry) : entry)),
+});
+const both = { passkeys: [RING, PHONE] };
+const byRing = { ...both, reader: { passkey: RING } };
+
+/** A reader that comes with a passkey opens the entry of its id, and no other. */
+export const passkeyBags: BagCase[] = [
+  { name: 'good-passkeys', about: 'beside passkeys, opened by the password', ...both },
+  { name: 'good-by-passkey', about: 'opened by the first passkey', ...byRing },
+  { name: 'good-by-second', about: 'opened by the second passkey', ...both, reader: { passkey: PHONE } },
+  {
+    name: 'good-passkey-long',
+    about: 'an id of 1,023 bytes',
+    passkeys: [{ ...RING, id: 'A'.repeat(1364) }],
+    reader: { passkey: { ...RING, id: 'A'.repeat(1364) } },
+  },
+  {
+    name: 'passkey-none',
+    about: 'a passkey that has no entry',
+    passkeys: [PHONE],
+    reader: { passkey: RING },
+    stage: 'entry',
+  },
+  {
+    name: 'passkey-other',
+    about: 'another secret',
+    ...both,
+    reader: { passkey: { ...RING, kek: PHONE.kek } },
+    stage: 'entry',
+    code: 'wrong-password',
+  },
+  {
+    name: 'passkey-exchanged',
+    about: 'two passkeys whose ids were exchanged',
+    ...byRing,
+    text: (json) => ({
+      ...json,
+      entries: (json['entries'] as PasskeyEntry[]).map((entry) =>
+        entry.type === 'passkey' ? { ...entry, id: entry.id === RING.id ? PHONE.id : RING.id } : entry,
+      ),
+    }),
+    stage: 'entry',
+    code: 'wrong-password',
+  },
+  {
+    name: 'passkey-of-password',
+    about: "the password's entry in the place of the passkey's, under the same KEK",
+    ...both,
+    reader: { passkey: { ...RING, kek: 'as the password' } },
+    text: (json) => inRing(({ id }) => ({ ...(json['entries'] as Json[])[0], type: 'passkey', id }))(json),
+    stage: 'entry',
+    code: 'wrong-password',
+  },
+  ...(
+    [
+      ['twice', 'two entries of one id', (entry) => ({ ...entry, id: PHONE.id })],
+      ['no-id', 'no id', ({ id: _, ...entry }) => entry],
+      ['number', 'a number as id', (entry) => ({ ...entry, id: 7 })],
+      ['empty', 'an empty id', (entry) => ({ ...entry, id: '' })],
+      ['long', 'an id of 1,024 bytes', (entry) => ({ ...entry, id: `${'A'.repeat(1364)}AA` })],
+      ['spelling', 'an id that is not canonical', (entry) => ({ ...entry, id: 'cmluZx' })],
+      ['padding', 'an id with padding', (entry) => ({ ...entry, id: 'cmluZw==' })],
+      ['no-key', 'no key', ({ key: _, ...entry }) => entry],
+      [
+        'short',
+        'the sealed master key lacks a byte',
+        (entry) => ({ ...entry, key: changed(entry.key, short) }),
+      ],
+    ] as [string, string, (entry: PasskeyEntry) => object][]
+  ).map(
+    ([name, about, change]): BagCase => ({
+      name: `passkey-${name}`,
+      about: `${about}, opened by the password`,
+      ...both,
+      text: inRing(change),
+      stage: 'bag',
+    }),
+  ),
+  ...Object.entries(PARTS).map(
+    ([part, at]): BagCase => ({
+      name: `passkey-${part}`,
+      about: `a bit of the ${part} of the entry for the passkey`,
+      ...byRing,
+      text: inRing((entry) => ({ ...entry, key: changed(entry.key, (key) => flip(key, at)) })),
+      stage: 'entry',
+      code: part === 'random' || part === 'commitment' ? 'wrong-password' : 'tampered',
+    }),
+  ),
+  {
+    name: 'passkey-mac',
+    about: 'the entry opens, and the MAC is from somebody else',
+    ...byRing,
     macUnder: 'unknown',
     stage: 'bag-mac',
   },

@@ -84,10 +84,62 @@ function bagWriters(name: string, username: string, hasRecovery: boolean): BagWr
   ];
 }
 
+/** A bag that gets entries for two passkeys, loses the first, and is rekeyed, which leaves none. */
+function passkeyWriters(): BagWriterVector[] {
+  const fixed = fixedFor('passkey-bag');
+  const [first] = bagWriters('passkey-bag', 'ewa', false) as [BagWriterVector];
+  const [serviceId, master, kek] = [fixed('service', 16), fixed('master', 32), fixed('kek', 32)];
+  const text = JSON.parse(Buffer.from(first.expect.bag, 'base64url').subarray(33).toString());
+  const ids = ['ring', 'phone'].map((id) => b64(Buffer.from(id)));
+  const made = ids.map((id, at) => {
+    const [own, r] = [fixed(`passkey kek ${at}`, 32), fixed(`r of passkey ${at}`, 24)];
+    return {
+      r,
+      passkey: { id, kek: hex(own) },
+      entry: { type: 'passkey', id, key: b64(seal(own, 'szafa/v1/passkey', master, r)) },
+    };
+  });
+  const about = { service_id: hex(serviceId), username: 'ewa' };
+  const next = (rev: number, ...entries: object[]) =>
+    bag(serviceId, 'ewa', { rev, master, entries: [...text.entries, ...entries], identity: text.identity });
+  const [ring, phone] = made as [(typeof made)[0], (typeof made)[0]];
+  const bags = [
+    first.expect.bag,
+    next(2, ring.entry),
+    next(3, ring.entry, phone.entry),
+    next(4, phone.entry),
+  ];
+  const change = (
+    name: string,
+    at: number,
+    more: Partial<BagWriterVector>,
+    random: Buffer[],
+  ): BagWriterVector => ({
+    ...{ name: `passkey-bag-${name}`, kind: 'change', ...about, ...more },
+    before: { bag: bags[at]!, kek: hex(kek) },
+    random: random.map(hex),
+    expect: { bag: bags[at + 1]! },
+  });
+  const [, , rekeyed] = bagWriters('passkey-bag', 'ewa', false) as [unknown, unknown, BagWriterVector];
+  const last = JSON.parse(Buffer.from(rekeyed.expect.bag, 'base64url').subarray(33).toString());
+  const later = fixed('later master', 32);
+  return [
+    change('added', 0, { passkey: ring.passkey }, [ring.r]),
+    change('second', 1, { passkey: phone.passkey, keep: [ids[0]!] }, [phone.r]),
+    change('removed', 2, { keep: [ids[1]!] }, []),
+    {
+      ...{ ...rekeyed, name: 'passkey-bag-left-out' },
+      before: { bag: bags[3]!, kek: hex(kek) },
+      expect: { bag: bag(serviceId, 'ewa', { ...last, rev: 5, epoch: 2, master: later }) },
+    },
+  ];
+}
+
 const all = [
   ...bagWriters('first-bag', 'wektor', false),
   ...bagWriters('other-bag', 'Ewa_2', false),
   ...bagWriters('recovery-bag', 'ewa', true),
+  ...passkeyWriters(),
 ];
 
 export { all as bagWriters };

@@ -9,11 +9,11 @@ import { deriveAccountKeys, type Master, seal, toBase64Url } from '../src/format
 import type { Bytes } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { bagBytes, bagJson } from './bag-builder.ts';
-import { type BagCase, badBags, goodBags, recoveryBags } from './bag-cases.ts';
+import { type BagCase, badBags, goodBags, passkeyBags, recoveryBags } from './bag-cases.ts';
 import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
-import { recoveries } from './recovery-cases.ts';
+import { passkeys, recoveries } from './recovery-cases.ts';
 import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
 import { boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
@@ -173,6 +173,7 @@ async function bagVector(one: BagCase): Promise<BagVector> {
     masters,
     rev: 5,
     recovery: one.recovery === undefined ? undefined : Uint8Array.fromHex(one.recovery),
+    passkeys: one.passkeys?.map(({ id, kek }) => ({ id, kek: Uint8Array.fromHex(kek) })),
   };
   const json = text(await bagJson(engine, parts));
   const under = { earlier: masters[1]!.key, unknown: new Uint8Array(32).fill(9), current: master };
@@ -186,6 +187,9 @@ async function bagVector(one: BagCase): Promise<BagVector> {
     ...reader,
     ...one.reader,
     ...(one.reader?.recovery === 'as the password' && { recovery: reader.kek }),
+    ...(one.reader?.passkey?.kek === 'as the password' && {
+      passkey: { ...one.reader.passkey, kek: reader.kek },
+    }),
     ...(pin && { pin }),
     bag: toBase64Url(bag),
     expect: one.stage
@@ -199,7 +203,7 @@ async function bagVector(one: BagCase): Promise<BagVector> {
   };
 }
 const bags: BagVector[] = [];
-for (const one of [...goodBags, ...badBags, ...recoveryBags]) bags.push(await bagVector(one));
+for (const one of [...goodBags, ...badBags, ...recoveryBags, ...passkeyBags]) bags.push(await bagVector(one));
 
 const kdfs: KdfVector[] = [];
 for (const [name, serviceId, username, secret] of [
@@ -371,7 +375,7 @@ function textOf(vectors: unknown[]): string {
 const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
-  ...{ bags, 'bag-writers': bagWriters, recoveries },
+  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

@@ -1,5 +1,5 @@
-/** Recovery keys, made from docs/format.md with Node's own primitives and nothing of the client. */
-import type { RecoveryVector } from './vectors.ts';
+/** Recovery keys, and secrets of passkeys, made from docs/format.md with Node's own primitives and nothing of the client. */
+import type { PasskeyVector, RecoveryVector } from './vectors.ts';
 import { b64, fixedFor, hex, hkdf, sha256 } from './writer-cases.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -12,14 +12,18 @@ function textOf(key: Uint8Array): string {
   return chars.join('').match(/.{4}/g)!.join('-');
 }
 
+function saltOf(service: string, username: string): Buffer {
+  const named = [Buffer.from('szafa/v1/salt\0'), Buffer.from(service, 'hex'), Buffer.from(username)];
+  return sha256(Buffer.concat(named)).subarray(0, 16);
+}
+
 function recovery(
   name: string,
   key: Uint8Array,
   username = 'ewa',
   service = '5a'.repeat(16),
 ): RecoveryVector {
-  const named = [Buffer.from('szafa/v1/salt\0'), Buffer.from(service, 'hex'), Buffer.from(username)];
-  const salt = sha256(Buffer.concat(named)).subarray(0, 16);
+  const salt = saltOf(service, username);
   const text = textOf(key);
   return {
     name,
@@ -60,4 +64,16 @@ export const recoveries: RecoveryVector[] = [
   wrong('longer', `${text}0`),
   wrong('strange', text.replace(/.$/, 'U')),
   wrong('empty', ''),
+];
+
+function passkey(name: string, username = 'ewa', service = '5a'.repeat(16)): PasskeyVector {
+  const secret = fixedFor('passkey')('secret', 32);
+  const kek = hex(hkdf(secret, saltOf(service, username), 'szafa/v1/passkey-kek', 32));
+  return { name, service_id: service, username, secret: hex(secret), expect: { kek } };
+}
+
+export const passkeys: PasskeyVector[] = [
+  passkey('good'),
+  passkey('good-other-user', 'Ewa'),
+  passkey('good-other-service', 'ewa', '5b'.repeat(16)),
 ];

@@ -3,6 +3,7 @@ import {
   changeBag,
   checkBag,
   deriveAccountKeys,
+  derivePasskeyKek,
   deriveRecoveryKeys,
   type EncParams,
   extentOf,
@@ -32,6 +33,7 @@ import {
   toBase64Url,
   totalSha256,
   unseal,
+  type Way,
 } from '../src/format/index.ts';
 import {
   Api,
@@ -110,6 +112,8 @@ export interface BagVector {
   kek: string;
   /** The KEK of a recovery key, where the reader comes with one. */
   recovery?: string;
+  /** That of a passkey, and its id in base64url, likewise. */
+  passkey?: { id: string; kek: string };
   /** Of the newest bag that it has seen. */
   pin?: { rev: number; digest: string };
   bag: string;
@@ -128,6 +132,15 @@ export interface RecoveryVector {
   expect: { key: string; text: string; auth_secret: string; kek: string } | null;
 }
 
+/** What a passkey's authenticator made of `szafa/v1/prf`. */
+export interface PasskeyVector {
+  name: string;
+  service_id: string;
+  username: string;
+  secret: string;
+  expect: { kek: string };
+}
+
 /** A bag, from random bytes that are drawn in this order (hex): the first one, or one in the place of `before`. */
 export interface BagWriterVector {
   name: string;
@@ -135,8 +148,12 @@ export interface BagWriterVector {
   service_id: string;
   username: string;
   /** Of the password and the recovery key from now on. */
-  kek: string;
+  kek?: string;
   recovery?: string;
+  /** Gets an entry. */
+  passkey?: { id: string; kek: string };
+  /** Only these passkeys stay. */
+  keep?: string[];
   before?: { bag: string; kek: string };
   random: string[];
   expect: { bag: string };
@@ -329,10 +346,7 @@ export async function runBag(engine: Engine, vector: BagVector): Promise<BagVect
   try {
     const bag = parseBag(fromBase64Url(vector.bag));
     const next = await checkBag(engine, bag, { serviceId, username }, pin && { serviceId, ...pin });
-    const masters = await openBag(plainEngine(engine), bag, {
-      type: vector.recovery === undefined ? 'password' : 'recovery',
-      kek: Uint8Array.fromHex(vector.recovery ?? vector.kek),
-    });
+    const masters = await openBag(plainEngine(engine), bag, wayOf(vector));
     const { x25519, ed25519 } = await openIdentity(engine, bag, masters[0]!.key);
     return {
       rev: next.rev,
@@ -347,6 +361,12 @@ export async function runBag(engine: Engine, vector: BagVector): Promise<BagVect
   }
 }
 
+function wayOf({ kek, recovery, passkey }: BagVector): Way {
+  if (passkey) return { type: 'passkey', id: passkey.id, kek: Uint8Array.fromHex(passkey.kek) };
+  const type = recovery === undefined ? 'password' : 'recovery';
+  return { type, kek: Uint8Array.fromHex(recovery ?? kek) };
+}
+
 /** One that holds no keys: they are what the vector is about. */
 const plainEngine = (engine: Engine): Engine => ({ ...engine, hold: (key) => key });
 
@@ -354,18 +374,30 @@ export async function runBagWriter(
   engine: Engine,
   vector: BagWriterVector,
 ): Promise<BagWriterVector['expect']> {
-  const { kind, service_id: serviceId, username, before, recovery } = vector;
+  const { kind, service_id: serviceId, username, before, recovery, passkey, keep } = vector;
   const drawn = drawing(engine, vector.random);
-  const keks = {
-    password: Uint8Array.fromHex(vector.kek),
-    recovery: recovery === undefined ? undefined : Uint8Array.fromHex(recovery),
+  const bytes = (hex: string | undefined) => (hex === undefined ? undefined : Uint8Array.fromHex(hex));
+  const entries = {
+    password: bytes(vector.kek),
+    recovery: bytes(recovery),
+    passkey: passkey && { id: passkey.id, kek: Uint8Array.fromHex(passkey.kek) },
+    keep: keep && new Set(keep),
   };
+  const keks = { password: entries.password!, recovery: entries.recovery };
   if (kind === 'first' || !before) {
     return { bag: toBase64Url(await makeBag(drawn, { serviceId, username }, keks)) };
   }
-  const write = kind === 'change' ? changeBag : rekeyBag;
   const way = { type: 'password' as const, kek: Uint8Array.fromHex(before.kek) };
-  return { bag: toBase64Url(await write(drawn, parseBag(fromBase64Url(before.bag)), way, keks)) };
+  const bag = parseBag(fromBase64Url(before.bag));
+  const next =
+    kind === 'change' ? await changeBag(drawn, bag, way, entries) : await rekeyBag(drawn, bag, way, keks);
+  return { bag: toBase64Url(next) };
+}
+
+export async function runPasskey(engine: Engine, vector: PasskeyVector): Promise<PasskeyVector['expect']> {
+  const { service_id: serviceId, username, secret } = vector;
+  const kek = await derivePasskeyKek(engine, { serviceId, username }, Uint8Array.fromHex(secret));
+  return { kek: kek.toHex() };
 }
 
 export async function runRecovery(engine: Engine, vector: RecoveryVector): Promise<RecoveryVector['expect']> {

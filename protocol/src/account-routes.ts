@@ -1,5 +1,4 @@
 import {
-  Credentials,
   FinishRecoveryBody,
   KeysBody,
   LeaveBody,
@@ -13,7 +12,7 @@ import {
   StoredKeys,
   TokenBody,
 } from './accounts.ts';
-import { FactorError } from './factors.ts';
+import { Credentials, FactorError } from './factors.ts';
 import { ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';

@@ -1,27 +1,23 @@
 /** What requests and answers about accounts and their sessions are made of. */
 import type { Static } from 'typebox';
-import { Code } from './factors.ts';
 import { limits } from './limits.ts';
 import { Type } from './type.ts';
 
 const { usernameChars, passwordChars, recoveryChars } = limits;
 const Password = Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` });
-const Device = Type.String({
+export const Device = Type.String({
   description: `what the session is listed as; at most ${limits.deviceChars} characters`,
 });
-const entering = {
+export const entering = {
   username: Type.String({
     description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
   }),
   password: Password,
   device: Type.Optional(Device),
 };
-export const Credentials = Type.Object({ ...entering, code: Type.Optional(Code) }, { $id: 'Credentials' });
-export type Credentials = Static<typeof Credentials>;
-
 const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
 const KEYS_ABOUT = `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters, returned as it came`;
-const Keys = Type.String({
+export const Keys = Type.String({
   pattern: KEYS,
   description: KEYS_ABOUT,
 });
@@ -73,6 +69,11 @@ export const PasswordBody = Type.Object(
       Type.String({ ...Keys, description: `${KEYS_ABOUT}; an account without keys sends none` }),
     ),
     recovery: Type.Optional(Recovery),
+    passkeys: Type.Optional(
+      Type.Literal('second', {
+        description: 'none signs in by itself any more: the key bag has entries for none',
+      }),
+    ),
   },
   { $id: 'PasswordChange' },
 );
@@ -156,6 +157,9 @@ export const ListedSession = Type.Object(
     }),
     expires_at: Type.Union([Time('when it ends, used or not'), Type.Null()], {
       description: 'null: when it has not been used for SZ_SESSION_TTL',
+    }),
+    passkey: Type.Union([Type.String(), Type.Null()], {
+      description: 'the id of the passkey that it was opened with, or null',
     }),
   },
   { $id: 'ListedSession' },

@@ -79,7 +79,8 @@ export const adminRoutes = {
     ...common,
     method: 'POST',
     path: '/api/admin/accounts/{username}/factor-off',
-    summary: 'Turn off the second factor of an account, for a user who has lost the device',
+    summary:
+      'Turn off the second factor of an account, passkeys included, for a user who has lost the device',
     changes: false,
     responses: { 200: Type.Object({ ok, was_on: Type.Boolean() }), ...ofAccount },
   },

@@ -62,7 +62,8 @@ export type AccountRecord = Static<typeof AccountRecord>;
 export const AccountDetails = Type.Object(
   {
     ...account,
-    totp: Type.Boolean({ description: 'whether a login asks for a code' }),
+    totp: Type.Boolean({ description: 'whether a login takes a code as second factor' }),
+    passkeys: Type.Integer({ description: 'that it takes as well' }),
     sessions: Type.Integer({ description: 'tokens that are valid' }),
     used_at: TimeOrNever('when one of them was last used, to within an hour; null: there is none'),
     open_transfers: Type.Integer({ description: 'unfinished uploads' }),

@@ -1,6 +1,8 @@
 /** The second factor: what a login asks for beside the password. */
 import type { Static } from 'typebox';
+import { entering } from './accounts.ts';
 import { limits } from './limits.ts';
+import { Passkey, PasskeyAnswer, PasskeyRequest } from './passkeys.ts';
 import { ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
@@ -12,13 +14,25 @@ export const Code = Type.String({
   description: `of the second factor: ${digits} digits, TOTP (RFC 6238) with SHA-1 and steps of ${stepSeconds} s; each is accepted once`,
 });
 
+export const Credentials = Type.Object(
+  { ...entering, code: Type.Optional(Code), passkey: Type.Optional(PasskeyAnswer) },
+  { $id: 'Credentials' },
+);
+export type Credentials = Static<typeof Credentials>;
+
+export const Factor = Type.Union([Type.Literal('totp'), Type.Literal('passkey')]);
+export type Factor = Static<typeof Factor>;
+
 /** Beside the message, what is asked for; only where the password was right. */
 export const FactorError = Type.Object(
   {
     error: Type.String(),
-    factor: Type.Optional(
-      Type.Literal('totp', { description: 'the password is right, and a code is missing or wrong' }),
+    factors: Type.Optional(
+      Type.Array(Factor, {
+        description: 'the password is right, and a second factor is missing or wrong: one of these would do',
+      }),
     ),
+    passkey: Type.Optional(PasskeyRequest),
   },
   { $id: 'FactorError' },
 );
@@ -42,7 +56,11 @@ export const TotpOffBody = Type.Object({ password: Password, code: Code }, { $id
 export type TotpOffBody = Static<typeof TotpOffBody>;
 
 export const Factors = Type.Object(
-  { totp: Type.Boolean({ description: 'whether a login asks for a code' }) },
+  {
+    totp: Type.Boolean({ description: 'whether a login takes a code' }),
+    passkeys: Type.Array(Passkey, { description: 'which a login takes as well' }),
+    passkeys_offered: Type.Boolean({ description: 'whether passkeys can be added and used at this server' }),
+  },
   { $id: 'Factors' },
 );
 export type Factors = Static<typeof Factors>;
@@ -53,7 +71,7 @@ export const factorRoutes = {
   factors: {
     method: 'GET',
     path: '/api/auth/factors',
-    summary: 'Whether a login asks for a second factor',
+    summary: 'What a login asks for beside the password',
     tag: 'Accounts',
     access: 'full',
     responses: { 200: Factors, 403: ErrorBody },
@@ -77,7 +95,7 @@ export const factorRoutes = {
   removeTotp: {
     method: 'DELETE',
     path: '/api/auth/factors/totp',
-    summary: 'From now on a login needs no code any more',
+    summary: 'From now on a login takes no code any more',
     tag: 'Accounts',
     access: 'full',
     changes: true,

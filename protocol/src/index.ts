@@ -10,6 +10,7 @@ export * from './limits.ts';
 export * from './names.ts';
 export * from './new-names.ts';
 export * from './one-request.ts';
+export * from './passkeys.ts';
 export * from './plain-head.ts';
 export * from './range.ts';
 export * from './resources.ts';

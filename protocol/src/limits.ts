@@ -14,6 +14,8 @@ export const limits = {
   deviceChars: 100,
   /** Codes as every authenticator app makes them; the step before and the one after count too, as clocks differ. */
   totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
+  /** Passkeys of an account; how long a challenge can be answered; ids have up to 1,023 bytes, public keys of RSA 512. */
+  passkeys: { most: 20, seconds: 300, idChars: 1364, answerChars: 8192, publicKeyBytes: 1024 },
   /** Sessions and tokens that an account has, beyond which it gets no more tokens. */
   tokens: 1000,
   /** Entries of the audit log that an account may have of one day before it gets no more tokens. */
@@ -57,6 +59,8 @@ export const features = [
   'tokens',
   'trash',
 ] as const;
+/** The same, where the server knows its own address (SZ_ORIGIN). */
+export const PASSKEYS = 'passkeys';
 
 export const headers = {
   encParams: 'X-Enc-Params',

@@ -18,6 +18,9 @@ export const ServiceInfo = Type.Object(
     version: Type.String({ description: 'of the server' }),
     features: Type.Array(Type.String(), { description: 'what it offers beside the specified interface' }),
     registration: Type.String({ description: 'open, closed, or invite: it needs an invitation' }),
+    origin: Type.Optional(
+      Type.String({ description: 'where passkeys work, if the server knows its address' }),
+    ),
   },
   { $id: 'ServiceInfo' },
 );

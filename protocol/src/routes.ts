@@ -3,6 +3,7 @@ import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
+import { passkeyRoutes } from './passkeys.ts';
 import {
   Changes,
   CompleteBody,
@@ -35,6 +36,7 @@ const ok = Type.Literal(true);
 const table = {
   ...accountRoutes,
   ...factorRoutes,
+  ...passkeyRoutes,
   quota: {
     method: 'GET',
     path: '/api/quota',

@@ -18,10 +18,14 @@ import {
   limits,
   type NamesBody,
   type NewDir,
+  type NewPasskeyBody,
+  PASSKEYS,
+  type PasskeyEntry,
   type PasswordBody,
   type PullBody,
   type RecoverBody,
   type Registration,
+  type RemovePasskeyBody,
   type Route,
   type RouteName,
   routes,
@@ -80,6 +84,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
   const { config, log, metadata, volumes, accounts, sessions, departures, files, transfers, pulls, pace } =
     services;
   const { thumbnails, metrics, gathered } = services;
+  const { factors } = accounts;
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   const address = addressTeller(config.trustProxy, log);
@@ -175,13 +180,34 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { ok: true };
     },
     endSessions: async (request) => ({ ok: true, ended: await sessions.endOthers(request.caller) }),
-    factors: (request) => accounts.factors(request.caller),
+    factors: (request) => factors.of(request.caller),
     setTotp: async (request) => {
-      await accounts.setTotp(request.caller, request.body as TotpBody, address(request));
+      await factors.setTotp(request.caller, request.body as TotpBody, address(request));
       return { ok: true };
     },
     removeTotp: async (request) => {
-      await accounts.removeTotp(request.caller, request.body as TotpOffBody, address(request));
+      await factors.removeTotp(request.caller, request.body as TotpOffBody, address(request));
+      return { ok: true };
+    },
+    passkeyChallenge: async (_request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return factors.challenge();
+    },
+    passkeyLogin: (request) => factors.enter(request.body as PasskeyEntry, address(request)),
+    newPasskey: (request) => factors.requestNew(request.caller),
+    addPasskey: async (request, reply) => {
+      const condition = keysCondition(request.headers);
+      const body = request.body as NewPasskeyBody;
+      const { id, tag } = await factors.add(request.caller, body, condition, address(request));
+      if (tag !== undefined) reply.header('etag', tag);
+      return { ok: true, id };
+    },
+    removePasskey: async (request, reply) => {
+      const condition = keysCondition(request.headers);
+      const { passkey_id: id } = params(request);
+      const body = request.body as RemovePasskeyBody;
+      const tag = await factors.remove(request.caller, id, body, condition, address(request));
+      if (tag !== undefined) reply.header('etag', tag);
       return { ok: true };
     },
     quota: async ({ found }) => quotaOf(found.bytes!, found.quota ?? config.quotaBytes),
@@ -300,7 +326,10 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     service: async () => {
       serviceId ??= (await metadata.store.get()).serviceId;
-      return { service_id: serviceId, version: VERSION, features, registration: config.registration };
+      const { origin, registration } = config;
+      const offered = origin === undefined ? features : [...features, PASSKEYS];
+      const where = origin === undefined ? {} : { origin };
+      return { service_id: serviceId, version: VERSION, features: offered, registration, ...where };
     },
     healthz: async () => ({ ok: true }),
     readyz: async () => {

@@ -37,6 +37,21 @@ function oneOf<const T extends string>(text: string, ...choices: T[]): T {
   return choice;
 }
 
+/** An address at which browsers have passkeys: of a name, since a number can have none, and one that nobody else can take on the way. */
+function originOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  const { protocol, hostname, origin } = url ?? {};
+  if (origin === undefined || (text !== origin && text !== `${origin}/`))
+    throw new ConfigError('must be an address like https://files.example.org, with nothing behind it');
+  const isHere = /^(.+\.)?localhost$/.test(hostname!);
+  if (protocol !== 'https:' && !(protocol === 'http:' && isHere))
+    throw new ConfigError('must begin with https://, or with http:// for localhost');
+  if (/^\[|^[\d.]+$/.test(hostname!))
+    throw new ConfigError('must have a name and not a number: passkeys need one');
+  return origin;
+}
+
 /** The content of a named file, or undefined. */
 function content(text: string | undefined): Buffer | undefined {
   if (text === undefined) return undefined;
@@ -166,6 +181,12 @@ export const settings = {
     parseCidrs,
   ),
   SZ_TRUST_PROXY: setting('Proxies whose X-Forwarded-For is trusted (CIDR list)', '', parseCidrs),
+  SZ_ORIGIN: {
+    about:
+      'Where the page is for its users, as `https://files.example.org`: passkeys are bound to it. `http://` only with localhost. Without it no passkeys are offered',
+    shown: 'none',
+    read: originOf,
+  } as Setting<string | undefined>,
   SZ_ACCEL: setting(
     '1 lets nginx send volumes itself (X-Accel-Redirect) where a proxy in SZ_TRUST_PROXY offers it, and the group of the server read the volumes in the data folder',
     '0',
@@ -226,6 +247,8 @@ export interface Config {
   pullsOfNode: number;
   pullAllow: Cidrs;
   trustProxy: Cidrs;
+  /** Where the page is, as browsers name it; undefined: nobody said. */
+  origin: string | undefined;
   /** A trusted proxy may send volumes itself. */
   accel: boolean;
   idleMs: number;
@@ -284,6 +307,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     loginWaitMs: get('SZ_LOGIN_WAIT') * 1000,
     pullAllow: get('SZ_PULL_ALLOW'),
     trustProxy: get('SZ_TRUST_PROXY'),
+    origin: get('SZ_ORIGIN'),
     accel: get('SZ_ACCEL'),
     idleMs: get('SZ_IDLE_TIMEOUT') * 1000,
     shutdownMs: get('SZ_SHUTDOWN_GRACE') * 1000,

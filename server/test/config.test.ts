@@ -58,6 +58,26 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_LOGIN_WAIT: ['loginWaitMs', { 2: 2000 }, ['0', '-1']],
   SZ_PULL_ALLOW: ['pullAllow', {}, ['10.0.0.0/33', 'localhost', '10.0.0']],
   SZ_TRUST_PROXY: ['trustProxy', {}, ['::1/129', 'proxy']],
+  SZ_ORIGIN: [
+    'origin',
+    {
+      'https://files.example.org': 'https://files.example.org',
+      'https://a.example:8443/': 'https://a.example:8443',
+      'http://localhost:8080': 'http://localhost:8080',
+      'http://szafa.localhost': 'http://szafa.localhost',
+    },
+    [
+      ...['files.example.org', 'http://files.example.org', 'https://files.example.org/szafa', 'https://'],
+      ...[
+        'https://192.0.2.1',
+        'https://[::1]',
+        'http://127.0.0.1:8080',
+        'https://a@b.example',
+        'ftp://a.example',
+      ],
+      ...['http://localhost.example.org', 'https://a.example?x', 'HTTPS://A.EXAMPLE'],
+    ],
+  ],
   // By itself; with a proxy it is taken.
   SZ_ACCEL: ['accel', { 0: false }, ['yes', '2', '1']],
   SZ_IDLE_TIMEOUT: ['idleMs', { 5: 5000 }, ['0', '86401']],

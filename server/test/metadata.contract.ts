@@ -23,6 +23,7 @@ import {
 } from './metadata.fixture.ts';
 import { usageModel } from './metadata.model.ts';
 import { operatorContract } from './metadata.operator.ts';
+import { passkeysContract } from './metadata.passkeys.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
 import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
@@ -64,6 +65,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     filesContract(stores);
     documentsContract(stores);
     operatorContract(stores);
+    passkeysContract(stores);
     departuresContract(stores);
     trashContract(stores);
     usageModel(stores);

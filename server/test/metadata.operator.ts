@@ -44,9 +44,9 @@ export function operatorContract(stores: Stores): void {
     await begin(stores.one, ann, { count: 3 });
     await filed(stores.one, ann);
     const found = await stores.two.accountRecords.activity(ann);
-    assert.deepEqual({ ...found }, { sessions: 2, usedAt: 9, transfers: 1, volumes: 3 });
+    assert.deepEqual({ ...found }, { passkeys: 0, sessions: 2, usedAt: 9, transfers: 1, volumes: 3 });
     const none = await stores.two.accountRecords.activity(fresh('u'));
-    assert.deepEqual({ ...none }, { sessions: 0, usedAt: null, transfers: 0, volumes: 0 });
+    assert.deepEqual({ ...none }, { passkeys: 0, sessions: 0, usedAt: null, transfers: 0, volumes: 0 });
   });
 
   test('an account is disabled once, its sessions say so, and each change is in the audit log', async () => {

@@ -44,21 +44,22 @@ test('a second factor over time: each code once, wrong ones are counted for the 
   const code = (away = 0) => codeOf(SECRET, stepAt(now) + away);
   /** One that counts at no step around. */
   const wrong = () => ['000000', '000001', '000002', '000003'].find((one) => !stepOf(SECRET, one, now))!;
-  const asked = (status: number) => ({ status, extra: { factor: 'totp' } });
+  const asked = (status: number) => ({ status, extra: { factors: ['totp'] } });
+  const factors = (totp: boolean) => ({ totp, passkeys: [], passkeys_offered: false });
   const logIn = (given?: string, network?: string) =>
     accounts.login({ ...account, ...(given !== undefined && { code: given }) }, from(network));
 
   await logIn('123456'); // there is none yet
   const on = { password, secret: SECRET, code: code() };
-  await assert.rejects(accounts.setTotp(caller, { ...on, password: 'another one' }, from()), {
+  await assert.rejects(accounts.factors.setTotp(caller, { ...on, password: 'another one' }, from()), {
     status: 403,
     extra: {},
   });
-  await assert.rejects(accounts.setTotp(caller, { ...on, code: wrong() }, from()), asked(403));
-  assert.deepEqual(await accounts.factors(caller), { totp: false });
-  await accounts.setTotp(caller, on, from());
-  assert.deepEqual(await accounts.factors(caller), { totp: true });
-  await assert.rejects(accounts.setTotp(caller, on, from()), { status: 409 });
+  await assert.rejects(accounts.factors.setTotp(caller, { ...on, code: wrong() }, from()), asked(403));
+  assert.deepEqual(await accounts.factors.of(caller), factors(false));
+  await accounts.factors.setTotp(caller, on, from());
+  assert.deepEqual(await accounts.factors.of(caller), factors(true));
+  await assert.rejects(accounts.factors.setTotp(caller, on, from()), { status: 409 });
 
   await assert.rejects(logIn(), asked(401));
   await assert.rejects(logIn(code()), asked(401), 'the one that turned it on');
@@ -75,7 +76,7 @@ test('a second factor over time: each code once, wrong ones are counted for the 
     await assert.rejects(logIn(undefined, `192.0.2.${at}`), asked(401), 'asked for, as before');
   }
   await assert.rejects(logIn(code(), '192.0.2.4'), { status: 429 });
-  const off = () => accounts.removeTotp(caller, { password, code: code() }, from('192.0.2.5'));
+  const off = () => accounts.factors.removeTotp(caller, { password, code: code() }, from('192.0.2.5'));
   await assert.rejects(off(), { status: 429 });
   // The owner still has the password: what needs no code goes on.
   await accounts.changePassword(
@@ -90,14 +91,23 @@ test('a second factor over time: each code once, wrong ones are counted for the 
   now += STEP_MS;
   await logIn(code(), '192.0.2.7');
 
-  await assert.rejects(accounts.removeTotp(caller, { password, code: code() }, from()), asked(403), 'used');
+  await assert.rejects(
+    accounts.factors.removeTotp(caller, { password, code: code() }, from()),
+    asked(403),
+    'used',
+  );
   now += STEP_MS;
-  await assert.rejects(accounts.removeTotp(caller, { password: 'another one', code: code() }, from()), {
-    status: 403,
-    extra: {},
+  await assert.rejects(
+    accounts.factors.removeTotp(caller, { password: 'another one', code: code() }, from()),
+    {
+      status: 403,
+      extra: {},
+    },
+  );
+  await accounts.factors.removeTotp(caller, { password, code: code() }, from());
+  assert.deepEqual(await accounts.factors.of(caller), factors(false));
+  await assert.rejects(accounts.factors.removeTotp(caller, { password, code: code(1) }, from()), {
+    status: 404,
   });
-  await accounts.removeTotp(caller, { password, code: code() }, from());
-  assert.deepEqual(await accounts.factors(caller), { totp: false });
-  await assert.rejects(accounts.removeTotp(caller, { password, code: code(1) }, from()), { status: 404 });
   await logIn();
 });

@@ -22,6 +22,7 @@ const logIn = ({ username, password }: User, code?: unknown): Promise<Answer> =>
   service.call({ method: 'POST', path: pathOf('login'), json: { username, password, code } });
 const off = (user: User, code: unknown, password: unknown = user.password) =>
   user.call('DELETE', pathOf('removeTotp'), { json: { password, code } });
+const factors = (totp: boolean) => ({ totp, passkeys: [], passkeys_offered: false });
 const set = (user: User, json: object) => user.put(pathOf('setTotp'), json);
 const wrongFor = (secret: string) =>
   ['000000', '000001', '000002', '000003', '000004', '000005', '000006'].find(
@@ -47,17 +48,17 @@ async function guarded(user: User): Promise<Guard> {
 
 function assertAsked(answer: Answer, status: number): void {
   assertError(answer, status);
-  assert.deepEqual(Object.keys(answer.json).sort(), ['error', 'factor']);
-  assert.equal(answer.json['factor'], 'totp');
+  assert.deepEqual(Object.keys(answer.json).sort(), ['error', 'factors']);
+  assert.deepEqual(answer.json['factors'], ['totp']);
 }
 
 describe('a second factor by code', () => {
   test('is asked for at each login, after the password, and each code counts once', async () => {
     const user = await register(service);
-    assertOk(await user.get(pathOf('factors')), { totp: false });
+    assertOk(await user.get(pathOf('factors')), factors(false));
     assertOk(await logIn(user, '123456'));
     const { secret, first, next } = await guarded(user);
-    assertOk(await user.get(pathOf('factors')), { totp: true });
+    assertOk(await user.get(pathOf('factors')), factors(true));
     assertAsked(await logIn(user), 401);
     assertAsked(await logIn(user, first), 401);
     assertAsked(await logIn(user, wrongFor(secret)), 401);
@@ -87,9 +88,9 @@ describe('a second factor by code', () => {
     const refused = await off(user, next(), 'wrong password');
     assertError(refused, 403);
     assert.deepEqual(Object.keys(refused.json), ['error']);
-    assertOk(await user.get(pathOf('factors')), { totp: true });
+    assertOk(await user.get(pathOf('factors')), factors(true));
     assertOk(await off(user, next()), { ok: true });
-    assertOk(await user.get(pathOf('factors')), { totp: false });
+    assertOk(await user.get(pathOf('factors')), factors(false));
     assertOk(await logIn(user));
   });
 
@@ -115,7 +116,7 @@ describe('a second factor by code', () => {
     assertAsked(await set(user, { ...right, code: wrongFor(secret) }), 403);
     for (const code of ['12345', '1234567', 123456, {}, '']) assertError(await logIn(user, code), 400);
     for (const code of ['12345', null, undefined]) assertError(await off(user, code), 400);
-    assertOk(await user.get(pathOf('factors')), { totp: false });
+    assertOk(await user.get(pathOf('factors')), factors(false));
     assertDetail(await service.call({ path: pathOf('factors') }), 401);
     assertError(await admin(service).get(pathOf('factors')), 403);
     assertError(await set(admin(service), right), 403);
@@ -171,6 +172,6 @@ describe('a second factor by code', () => {
     const json = { password: user.password };
     assertOk(await user.call('DELETE', pathOf('leave'), { json }), { ok: true });
     const again = await register(service, user.username);
-    assertOk(await again.get(pathOf('factors')), { totp: false });
+    assertOk(await again.get(pathOf('factors')), factors(false));
   });
 });

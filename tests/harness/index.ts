@@ -1,3 +1,4 @@
+export * from './authenticator.ts';
 export * from './command.ts';
 export * from './expect.ts';
 export * from './http.ts';

@@ -121,8 +121,8 @@ function checkErrorShape(route: Route | undefined, answer: Answer, what: string)
   const key = 'detail' in body ? 'detail' : 'error';
   assert.equal(typeof body[key], 'string', what);
   assert.notEqual(body[key], '', what);
-  const extra = Object.keys(body).filter((name) => name !== key && name !== 'factor');
-  if ('factor' in body) assert.ok(FACTOR_ASKED.has(route), what);
+  const extra = Object.keys(body).filter((name) => name !== key && name !== 'factors' && name !== 'passkey');
+  if ('factors' in body || 'passkey' in body) assert.ok(FACTOR_ASKED.has(route), what);
   const mayHaveMore =
     (route === routes.complete && answer.status === 409) ||
     (route === routes.renameFiles && answer.status === 412) ||

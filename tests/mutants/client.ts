@@ -23,7 +23,7 @@ export const mutants: Mutant[] = [
   {
     name: 'whether a new password counts is not seen where a login asks for a code',
     file: 'client/src/account.ts',
-    find: "if (error instanceof ApiError && error.status === 401) return error.body['factor'] !== undefined;",
+    find: "if (error instanceof ApiError && error.status === 401) return error.body['factors'] !== undefined;",
     replace: 'if (error instanceof ApiError && error.status === 401) return false;',
     tests: ['tests/cross/factor.test.ts'],
     only: 'is set up on a terminal',
@@ -910,7 +910,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a password that opens no keys is replaced, and the keys stay under the old one',
     file: 'client/src/account.ts',
-    find: '} else if (!keys.unlocked || !(await opens(engine, before.bag, keys.kek))) {',
+    find: '} else if (!keys.unlocked || !(await opensBy(engine, before.bag, keys.way))) {',
     replace: '} else if (keys.unlocked && before.bag.rev < 0) {',
     tests: [ACCOUNT],
   },

@@ -18,7 +18,11 @@ import {
   type ListedSession,
   limits,
   type NamesBody,
+  type NewPasskeyBody,
+  type NewPasskeyRequest,
   type NewToken,
+  type PasskeyEntry,
+  type PasskeyRequest,
   type PasswordBody,
   type PullBody,
   type PullProgress,
@@ -27,6 +31,7 @@ import {
   type ReceivedVolume,
   type RecoverBody,
   type Registration,
+  type RemovePasskeyBody,
   type RouteName,
   RuleError,
   routes,
@@ -53,7 +58,9 @@ import {
   hasFileId,
   isChanges,
   isEmptied,
+  isNewPasskeyRequest,
   isNewToken,
+  isPasskeyRequest,
   isQuota,
   isServiceInfo,
   isSession,
@@ -137,6 +144,9 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   createToken: 'unsent',
   setTotp: 'unsent',
   removeTotp: 'unsent',
+  passkeyLogin: 'unsent',
+  addPasskey: 'unsent',
+  removePasskey: 'unsent',
 };
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession']);
@@ -286,12 +296,12 @@ export class Api {
     return this.#json('endSessions', { ...options });
   }
 
-  /** Whether a login asks for a second factor. */
+  /** What a login asks for beside the password. */
   async factors(options?: CallOptions): Promise<Factors> {
     return this.#expect(await this.#json('factors', { ...options }), areFactors, 'factors of another kind');
   }
 
-  /** 403: the password is wrong; with `factor` in the body, the code. 409: it is on. */
+  /** 403: the password is wrong; with `factors` in the body, the code. 409: it is on. */
   setTotp(json: TotpBody, options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('setTotp', { json, ...options });
   }
@@ -299,6 +309,42 @@ export class Api {
   /** 403 likewise; 404: it is off. */
   removeTotp(json: TotpOffBody, options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('removeTotp', { json, ...options });
+  }
+
+  /** What a passkey signs that logs in by itself. 404 where the service offers none. */
+  async passkeyChallenge(options?: CallOptions): Promise<PasskeyRequest> {
+    const answer = await this.#json('passkeyChallenge', { ...options });
+    return this.#expect(answer, isPasskeyRequest, 'no challenge');
+  }
+
+  async passkeyLogin(json: PasskeyEntry, options?: CallOptions): Promise<Session> {
+    const answer = await this.#json('passkeyLogin', { json, ...options });
+    const session = this.#expect(answer, isSession, 'no session');
+    return this.#expect(session, (one): one is Session => isUser(one), 'no username');
+  }
+
+  async newPasskey(options?: CallOptions): Promise<NewPasskeyRequest> {
+    const answer = await this.#json('newPasskey', { ...options });
+    return this.#expect(answer, isNewPasskeyRequest, 'no challenge');
+  }
+
+  /** `tag`: of the key bag that is replaced, where one comes along. */
+  addPasskey(json: NewPasskeyBody, tag: string | undefined, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('addPasskey', {
+      json,
+      ...(tag !== undefined && { headers: { 'if-match': tag } }),
+      ...options,
+    });
+  }
+
+  removePasskey(
+    id: string,
+    json: RemovePasskeyBody,
+    tag: string | undefined,
+    options?: CallOptions,
+  ): Promise<{ ok: true }> {
+    const headers = tag === undefined ? {} : { headers: { 'if-match': tag } };
+    return this.#json('removePasskey', { params: { passkey_id: id }, json, ...headers, ...options });
   }
 
   async quota(options?: CallOptions): Promise<Quota> {

@@ -5,7 +5,10 @@ import type {
   Factors,
   FileRecord,
   ListedSession,
+  NewPasskeyRequest,
   NewToken,
+  Passkey,
+  PasskeyRequest,
   Quota,
   ReceivedVolume,
   ServiceInfo,
@@ -58,6 +61,7 @@ const listedSession: Shape<ListedSession> = {
   scope: text,
   dir_id: countOrNone,
   expires_at: (value) => value === null || text(value),
+  passkey: (value) => value === null || text(value),
 };
 const quota: Shape<Quota> = {
   used_bytes: amount,
@@ -65,7 +69,29 @@ const quota: Shape<Quota> = {
   remain_bytes: amount,
   percent: amount,
 };
-const factors: Shape<Factors> = { totp: (value) => typeof value === 'boolean' };
+const boolean = (value: unknown) => typeof value === 'boolean';
+const encoded = (value: unknown) => text(value) && /^[A-Za-z0-9_-]+$/.test(value as string);
+const passkey: Shape<Passkey> = {
+  id: encoded,
+  name: text,
+  alone: boolean,
+  created_at: text,
+  used_at: (value) => value === null || text(value),
+};
+const factors: Shape<Factors> = {
+  totp: boolean,
+  passkeys: (value) => Array.isArray(value) && value.every((one) => fits(passkey, one)),
+  passkeys_offered: boolean,
+};
+const passkeyRequest: Shape<PasskeyRequest> = {
+  challenge: encoded,
+  rp_id: text,
+  passkeys: (value) => Array.isArray(value) && value.every(encoded),
+};
+const newPasskeyRequest: Shape<NewPasskeyRequest> = {
+  ...(passkeyRequest as Shape<NewPasskeyRequest>),
+  user_id: encoded,
+};
 const user: Shape<{ username: string }> = { username: text };
 const named: Shape<{ file_id: string }> = { file_id: text };
 
@@ -83,6 +109,9 @@ export const areSessions = (value: unknown): value is ListedSession[] =>
   Array.isArray(value) && value.every((one) => fits(listedSession, one));
 export const isNewToken = (value: unknown): value is NewToken => fits(newToken, value);
 export const areFactors = (value: unknown): value is Factors => fits(factors, value);
+export const isPasskeyRequest = (value: unknown): value is PasskeyRequest => fits(passkeyRequest, value);
+export const isNewPasskeyRequest = (value: unknown): value is NewPasskeyRequest =>
+  fits(newPasskeyRequest, value);
 export const isQuota = (value: unknown): value is Quota => fits(quota, value);
 export const isUser = (value: unknown): value is { username: string } => fits(user, value);
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);

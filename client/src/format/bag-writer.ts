@@ -3,7 +3,6 @@ import {
   type BagJson,
   bagOf,
   type EntryJson,
-  type EntryType,
   KEY_BYTES,
   openCurrent,
   openIdentity,
@@ -22,16 +21,28 @@ export interface Keks {
   recovery?: Bytes | undefined;
 }
 
+/** What becomes of the entries of a bag. @public */
+export interface EntryChanges {
+  password?: Bytes | undefined;
+  recovery?: Bytes | undefined;
+  /** Gets an entry, or another one. */
+  passkey?: { id: string; kek: Bytes } | undefined;
+  /** Of the passkeys that are there, only these stay. */
+  keep?: ReadonlySet<string> | undefined;
+}
+
 const sealed = async (engine: Engine, key: Bytes, label: string, secret: Bytes) =>
   toBase64Url(await seal(engine, key, label, secret));
 
-async function entryOf(engine: Engine, type: EntryType, kek: Bytes, master: Bytes): Promise<EntryJson> {
-  return { type, key: await sealed(engine, kek, labels[type], master) };
+async function entryOf(engine: Engine, way: Way, master: Bytes): Promise<EntryJson> {
+  const { type, kek } = way;
+  const id = way.type === 'passkey' ? { id: way.id } : {};
+  return { type, ...id, key: await sealed(engine, kek, labels[type], master) };
 }
 
 async function entriesOf(engine: Engine, { password, recovery }: Keks, master: Bytes): Promise<EntryJson[]> {
-  const entries = [await entryOf(engine, 'password', password, master)];
-  if (recovery) entries.push(await entryOf(engine, 'recovery', recovery, master));
+  const entries = [await entryOf(engine, { type: 'password', kek: password }, master)];
+  if (recovery) entries.push(await entryOf(engine, { type: 'recovery', kek: recovery }, master));
   return entries;
 }
 
@@ -61,17 +72,21 @@ export async function changeBag(
   engine: Engine,
   bag: ParsedBag,
   way: Way,
-  keks: Partial<Keks>,
+  { password, recovery, passkey, keep }: EntryChanges,
 ): Promise<Bytes> {
   const master = await openCurrent(engine, bag, way);
-  const entries = [...bag.json.entries];
-  for (const type of ['password', 'recovery'] as const) {
-    const kek = keks[type];
-    if (!kek) continue;
-    const at = entries.findIndex((entry) => entry.type === type);
-    entries.splice(at < 0 ? entries.length : at, at < 0 ? 0 : 1, await entryOf(engine, type, kek, master));
+  const stays = ({ type, id }: EntryJson) => type !== 'passkey' || !keep || keep.has(id as string);
+  const entries = bag.json.entries.filter(stays);
+  const made: Way[] = [];
+  if (password) made.push({ type: 'password', kek: password });
+  if (recovery) made.push({ type: 'recovery', kek: recovery });
+  if (passkey) made.push({ type: 'passkey', ...passkey });
+  for (const next of made) {
+    const id = next.type === 'passkey' ? next.id : undefined;
+    const at = entries.findIndex((entry) => entry.type === next.type && (!id || entry.id === id));
+    entries.splice(at < 0 ? entries.length : at, at < 0 ? 0 : 1, await entryOf(engine, next, master));
   }
-  const profile = keks.password ? PROFILE : bag.profile;
+  const profile = password ? PROFILE : bag.profile;
   const next = await bagOf(engine, master, { ...bag.json, rev: bag.rev + 1, profile, entries });
   master.fill(0);
   return next;

@@ -14,6 +14,8 @@ const SEALED_KEY = KEY_BYTES + SEAL_OVERHEAD;
 /** Of master keys, whose epochs also travel in every header. @public */
 export const MOST_EPOCHS = 2 ** 32 - 1;
 const MOST_ENTRIES = 64;
+/** Of the id of a passkey, by WebAuthn. */
+const MOST_ID = 1023;
 
 /** A master key: all that is sealed for the owner of an account hangs on one. @public */
 export interface Master {
@@ -22,18 +24,16 @@ export interface Master {
   key: Bytes;
 }
 
-/** The ways to the master key that this client knows. @public */
+/** The ways to the master key of which there is one, or none. @public */
 export type EntryType = 'password' | 'recovery';
 
-/** A key that opens one of the entries. @public */
-export interface Way {
-  type: EntryType;
-  kek: Bytes;
-}
+/** A key that opens one of the entries; of passkeys, that of this id, in base64url. @public */
+export type Way = { type: EntryType; kek: Bytes } | { type: 'passkey'; id: string; kek: Bytes };
 
 /** A way to the current master; what else is in one of a type that this client does not know is kept as it is. */
 export interface EntryJson {
   type: string;
+  id?: unknown;
   key?: unknown;
 }
 
@@ -62,6 +62,8 @@ export interface ParsedBag extends AccountName {
   /** The current master, under the KEK of each way. */
   password: Bytes;
   recovery: Bytes | undefined;
+  /** The same for each passkey, by its id in base64url. */
+  passkeys: ReadonlyMap<string, Bytes>;
   identity: { x25519: Bytes; ed25519: Bytes };
   /** All that it says: whoever writes the next one keeps what it does not know. */
   json: BagJson;
@@ -123,21 +125,27 @@ export function parseBag(bytes: Bytes): ParsedBag {
   return parsed;
 }
 
-/** Exactly one password, and at most one recovery key. */
+/** Exactly one password, at most one recovery key, and of passkeys one entry each. */
 function waysOf(
   entries: unknown[],
   key: (value: unknown, what: string) => Bytes,
-): Pick<ParsedBag, EntryType> {
+): Pick<ParsedBag, EntryType | 'passkeys'> {
   const found: Record<EntryType, Bytes[]> = { password: [], recovery: [] };
+  const passkeys = new Map<string, Bytes>();
   for (const entry of entries) {
     if (!isObject(entry) || typeof entry['type'] !== 'string') throw malformed('entries');
     const { type } = entry;
     if (type === 'password' || type === 'recovery') found[type].push(key(entry['key'], `the entry ${type}`));
+    if (type !== 'passkey') continue;
+    const id = entry['id'] as string;
+    const { length } = bytesOf(id, 'bag', 'the id of a passkey');
+    if (length === 0 || length > MOST_ID || passkeys.has(id)) throw malformed('entries');
+    passkeys.set(id, key(entry['key'], 'the entry passkey'));
   }
   const [password, another] = found.password;
   const [recovery, second] = found.recovery;
   if (!password || another || second) throw malformed('entries');
-  return { password, recovery };
+  return { password, recovery, passkeys };
 }
 
 /** That it is this account's, and not older than what was seen before; the pin to keep from now on. @public */
@@ -166,15 +174,22 @@ export async function checkBag(
   return { serviceId: bag.serviceId, rev: bag.rev, digest };
 }
 
-const WRONG: Record<EntryType, string> = {
+const WRONG: Record<Way['type'], string> = {
   password: 'the password does not open the keys of this account',
   recovery: 'the recovery key does not open the keys of this account',
+  passkey: 'the passkey does not open the keys of this account',
+};
+const MISSING: Record<Way['type'], string> = {
+  password: 'a password',
+  recovery: 'a recovery key',
+  passkey: 'this passkey',
 };
 
 /** The current master in the clear, once the MAC has shown that all of the bag is its owner's. */
-export async function openCurrent(engine: Engine, bag: ParsedBag, { type, kek }: Way): Promise<Bytes> {
-  const sealed = bag[type];
-  if (!sealed) throw new TamperedError('entry', 'the key bag has no entry for a recovery key');
+export async function openCurrent(engine: Engine, bag: ParsedBag, way: Way): Promise<Bytes> {
+  const { type, kek } = way;
+  const sealed = way.type === 'passkey' ? bag.passkeys.get(way.id) : bag[way.type];
+  if (!sealed) throw new TamperedError('entry', `the key bag has no entry for ${MISSING[type]}`);
   const opened = await unseal(engine, kek, labels[type], sealed);
   if ('fault' in opened && opened.fault === 'commitment') throw new WrongPasswordError(WRONG[type]);
   if (!('plain' in opened)) throw new TamperedError('entry', `the entry ${type} of the key bag was changed`);

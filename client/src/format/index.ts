@@ -13,7 +13,7 @@ export {
   parseBag,
   type Way,
 } from './bag.ts';
-export { changeBag, type Keks, makeBag, rekeyBag } from './bag-writer.ts';
+export { changeBag, type EntryChanges, type Keks, makeBag, rekeyBag } from './bag-writer.ts';
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
 export {
   type Engine,
@@ -72,6 +72,7 @@ export {
   sealDirName,
   sealFileName,
 } from './names.ts';
+export { derivePasskeyKek, PRF_INPUT } from './passkey.ts';
 export {
   deriveRecoveryKeys,
   newRecoveryKey,

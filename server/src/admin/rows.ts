@@ -1,5 +1,6 @@
 import { limitNames } from '@szafa/protocol';
 import { FILE_COLUMNS, type FileRow } from '../metadata/files.ts';
+import { PASSKEY_COLUMNS } from '../metadata/passkeys.ts';
 import { SESSION_COLUMNS } from '../metadata/sessions.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { TRANSFER_COLUMNS, type TransferRow } from '../metadata/transfer-rows.ts';
@@ -17,6 +18,7 @@ export const tables = {
   },
   account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
   sessions: { key: 'token_hash', columns: SESSION_COLUMNS },
+  passkeys: { key: 'credential_id', columns: PASSKEY_COLUMNS },
   invitations: {
     key: 'id',
     columns: ['id', 'token_hash', 'note', 'quota_bytes', 'created_at', 'expires_at'],

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import {
   type Credentials,
   checkPassword,
-  cleanDevice,
   cleanUsername,
-  type Factors,
   type FinishRecoveryBody,
   isReservedUsername,
   type KeysBody,
@@ -17,27 +14,19 @@ import {
   RuleError,
   type Session,
   strip,
-  type TotpBody,
-  type TotpOffBody,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { notInvited, ServiceError } from '../errors.ts';
 import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import { Factors } from './factors.ts';
 import { hashToken, newToken } from './ids.ts';
-import { type OnFailure, type Origin, Proof, type ProofSettings, wrongCode } from './proof.ts';
-import { type Caller, requireRegistered } from './sessions.ts';
-import { stepOf } from './totp.ts';
+import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
+import { Passkeys } from './passkeys.ts';
+import { type OnFailure, type Origin, Proof, type ProofSettings } from './proof.ts';
+import { type Caller, opening, requireRegistered } from './sessions.ts';
 
-type Settings = ProofSettings & Pick<Config, 'registration'>;
-
-/** What a request wants the keys of an account to be. */
-export interface KeysCondition {
-  /** Whether keys with this tag (undefined: none) may be replaced. */
-  fits: (tag: string | undefined) => boolean;
-  /** It says nothing about the keys that are there. */
-  isMissing: boolean;
-}
+type Settings = ProofSettings & Pick<Config, 'registration' | 'origin'>;
 
 interface Options {
   now?: () => number;
@@ -47,6 +36,7 @@ interface Options {
 
 /** Accounts and their secrets: what they are proven by, and the key bag that it opens. */
 export class Accounts {
+  readonly factors: Factors;
   readonly #metadata: Metadata;
   readonly #settings: Settings;
   readonly #now: () => number;
@@ -56,7 +46,10 @@ export class Accounts {
     this.#metadata = metadata;
     this.#settings = settings;
     this.#now = now;
-    this.#proof = new Proof(metadata.accounts, settings, now, onFailure);
+    const secret = () => metadata.store.challengeSecret();
+    const passkeys = new Passkeys({ origin: settings.origin, secret, now });
+    this.#proof = new Proof(metadata, passkeys, settings, now, onFailure);
+    this.factors = new Factors({ metadata, proof: this.#proof, passkeys, now });
   }
 
   async register(raw: Registration, { network }: Origin): Promise<Session> {
@@ -93,14 +86,14 @@ export class Accounts {
     const username = loginName(raw.username);
     const { session, token } = opening(raw);
     const wrong = new ServiceError(401, 'wrong username or password');
-    const claim = { username, secret: raw.password, factor: { code: raw.code } };
-    return this.#proof.of(claim, origin, {
+    const { code, passkey } = raw;
+    return this.#proof.of({ username, secret: raw.password, factor: { code, passkey } }, origin, {
       wrong,
-      right: async ({ hash, code }) => {
+      right: async ({ account, hash, used }) => {
         const { accounts } = this.#metadata;
-        // The password was right, and is not any more; or another login used the code.
-        if (!(await accounts.openSession(username, hash, session, this.#now(), code)))
-          throw code ? wrongCode(401) : wrong;
+        // The password was right, and is not any more; or another login used the code, or answered the challenge.
+        if (!(await accounts.openSession(username, hash, session, this.#now(), used)))
+          throw used ? await this.#proof.refusal(account, 401) : wrong;
         return { username, token };
       },
     });
@@ -166,7 +159,8 @@ export class Accounts {
           keys: body.keys,
           recoveryHash: recovery && (await make(recovery)),
         };
-        const by = { tokenHash: hashToken(token), now: this.#now() };
+        const noneAlone = body.passkeys === 'second';
+        const by = { tokenHash: hashToken(token), now: this.#now(), noneAlone };
         const before = { username, proven: hash, expected };
         if (!(await this.#metadata.accounts.changePassword(before, secrets, by)))
           throw new ServiceError(412, 'the password or the keys of this account have been changed meanwhile');
@@ -185,40 +179,6 @@ export class Accounts {
         const leaving = await this.#metadata.departures.begin(username, by);
         if (!leaving) throw new ServiceError(403, 'the password has been changed meanwhile');
         return leaving;
-      },
-    });
-  }
-
-  async factors({ username }: Caller): Promise<Factors> {
-    requireRegistered(username);
-    const account = await this.#metadata.accounts.credentials(username);
-    return { totp: typeof account?.totp_secret === 'string' };
-  }
-
-  /** From now on a login asks for a code; that the client makes right ones is shown by the first. */
-  async setTotp({ username }: Caller, { password, secret, code }: TotpBody, origin: Origin): Promise<void> {
-    requireRegistered(username);
-    await this.#proof.of({ username, secret: password }, origin, {
-      wrong: new ServiceError(403, 'wrong password'),
-      right: async ({ account, hash }) => {
-        const present = new ServiceError(409, 'a second factor is on already; turn it off first');
-        if (account.totp_secret !== null) throw present;
-        const step = stepOf(secret, code, this.#now());
-        if (step === undefined) throw wrongCode(403, 'the code is wrong; is the clock of the device right?');
-        const by = { username, proven: hash, now: this.#now() };
-        if (!(await this.#metadata.factors.setTotp({ secret, step }, by))) throw present;
-      },
-    });
-  }
-
-  async removeTotp({ username }: Caller, { password, code }: TotpOffBody, origin: Origin): Promise<void> {
-    requireRegistered(username);
-    await this.#proof.of({ username, secret: password, factor: { code } }, origin, {
-      wrong: new ServiceError(403, 'wrong password'),
-      right: async ({ hash, code: used }) => {
-        const by = { username, proven: hash, now: this.#now() };
-        if (!used || !(await this.#metadata.factors.removeTotp(used, by)))
-          throw new ServiceError(404, 'there is no second factor');
       },
     });
   }
@@ -270,28 +230,11 @@ export class Accounts {
   }
 }
 
-/** A session that is about to be opened, and the token that it will be known by. */
-function opening({ device = '' }: { device?: string }) {
-  const token = newToken();
-  return { session: { tokenHash: hashToken(token), device: cleanDevice(device) }, token };
-}
-
 /** A recovery key opens the key bag: without one it would recover nothing. */
 function withKeys({ keys, recovery }: { keys?: string; recovery?: string }): string | undefined {
   if (recovery !== undefined && keys === undefined) throw new RuleError('recovery is sent only with keys');
   return recovery;
 }
-
-const tagOf = (keys: string) => `"${createHash('sha256').update(keys).digest('hex')}"`;
-
-const otherKeys = (present: string | undefined) =>
-  new ServiceError(
-    412,
-    present === undefined ? 'this account has no keys' : 'this account has other keys by now',
-  );
-
-const conditionMissing = (orElse = '') =>
-  new ServiceError(428, `If-Match with the ETag of the present keys${orElse} is needed`);
 
 const noToken = () => new ServiceError(401, 'the token of the recovery is unknown, used or has expired');
 

@@ -69,10 +69,12 @@ export class Operator {
   async account(username: string): Promise<AccountDetails> {
     const row = await this.#metadata.accountRecords.get(username);
     if (!row) throw unknownAccount();
-    const { sessions, usedAt, transfers, volumes } = await this.#metadata.accountRecords.activity(username);
+    const { passkeys, sessions, usedAt, transfers, volumes } =
+      await this.#metadata.accountRecords.activity(username);
     return {
       ...this.#record(row),
       totp: row.totp === 1,
+      passkeys,
       sessions,
       used_at: isoOrNull(usedAt),
       open_transfers: transfers,
@@ -117,7 +119,7 @@ export class Operator {
     return ended;
   }
 
-  /** Whether the second factor was on. The password is all that a login needs from now on. */
+  /** Whether a second factor was on. The password is all that a login needs from now on. */
   async factorOff(username: string): Promise<boolean> {
     const wasOn = await this.#metadata.factors.clear(username, this.#now(), this.#actor);
     if (wasOn === undefined) throw unknownAccount();

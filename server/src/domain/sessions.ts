@@ -24,6 +24,7 @@ import {
 import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { Lookup, SessionRow } from '../metadata/lookup.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import type { Opening } from '../metadata/sessions.ts';
 import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import type { Paced } from './pace.ts';
@@ -182,6 +183,12 @@ export class Sessions {
     requireRegistered(username);
     return this.#metadata.sessions.endOthers(username, hashToken(token), this.#now());
   }
+}
+
+/** A session that is about to be opened, and the token that it will be known by. */
+export function opening({ device = '' }: { device?: string }): { session: Opening; token: string } {
+  const token = newToken();
+  return { session: { tokenHash: hashToken(token), device: cleanDevice(device) }, token };
 }
 
 /** The administrator is no registered user. */

@@ -76,6 +76,7 @@ export class Sweeper {
     await metadata.accounts.expire(now - config.loginWaitMs * 10);
     await metadata.sessions.expire(expiredBefore(now, config.sessionTtlMs), now);
     await metadata.recoveries.expire(now);
+    await metadata.passkeys.expire(now);
     await metadata.audit.expire(now - config.auditMs);
     await metadata.invitations.expire(now);
     await this.#totals.step();

@@ -5,6 +5,7 @@ export type Params = {
   dir_id: string;
   idx: string;
   session_id: string;
+  passkey_id: string;
 };
 
 /** NaN for what is not a volume number in decimal. */

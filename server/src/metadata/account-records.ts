@@ -11,7 +11,7 @@ export interface AccountRow extends AccountLimits {
   account_id: string;
   created_at: number;
   disabled_at: number | null;
-  /** 1: a login asks for a code. */
+  /** 1: a login takes a code as second factor. */
   totp: number;
   files: number;
   bytes: bigint;
@@ -19,6 +19,7 @@ export interface AccountRow extends AccountLimits {
 
 /** What it has under way. */
 export interface AccountActivity {
+  passkeys: number;
   sessions: number;
   usedAt: number | null;
   transfers: number;
@@ -62,12 +63,16 @@ export class AccountRecords extends Queries {
       'SELECT COUNT(*) AS count, MAX(used_at) AS used_at FROM sessions WHERE username = ?',
       username,
     );
+    const [passkeys] = await this.sql.query<{ count: number }>(
+      'SELECT COUNT(*) AS count FROM passkeys p JOIN users u ON u.account_id = p.account_id WHERE u.username = ?',
+      username,
+    );
     const [open] = await this.sql.query<{ open: string }>(
       `SELECT ${OPEN_COUNTS} AS open FROM transfers o WHERE o.creator = ? AND o.${NOT_DONE}`,
       username,
     );
     const { count, used_at } = sessions!;
-    return { sessions: count, usedAt: used_at, ...openCounts(open!.open) };
+    return { passkeys: passkeys!.count, sessions: count, usedAt: used_at, ...openCounts(open!.open) };
   }
 
   /** Changes what is named. False where there is no such account. */

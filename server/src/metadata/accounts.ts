@@ -3,11 +3,9 @@ import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
 import { note } from './audit.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
 import { useInvitation } from './invitations.ts';
-import { endSessions, insertSession, type NewSession } from './sessions.ts';
-import { insertInto, Queries, type Sql } from './sql.ts';
-
-/** What a new session has beside its account. */
-export type Opening = Pick<NewSession, 'tokenHash' | 'device'>;
+import { endAlone, hasPasskeys, type UsedPasskey, usePasskey } from './passkeys.ts';
+import { endSessions, insertSession, type Opening } from './sessions.ts';
+import { insertInto, isSame, Queries, type Sql } from './sql.ts';
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
@@ -65,6 +63,9 @@ export interface UsedCode {
   secret: string;
   step: number;
 }
+
+/** What was shown beside the password; it counts once. */
+export type UsedFactor = UsedCode | UsedPasskey;
 
 /** What is set together: a password and the keys that it opens, with what recovers both. */
 export interface NewSecrets {
@@ -126,6 +127,12 @@ export class AccountsTable extends Queries {
     return row;
   }
 
+  async isDisabled(accountId: string): Promise<boolean> {
+    const text = 'SELECT disabled_at FROM users WHERE account_id = ?';
+    const [row] = await this.sql.query<{ disabled_at: number | null }>(text, accountId);
+    return typeof row?.disabled_at === 'number';
+  }
+
   /** Undefined where nobody has that name. */
   async idOf(username: string): Promise<string | undefined> {
     if (username === ADMIN) return ADMIN_ACCOUNT;
@@ -172,7 +179,7 @@ export class AccountsTable extends Queries {
   changePassword(
     { username, proven, expected }: Before,
     { passwordHash, keys, recoveryHash }: NewSecrets,
-    { tokenHash, now }: { tokenHash: string; now: number },
+    { tokenHash, now, noneAlone = false }: { tokenHash: string; now: number; noneAlone?: boolean },
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [is, values] = isSame(expected);
@@ -184,6 +191,7 @@ export class AccountsTable extends Queries {
       if (!changed) return false;
       await endSessions(tx, username, tokenHash);
       await endRecoveries(tx, changed.account_id);
+      if (noneAlone) await endAlone(tx, changed.account_id);
       await outdateAccount(tx, username);
       await note(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
       return true;
@@ -191,32 +199,39 @@ export class AccountsTable extends Queries {
   }
 
   /**
-   * A session for whoever has proven the password, and the second factor if there is one; false where these are others by
-   * now, the code has been used, or the account is gone.
+   * A session for whoever has proven the password, and a second factor if there is one; false where these are others by
+   * now, the code or the challenge has been used, or the account is gone.
    */
   openSession(
     username: string,
     proven: string,
     session: Opening,
     now: number,
-    code?: UsedCode,
+    used?: UsedFactor,
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      // Held: a change of password that comes now ends this session as well.
+      const [code, passkey] = used && 'step' in used ? [used, undefined] : [undefined, used];
+      const own = 'username = ? AND password_hash = ? AND leaving_since IS NULL';
+      // Held: a change of password that comes now ends this session as well, and no passkey is added meanwhile.
       const [row] = code
         ? await tx.execute<{ account_id: string }>(
-            `UPDATE users SET totp_step = ? WHERE username = ? AND password_hash = ? AND leaving_since IS NULL
+            `UPDATE users SET totp_step = ? WHERE ${own}
              AND totp_secret = ? AND totp_step < ? RETURNING account_id`,
             ...[code.step, username, proven, code.secret, code.step],
           )
         : await tx.query<{ account_id: string }>(
-            `SELECT account_id FROM users WHERE username = ? AND password_hash = ? AND leaving_since IS NULL
-             AND totp_secret IS NULL ${tx.dialect.forShare}`,
+            `SELECT account_id FROM users WHERE ${own}
+             ${passkey ? '' : 'AND totp_secret IS NULL'} ${tx.dialect.forShare}`,
             username,
             proven,
           );
-      if (row) await insertSession(tx, { ...session, username, accountId: row.account_id, now });
-      return row !== undefined;
+      if (!row) return false;
+      const { account_id: accountId } = row;
+      if (!used && (await hasPasskeys(tx, accountId))) return false;
+      if (passkey && !(await usePasskey(tx, accountId, passkey, { now }))) return false;
+      const by = passkey?.credentialId ?? null;
+      await insertSession(tx, { ...session, username, accountId, now, passkey: by });
+      return true;
     });
   }
 
@@ -279,7 +294,3 @@ export class AccountsTable extends Queries {
 export async function endRecoveries(tx: Sql, accountId: string): Promise<void> {
   await tx.execute('DELETE FROM recoveries WHERE account_id = ?', accountId);
 }
-
-/** The rest of a condition on keys, with its values. */
-export const isSame = (expected: string | undefined): [text: string, values: string[]] =>
-  expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];

@@ -3,6 +3,7 @@ import { forgetArrivals } from './arrivals.ts';
 import { type Actor, note } from './audit.ts';
 import { removeDir } from './dirs.ts';
 import { outdateAccount } from './documents.ts';
+import { removePasskeys } from './passkeys.ts';
 import { forgetPull } from './pulls.ts';
 import { HELD, type HeldFile, removeFiles } from './removal.ts';
 import { endSessions } from './sessions.ts';
@@ -39,6 +40,7 @@ export class DeparturesTable extends Queries {
       if (!row) return undefined;
       await endSessions(tx, username);
       await endRecoveries(tx, row.account_id);
+      await removePasskeys(tx, row.account_id);
       // Its document goes.
       await outdateAccount(tx, username);
       await note(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });

@@ -1,5 +1,6 @@
 import type { UsedCode } from './accounts.ts';
 import { type Actor, note } from './audit.ts';
+import { removePasskeys } from './passkeys.ts';
 import { Queries } from './sql.ts';
 
 /** Who turns a factor on or off: whoever has proven the password with this hash. */
@@ -39,17 +40,20 @@ export class FactorsTable extends Queries {
     });
   }
 
-  /** By an operator, for somebody who has lost the device. Whether it was on; undefined where there is no such account. */
+  /** All of them, by an operator, for somebody who has lost the device. Whether one was on; undefined where there is no such account. */
   clear(username: string, now: number, actor: Actor): Promise<boolean | undefined> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.query<{ totp_secret: string | null }>(
-        `SELECT totp_secret FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
+      const [row] = await tx.query<{ account_id: string; totp_secret: string | null }>(
+        `SELECT account_id, totp_secret FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
         username,
       );
       if (!row) return undefined;
-      if (row.totp_secret === null) return false;
+      const passkeys = await removePasskeys(tx, row.account_id);
+      const hadTotp = row.totp_secret !== null;
+      if (passkeys === 0 && !hadTotp) return false;
       await tx.execute('UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ?', username);
-      await note(tx, { at: now, actor, account: username, action: 'factor off', detail: 'totp' });
+      const detail = [hadTotp && 'totp', passkeys > 0 && `passkeys: ${passkeys}`].filter(Boolean).join(', ');
+      await note(tx, { at: now, actor, account: username, action: 'factor off', detail });
       return true;
     });
   }

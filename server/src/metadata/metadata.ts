@@ -12,6 +12,7 @@ import { GarbageTable } from './garbage.ts';
 import { InvitationsTable } from './invitations.ts';
 import type { Lookup } from './lookup.ts';
 import { OrphansTable } from './orphans.ts';
+import { PasskeysTable } from './passkeys.ts';
 import { PullsTable } from './pulls.ts';
 import { RecoveriesTable } from './recoveries.ts';
 import { RenamingTable } from './renaming.ts';
@@ -43,6 +44,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly invitations = new InvitationsTable(this.sql);
   readonly times = new TimesTable(this.sql);
   readonly orphans = new OrphansTable(this.sql);
+  readonly passkeys = new PasskeysTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);

@@ -1,8 +1,9 @@
-import { endRecoveries, isSame, type NewSecrets, type Opening } from './accounts.ts';
+import { endRecoveries, type NewSecrets } from './accounts.ts';
 import { note } from './audit.ts';
 import { outdateAccount } from './documents.ts';
-import { endSessions, insertSession } from './sessions.ts';
-import { Queries, Refused, refusal } from './sql.ts';
+import { removePasskeys } from './passkeys.ts';
+import { endSessions, insertSession, type Opening } from './sessions.ts';
+import { isSame, Queries, Refused, refusal } from './sql.ts';
 
 /** Whose a token of a recovery is. */
 export interface Recovering {
@@ -69,6 +70,7 @@ export class RecoveriesTable extends Queries {
         const used = 'DELETE FROM recoveries WHERE token_hash = ? RETURNING token_hash';
         if ((await tx.execute(used, tokenHash)).length === 0) throw new Refused('no token');
         await endSessions(tx, username);
+        await removePasskeys(tx, accountId);
         await outdateAccount(tx, username);
         await note(tx, { at: now, actor: 'account', account: username, action: 'recovered' });
         await insertSession(tx, { ...session, username, accountId, now });

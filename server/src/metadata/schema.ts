@@ -30,10 +30,17 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE sessions (
       token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, username TEXT NOT NULL, account_id TEXT NOT NULL,
       device TEXT NOT NULL, created_at BIGINT NOT NULL, used_at BIGINT NOT NULL, scope TEXT NOT NULL,
-      dir_id BIGINT, expires_at BIGINT) ${clustered}`,
+      dir_id BIGINT, expires_at BIGINT, passkey TEXT) ${clustered}`,
     'CREATE INDEX sessions_used ON sessions (used_at) WHERE expires_at IS NULL',
     'CREATE INDEX sessions_expires ON sessions (expires_at) WHERE expires_at IS NOT NULL',
     'CREATE INDEX sessions_user ON sessions (username)',
+    // See passkeys.ts. Challenges carry their own proof (domain/challenges.ts): only those that were answered are kept.
+    `CREATE TABLE passkeys (
+      credential_id TEXT PRIMARY KEY, account_id TEXT NOT NULL, public_key TEXT NOT NULL, counter BIGINT NOT NULL,
+      name TEXT NOT NULL, alone INTEGER NOT NULL, created_at BIGINT NOT NULL, used_at BIGINT)`,
+    'CREATE INDEX passkeys_account ON passkeys (account_id)',
+    `CREATE TABLE used_challenges (challenge TEXT PRIMARY KEY, expires_at BIGINT NOT NULL) ${clustered}`,
+    'CREATE INDEX used_challenges_expires ON used_challenges (expires_at)',
     // Tokens by which somebody who has shown a recovery key may set a new password.
     `CREATE TABLE recoveries (
       token_hash TEXT PRIMARY KEY, account_id TEXT NOT NULL, expires_at BIGINT NOT NULL) ${clustered}`,
@@ -115,7 +122,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // The volume store that this database belongs to, and which service the two are, in one row; see store-record.ts.
     `CREATE TABLE store (
       store_id TEXT NOT NULL, service_id TEXT NOT NULL, confirmed INTEGER NOT NULL, marks TEXT NOT NULL,
-      contested_at BIGINT, read_only_at BIGINT)`,
+      contested_at BIGINT, read_only_at BIGINT, challenge_secret TEXT NOT NULL)`,
     // Volume groups that no record names, and how far the search for them is; see orphans.ts.
     'CREATE TABLE orphans (file_id TEXT PRIMARY KEY, first_seen BIGINT NOT NULL)',
     `CREATE TABLE orphan_round (
@@ -146,8 +153,11 @@ export async function migrate(sql: Sql): Promise<void> {
       for (const statement of migration(tx.dialect)) await tx.execute(statement);
     }
     if (version === 0) {
-      const text = "INSERT INTO store (store_id, service_id, confirmed, marks) VALUES (?, ?, 0, '')";
-      await tx.execute(text, randomBytes(16).toString('hex'), randomBytes(16).toString('hex'));
+      const made = [16, 16, 32].map((length) => randomBytes(length).toString('hex'));
+      await tx.execute(
+        "INSERT INTO store (store_id, service_id, challenge_secret, confirmed, marks) VALUES (?, ?, ?, 0, '')",
+        ...made,
+      );
     }
     await tx.execute('DELETE FROM schema_version');
     await tx.execute('INSERT INTO schema_version (version) VALUES (?)', CURRENT);

@@ -16,7 +16,12 @@ export interface NewSession {
   scope?: Scope;
   dirId?: number | null;
   expiresAt?: number | null;
+  /** The id of the passkey that it was opened with. */
+  passkey?: string | null;
 }
+
+/** What a new session has beside its account. */
+export type Opening = Pick<NewSession, 'tokenHash' | 'device'>;
 
 export interface ListedRow {
   token_hash: string;
@@ -27,21 +32,22 @@ export interface ListedRow {
   scope: Scope;
   dir_id: number | null;
   expires_at: number | null;
+  passkey: string | null;
 }
 
 export const SESSION_COLUMNS = [
   ...['token_hash', 'id', 'username', 'account_id', 'device', 'created_at', 'used_at', 'scope'],
-  ...['dir_id', 'expires_at'],
+  ...['dir_id', 'expires_at', 'passkey'],
 ] as const;
 
 /** Its id, by which it can be ended. The caller holds the account, or has just made it. */
 export async function insertSession(tx: Sql, session: NewSession): Promise<string> {
   const { tokenHash, username, accountId, device, now } = session;
-  const { scope = 'full', dirId = null, expiresAt = null } = session;
+  const { scope = 'full', dirId = null, expiresAt = null, passkey = null } = session;
   const id = randomBytes(16).toString('hex');
   await tx.execute(
     insertInto('sessions', SESSION_COLUMNS),
-    ...[tokenHash, id, username, accountId, device, now, now, scope, dirId, expiresAt],
+    ...[tokenHash, id, username, accountId, device, now, now, scope, dirId, expiresAt, passkey],
   );
   return id;
 }
@@ -54,6 +60,17 @@ export async function endSessions(tx: Sql, username: string, except = ''): Promi
     except,
   );
   return ended.length;
+}
+
+/** Those that were opened with a passkey. */
+export async function endSessionsOf(
+  tx: Sql,
+  username: string,
+  passkey: string,
+  except: string,
+): Promise<void> {
+  const text = 'DELETE FROM sessions WHERE username = ? AND passkey = ? AND token_hash <> ?';
+  await tx.execute(text, username, passkey, except);
 }
 
 /** Who may call: logins, registrations and tokens. The tokens themselves are not kept. */
@@ -74,7 +91,7 @@ export class SessionsTable extends Queries {
   /** All of an account, the latest first. */
   list(username: string): Promise<ListedRow[]> {
     return this.sql.query<ListedRow>(
-      `SELECT token_hash, id, device, created_at, used_at, scope, dir_id, expires_at FROM sessions
+      `SELECT token_hash, id, device, created_at, used_at, scope, dir_id, expires_at, passkey FROM sessions
        WHERE username = ? ORDER BY created_at DESC, id`,
       username,
     );

@@ -47,6 +47,10 @@ export abstract class Queries<Engine extends Sql = Sql> {
 export const insertInto = (table: string, columns: readonly string[]) =>
   `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
+/** The rest of a condition on a column that may be NULL, with its values. */
+export const isSame = (expected: string | undefined): [text: string, values: string[]] =>
+  expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];
+
 /** More than this is not counted: whoever watches a number that high knows enough. */
 export const COUNTED = 100_000;
 

@@ -75,6 +75,12 @@ export class StoreRecord extends Queries {
     await this.sql.execute('UPDATE store SET confirmed = 1 WHERE confirmed = 0');
   }
 
+  /** By which the challenges of all nodes are told from others; made with the tables, known to this database alone. */
+  async challengeSecret(): Promise<string> {
+    const [row] = await this.sql.query<{ challenge_secret: string }>('SELECT challenge_secret FROM store');
+    return row!.challenge_secret;
+  }
+
   /** `found` is what the store shows and may go on showing if the new one never gets there. */
   addMark(mark: string, found: string | undefined): Promise<void> {
     return this.sql.transaction(async (tx) => {

@@ -98,7 +98,7 @@ function SignIn({ username }: DoorProps) {
     try {
       await login(username.value, password.value, asked ? code.value : undefined);
     } catch (error) {
-      if (faultOf(error).code !== 'code-needed') throw error;
+      if (faultOf(error).code !== 'factor-needed') throw error;
       askedOf.value = username.value;
     }
   });

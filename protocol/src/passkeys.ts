@@ -1,0 +1,180 @@
+/** Passkeys (WebAuthn): a second factor and, where they open the key bag, a way in by themselves. */
+import type { Static } from 'typebox';
+import { Device, Keys, Session } from './accounts.ts';
+import { limits } from './limits.ts';
+import { ErrorBody } from './resources.ts';
+import type { Route } from './route.ts';
+import { Type } from './type.ts';
+
+const { idChars, answerChars } = limits.passkeys;
+
+const binary = (most: number, description: string) =>
+  Type.String({ pattern: `^[A-Za-z0-9_-]{1,${most}}$`, description: `base64url: ${description}` });
+const Id = binary(idChars, 'the id that the authenticator gave the passkey');
+
+const asked = {
+  challenge: Type.String({ description: 'base64url; it can be answered once, by a signature over it' }),
+  rp_id: Type.String({ description: 'the host name of the page, for which the passkey is' }),
+  expires_in: Type.Integer({ description: 'seconds' }),
+};
+
+/** What a passkey is asked to sign. */
+export const PasskeyRequest = Type.Object(
+  {
+    ...asked,
+    passkeys: Type.Array(Type.String(), {
+      description: 'ids of those that may answer; none: any that opens the key bag',
+    }),
+  },
+  { $id: 'PasskeyRequest' },
+);
+export type PasskeyRequest = Static<typeof PasskeyRequest>;
+
+/** As `navigator.credentials.get` gives it. */
+export const PasskeyAnswer = Type.Object(
+  {
+    id: Id,
+    client_data: binary(answerChars, 'clientDataJSON'),
+    authenticator_data: binary(answerChars, 'authenticatorData'),
+    signature: binary(answerChars, 'over the two'),
+    user_handle: Type.Optional(binary(idChars, 'userHandle, where there is one')),
+  },
+  { $id: 'PasskeyAnswer' },
+);
+export type PasskeyAnswer = Static<typeof PasskeyAnswer>;
+
+export const PasskeyEntry = Type.Object(
+  { passkey: PasskeyAnswer, device: Type.Optional(Device) },
+  { $id: 'PasskeyEntry' },
+);
+export type PasskeyEntry = Static<typeof PasskeyEntry>;
+
+/** What a new passkey is made with. */
+export const NewPasskeyRequest = Type.Object(
+  {
+    ...asked,
+    user_id: Type.String({ description: 'base64url: the handle of the account, which says nothing' }),
+    passkeys: Type.Array(Type.String(), { description: 'ids of those that the account has already' }),
+  },
+  { $id: 'NewPasskeyRequest' },
+);
+export type NewPasskeyRequest = Static<typeof NewPasskeyRequest>;
+
+const KEYS = 'without it the passkey is a second factor only';
+export const NewPasskeyBody = Type.Object(
+  {
+    password: Type.String({ description: 'as at login' }),
+    name: Type.String({ description: `as it is listed; 1 to ${limits.deviceChars} characters` }),
+    client_data: binary(answerChars, 'clientDataJSON, as `navigator.credentials.create` gives it'),
+    attestation: binary(answerChars, 'attestationObject; its format is none, or packed without certificates'),
+    keys: Type.Optional(
+      Type.String({ ...Keys, description: `the key bag with an entry for it (If-Match); ${KEYS}` }),
+    ),
+  },
+  { $id: 'NewPasskey' },
+);
+export type NewPasskeyBody = Static<typeof NewPasskeyBody>;
+
+export const RemovePasskeyBody = Type.Object(
+  {
+    password: Type.String({ description: 'as at login' }),
+    keys: Type.Optional(Type.String({ ...Keys, description: 'the key bag without its entry (If-Match)' })),
+  },
+  { $id: 'RemovePasskey' },
+);
+export type RemovePasskeyBody = Static<typeof RemovePasskeyBody>;
+
+/** As its owner sees it. */
+export const Passkey = Type.Object(
+  {
+    id: Type.String({ description: 'base64url' }),
+    name: Type.String(),
+    alone: Type.Boolean({ description: 'whether it signs in without the password' }),
+    created_at: Type.String({ description: 'ISO 8601, UTC' }),
+    used_at: Type.Union([Type.String(), Type.Null()], { description: 'at a login; null: never' }),
+  },
+  { $id: 'Passkey' },
+);
+export type Passkey = Static<typeof Passkey>;
+
+const ok = Type.Literal(true);
+const replaced = Type.Object({
+  'If-Match': Type.Optional(Type.String({ description: 'with keys: the ETag of those that are replaced' })),
+});
+
+export const passkeyRoutes = {
+  passkeyChallenge: {
+    method: 'POST',
+    path: '/api/auth/passkeys/challenge',
+    summary: 'What a passkey signs that logs in without name and password',
+    tag: 'Accounts',
+    access: 'open',
+    changes: false,
+    responses: { 200: PasskeyRequest, 404: ErrorBody },
+  },
+  passkeyLogin: {
+    method: 'POST',
+    path: '/api/auth/passkeys/login',
+    summary: 'Log in with a passkey that opens the key bag',
+    tag: 'Accounts',
+    access: 'open',
+    changes: false,
+    body: PasskeyEntry,
+    responses: {
+      200: Session,
+      400: ErrorBody,
+      401: ErrorBody,
+      403: ErrorBody,
+      404: ErrorBody,
+      429: ErrorBody,
+    },
+  },
+  newPasskey: {
+    method: 'POST',
+    path: '/api/auth/passkeys/new',
+    summary: 'What a new passkey of the account is made with',
+    tag: 'Accounts',
+    access: 'full',
+    changes: false,
+    responses: { 200: NewPasskeyRequest, 403: ErrorBody, 404: ErrorBody },
+  },
+  addPasskey: {
+    method: 'POST',
+    path: '/api/auth/passkeys',
+    summary: 'Add a passkey; from now on a login with the password needs a second factor',
+    tag: 'Accounts',
+    access: 'full',
+    changes: true,
+    headers: replaced,
+    body: NewPasskeyBody,
+    responses: {
+      200: Type.Object({ ok, id: Type.String() }),
+      400: ErrorBody,
+      403: ErrorBody,
+      404: ErrorBody,
+      409: ErrorBody,
+      412: ErrorBody,
+      428: ErrorBody,
+      429: ErrorBody,
+    },
+  },
+  removePasskey: {
+    method: 'DELETE',
+    path: '/api/auth/passkeys/{passkey_id}',
+    summary: 'Remove a passkey; other sessions that were opened with it end',
+    tag: 'Accounts',
+    access: 'full',
+    changes: true,
+    headers: replaced,
+    body: RemovePasskeyBody,
+    responses: {
+      200: Type.Object({ ok }),
+      400: ErrorBody,
+      403: ErrorBody,
+      404: ErrorBody,
+      412: ErrorBody,
+      428: ErrorBody,
+      429: ErrorBody,
+    },
+  },
+} satisfies Record<string, Route>;

@@ -1,0 +1,165 @@
+import {
+  limits,
+  type NewPasskeyRequest,
+  type Passkey,
+  type PasskeyAnswer,
+  type PasskeyRequest,
+  RuleError,
+} from '@szafa/protocol';
+import { ServiceError } from '../errors.ts';
+import type { NewPasskey, PasskeyRow, UsedPasskey } from '../metadata/passkeys.ts';
+import { type Asked, Challenges } from './challenges.ts';
+
+/** The keys that authenticators make: ES256, Ed25519, RS256. */
+const ALGORITHMS = [-7, -8, -257];
+
+/** A quarter of a second and 27 MB: loaded by whoever first checks a passkey. */
+const library = async () => ({
+  ...(await import('@simplewebauthn/server')),
+  ...(await import('@simplewebauthn/server/helpers')),
+});
+
+interface Options {
+  /** Where the page is, as its users' browsers name it. Host says whatever a client likes, and is never asked. */
+  origin: string | undefined;
+  secret: () => Promise<string>;
+  now: () => number;
+}
+
+/** What passkeys are asked, and whether they answer well. */
+export class Passkeys {
+  readonly origin: string | undefined;
+  readonly #challenges: Challenges;
+
+  constructor({ origin, secret, now }: Options) {
+    this.origin = origin;
+    this.#challenges = new Challenges(secret, now);
+  }
+
+  /** Undefined where no passkey can be used: the server does not know its own address. */
+  async request(asked: Asked, known: PasskeyRow[]): Promise<PasskeyRequest | undefined> {
+    if (this.origin === undefined) return undefined;
+    return {
+      challenge: await this.#challenges.make(asked),
+      rp_id: new URL(this.origin).hostname,
+      expires_in: limits.passkeys.seconds,
+      passkeys: known.map(({ credential_id }) => credential_id),
+    };
+  }
+
+  async requestNew(accountId: string, known: PasskeyRow[]): Promise<NewPasskeyRequest | undefined> {
+    const request = await this.request({ purpose: 'add', accountId }, known);
+    return request && { ...request, user_id: handleOf(accountId) };
+  }
+
+  /** A new passkey of this account, as its authenticator describes it. */
+  async read(
+    accountId: string,
+    { client_data, attestation }: { client_data: string; attestation: string },
+  ): Promise<Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'>> {
+    const origin = this.require();
+    const { decodeAttestationObject, verifyRegistrationResponse } = await library();
+    const asked: Asked = { purpose: 'add', accountId };
+    try {
+      const bytes = new Uint8Array(Buffer.from(attestation, 'base64url'));
+      const { id, isPlain } = describe(decodeAttestationObject(bytes));
+      // Certificates would be followed to addresses that they name, and nobody here asks who made an authenticator.
+      if (!isPlain)
+        throw new RuleError('attestation: its format must be none, or packed without certificates');
+      const { registrationInfo } = await verifyRegistrationResponse({
+        response: {
+          ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+          response: { clientDataJSON: client_data, attestationObject: attestation },
+        },
+        expectedChallenge: async (given) => (await this.#challenges.check(given, asked)) !== undefined,
+        expectedOrigin: origin,
+        expectedRPID: new URL(origin).hostname,
+        requireUserVerification: false,
+        supportedAlgorithmIDs: ALGORITHMS,
+      });
+      const { credential } = registrationInfo!;
+      const { publicKey, counter } = credential;
+      if (publicKey.length > limits.passkeys.publicKeyBytes)
+        throw new RuleError('the public key is too long');
+      if (credential.id.length > limits.passkeys.idChars) throw new RuleError('the id is too long');
+      return {
+        credential_id: credential.id,
+        public_key: Buffer.from(publicKey).toString('base64url'),
+        counter,
+      };
+    } catch (cause) {
+      if (cause instanceof RuleError) throw cause;
+      // Whatever the library finds; it also answers nonsense with a TypeError.
+      throw new ServiceError(400, 'this is no passkey that was made for this page and account just now', {
+        cause,
+      });
+    }
+  }
+
+  /** What an answer is good for, once; undefined where it is not. `verified`: only if the user was, by a finger or a PIN. */
+  async verify(
+    { id, client_data, authenticator_data, signature, user_handle }: PasskeyAnswer,
+    row: PasskeyRow,
+    asked: Asked,
+    { verified }: { verified: boolean },
+  ): Promise<UsedPasskey | undefined> {
+    const origin = this.require();
+    if (id !== row.credential_id) return undefined;
+    if (user_handle !== undefined && user_handle !== handleOf(row.account_id)) return undefined;
+    const { verifyAuthenticationResponse } = await library();
+    let [challenge, until]: [string, number | undefined] = ['', undefined];
+    try {
+      const { verified: right, authenticationInfo } = await verifyAuthenticationResponse({
+        response: {
+          ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+          response: { clientDataJSON: client_data, authenticatorData: authenticator_data, signature },
+        },
+        expectedChallenge: async (given) => {
+          challenge = given;
+          until = await this.#challenges.check(given, asked);
+          return until !== undefined;
+        },
+        expectedOrigin: origin,
+        expectedRPID: new URL(origin).hostname,
+        credential: {
+          id,
+          publicKey: new Uint8Array(Buffer.from(row.public_key, 'base64url')),
+          counter: row.counter,
+        },
+        requireUserVerification: verified,
+      });
+      if (!right || until === undefined) return undefined;
+      return { credentialId: id, counter: authenticationInfo.newCounter, challenge, until };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The page's address, where the server knows it. */
+  require(): string {
+    if (this.origin === undefined)
+      throw new ServiceError(404, 'passkeys are not offered here: the server does not know its own address');
+    return this.origin;
+  }
+}
+
+type Attestation = ReturnType<typeof import('@simplewebauthn/server/helpers').decodeAttestationObject>;
+
+/** The id comes before everything else: behind 37 bytes of the authenticator's data, 16 of its kind and 2 of its length. */
+function describe(object: Attestation): { id: string; isPlain: boolean } {
+  const data = Buffer.from(object.get('authData'));
+  const id = data.subarray(55, 55 + data.readUInt16BE(53)).toString('base64url');
+  const format = object.get('fmt');
+  return { id, isPlain: format === 'none' || (format === 'packed' && !object.get('attStmt').get('x5c')) };
+}
+
+/** By which authenticators tell accounts apart; it is no secret, and no name. */
+const handleOf = (accountId: string) => Buffer.from(accountId, 'hex').toString('base64url');
+
+export const listed = ({ credential_id, name, alone, created_at, used_at }: PasskeyRow): Passkey => ({
+  id: credential_id,
+  name,
+  alone: alone === 1,
+  created_at: new Date(created_at).toISOString(),
+  used_at: used_at === null ? null : new Date(used_at).toISOString(),
+});

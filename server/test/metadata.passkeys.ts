@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NewPasskey } from '../src/metadata/passkeys.ts';
+import type { Stores } from './metadata.contract.ts';
+import { fresh, NOW } from './metadata.fixture.ts';
+
+const STAYS = { keys: undefined, expected: undefined };
+const passkey = (more: Partial<NewPasskey> = {}): NewPasskey => ({
+  ...{ credential_id: fresh('credential'), public_key: 'key', counter: 1, name: 'ring', alone: 0 },
+  ...more,
+});
+const used = (credentialId: string, counter: number, challenge = fresh('challenge')) => ({
+  ...{ credentialId, counter, challenge, until: NOW + 1000 },
+});
+const session = () => ({ tokenHash: fresh('t'), device: '' });
+
+/** Two stores on one database, as two nodes have it. */
+export function passkeysContract(stores: Stores): void {
+  const alternately = <T>(count: number, act: (store: Stores['one'], at: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, (_, at) => act(at % 2 ? stores.one : stores.two, at)));
+
+  async function made(more: Partial<NewPasskey> = {}) {
+    const username = fresh('u');
+    await stores.one.accounts.create(username, 'hash', 1, { keys: 'first' });
+    const accountId = (await stores.one.accounts.idOf(username))!;
+    const by = { username, proven: 'hash', now: NOW };
+    const added = passkey(more);
+    assert.equal(await stores.one.passkeys.add(added, by, STAYS, 9), 'done');
+    const row = async () => (await stores.two.passkeys.find(added.credential_id))!;
+    return { username, accountId, by, id: added.credential_id, row };
+  }
+
+  test('passkeys: an id once, so many of an account, and none where the password or the keys are others', async () => {
+    const { by, accountId, id } = await made();
+    const { accounts, passkeys } = stores.one;
+    assert.equal(await passkeys.add(passkey(), { ...by, proven: 'other' }, STAYS, 9), 'changed');
+    const keys = { keys: 'second', expected: 'first' };
+    assert.equal(await passkeys.add(passkey(), by, { ...keys, expected: 'other' }, 9), 'changed');
+    assert.equal(await passkeys.add(passkey({ credential_id: id }), by, keys, 9), 'taken');
+    assert.equal(await passkeys.add(passkey(), by, keys, 1), 'too many');
+    assert.equal(await accounts.keys(by.username), 'first', 'all or nothing');
+    const same = fresh('credential');
+    const won = await alternately(6, ({ passkeys: table }) =>
+      table.add(passkey({ credential_id: same }), by, STAYS, 9),
+    );
+    assert.deepEqual(won.sort(), ['done', ...Array(5).fill('taken')]);
+    const more = await alternately(6, ({ passkeys: table }) => table.add(passkey(), by, STAYS, 4));
+    assert.deepEqual(more.sort(), ['done', 'done', ...Array(4).fill('too many')]);
+    assert.equal((await passkeys.list(accountId)).length, 4);
+  });
+
+  test('passkeys: one answer opens one session, on whichever node it is shown, and a counter never goes back', async () => {
+    const { username, id, row } = await made({ counter: 5, alone: 1 });
+    const answer = used(id, 6);
+    const opened = await alternately(6, ({ accounts }) =>
+      accounts.openSession(username, 'hash', session(), NOW, answer),
+    );
+    assert.equal(opened.filter(Boolean).length, 1);
+    const { passkeys, accounts } = stores.one;
+    const alone = await alternately(6, async ({ passkeys: table }) =>
+      table.openSession(await row(), used(id, 7), session(), NOW),
+    );
+    assert.deepEqual(alone.filter(Boolean), [username], 'of six that say the same counter');
+    for (const counter of [0, 5, 7]) {
+      assert.equal(await accounts.openSession(username, 'hash', session(), NOW, used(id, counter)), false);
+      assert.equal(await passkeys.openSession(await row(), used(id, counter), session(), NOW), undefined);
+    }
+    assert.equal(await accounts.openSession(username, 'hash', session(), NOW), false, 'a password alone');
+    assert.equal(await accounts.openSession(username, 'other', session(), NOW, used(id, 8)), false);
+    assert.equal((await row()).counter, 7);
+    await passkeys.expire(NOW + 1000);
+    assert.ok(await accounts.openSession(username, 'hash', session(), NOW, used(id, 9)));
+  });
+
+  test('passkeys of one account open no other, and none by itself that may not', async () => {
+    const [one, two] = [await made(), await made({ counter: 0, alone: 1 })];
+    const { accounts, passkeys } = stores.one;
+    assert.equal(await accounts.openSession(one.username, 'hash', session(), NOW, used(two.id, 0)), false);
+    assert.equal(await passkeys.openSession(await one.row(), used(one.id, 2), session(), NOW), undefined);
+    const token = { tokenHash: fresh('t'), now: NOW, noneAlone: true };
+    const secrets = { passwordHash: 'hash', keys: 'next', recoveryHash: undefined };
+    const before = { username: two.username, proven: 'hash', expected: 'first' };
+    assert.ok(await accounts.changePassword(before, secrets, token));
+    assert.equal(await passkeys.openSession(await two.row(), used(two.id, 0), session(), NOW), undefined);
+    assert.ok(await accounts.openSession(two.username, 'hash', session(), NOW, used(two.id, 0)));
+  });
+
+  test('a passkey that is removed takes its sessions along; while somebody logs in with it, none is left', async () => {
+    const { username, by, id, row } = await made({ counter: 0, alone: 1 });
+    const { passkeys, sessions } = stores.one;
+    const [own, other] = [session(), session()];
+    const found = await row();
+    for (const one of [own, other])
+      assert.equal(await passkeys.openSession(found, used(id, 0), one, NOW), username);
+    const removing = { ...by, tokenHash: own.tokenHash };
+    const [, removed] = await Promise.all([
+      alternately(8, ({ passkeys: table }) => table.openSession(found, used(id, 0), session(), NOW)),
+      stores.two.passkeys.remove(id, removing, STAYS),
+    ]);
+    assert.equal(removed, 'done');
+    assert.deepEqual(
+      (await sessions.list(username)).map(({ token_hash }) => token_hash),
+      [own.tokenHash],
+    );
+    assert.equal(await passkeys.remove(id, removing, STAYS), 'no passkey');
+    assert.equal(await passkeys.openSession(found, used(id, 0), session(), NOW), undefined);
+  });
+
+  test('an account that leaves while a passkey logs in has no session afterwards, and no passkey', async () => {
+    const { username, accountId, id, row } = await made({ counter: 0, alone: 1 });
+    const found = await row();
+    const begin = stores.two.departures.begin(username, { actor: 'account', now: NOW });
+    await Promise.all([
+      begin,
+      alternately(8, ({ passkeys }) => passkeys.openSession(found, used(id, 0), session(), NOW)),
+    ]);
+    assert.deepEqual(await stores.one.sessions.list(username), []);
+    assert.deepEqual(await stores.one.passkeys.list(accountId), []);
+    const by = { username, proven: 'hash', now: NOW };
+    assert.equal(await stores.one.passkeys.add(passkey(), by, STAYS, 9), 'changed');
+  });
+
+  test('a login that began before a passkey was added does not come in without it', async () => {
+    const username = fresh('u');
+    await stores.one.accounts.create(username, 'hash', 1);
+    const by = { username, proven: 'hash', now: NOW };
+    await Promise.all([
+      stores.one.passkeys.add(passkey(), by, STAYS, 9),
+      alternately(6, ({ accounts }) => accounts.openSession(username, 'hash', session(), NOW)),
+    ]);
+    assert.equal(await stores.two.accounts.openSession(username, 'hash', session(), NOW), false);
+  });
+}

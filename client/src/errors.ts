@@ -25,6 +25,8 @@ export type Stage =
   | 'digest'
   | 'name'
   | 'journal'
+  | 'rev'
+  | 'thumbnail'
   // Of the key bag, and of the service that has it.
   | 'service'
   | 'no-bag'

@@ -39,6 +39,7 @@ export {
   RECOVERY_GROUPS,
   recoveryText,
 } from './format/recovery.ts';
+export { MOST_THUMBNAIL_BYTES } from './format/thumbnail.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { Age, DirEntry, Entry } from './listing.ts';
 export type { EnteringPasskey, MadePasskey } from './passkeys.ts';
@@ -50,6 +51,7 @@ export { displayName, plainNameOf, safeSegments } from './text.ts';
 export type { MoveOptions, TreeOptions } from './tree/context.ts';
 export type { Move } from './tree/moves.ts';
 export { checkPath, isWithin, joinPath, lastOf, parentOf, segmentsOf } from './tree/paths.ts';
+export { type PruneOptions, prunable, type TrashEntry } from './tree/trash.ts';
 export { type FileNode, type Folder, freePath, Tree } from './tree/tree.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';
 export type { Journal } from './upload/journal.ts';

@@ -81,12 +81,20 @@ async function nameOf(
   { engine }: OpenContext,
   masters: Master[],
   record: FileRecord,
+  cut: boolean,
 ): Promise<ListedName | undefined> {
   for (const { key } of masters) {
     const opened = await openFileName(engine, key, record.file_name, bindingOf(record));
+    if (opened && !opened.whole && cut) return { ...opened, name: `${opened.name}…` };
     if (opened) return opened.whole ? opened : undefined;
   }
   return undefined;
+}
+
+interface ListOptions {
+  signal?: AbortSignal | undefined;
+  /** No header is asked for: a path that was too long for the record ends with three dots. */
+  cut?: boolean;
 }
 
 /**
@@ -96,7 +104,7 @@ async function nameOf(
 export async function listEntries(
   context: OpenContext,
   records: Iterable<FileRecord>,
-  signal?: AbortSignal,
+  { signal, cut = false }: ListOptions = {},
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   const open: { at: number; record: FileRecord; dir: string }[] = [];
@@ -107,8 +115,8 @@ export async function listEntries(
     const dir = dirs.get(filed) ?? (await dirNameOf(context.engine, masters, filed)) ?? filed;
     dirs.set(filed, dir);
     const sealed = context.keys.unlocked && looksSealed(record.file_name);
-    const name = sealed ? await nameOf(context, masters, record) : undefined;
-    if (sealed && !name) open.push({ at: entries.length, record, dir });
+    const name = sealed ? await nameOf(context, masters, record, cut) : undefined;
+    if (sealed && !name && !cut) open.push({ at: entries.length, record, dir });
     entries.push(entryOf(record, dir, name));
   }
   await forEach(open, PARALLEL, async ({ at, record, dir }) => {

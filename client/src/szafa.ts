@@ -46,7 +46,18 @@ import { cloneAs, copyTo, type Move, makeFolder, rename, renameFolder } from './
 import { Places, type Wanted } from './tree/places.ts';
 import type { Resealing } from './tree/plan.ts';
 import { resealPaths } from './tree/reseal-paths.ts';
-import { Tree } from './tree/tree.ts';
+import { readThumbnail, sendThumbnail, writeThumbnail } from './tree/thumbnails.ts';
+import {
+  emptyTrash,
+  listTrash,
+  type PruneOptions,
+  prunable,
+  removeFolder,
+  restore,
+  type TrashEntry,
+  trash,
+} from './tree/trash.ts';
+import { type FileNode, Tree } from './tree/tree.ts';
 import type { Journal } from './upload/journal.ts';
 import { VolumeMemory } from './upload/memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
@@ -391,7 +402,7 @@ export class Szafa {
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
     const records = await Array.fromAsync(this.api.files(options));
     this.#context.headers?.listed(options.dirId, records);
-    return listEntries(this.#context, records, options.signal);
+    return listEntries(this.#context, records, options);
   }
 
   /** All files and folders, as they are now. */
@@ -450,9 +461,59 @@ export class Szafa {
 
   /** Seals and sends as it reads. What has a length and can be read again is resumed; a stream is not. */
   async upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
-    const placed = { ...options, ...(await this.#context.places.place(options, options.signal)) };
-    if (isStream(source)) return new StreamUpload(this.#context, source, placed).run();
-    return new Upload(this.#context, source, placed).run();
+    const { signal } = options;
+    let picture: Bytes | undefined;
+    const onThumbnail = (sealed: Bytes) => {
+      picture = sealed;
+    };
+    const placed = { ...options, ...(await this.#context.places.place(options, signal)), onThumbnail };
+    const upload = isStream(source)
+      ? new StreamUpload(this.#context, source, placed)
+      : new Upload(this.#context, source, placed);
+    const result = await upload.run();
+    if (picture) await sendThumbnail(this.#context, result.fileId, picture, signal);
+    return result;
+  }
+
+  /** The small picture of a file; undefined where it has none. */
+  thumbnail(entry: Entry, options?: CallOptions): Promise<Bytes | undefined> {
+    return readThumbnail(this.#context, entry, options);
+  }
+
+  /** A small picture for a file that has none; false where it has one. */
+  putThumbnail(entry: Entry, bytes: Uint8Array, options?: CallOptions): Promise<boolean> {
+    return writeThumbnail(this.#context, entry, bytes, options);
+  }
+
+  /** Puts these records into the trash; a thousand at once, all or none. Of a file with versions, name them all. */
+  trash(entries: readonly Entry[], options?: TreeOptions): Promise<void> {
+    return trash(this.#context, entries, options);
+  }
+
+  /** Takes these out of the trash. */
+  restore(entries: readonly Entry[], options?: TreeOptions): Promise<void> {
+    return restore(this.#context, entries, options);
+  }
+
+  listTrash(options?: CallOptions): Promise<TrashEntry[]> {
+    return listTrash(this.#context, options?.signal);
+  }
+
+  /** Deletes what is in the trash for good: these, or all of it; how many that were. */
+  emptyTrash(options?: TreeOptions & { entries?: readonly Entry[] | undefined }): Promise<number> {
+    return emptyTrash(this.#context, options);
+  }
+
+  /** Puts a folder into the trash, with all that is in it. */
+  removeFolder(path: string, options?: TreeOptions): Promise<void> {
+    return removeFolder(this.#context, path, options);
+  }
+
+  /** Puts older versions of a file into the trash; those are the result. */
+  async prune(node: FileNode, options: PruneOptions = {}): Promise<Entry[]> {
+    const older = prunable(node, options);
+    await trash(this.#context, older, options);
+    return older;
   }
 
   async #uploadMarker(path: string, signal?: AbortSignal): Promise<void> {

@@ -105,6 +105,7 @@ export const labels = {
   volume: 'szafa/v1/volume',
   fileName: 'szafa/v1/file-name',
   dirName: 'szafa/v1/dir-name',
+  thumb: 'szafa/v1/thumb',
   journal: 'szafa/v1/journal',
 } as const;
 

@@ -210,7 +210,7 @@ export async function resealHeader(
   parsed: ParsedHeader,
   master: Bytes,
   next: Master,
-  change: Partial<Pick<Metadata, 'name' | 'gen'>> = {},
+  change: Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail'>> = {},
 ): Promise<ResealedHeader> {
   const { text: known, ...before } = await openClear(engine, parsed, master);
   const keys = await headerKeys(engine, next.key, before.fileId);

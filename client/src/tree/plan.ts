@@ -11,6 +11,8 @@ export interface Resealing {
   path: string;
   /** As it is, unless told. */
   gen?: number | undefined;
+  /** SHA-256 of the sealed one, in hex; as it is, unless told. */
+  thumbnail?: string | undefined;
 }
 
 /** A file with all its versions, and where it goes. */
@@ -26,7 +28,8 @@ export function nodeOf(tree: Tree, entry: Entry): FileNode {
   return node;
 }
 
-const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
+/** All that has this path. */
+export const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
 
 /** Each version with its path, and with the `gen` that keeps it newer than what is there already. */
 export function planMoves(tree: Tree, moves: readonly NodeMove[], asVersion = false): Resealing[] {

@@ -44,7 +44,7 @@ export async function resealPaths(
 
 async function resealOne(
   context: TreeContext,
-  { entry, path, gen }: Resealing,
+  { entry, path, gen, thumbnail }: Resealing,
   signal: AbortSignal | undefined,
 ): Promise<Sealed> {
   const { api, engine, keys, places } = context;
@@ -64,7 +64,11 @@ async function resealOne(
   }
   const parsed = parseHeader(head.encParams);
   const master = await keys.master(parsed.epoch, signal);
-  const change = { name: path, ...(gen !== undefined && { gen }) };
+  const change = {
+    name: path,
+    ...(gen !== undefined && { gen }),
+    ...(thumbnail !== undefined && { thumbnail }),
+  };
   const current = await keys.current(signal);
   const header = await resealHeader(engine, parsed, master, current, change);
   checkRecord(record, header.before);

@@ -8,6 +8,7 @@ import { extentOf, type Layout, storedSize } from '../format/layout.ts';
 import { checkMetadata, type Metadata, MOST_COUNTED, metadataText } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
 import { sealedSize } from '../format/segments.ts';
+import { sealThumbnail } from '../format/thumbnail.ts';
 import { totalSha256 } from '../format/volume.ts';
 import { range } from '../pool.ts';
 import { belowFirst } from '../tree/paths.ts';
@@ -26,7 +27,7 @@ export interface Age {
   added: number;
 }
 
-export function ageOf({ added = Date.now(), after = 0 }: UploadOptions): Age {
+export function ageOf({ added = Date.now(), after = 0 }: Pick<UploadOptions, 'added' | 'after'>): Age {
   return { gen: Math.min(after + 1, MOST_COUNTED), added };
 }
 
@@ -36,9 +37,12 @@ export async function describe(
   master: Master,
   { layout, digests, secrets }: SealedFile,
   { gen, added }: Age,
-  { path, dirId, mtime, type, mode, source, plainName }: PlacedOptions,
+  options: PlacedOptions,
 ): Promise<CompleteBody> {
+  const { path, dirId, mtime, type, mode, source, plainName, thumbnail, onThumbnail } = options;
   const total = (await totalSha256(engine, digests)).toHex();
+  const picture = thumbnail && (await sealThumbnail(engine, secrets, thumbnail));
+  if (picture) onThumbnail?.(picture);
   const metadata: Metadata = {
     name: path.toWellFormed(),
     size: layout.size,
@@ -49,6 +53,7 @@ export async function describe(
     ...(type !== undefined && { type }),
     ...(mode !== undefined && { mode: mode & 0o777 }),
     ...(source !== undefined && { source: source.toWellFormed() }),
+    ...(picture && { thumbnail: (await engine.sha256(picture)).toHex() }),
   };
   checkOwn(metadata);
   const shown = dirId ? belowFirst(metadata.name) : metadata.name;

@@ -1,5 +1,6 @@
 import type { Api } from '../api/api.ts';
 import type { HeaderCache } from '../download/header-cache.ts';
+import type { Bytes } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
 import type { Keys } from '../keys.ts';
 import type { Place } from '../tree/places.ts';
@@ -49,6 +50,8 @@ export interface UploadOptions {
   mode?: number | undefined;
   /** Path of the source, to tell it from others of the same name. */
   source?: string | undefined;
+  /** A small picture of it, in whatever format the page shows; what is too large for one is a NameError. */
+  thumbnail?: Bytes | undefined;
   volumeSize?: number | undefined;
   /** Show this name to the service, unsealed and unverified. */
   plainName?: boolean | undefined;
@@ -63,7 +66,10 @@ export interface UploadOptions {
 }
 
 /** The same, once it is known where the service files it. */
-export type PlacedOptions = UploadOptions & Place;
+export interface PlacedOptions extends Omit<UploadOptions, 'path' | 'dirId'>, Place {
+  /** Hears of the thumbnail as it was sealed for the description that was made last. */
+  onThumbnail?: ((sealed: Bytes) => void) | undefined;
+}
 
 /** The file as the service has it. @public */
 export interface UploadResult {

@@ -1,0 +1,112 @@
+/** The trash: what is in it comes back until the service empties it. */
+import { limits } from '@szafa/protocol';
+import { ApiError, ConflictError } from '../errors.ts';
+import { type Entry, listEntries } from '../listing.ts';
+import type { TreeContext, TreeOptions } from './context.ts';
+import { checkPath } from './paths.ts';
+import { recordsOf } from './plan.ts';
+import type { FileNode } from './tree.ts';
+
+/** A file in the trash. A long path is cut there: the header that has the whole cannot be read before it is restored. @public */
+export interface TrashEntry extends Entry {
+  trashedAt: string;
+  /** From then on it may be gone for good. */
+  expiresAt: string;
+}
+
+/** @public */
+export interface PruneOptions extends TreeOptions {
+  /** Versions that stay, the newest among them; 1 unless told. */
+  keep?: number | undefined;
+  /** Only those that were added before then, in milliseconds since 1970. */
+  olderThan?: number | undefined;
+}
+
+/** These records, a thousand in one transaction. */
+export async function trash(
+  { api }: TreeContext,
+  entries: readonly Entry[],
+  options: TreeOptions = {},
+): Promise<void> {
+  await inBatches(entries, options, (ids) => api.trashFiles(ids, { signal: options.signal }));
+}
+
+export async function restore(
+  { api }: TreeContext,
+  entries: readonly Entry[],
+  options: TreeOptions = {},
+): Promise<void> {
+  await inBatches(entries, options, (ids) => api.restoreFiles(ids, { signal: options.signal }));
+}
+
+async function inBatches(
+  entries: readonly Entry[],
+  { onProgress, signal }: TreeOptions,
+  send: (ids: string[]) => Promise<string[]>,
+): Promise<void> {
+  for (let at = 0; at < entries.length; at += limits.filesPerBatch) {
+    signal?.throwIfAborted();
+    const batch = entries.slice(at, at + limits.filesPerBatch);
+    const refused = new Set(await send(batch.map(({ fileId }) => fileId)));
+    if (refused.size > 0) {
+      const named = batch.filter(({ fileId }) => refused.has(fileId));
+      throw new ConflictError((named.length > 0 ? named : batch).map(({ path }) => path));
+    }
+    onProgress?.(at + batch.length, entries.length);
+  }
+}
+
+/** What came there last is first. */
+export async function listTrash(context: TreeContext, signal?: AbortSignal): Promise<TrashEntry[]> {
+  const records = await Array.fromAsync(context.api.trash({ signal }));
+  const entries = await listEntries(context, records, { signal, cut: true });
+  return entries.map((entry, at) => {
+    const { trashed_at: trashedAt, expires_at: expiresAt } = records[at]!;
+    return { ...entry, trashedAt, expiresAt };
+  });
+}
+
+/** Deletes for good: these, or all that is there; how many that were. */
+export async function emptyTrash(
+  { api }: TreeContext,
+  { entries, signal, onProgress }: TreeOptions & { entries?: readonly Entry[] | undefined } = {},
+): Promise<number> {
+  let removed = 0;
+  const ids = entries?.map(({ fileId }) => fileId);
+  for (let at = 0; ids && at < ids.length; at += limits.filesPerBatch) {
+    const files = ids.slice(at, at + limits.filesPerBatch);
+    removed += (await api.emptyTrash({ files }, { signal })).removed;
+    onProgress?.(at + files.length, ids.length);
+  }
+  for (let more = !ids; more; ) {
+    const answer = await api.emptyTrash({}, { signal });
+    removed += answer.removed;
+    // A service that removes nothing and says that there is more would be asked for ever.
+    more = answer.more && answer.removed > 0;
+  }
+  return removed;
+}
+
+/** A folder with all that is in it. The directory goes too: what is restored brings its path back. */
+export async function removeFolder(
+  context: TreeContext,
+  path: string,
+  options: TreeOptions = {},
+): Promise<void> {
+  const tree = options.tree ?? (await context.tree(options));
+  const folder = tree.folder(checkPath(path));
+  if (!folder) throw new ConflictError([path]);
+  const files = [...tree.within(folder)].flatMap(recordsOf);
+  const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
+  await trash(context, [...files, ...markers], options);
+  if (folder.dirId === undefined) return;
+  await context.places.remove(folder.dirId, options).catch((error: unknown) => {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+  });
+}
+
+/** The versions that go; never the newest, and none whose age is not proven. @public */
+export function prunable({ versions }: FileNode, { keep = 1, olderThan }: PruneOptions): Entry[] {
+  const older = versions.slice(Math.max(1, keep)).filter(({ age }) => age !== undefined);
+  return olderThan === undefined ? older : older.filter(({ age }) => age!.added < olderThan);
+}

@@ -340,7 +340,9 @@ describe('tokens with a scope', () => {
       const { method, path } = routes[name] as Route;
       for (const kind of ['R', 'a'] as const) {
         const { status } = await world.users[kind].call(method, path);
-        assert.ok(status === 200 || status === 400, `${name} ${status}`);
+        // This server does not know its own address, and so offers no passkeys.
+        const wanted = name === 'passkeyChallenge' ? [404] : [200, 400];
+        assert.ok(wanted.includes(status), `${name} ${status}`);
       }
     }
   });

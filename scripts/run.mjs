@@ -78,6 +78,7 @@ const presence = {
   age: () => program('age'),
   curl: () => program('curl'),
   strace: () => program('strace'),
+  unzip: () => program('unzip'),
   e2fsprogs: () => program('mkfs.ext4'),
   iproute2: () => program('ip'),
   'ceph-mon': () => program('ceph-mon'),

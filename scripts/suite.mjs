@@ -46,7 +46,7 @@ const LONG = [
   // Servers on PostgreSQL and S3, alone and together. The contracts of both stores run on them in every run.
   /^tests\/(engines|nodes)\//,
   // What the page does beyond the way through it: in Chromium each test takes seconds of CPU.
-  /^tests\/web\/(downloads|list|looks|preview|uploads)\.test/,
+  /^tests\/web\/(downloads|languages|list|looks|offline|preview|uploads)\.test/,
   /^tests\/(cross\/(at-once|memory)|consumer\/openapi|faults\/memory)\.test/,
 ];
 /**

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { TotalsCount } from '../src/domain/totals.ts';
 import { insertAccount } from '../src/metadata/accounts.ts';
 import { isOver } from '../src/metadata/checks.ts';
-import { addUsage } from '../src/metadata/usage.ts';
+import { addUsage, moveUsage } from '../src/metadata/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, newId } from './metadata.fixture.ts';
 
@@ -81,10 +81,13 @@ export function checksContract(stores: Stores): void {
         await addUsage(tx, name, 0, { files: 2, bytes: 5, counted: 7 });
       }
       await addUsage(tx, names[0]!, 0, { files: 1, bytes: 2 ** 52, counted: 2 ** 52 });
+      for (const name of names.slice(1))
+        await moveUsage(tx, name, [0, -2], { files: 1, bytes: 2, counted: 3 });
     });
-    const [expected] = await sql.query<{ accounts: number; files: number; low: number; high: number }>(
+    const [expected] = await sql.query<Record<'accounts' | 'files' | 'low' | 'high' | 'trash', number>>(
       `SELECT (SELECT COUNT(*) FROM users) AS accounts, CAST(SUM(files) AS BIGINT) AS files,
-         CAST(SUM(counted_low) AS BIGINT) AS low, CAST(SUM(counted_high) AS BIGINT) AS high FROM usage WHERE dir_id = -1`,
+         CAST(SUM(counted_low) AS BIGINT) AS low, CAST(SUM(counted_high) AS BIGINT) AS high,
+         (SELECT CAST(SUM(counted_low) AS BIGINT) FROM usage WHERE dir_id = -2) AS trash FROM usage WHERE dir_id = -1`,
     );
     const count = new TotalsCount(stores.one);
     const steps: number[] = [];
@@ -92,9 +95,10 @@ export function checksContract(stores: Stores): void {
       await count.step();
       steps.push((await stores.two.totals.get()).accounts);
     }
-    const { accounts, files, low, high } = expected!;
+    const { accounts, files, low, high, trash } = expected!;
     const bytes = BigInt(high) * 2n ** 32n + BigInt(low);
-    assert.deepEqual(await stores.two.totals.get(), { accounts, files, bytes });
+    assert.deepEqual(await stores.two.totals.get(), { accounts, files, bytes, trashBytes: BigInt(trash) });
+    assert.ok(trash >= 3 * 2299);
     assert.ok(accounts >= 2300 && steps[0] === 0 && steps[1] === 0, 'not all of it in one round');
     await sql.execute("DELETE FROM usage WHERE owner LIKE 'total_%'");
     await sql.execute("DELETE FROM users WHERE username LIKE 'total_%'");

@@ -93,8 +93,9 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       rev BIGINT NOT NULL, PRIMARY KEY (owner, dir_id))`,
     'CREATE INDEX usage_dir ON usage (dir_id, owner)',
     // Sums over all accounts, one row; see totals.ts.
-    'CREATE TABLE totals (accounts BIGINT NOT NULL, files BIGINT NOT NULL, bytes TEXT NOT NULL)',
-    "INSERT INTO totals (accounts, files, bytes) VALUES (0, 0, '0')",
+    `CREATE TABLE totals (
+      accounts BIGINT NOT NULL, files BIGINT NOT NULL, bytes TEXT NOT NULL, trash_bytes TEXT NOT NULL)`,
+    "INSERT INTO totals (accounts, files, bytes, trash_bytes) VALUES (0, 0, '0', '0')",
     `CREATE TABLE transfers (
       transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, made_by TEXT, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,

@@ -1,11 +1,13 @@
 import { Queries } from './sql.ts';
-import { ALL_DIRS, joined } from './usage.ts';
+import { ALL_DIRS, joined, TRASH } from './usage.ts';
 
 /** All that the service has. */
 export interface Totals {
   accounts: number;
   files: number;
   bytes: bigint;
+  /** Those of them that are in the trash. */
+  trashBytes: bigint;
 }
 
 /** One page of a count. */
@@ -21,16 +23,19 @@ export interface TotalsPage {
  */
 export class TotalsTable extends Queries {
   async get(): Promise<Totals> {
-    const [row] = await this.sql.query<{ accounts: number; files: number; bytes: string }>(
-      'SELECT accounts, files, bytes FROM totals',
-    );
-    const { accounts, files, bytes } = row!;
-    return { accounts, files, bytes: BigInt(bytes) };
+    const [row] = await this.sql.query<{
+      accounts: number;
+      files: number;
+      bytes: string;
+      trash_bytes: string;
+    }>('SELECT accounts, files, bytes, trash_bytes FROM totals');
+    const { accounts, files, bytes, trash_bytes } = row!;
+    return { accounts, files, bytes: BigInt(bytes), trashBytes: BigInt(trash_bytes) };
   }
 
-  async set({ accounts, files, bytes }: Totals): Promise<void> {
-    const text = 'UPDATE totals SET accounts = ?, files = ?, bytes = ?';
-    await this.sql.execute(text, accounts, files, String(bytes));
+  async set({ accounts, files, bytes, trashBytes }: Totals): Promise<void> {
+    const text = 'UPDATE totals SET accounts = ?, files = ?, bytes = ?, trash_bytes = ?';
+    await this.sql.execute(text, accounts, files, String(bytes), String(trashBytes));
   }
 
   async accountsAfter(username: string, limit: number): Promise<TotalsPage> {
@@ -43,16 +48,18 @@ export class TotalsTable extends Queries {
     return { rows: row!.rows, last: row!.last ?? '' };
   }
 
-  /** `owner` undefined: from the first one on. */
+  /** Of all that accounts have, or of their trash. `owner` undefined: from the first one on. */
   async usageAfter(
+    what: 'all' | 'trash',
     owner: string | undefined,
     limit: number,
   ): Promise<TotalsPage & Pick<Totals, 'files' | 'bytes'>> {
+    const dirId = what === 'all' ? ALL_DIRS : TRASH;
     const after = owner === undefined ? '' : 'AND owner > ?';
     const [row] = await this.sql.query<UsageRow>(
       `SELECT COUNT(*) AS rows, MAX(owner) AS last, CAST(COALESCE(SUM(files), 0) AS BIGINT) AS files,
          CAST(COALESCE(SUM(counted_high), 0) AS TEXT) AS high, CAST(COALESCE(SUM(counted_low), 0) AS TEXT) AS low
-       FROM (SELECT owner, files, counted_high, counted_low FROM usage WHERE dir_id = ${ALL_DIRS} ${after}
+       FROM (SELECT owner, files, counted_high, counted_low FROM usage WHERE dir_id = ${dirId} ${after}
          ORDER BY owner LIMIT ?) AS page`,
       ...(owner === undefined ? [] : [owner]),
       limit,

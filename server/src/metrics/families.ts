@@ -62,6 +62,10 @@ export const families = {
   szafa_accounts: { type: 'gauge', help: 'Accounts, as the sweeper last counted them' },
   szafa_files: { type: 'gauge', help: 'Files, as the sweeper last counted them' },
   szafa_stored_bytes: { type: 'gauge', help: 'Bytes of all files, as the sweeper last added them up' },
+  szafa_trash_bytes: {
+    type: 'gauge',
+    help: 'Bytes of those in the trash, as the sweeper last added them up',
+  },
   szafa_transfers: { type: 'gauge', help: 'Transfers that are not done, by state; up to 100000' },
   szafa_pulls_running: { type: 'gauge', help: 'Running pulls, on all nodes' },
   szafa_garbage_groups: { type: 'gauge', help: 'Volume groups waiting to be deleted; up to 100000' },

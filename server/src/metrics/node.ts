@@ -62,10 +62,11 @@ export async function storeSamples(metadata: Metadata, now = Date.now()): Promis
   samples['szafa_orphans'] = await metadata.orphans.count();
   samples['szafa_store_contested'] = (await metadata.store.get()).contestedAt === null ? 0 : 1;
   samples['szafa_fsck_success_timestamp_seconds'] = (await metadata.times.get('fsck')) / 1000;
-  const { accounts, files, bytes } = await metadata.totals.get();
+  const { accounts, files, bytes, trashBytes } = await metadata.totals.get();
   samples['szafa_accounts'] = accounts;
   samples['szafa_files'] = files;
   samples['szafa_stored_bytes'] = Number(bytes);
+  samples['szafa_trash_bytes'] = Number(trashBytes);
   const scrub = await scrubState(metadata);
   samples['szafa_scrub_begun_timestamp_seconds'] = scrub.beganAt / 1000;
   samples['szafa_scrub_ended_timestamp_seconds'] = scrub.endedAt / 1000;

@@ -60,7 +60,7 @@ export { sameContent } from './upload/same-content.ts';
 export { BlobSource, blobSource, bytesSource, type Source } from './upload/source.ts';
 export type { ByteStream } from './upload/stream.ts';
 export { type VolumeRecord, VolumeSupply } from './upload/supply.ts';
-export type { UnfinishedUpload } from './upload/unfinished.ts';
+export type { Unfinished, UnfinishedUpload } from './upload/unfinished.ts';
 export { BlobReader } from './web/blob-reader.ts';
 export { type Argon2id, type WebEngineOptions, wasmArgon2id, webEngine } from './web/engine.ts';
 export { type Discard, sealInto } from './web/segments.ts';

@@ -64,7 +64,13 @@ import type { UploadContext, UploadOptions, UploadResult } from './upload/option
 import { bytesSource, type Source } from './upload/source.ts';
 import { type ByteStream, isStream } from './upload/stream.ts';
 import { StreamUpload } from './upload/stream-upload.ts';
-import { abandon, storedOf, type UnfinishedUpload } from './upload/unfinished.ts';
+import {
+  abandon,
+  listUnfinished,
+  storedOf,
+  type Unfinished,
+  type UnfinishedUpload,
+} from './upload/unfinished.ts';
 import { Upload } from './upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
@@ -520,6 +526,11 @@ export class Szafa {
     const dirId = await this.#context.places.of(path, { signal });
     const options = { path, dirId, type: 'inode/directory', signal };
     await new Upload(this.#context, bytesSource(new Uint8Array(0)), options).run();
+  }
+
+  /** The uploads of this account that a journal remembers, and that can go on. */
+  unfinished(journal: Journal, options?: CallOptions): Promise<Unfinished[]> {
+    return listUnfinished(this.#context, journal, options?.signal);
   }
 
   /** Bytes of an unfinished upload's file that the service has, of one that a journal remembers. */

@@ -564,7 +564,7 @@ export const mutants: Mutant[] = [
   {
     name: 'records behind a torn one are lost',
     file: 'client/src/upload/journal.ts',
-    find: '    if (torn) await this.#rewrite(remembered);\n',
+    find: '    if (torn && mend) await this.#rewrite(remembered);\n',
     replace: '',
     tests: [UPLOAD],
   },

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { RemoteFile } from '../download/remote-file.ts';
-import { type Bytes, concat, equal } from '../format/bytes.ts';
+import { type Bytes, concat, equal, fromUtf8, utf8 } from '../format/bytes.ts';
 import { extentOf, largestVolume } from '../format/layout.ts';
 import { SALT_BYTES } from '../format/segments.ts';
 import { sealVolume } from '../format/volume.ts';
@@ -20,6 +22,56 @@ export interface Noted {
   digest: Bytes;
 }
 
+/** What is deleted is one of these, whatever a journal says. */
+const PART_NAME = /^\.szafa-[0-9a-f]{16}\.part$/;
+/** Before the notes of a download, which says what they are about; an upload's entry begins with a length. */
+const MARK = utf8('szafa download\n');
+
+/** A download that can go on. @public */
+export interface UnfinishedDownload {
+  key: string;
+  fileId: string;
+  /** The path on the service, and where the file goes. */
+  path: string;
+  target: string;
+  size: number;
+  /** The file that grows. */
+  part: string;
+  /** Bytes in whole volumes. */
+  stored: number;
+}
+
+type About = Omit<UnfinishedDownload, 'key' | 'stored'>;
+
+/** All that a journal has, of whatever account: they lie in the folders of this machine. @public */
+export async function unfinishedDownloads(journal: Journal): Promise<UnfinishedDownload[]> {
+  const found: UnfinishedDownload[] = [];
+  for (const key of (await journal.keys?.()) ?? []) {
+    const entry = await journal.load(key);
+    const split = entry && splitEntry(entry);
+    if (split) found.push({ ...split.about, key, stored: split.stored });
+  }
+  return found;
+}
+
+/** Forgets one, and deletes what has come of it, if that is still what was written. @public */
+export async function abandonDownload(journal: Journal, { key, part }: UnfinishedDownload): Promise<void> {
+  await journal.remove(key);
+  if (PART_NAME.test(basename(part))) await rm(part, { force: true });
+}
+
+function splitEntry(entry: Uint8Array): { about: About; stored: number; notes: Uint8Array } | undefined {
+  if (!equal(entry.subarray(0, MARK.length) as Bytes, MARK)) return undefined;
+  const end = entry.indexOf(0x0a, MARK.length);
+  if (end < 0) return undefined;
+  try {
+    const about = JSON.parse(fromUtf8(entry.subarray(MARK.length, end))) as About & { stored: number };
+    return { about, stored: about.stored, notes: entry.subarray(end + 1) };
+  } catch {
+    return undefined; // torn: it is begun anew
+  }
+}
+
 /**
  * Which volumes of a download are on disk: salt and digest of each, no secret. It is not believed when the
  * download goes on: each volume is sealed again from what the file holds, and must give that digest.
@@ -28,11 +80,14 @@ export class DownloadRecord {
   readonly #remote: RemoteFile;
   readonly #journal: Journal | undefined;
   readonly #key: string;
+  readonly #about: About;
   #volumes: (Noted | undefined)[];
   #written = Date.now();
 
-  constructor(remote: RemoteFile, part: string, journal: Journal | undefined) {
+  constructor(remote: RemoteFile, part: string, target: string, journal: Journal | undefined) {
     this.#remote = remote;
+    const { name: path, size } = remote.metadata;
+    this.#about = { fileId: remote.fileId, path, target, size, part };
     this.#journal = remote.layout.count > 1 ? journal : undefined;
     this.#key = createHash('sha256').update(`download\0${part}\0${remote.header.totalSha256}`).digest('hex');
     this.#volumes = new Array(remote.layout.count).fill(undefined);
@@ -41,7 +96,8 @@ export class DownloadRecord {
   /** What an earlier download has noted; undefined where there is nothing to go on from. */
   async noted(): Promise<Uint8Array | undefined> {
     const entry = await this.#journal?.load(this.#key);
-    return entry?.length === this.#remote.layout.count * NOTE_BYTES ? entry : undefined;
+    const notes = entry && splitEntry(entry)?.notes;
+    return notes?.length === this.#remote.layout.count * NOTE_BYTES ? notes : undefined;
   }
 
   /** The volumes that need not be fetched. */
@@ -73,7 +129,11 @@ export class DownloadRecord {
 
   async save(): Promise<void> {
     const notes = this.#volumes.map((noted) => (noted ? concat(noted.salt, noted.digest) : NONE));
-    await this.#journal?.store(this.#key, concat(...notes));
+    const { layout } = this.#remote;
+    const here = (sum: number, noted: Noted | undefined, i: number) =>
+      sum + (noted ? extentOf(layout, i + 1).length : 0);
+    const about = JSON.stringify({ ...this.#about, stored: this.#volumes.reduce(here, 0) });
+    await this.#journal?.store(this.#key, concat(MARK, utf8(`${about}\n`), ...notes));
   }
 
   async remove(): Promise<void> {

@@ -92,7 +92,7 @@ async function writeFile(
   options: DownloadOptions,
 ): Promise<DownloadResult> {
   const { journal, signal, overwrite = false } = options;
-  const record = new DownloadRecord(remote, part, journal?.claims && journal);
+  const record = new DownloadRecord(remote, part, target, journal?.claims && journal);
   const noted = await record.noted();
   const file = new PartFile(part, remote.metadata.size, noted !== undefined);
   let keep = false;

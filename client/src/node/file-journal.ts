@@ -1,14 +1,17 @@
 import { constants } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Claims } from '../upload/claims.ts';
 import type { Journal } from '../upload/journal.ts';
 import { FileClaims } from './file-claims.ts';
 import { readIfThere, writeWhole } from './whole-file.ts';
 
+const ENDING = '.journal';
+const ENTRY = /^[0-9a-f]{64}\.journal$/;
+
 /** One file for each unfinished transfer, in a folder of its own, and the claims of all processes that use it. @public */
 export function fileJournal(folder: string): Journal & { claims: Claims } {
-  const pathOf = (key: string) => join(folder, `${key}.journal`);
+  const pathOf = (key: string) => join(folder, key + ENDING);
   const appends = new Map<string, Appends>();
   return {
     load: (key) => readIfThere(pathOf(key)),
@@ -21,6 +24,10 @@ export function fileJournal(folder: string): Journal & { claims: Claims } {
     async remove(key) {
       appends.delete(key);
       await rm(pathOf(key), { force: true });
+    },
+    async keys() {
+      const names = await readdir(folder).catch(() => []); // not there: nothing was ever begun
+      return names.filter((name) => ENTRY.test(name)).map((name) => name.slice(0, -ENDING.length));
     },
     claims: new FileClaims(folder),
   };

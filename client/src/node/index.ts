@@ -1,5 +1,6 @@
 export * from '../index.ts';
 export { type DownloadOptions, type DownloadResult, downloadToFile, ExistsError } from './download.ts';
+export { abandonDownload, type UnfinishedDownload, unfinishedDownloads } from './download-record.ts';
 export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts';
 export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './file-headers.ts';
 export { fileJournal } from './file-journal.ts';

@@ -38,6 +38,8 @@ export interface Folder {
   count: number;
   /** The directory of the service that has its name: only at the first level, and only where there is one. */
   dirId?: number;
+  /** The name of that directory is authentic. */
+  sealed?: true;
   /** What makes it stay when it is empty. */
   markers: Entry[];
 }
@@ -158,6 +160,7 @@ export class Tree {
     const folder = this.#folderAt(segment);
     // Of a sealed and a plain one with the same name, the sealed one.
     if (folder.dirId === undefined || verified) folder.dirId = dirId;
+    if (verified) folder.sealed = true;
   }
 
   #folderAt(path: string): Folder {

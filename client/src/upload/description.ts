@@ -39,7 +39,7 @@ export async function describe(
   { gen, added }: Age,
   options: PlacedOptions,
 ): Promise<CompleteBody> {
-  const { path, dirId, mtime, type, mode, source, plainName, thumbnail, onThumbnail } = options;
+  const { path, dirId, mtime, type, mode, source, link, plainName, thumbnail, onThumbnail } = options;
   const total = (await totalSha256(engine, digests)).toHex();
   const picture = thumbnail && (await sealThumbnail(engine, secrets, thumbnail));
   if (picture) onThumbnail?.(picture);
@@ -53,6 +53,7 @@ export async function describe(
     ...(type !== undefined && { type }),
     ...(mode !== undefined && { mode: mode & 0o777 }),
     ...(source !== undefined && { source: source.toWellFormed() }),
+    ...(link !== undefined && { link }),
     ...(picture && { thumbnail: (await engine.sha256(picture)).toHex() }),
   };
   checkOwn(metadata);

@@ -24,6 +24,8 @@ export interface Journal {
   /** Adds to what was stored; nothing happens where that has been removed. */
   append(key: string, record: Uint8Array): Promise<void>;
   remove(key: string): Promise<void>;
+  /** Of all that is stored; absent where nobody wants to know what is unfinished. */
+  keys?(): Promise<string[]>;
   /** Absent where nobody else can share the journal. */
   claims?: Claims | undefined;
 }
@@ -31,6 +33,10 @@ export interface Journal {
 /** What an upload needs to go on in another process, beside the volumes that it sealed. */
 export interface UploadState {
   transferId: string;
+  /** Where it goes. */
+  path: string;
+  /** Source.place */
+  place: string;
   fileId: Bytes;
   fileKey: Bytes;
   /** Source.identity at the start. */
@@ -51,6 +57,8 @@ export interface Remembered {
 
 interface StateJson {
   transfer_id: string;
+  path: string;
+  place: string;
   file_id: string;
   file_key: string;
   identity: string;
@@ -97,6 +105,8 @@ export class UploadLog {
     const { layout, declaredGen } = state;
     const json: StateJson = {
       transfer_id: state.transferId,
+      path: state.path,
+      place: state.place,
       file_id: this.#file,
       file_key: toBase64Url(state.fileKey),
       identity: state.identity,
@@ -123,8 +133,8 @@ export class UploadLog {
     return this.#journal.remove(this.#key);
   }
 
-  /** Undefined where there is nothing, or nothing that this key opens. */
-  async load(): Promise<Remembered | undefined> {
+  /** Undefined where there is nothing, or nothing that this key opens. Only who goes on with it may `mend` it. */
+  async load({ mend = true } = {}): Promise<Remembered | undefined> {
     const entry = await this.#journal.load(this.#key);
     if (!entry) return undefined;
     let remembered: Remembered | undefined;
@@ -140,7 +150,7 @@ export class UploadLog {
     if (!remembered) return undefined;
     this.#file = toBase64Url(remembered.state.fileId);
     // What is appended behind a torn end could not be found again.
-    if (torn) await this.#rewrite(remembered);
+    if (torn && mend) await this.#rewrite(remembered);
     return remembered;
   }
 
@@ -173,6 +183,8 @@ export class UploadLog {
 function stateOf(json: StateJson): UploadState {
   return {
     transferId: json.transfer_id,
+    path: json.path,
+    place: json.place,
     fileId: fromBase64Url(json.file_id),
     fileKey: fromBase64Url(json.file_key),
     identity: json.identity,

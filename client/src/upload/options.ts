@@ -50,6 +50,8 @@ export interface UploadOptions {
   mode?: number | undefined;
   /** Path of the source, to tell it from others of the same name. */
   source?: string | undefined;
+  /** Target of a symbolic link, which has no bytes. */
+  link?: string | undefined;
   /** A small picture of it, in whatever format the page shows; what is too large for one is a NameError. */
   thumbnail?: Bytes | undefined;
   volumeSize?: number | undefined;

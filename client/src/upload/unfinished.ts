@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts';
 import { extentOf } from '../format/layout.ts';
-import { type Journal, journalKey, UploadLog } from './journal.ts';
+import { type Journal, journalKey, type Remembered, UploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';
 
 /** What finds an unfinished upload in the journal. @public */
@@ -37,6 +37,32 @@ export async function cancel(
   }
 }
 
+/** An upload that can go on, as a journal remembers it. @public */
+export interface Unfinished extends UnfinishedUpload {
+  place: string;
+  size: number;
+  /** Bytes that the service has; undefined where the upload is gone there, and begins anew. */
+  stored?: number;
+}
+
+/** All of this account that a journal has. What its keys do not open is of another one. */
+export async function listUnfinished(
+  context: UploadContext,
+  journal: Journal,
+  signal?: AbortSignal,
+): Promise<Unfinished[]> {
+  const masters = (await context.keys.masters(signal)).map(({ key }) => key);
+  const found: Unfinished[] = [];
+  for (const key of (await journal.keys?.()) ?? []) {
+    const remembered = await new UploadLog(journal, key, context.engine, masters).load({ mend: false });
+    if (!remembered) continue;
+    const { path, place, layout } = remembered.state;
+    const stored = await storedBytes(context, remembered, signal);
+    found.push({ path, place, size: layout.size, ...(stored !== undefined && { stored }) });
+  }
+  return found;
+}
+
 /** Bytes of an unfinished upload's file that the service has; 0 where there is none, or none that is known here. */
 export async function storedOf(
   context: UploadContext,
@@ -45,13 +71,19 @@ export async function storedOf(
   signal?: AbortSignal,
 ): Promise<number> {
   const remembered = await (await logOf(context, journal, unfinished, signal)).load();
-  if (!remembered) return 0;
-  const { state, volumes } = remembered;
+  return (remembered && (await storedBytes(context, remembered, signal))) ?? 0;
+}
+
+async function storedBytes(
+  { api }: UploadContext,
+  { state, volumes }: Remembered,
+  signal?: AbortSignal,
+): Promise<number | undefined> {
   try {
-    const here = (await context.api.received(state.transferId, { signal })).filter((idx) => volumes.has(idx));
+    const here = (await api.received(state.transferId, { signal })).filter((idx) => volumes.has(idx));
     return here.reduce((sum, idx) => sum + extentOf(state.layout, idx).length, 0);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return 0;
+    if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
   }
 }

@@ -177,9 +177,10 @@ export class Upload {
   }
 
   async #remember(transferId: string, { secrets, layout, records }: VolumeSupply, declaredGen?: number) {
-    const { identity = '' } = this.#source;
+    const { identity = '', place = '' } = this.#source;
+    const { path } = this.#options;
     try {
-      await this.#log?.begin({ transferId, ...secrets, identity, layout, declaredGen }, records);
+      await this.#log?.begin({ transferId, path, place, ...secrets, identity, layout, declaredGen }, records);
     } catch (error) {
       await this.#giveUp(transferId);
       throw error;

@@ -1,7 +1,8 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
+import { optionsOf } from './command.ts';
 import { commands } from './command-table.ts';
 import { UsageError } from './errors.ts';
-import { commonOptions, type Flags, type OptionName, options } from './options.ts';
+import { commonOptions, type Flags, type Option } from './options.ts';
 import { plural } from './text.ts';
 
 export interface Parsed {
@@ -14,11 +15,11 @@ export interface Parsed {
 
 type Descriptors = Record<string, ParseArgsOptionDescriptor>;
 
-function descriptors(names: Iterable<string>): Descriptors {
+function descriptors(some: Iterable<[string, Option]>): Descriptors {
   const known: Descriptors = {};
-  for (const name of names) {
-    const { value, short } = options[name as OptionName];
-    known[name] = { type: value ? 'string' : 'boolean', ...(short && { short }) };
+  for (const [name, { value, short, many }] of some) {
+    const type = value ? 'string' : 'boolean';
+    known[name] = { type, ...(short && { short }), ...(many && { multiple: true }) };
   }
   return known;
 }
@@ -75,7 +76,7 @@ export function parseArguments(argv: string[]): Parsed {
   const all = 'see szafa --help';
   const { command, rest } = splitCommand(argv);
   if (command === undefined || command === 'help') {
-    const known = { ...descriptors(Object.keys(commonOptions)), version: { type: 'boolean' } } as const;
+    const known = { ...descriptors(Object.entries(commonOptions)), version: { type: 'boolean' } } as const;
     const { values, positionals } = parse(rest, known, all);
     const { version, ...flags } = values as Flags & { version?: boolean };
     const [about] = positionals;
@@ -89,7 +90,7 @@ export function parseArguments(argv: string[]): Parsed {
   }
   const entry = checkKnown(command);
   const help = `see szafa ${command} --help`;
-  const known = descriptors([...Object.keys(commonOptions), ...entry.options]);
+  const known = descriptors(optionsOf(entry));
   const { values, positionals } = parse(rest, known, help);
   const flags = values as Flags;
   if (!flags.help) checkCount(command, positionals, help);

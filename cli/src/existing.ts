@@ -7,11 +7,13 @@ import {
   type Szafa,
   SzafaError,
   sameContent,
+  type Tree,
   type Version,
 } from '@szafa/client/node';
 
 export interface Wanted {
-  name: string;
+  /** Its path on the service. */
+  to: string;
   /** As it is sealed into the metadata: see `sealedSource`. */
   origin: string;
   /** Milliseconds since 1970. */
@@ -28,29 +30,24 @@ export interface Existing {
 /** A file of a name, opened as far as its header. */
 export type Opened = Version & { metadata: Metadata };
 
-/** What a file is called below its directory, as it is sealed. */
-export function nameIn({ verified, name, dirId }: Entry, { name: path }: Metadata): string {
-  if (verified) return name;
-  return dirId ? path.slice(path.indexOf('/') + 1) : path;
-}
-
-/** The files of this name that can be opened, newest first by what is sealed into them. */
-export async function versionsCalled(
+/** The files of this path that can be opened, newest first by what is sealed into them. */
+export async function versionsAt(
   szafa: Szafa,
-  name: string,
-  byName: ReadonlyMap<string, Entry[]>,
+  path: string,
+  tree: Tree,
   signal: AbortSignal,
 ): Promise<Opened[]> {
-  const plain = plainNameOf(name);
-  const texts = plain === undefined || plain === name ? [name] : [name, plain];
-  const candidates = texts.flatMap((text) => byName.get(text) ?? []);
-  const named = candidates.filter((entry) => entry.name === (entry.verified ? name : plain));
+  const nodes = [tree.file(path), tree.file(plainPathOf(path))];
+  const entries = new Set(nodes.flatMap((node) => (node ? [...node.versions, ...node.unproven] : [])));
   // Files of other clients, and those that do not open, are nothing that an upload could repeat.
-  const versions = await szafa.versions(named, { signal });
-  return versions.filter((version): version is Opened => {
-    const { entry, metadata } = version;
-    return metadata !== undefined && nameIn(entry, metadata) === name;
-  });
+  const versions = await szafa.versions([...entries], { signal });
+  return versions.filter((version): version is Opened => version.metadata?.name === path);
+}
+
+/** The path under which the service would show it, if its name is not sealed. */
+function plainPathOf(path: string): string {
+  const below = path.slice(path.indexOf('/') + 1);
+  return path.slice(0, path.length - below.length) + (plainNameOf(below) ?? below);
 }
 
 /**
@@ -69,7 +66,7 @@ export async function findExisting(
   const from = versions.find(elsewhere)?.metadata.source;
   const found: Existing = from === undefined ? {} : { from };
   const newest = versions.find((version) => !elsewhere(version)) ?? versions[0];
-  if (newest?.metadata.size !== source.size) return found;
+  if (newest?.metadata.size !== source.size || newest.metadata.link !== undefined) return found;
   const { entry, metadata } = newest;
   const inTime = metadata.mtime === wanted.mtime;
   if (inTime && metadata.source === wanted.origin && !checksum) {

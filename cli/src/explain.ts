@@ -111,7 +111,7 @@ const hints: Record<string, string> = {
   tampered: 'do not use this file: the server, or someone in between, changed it',
   unsupported: 'another client made it; open it there, or look for a newer szafa',
   'file-changed': 'wait until nothing writes to it, then run the same command again',
-  name: 'choose another name, or --dir',
+  name: 'choose another name, or another folder',
   'bad-description': 'its name or its time cannot be kept: choose another name, or set its time with touch',
   'same-secret': 'choose another passphrase',
   journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
@@ -130,6 +130,7 @@ const hints: Record<string, string> = {
   'pull-address': 'give an address of this machine with --pull-address, or omit --pull',
   'other-upload': 'another szafa may be uploading the same file; run the same command again later',
   'input-too-long': 'split it, or give larger volumes with --volume-size',
+  conflict: 'szafa ls shows what is there now; then run the command again',
   incomplete: 'the server has a problem; run the same command again later',
 };
 
@@ -144,6 +145,8 @@ const untrusted: Partial<Record<TamperedError['stage'], string>> = {
   'no-bag': `${UNTRUSTED}: your files open with these keys alone. It may have lost its database (szafa-server rescue brings the keys back), or your account was deleted and made anew; only then ${FORGET}`,
 };
 const DAMAGED = `${UNTRUSTED}: the keys that it gave are damaged or were changed. It may have them in a backup`;
+
+const THERE = 'choose another name; with --yes what is there becomes an older version';
 
 /** Any error as one line, what to do next, and the exit code. */
 export function explain(error: unknown): Explained {
@@ -175,7 +178,10 @@ export function explain(error: unknown): Explained {
     const hint = untrusted[(error as TamperedError).stage] ?? DAMAGED;
     return { code: 'keys', message, hint, exit: exits.failed };
   }
-  return { code, message, hint: hints[code] ?? 'try again', exit: exits.failed };
+  const exit = code === 'name' ? exits.usage : exits.failed;
+  // On the server, and not on the disk.
+  const hint = code === 'exists' && 'paths' in error ? THERE : (hints[code] ?? 'try again');
+  return { code, message, hint, exit };
 }
 
 function unknown(message: string): Explained {

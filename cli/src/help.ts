@@ -1,6 +1,6 @@
-import type { CommandEntry } from './command.ts';
+import { type CommandEntry, optionsOf } from './command.ts';
 import { commands } from './command-table.ts';
-import { commonOptions, type Option, options } from './options.ts';
+import { commonOptions, type Option } from './options.ts';
 
 const COLUMNS = 80;
 
@@ -37,7 +37,11 @@ export function generalHelp(): string {
     'usage: szafa COMMAND [ARGUMENT…] [OPTION…]',
     '',
     'commands:',
-    ...table(Object.entries(commands).map(([name, { summary }]) => [name, summary])),
+    ...table(
+      Object.entries(commands)
+        .filter(([, { hidden }]) => !hidden)
+        .map(([name, { summary }]) => [name, summary]),
+    ),
     '',
     'options of every command:',
     ...table(Object.entries(commonOptions).map(([name, option]) => optionRow(name, option))),
@@ -46,7 +50,8 @@ export function generalHelp(): string {
     'examples:',
     '  szafa register ewa --server https://szafa.example',
     '  szafa put photos',
-    '  szafa get --dir photos --output /tmp/photos',
+    '  szafa ls -l photos/2026',
+    '  szafa get photos --output /tmp',
     '',
     'szafa COMMAND --help shows more about a command.',
     'exit codes: 0 done, 1 failed, 2 wrong usage, 3 some files failed, 12 wrong password,',
@@ -57,7 +62,9 @@ export function generalHelp(): string {
 
 export function commandHelp(name: string): string {
   const entry: CommandEntry = commands[name]!;
-  const own = entry.options.map((option) => optionRow(option, options[option]));
+  const own = optionsOf(entry)
+    .slice(0, entry.options.length)
+    .map(([option, about]) => optionRow(option, about));
   return [
     ...wrap(`szafa ${name}: ${entry.summary}`),
     '',

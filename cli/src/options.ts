@@ -3,8 +3,10 @@ export interface Option {
   value?: string;
   short?: string;
   help: string;
-  /** What a shell completes the value with. */
-  completes?: 'file' | 'folder';
+  /** May be given more than once. */
+  many?: true;
+  /** What a shell completes the value with: files or folders here, or folders on the server. */
+  completes?: 'file' | 'folder' | 'path-folder';
 }
 
 /** Understood by every command. */
@@ -50,13 +52,33 @@ export const ownOptions = {
     completes: 'file',
   },
   device: { value: 'NAME', help: 'what sessions shows this machine as (its host name)' },
-  all: { help: 'all other sessions' },
-  dir: { value: 'NAME', short: 'd', help: 'directory on the server; / is the root' },
+  all: { help: 'all of them; of sessions, all others' },
+  dir: { value: 'FOLDER', short: 'd', help: 'folder on the server', completes: 'path-folder' },
   name: { value: 'NAME', help: 'name of the file on the server; needed for standard input' },
+  long: { short: 'l', help: 'with sizes, times and IDs' },
+  recursive: { short: 'r', help: 'folders with all that is in them' },
+  parents: { short: 'p', help: 'make the folders above it, too; no error if it is there' },
+  now: { help: 'delete for good, without the trash' },
+  keep: { value: 'N', help: 'leave the newest versions of each file, so many' },
+  older: { value: 'TIME', help: 'only versions uploaded longer ago, like 30d' },
+  'skip-existing': { help: 'leave alone what is there under the same path, whatever it is' },
+  both: { help: 'upload what differs under another name: a (2).jpg' },
   checksum: {
     help: 'decide by content, not by time and source, what is already there; reads every byte here',
   },
   force: { help: 'also upload what is already there' },
+  exclude: {
+    value: 'PATTERN',
+    many: true,
+    help: 'leave out what fits, as in a .gitignore; may be given more than once',
+  },
+  'exclude-from': {
+    value: 'FILE',
+    many: true,
+    help: 'leave out what fits a pattern of this file',
+    completes: 'file',
+  },
+  'dry-run': { short: 'n', help: 'only say what would be done' },
   pull: { help: 'let the server fetch the volumes from a temporary HTTP server on this machine' },
   'pull-address': {
     value: 'URL',
@@ -84,5 +106,11 @@ export const options: Record<OptionName, Option> = { ...commonOptions, ...ownOpt
 
 type Spec = typeof commonOptions & typeof ownOptions;
 
-/** What was given, by its name: text for options with a value, true for switches. */
-export type Flags = { [K in OptionName]?: Spec[K] extends { value: string } ? string : boolean };
+/** What was given, by its name: text for options with a value, several texts where it may be given more than once, true for switches. */
+export type Flags = {
+  [K in OptionName]?: Spec[K] extends { many: true }
+    ? string[]
+    : Spec[K] extends { value: string }
+      ? string
+      : boolean;
+};

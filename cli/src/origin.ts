@@ -16,8 +16,8 @@ export function sealedSource(path: string, name: string): string {
 }
 
 /** A folder that is being uploaded. */
-export interface Tree {
-  /** Its path, and the beginning of its files' names on the service. */
+export interface Source {
+  /** Its path here, and the beginning of the paths on the service. */
   path: string;
   prefix: string;
 }
@@ -34,18 +34,16 @@ export class Origins {
     this.#out = out;
   }
 
-  /** One look at the directory that a folder goes into: at the newest file there that is not one of its own. */
+  /** One look at the folder that a folder goes into: at a file there that is not one of its own. */
   async look(
-    tree: Tree,
-    entries: Entry[],
-    own: (name: string) => boolean,
+    from: Source,
+    there: Iterable<Entry>,
+    own: (path: string) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    if (this.#looked.has(tree.path)) return;
-    this.#looked.add(tree.path);
-    const other = entries.find(
-      ({ name, verified }) => verified && name.startsWith(tree.prefix) && !own(name),
-    );
+    if (this.#looked.has(from.path)) return;
+    this.#looked.add(from.path);
+    const other = [...there].find(({ path, verified }) => verified && !own(path));
     if (!other) return;
     // What cannot be opened says nothing about where it is from; whoever needs the file will hear why.
     const options = { record: other.record, headOnly: true, signal };
@@ -53,26 +51,26 @@ export class Origins {
     signal.throwIfAborted();
     const { source } = remote?.metadata ?? {};
     if (source === undefined) return;
-    const root = rootOf(source, tree, other.name);
+    const root = rootOf(source, from, other.path);
     // Files that were put there one by one are no other folder.
-    if (basename(root) === basename(tree.path)) this.#tell(other.name, root, tree);
+    if (basename(root) === basename(from.path)) this.#tell(other.path, root, from);
   }
 
-  /** A file of this name came from `from`, and now one comes from `here`. */
-  tell(name: string, tree: Tree | undefined, from: string, here: string): void {
-    if (tree) this.#tell(name, rootOf(from, tree, name), tree);
-    else this.#note(`${oneLine(name)} is already there from ${shown(from)}`, name, from, here);
+  /** A file of this path came from `elsewhere`, and now one comes from `here`. */
+  tell(path: string, from: Source | undefined, elsewhere: string, here: string): void {
+    if (from) this.#tell(path, rootOf(elsewhere, from, path), from);
+    else this.#note(`${oneLine(path)} is already there from ${shown(elsewhere)}`, path, elsewhere, here);
   }
 
-  #tell(name: string, root: string, { path }: Tree): void {
-    this.#note(`the directory has files from ${shown(root)}`, name, root, path);
+  #tell(path: string, root: string, { path: here }: Source): void {
+    this.#note(`the folder has files from ${shown(root)}`, path, root, here);
   }
 
   #note(what: string, name: string, there: string, here: string): void {
     const pair = `${there}\0${here}`;
     if (there === here || this.#told.has(pair)) return;
     this.#told.add(pair);
-    const message = `${what}; what comes from ${shown(here)} is stored beside it, unless it is the same`;
+    const message = `${what}; what comes from ${shown(here)} becomes a new version, unless it is the same`;
     this.#out.note('other-source', message, { name, source: here, other_source: there });
   }
 }
@@ -80,7 +78,7 @@ export class Origins {
 const shown = (place: string) => (place.startsWith(DIGEST) ? 'another place' : oneLine(place));
 
 /** The folder that a file of a tree was in when it was uploaded; its own path where it was not uploaded with one. */
-function rootOf(source: string, { prefix }: Tree, name: string): string {
-  const below = `/${name.slice(prefix.length)}`;
+function rootOf(source: string, { prefix }: Source, path: string): string {
+  const below = `/${path.slice(prefix.length)}`;
   return source.endsWith(below) ? source.slice(0, -below.length) : source;
 }

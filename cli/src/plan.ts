@@ -1,51 +1,63 @@
-import { cleanDirName } from '@szafa/protocol';
+import { checkPath, joinPath } from '@szafa/client/node';
 import type { Batch } from './batch.ts';
 import type { Invocation } from './command.ts';
 import { CliError, UsageError } from './errors.ts';
-import { ROOT } from './lookup.ts';
-import { sealedSource, type Tree } from './origin.ts';
-import { oneLine } from './text.ts';
-import { type Found, walk } from './walk.ts';
+import { Exclusions } from './exclude.ts';
+import { type Source, sealedSource } from './origin.ts';
+import { typedPath } from './paths.ts';
+import { oneLine, plural } from './text.ts';
+import { type Found, type Kind, walk } from './walk.ts';
 
-/** A file, and where it goes. */
-export interface Planned {
+/** Something to upload, and where it goes. */
+export type Planned = Kind & {
   path: string;
   size: number;
-  /** Its name on the service. */
-  name: string;
-  /** The directory; without one the root. */
-  folder?: string;
+  /** Its path on the server. */
+  to: string;
   /** The folder that it was found in. */
-  tree?: Tree;
+  from?: Source;
   /** See `sealedSource`; standard input has none. */
   origin?: string;
+};
+
+/** The folder that everything goes into; '' is the top. */
+export function folderOf({ flags: { dir = '' } }: Invocation): string {
+  const folder = typedPath(dir);
+  return folder === '' ? '' : checkPath(folder);
 }
 
-/** All files behind the arguments. What cannot be read is a failure of its own. */
-export async function collect({ args, flags, out, signal }: Invocation, batch: Batch): Promise<Planned[]> {
+/** All that is behind the arguments. What cannot be read is a failure of its own. */
+export async function collect(invocation: Invocation, batch: Batch): Promise<Planned[]> {
+  const { args, flags, out, signal } = invocation;
   const found: Planned[] = [];
-  const names = new Map<string, string>();
+  const taken = new Map<string, string>();
+  const exclusions = Exclusions.of(flags);
+  const into = folderOf(invocation);
+  let excluded = 0;
   const handlers = {
     fail: (error: unknown, path: string) => batch.fail(error, path),
     skip: (path: string, what: string) =>
       out.note('skipped', `skipping ${oneLine(path)}: it is ${what}`, { path }),
+    exclude: (path: string) => {
+      excluded++;
+      if (flags['dry-run']) out.note('excluded', `leaving out ${oneLine(path)}`, { path });
+    },
   };
   for (const arg of new Set(args)) {
     try {
-      for await (const file of walk(arg, handlers)) {
+      for await (const file of walk(arg, exclusions, handlers)) {
         signal.throwIfAborted();
         if (flags.name !== undefined && file.folder !== undefined) {
           throw new UsageError('--name is for one file, not a folder', 'omit --name');
         }
-        const planned = placeOf(file, flags.dir, flags.name);
-        const key = keyOf(planned);
-        const other = names.get(key);
+        const planned = placeOf(file, into, flags.name);
+        const other = taken.get(planned.to);
         if (other !== undefined) {
-          const message = `would have the same name as ${oneLine(other)}`;
+          const message = `would have the same path as ${oneLine(other)}`;
           batch.fail(new CliError('same-name', message, 'upload it with another --dir'), file.path);
           continue;
         }
-        names.set(key, file.path);
+        taken.set(planned.to, file.path);
         found.push(planned);
       }
     } catch (error) {
@@ -53,24 +65,23 @@ export async function collect({ args, flags, out, signal }: Invocation, batch: B
       batch.fail(error, arg);
     }
   }
+  if (excluded > 0 && !flags['dry-run']) {
+    out.note('excluded', `left out ${plural(excluded, 'file or folder', 'files and folders')} by pattern`, {
+      excluded,
+    });
+  }
   return found;
 }
 
-/** Tells files of one command apart: by where they go. */
-export const keyOf = ({ folder, name }: Pick<Planned, 'folder' | 'name'>) => `${folder ?? ''}/${name}`;
-
-/** A folder is a directory of its name; with --dir its name goes before those of its files, as `cp -r` does. */
-function placeOf(file: Found, dir: string | undefined, given: string | undefined): Planned {
-  const { path, size, root } = file;
-  const prefix = dir === undefined || file.folder === undefined ? '' : `${file.folder}/`;
-  const into = dir === undefined ? file.folder : dir === ROOT ? undefined : cleanDirName(dir);
-  const name = given ?? `${prefix}${file.name}`;
+/** A folder keeps its name, as `cp -r` does. */
+function placeOf(file: Found, into: string, given: string | undefined): Planned {
+  const { folder, root, name, ...rest } = file;
+  const top = folder === undefined ? into : joinPath(into, folder);
+  const to = joinPath(top, given === undefined ? name : typedPath(given));
   return {
-    path,
-    size,
-    name,
-    origin: sealedSource(path, name),
-    ...(into !== undefined && { folder: into }),
-    ...(root !== undefined && { tree: { path: root, prefix } }),
+    ...rest,
+    to,
+    origin: sealedSource(file.path, to),
+    ...(root !== undefined && { from: { path: root, prefix: `${top}/` } }),
   };
 }

@@ -29,13 +29,28 @@ export function parseCount(option: string, text: string, most: number): number {
   return count;
 }
 
+const HOURS: Record<string, number> = { h: 1, d: 24, w: 7 * 24, y: 365 * 24 };
+
+/** `12h`, `30d`, `4w`, `1y`, in milliseconds. */
+function longTime(text: string): number | undefined {
+  const match = /^(\d{1,4})\s*(h|d|w|y)$/i.exec(text.trim());
+  return match ? Number(match[1]) * HOURS[match[2]!.toLowerCase()]! * 3_600_000 : undefined;
+}
+
+/** How old something is, in milliseconds. */
+export function parseAge(option: string, text: string): number {
+  const age = longTime(text);
+  if (age !== undefined) return age;
+  throw new UsageError(
+    `--${option}: "${text}" is not an age`,
+    `write it like --${option} 30d; h, d, w and y are hours, days, weeks and years`,
+  );
+}
+
 /** When something ends, by a time from now or a date, as the interface writes it. A day alone ends with it, in UTC. */
 export function parseEnd(option: string, text: string, now = Date.now()): string {
-  const from = /^(\d{1,4})\s*(h|d|w|y)$/i.exec(text.trim());
-  if (from) {
-    const hours = { h: 1, d: 24, w: 7 * 24, y: 365 * 24 }[from[2]!.toLowerCase() as 'h' | 'd' | 'w' | 'y'];
-    return new Date(now + Number(from[1]) * hours * 3_600_000).toISOString();
-  }
+  const from = longTime(text);
+  if (from !== undefined) return new Date(now + from).toISOString();
   const day = /^\d{4}-\d\d-\d\d$/.test(text.trim()) ? Date.parse(`${text.trim()}T23:59:59Z`) : Number.NaN;
   if (Number.isNaN(day) || day <= now) {
     throw new UsageError(

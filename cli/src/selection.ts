@@ -1,49 +1,176 @@
-import { type Entry, isAhead, type RemoteFile, type Szafa } from '@szafa/client/node';
+import {
+  type Entry,
+  type FileNode,
+  type Folder,
+  isAhead,
+  isWithin,
+  type Metadata,
+  parentOf,
+  type RemoteFile,
+  type Szafa,
+  type Tree,
+} from '@szafa/client/node';
 import type { Batch } from './batch.ts';
 import type { Invocation } from './command.ts';
+import { CliError } from './errors.ts';
 import { isFatal } from './explain.ts';
-import { type Lookup, verifiedFirst } from './lookup.ts';
+import { fixedPart, isPattern, matches } from './glob.ts';
+import type { Output } from './output.ts';
+import { shownName, typedPath } from './paths.ts';
 import { oneLine } from './text.ts';
 
-/** The files that `get` and `check` work on: those named, or all of a directory, or all. */
-export async function chooseFiles(lookup: Lookup, invocation: Invocation, batch: Batch): Promise<Entry[]> {
-  const { args, flags, out, signal } = invocation;
-  const { dir } = flags;
-  if (args.length === 0) return lookup.list(dir === undefined ? undefined : await lookup.dirId(dir));
-  const chosen = new Map<string, Entry>();
-  for (const arg of args) {
+/** The service gives ids out: one that reads like a path must not be taken for that path. */
+const ID = /^[0-9a-f]{32}$/;
+
+/** What an argument names: a file, by its path or one of its versions by the ID, or a folder. */
+export type Target = { file: FileNode; version?: Entry } | { folder: Folder };
+
+export interface Named {
+  targets: Target[];
+  /** The folder that they are named in: below it their paths are their own. */
+  base: string;
+  kind: 'file' | 'folder' | 'pattern';
+}
+
+/** What somebody means by a path, a pattern or an ID; an error where that is nothing. What is there under its very name comes first. */
+export function named(tree: Tree, text: string, out: Output): Named {
+  const path = typedPath(text);
+  const file = text.endsWith('/') ? undefined : tree.file(path);
+  const version = file?.verified || !ID.test(text) ? undefined : versionOf(tree, text);
+  const folder = tree.folder(path);
+  // What has the name of a folder by the service's word alone does not stand in its way.
+  const own = file && (file.verified || !folder) ? { file } : undefined;
+  const exact: Target | undefined = version ?? own ?? (folder && { folder });
+  const base = parentOf(path);
+  if (exact) {
+    if ('file' in exact) tellUnproven(exact.file, out);
+    return { targets: [exact], base, kind: 'file' in exact ? 'file' : 'folder' };
+  }
+  if (!isPattern(path)) throw missing(tree, path);
+  const targets = [...matches<FileNode, Folder>(tree.top, path)];
+  if (targets.length === 0) {
+    const hint = '* and ? stand for letters of a name, ** for folders; szafa ls -R shows all paths';
+    throw new CliError('no-file', `nothing on the server fits ${shownName(text)}`, hint);
+  }
+  for (const target of targets) if ('file' in target) tellUnproven(target.file, out);
+  return { targets, base: fixedPart(path), kind: 'pattern' };
+}
+
+function versionOf(tree: Tree, id: string): Target | undefined {
+  for (const file of tree.files()) {
+    const version = allOf(file).find(({ fileId }) => fileId === id);
+    if (version) return { file, version };
+  }
+  return undefined;
+}
+
+/** What has a path by the service's word alone never stands in for what proves it. */
+function tellUnproven({ path, unproven }: FileNode, out: Output): void {
+  for (const { fileId } of unproven) {
+    const message = `ignoring a file that claims the path ${shownName(path)} without proof (${oneLine(fileId)})`;
+    out.note('not-verified', message, { path, file_id: fileId });
+  }
+}
+
+function missing(tree: Tree, path: string): Error {
+  // With a wrong passphrase no name can be read, and "not there" would be misleading.
+  const files = tree.files();
+  const locked = files.find(({ problem }) => problem?.code === 'wrong-password');
+  if (locked) return locked.problem!;
+  const alike = files.filter(({ name }) => name === path).slice(0, 3);
+  const hint =
+    alike.length > 0
+      ? `write the whole path: ${alike.map((file) => oneLine(file.path)).join(' or ')}`
+      : 'szafa ls shows what is there, szafa find looks for a name';
+  return new CliError('no-file', `there is no file or folder ${shownName(path)}`, hint);
+}
+
+/** All targets of all arguments; what is not there is a failure of its own. */
+export function namedAll(tree: Tree, { args, out, signal }: Invocation, batch: Batch): Named[] {
+  const all: Named[] = [];
+  for (const arg of new Set(args)) {
     try {
-      const entry = await lookup.file(arg, dir, 'newest', out);
-      chosen.set(entry.fileId, entry);
+      all.push(named(tree, arg, out));
     } catch (error) {
       if (signal.aborted || isFatal(error)) throw error;
       batch.fail(error, arg);
     }
   }
-  return [...chosen.values()];
+  return all;
 }
 
-/** The newest of each name; what is left out is said, and what cannot be told is a failure. */
-export async function newestOnly(szafa: Szafa, entries: Entry[], invocation: Invocation, batch: Batch) {
-  const { out, signal } = invocation;
-  const names = Map.groupBy(entries, ({ name }) => name);
-  const several = [...names.values()]
-    .filter((group) => group.length > 1)
-    .map((group) => verifiedFirst(group, out));
-  const versions = await szafa.versions(several.filter((group) => group.length > 1).flat(), { signal });
-  const contested = new Map(several.map(([first]) => [first!.name, first!]));
-  for (const [name, [newest, ...older]] of Map.groupBy(versions, ({ entry }) => entry.name)) {
-    contested.set(name, newest!.entry);
-    for (const { entry, problem } of older) {
-      if (problem) {
-        batch.fail(problem, name);
-        continue;
+/** A file that is read. */
+export interface Chosen {
+  path: string;
+  entry: Entry;
+  /** The folder that it was named in, and its path below that. */
+  base: string;
+  below: string;
+  /** As much of that as was named: a link may not lead out of it. */
+  top: string;
+}
+
+export interface Choice {
+  files: Chosen[];
+  /** One file was named, and not by a pattern. */
+  single: boolean;
+  /** Folders that would otherwise be lost, as `below` of the files. */
+  emptyFolders: string[];
+}
+
+/** The files behind the arguments, those of folders at any depth: of each the newest version, or all of them. */
+export function chooseFiles(
+  tree: Tree,
+  invocation: Invocation,
+  batch: Batch,
+  versions: 'newest' | 'all' = 'newest',
+): Choice {
+  const files = new Map<string, Chosen>();
+  const emptyFolders = new Set<string>();
+  const all = namedAll(tree, invocation, batch);
+  for (const { targets, base } of all) {
+    const below = (path: string) => belowBase(path, base);
+    const add = (file: FileNode, top: string, some: Entry[]) => {
+      const { path } = file;
+      for (const entry of some) {
+        if (!files.has(entry.fileId)) files.set(entry.fileId, { path, entry, base, below: below(path), top });
       }
-      const message = `skipping an older ${oneLine(name)} (${entry.fileId})`;
-      out.note('older-version', message, { name, file_id: entry.fileId });
+    };
+    for (const target of targets) {
+      if ('file' in target) {
+        const { file, version = file.entry } = target;
+        add(file, '', versions === 'all' && !target.version ? file.versions : [version]);
+      } else {
+        const top = target.folder === tree.top ? '' : below(target.folder.path);
+        for (const file of tree.within(target.folder)) {
+          add(file, top, versions === 'all' ? allOf(file) : [file.entry]);
+        }
+        for (const path of emptyWithin(target.folder)) emptyFolders.add(below(path));
+      }
     }
   }
-  return entries.filter((entry) => (contested.get(entry.name) ?? entry) === entry);
+  const { args } = invocation;
+  const single = args.length === 1 && all[0]?.kind === 'file';
+  return {
+    files: [...files.values()],
+    single,
+    emptyFolders: [...emptyFolders].filter((path) => path !== ''),
+  };
+}
+
+const belowBase = (path: string, base: string) => (base === '' ? path : path.slice(base.length + 1));
+
+/** The same by the path that is sealed into the file: of a plain name the service keeps only a part. */
+export function sealedBelow({ entry, base, below }: Chosen, { name: path }: Metadata): string {
+  return !entry.verified && isWithin(path, base) ? belowBase(path, base) : below;
+}
+
+/** With those that have the path by the service's word alone. */
+const allOf = ({ versions, unproven }: FileNode) => [...versions, ...unproven];
+
+function* emptyWithin({ path, folders, files }: Folder): Generator<string> {
+  if (folders.length === 0 && files.length === 0) yield path;
+  for (const inner of folders) yield* emptyWithin(inner);
 }
 
 /** Opens a chosen file. A name in the list that belongs to another file is as bad as a wrong volume. */
@@ -57,7 +184,17 @@ export async function openChosen(
   const { metadata } = remote;
   if (isAhead(metadata)) {
     const message = `${oneLine(metadata.name)} has a time more than a day in the future: is a clock wrong?`;
-    out.note('ahead', message, { name: metadata.name, file_id: fileId, added: metadata.added });
+    out.note('ahead', message, { path: metadata.name, file_id: fileId, added: metadata.added });
   }
   return remote;
+}
+
+/** Before a file is changed by a path that is not proved: the file itself must say that the path is its own. */
+export async function prove(szafa: Szafa, entries: readonly Entry[], signal: AbortSignal): Promise<void> {
+  const doubtful = entries.filter(({ verified }) => !verified);
+  // Without keys there is nothing to prove it by, and nothing that could be read either.
+  if (doubtful.length === 0 || !szafa.keys.unlocked) return;
+  const versions = await szafa.versions(doubtful, { signal });
+  const problem = versions.find((version) => version.problem)?.problem;
+  if (problem) throw problem;
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { parseArguments } from '../src/arguments.ts';
+import { optionsOf } from '../src/command.ts';
 import { commands } from '../src/command-table.ts';
 import { UsageError } from '../src/errors.ts';
 import { commandHelp, generalHelp } from '../src/help.ts';
 import { VERSION } from '../src/main.ts';
-import { commonOptions, ownOptions } from '../src/options.ts';
 
 suite('arguments', () => {
   test('options may stand before and after the command', () => {
@@ -14,6 +14,14 @@ suite('arguments', () => {
     assert.equal(parsed.command, 'put');
     assert.deepEqual(parsed.args, ['a', '-']);
     assert.deepEqual({ ...parsed.flags }, { json: true, server: 'put', dir: 'x', transfers: '2' });
+  });
+
+  test('some options may be given more than once, and one has another letter for lists', () => {
+    const { flags } = parseArguments(['put', 'x', '--exclude', 'a', '-n', '--exclude=b']);
+    assert.deepEqual([flags.exclude, flags['dry-run']], [['a', 'b'], true]);
+    assert.deepEqual({ ...parseArguments(['ls', '-lR']).flags }, { long: true, recursive: true });
+    assert.deepEqual({ ...parseArguments(['rm', '-rn', 'x']).flags }, { recursive: true, 'dry-run': true });
+    assert.throws(() => parseArguments(['rm', '-R', 'x']), UsageError);
   });
 
   test('after -- everything is a name', () => {
@@ -33,7 +41,7 @@ suite('arguments', () => {
     [['help', 'nothing'], /no command "nothing"/],
     [['put'], /put needs PATH/],
     [['quota', 'x'], /takes no argument/],
-    [['mkdir', 'a', 'b'], /at most 1 argument, not 2/],
+    [['find', 'a', 'b', 'c'], /at most 2 arguments, not 3/],
     [['ls', '--dir', 'x'], /unknown option '--dir'/],
     [['put', 'x', '--dir'], /argument missing/],
     [['put', 'x', '--pull=1'], /does not take an argument/],
@@ -60,7 +68,7 @@ suite('arguments', () => {
     for (const [name, entry] of Object.entries(commands)) {
       const text = commandHelp(name);
       assert.match(text, new RegExp(`usage: szafa ${name}`));
-      assert.match(text, /examples:\n {2}\S/);
+      if (!entry.hidden) assert.match(text, /examples:\n {2}\S/);
       for (const option of entry.options) assert.ok(text.includes(`--${option}`), `${name} --${option}`);
       for (const line of text.split('\n')) assert.ok(Array.from(line).length <= 100, line);
       for (const [example] of entry.examples) {
@@ -69,13 +77,14 @@ suite('arguments', () => {
       }
       assert.equal(typeof (await entry.load()).command, 'function', name);
     }
-    for (const name of Object.keys(commands)) assert.match(generalHelp(), new RegExp(`^ {2}${name} `, 'm'));
+    for (const [name, { hidden = false }] of Object.entries(commands)) {
+      assert.equal(new RegExp(`^ {2}${name} `, 'm').test(generalHelp()), !hidden, name);
+    }
   });
 
   test('no two options of one command share a letter', () => {
-    for (const { options } of Object.values(commands)) {
-      const all = [...Object.values(commonOptions), ...options.map((name) => ownOptions[name])];
-      const letters = all.flatMap((option) => ('short' in option ? [option.short] : []));
+    for (const entry of Object.values(commands)) {
+      const letters = optionsOf(entry).flatMap(([, { short }]) => short ?? []);
       assert.equal(new Set(letters).size, letters.length, letters.join());
     }
   });

@@ -4,15 +4,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { ApiError, type Entry, type Szafa, TamperedError, type Version } from '@szafa/client/node';
+import { ApiError, type Entry, type Szafa, Tree } from '@szafa/client/node';
 import { AccountMode } from '../src/account-mode.ts';
 import { Batch } from '../src/batch.ts';
 import type { Invocation } from '../src/command.ts';
+import { pruned } from '../src/commands/prune.ts';
 import { findExisting, type Opened } from '../src/existing.ts';
-import { Lookup, type Versions } from '../src/lookup.ts';
 import { Output } from '../src/output.ts';
 import { collect } from '../src/plan.ts';
-import { newestOnly } from '../src/selection.ts';
+import { chooseFiles, named } from '../src/selection.ts';
 
 const { signal } = new AbortController();
 
@@ -33,89 +33,125 @@ class Told extends Output {
 
 const idOf = (number: number) => number.toString(16).padStart(32, '0');
 
-function entry(number: number, name: string, more: Partial<Entry> = {}): Entry {
-  return { fileId: idOf(number), name, verified: true, dirId: null, size: 1, ...more } as Entry;
+function entry(number: number, path: string, more: Partial<Entry> = {}): Entry {
+  return { fileId: idOf(number), path, name: path, verified: true, dirId: null, size: 1, ...more } as Entry;
 }
 
-/** As much of a session as the choice depends on; the entry with the highest ID is the newest. */
-function sessionWith(entries: Entry[], problem?: Version['problem']): Szafa {
-  return {
-    keys: { unlocked: true },
-    list: async () => entries,
-    dirs: async () => [{ dirId: 7, name: 'dir', verified: true }],
-    versions: async (some: Entry[]): Promise<Version[]> =>
-      some
-        .toSorted((a, b) => (a.fileId < b.fileId ? 1 : -1))
-        .map((one, at) => (problem && at === 1 ? { entry: one, problem } : { entry: one })),
-  } as unknown as Szafa;
-}
+const file = (number: number, path: string, more: Partial<Entry> = {}) => entry(number, path, more);
 
-suite('a file that is named', () => {
-  const find = async (entries: Entry[], text: string, versions: Versions = 'newest', szafa?: Szafa) => {
+/** Of a file whose newest version has the highest number. */
+const version = (number: number, path: string) =>
+  entry(number, path, { age: { gen: number, added: number, rev: 1 } });
+
+const numberOf = ({ fileId }: Entry) => Number.parseInt(fileId, 16);
+
+suite('what a path, a pattern or an ID names', () => {
+  const all = (entries: Entry[], text: string) => {
     const out = new Told();
-    const found = await new Lookup(szafa ?? sessionWith(entries), signal).file(
-      text,
-      undefined,
-      versions,
-      out,
-    );
-    return { number: Number.parseInt(found.fileId, 16), notes: out.notes };
+    const { targets, base, kind } = named(new Tree(entries), text, out);
+    const paths = targets.map((target) => ('file' in target ? target.file.path : `${target.folder.path}/`));
+    const first = targets[0]!;
+    const number = 'file' in first ? numberOf(first.version ?? first.file.entry) : undefined;
+    return { paths, base, kind, number, notes: out.notes };
   };
+  const entries = [file(1, 'a'), file(2, 'd/a'), file(3, 'd/e/b.jpg'), file(4, 'd/e/c.txt'), file(5, 'd/*')];
 
-  test('what has its name without proof does not stand in for what has proof', async () => {
-    const entries = [entry(2, 'a', { verified: false }), entry(1, 'a')];
-    assert.deepEqual(await find(entries, 'a'), { number: 1, notes: ['not-verified'] });
-    assert.deepEqual(await find([entry(2, 'a', { verified: false })], 'a'), { number: 2, notes: [] });
+  test('a path is from the top, with or without slashes around it', () => {
+    assert.deepEqual(all(entries, 'a').paths, ['a']);
+    assert.deepEqual(all(entries, '/d/a').paths, ['d/a']);
+    assert.deepEqual(all(entries, 'd/e/').paths, ['d/e/']);
+    assert.deepEqual(all(entries, '/').paths, ['/']);
+    assert.equal(all(entries, 'd/e').base, 'd');
+    assert.throws(() => all(entries, 'b.jpg'), { code: 'no-file', hint: 'write the whole path: d/e/b.jpg' });
+    assert.throws(() => all(entries, 'a/'), { code: 'no-file' });
   });
 
-  test('an ID finds its file, unless it is the proved name of another', async () => {
-    assert.equal((await find([entry(1, 'a'), entry(2, 'b')], idOf(2))).number, 2);
-    assert.equal((await find([entry(1, 'a'), entry(2, idOf(1))], idOf(1))).number, 2);
-    const made = entry(2, idOf(1), { verified: false });
-    assert.equal((await find([entry(1, 'a'), made], idOf(1))).number, 1);
-    await assert.rejects(find([entry(1, 'a')], '1'), { code: 'no-file' });
+  test('a pattern names what fits, below the folders before its first sign; a file of that very name comes first', () => {
+    const found = (text: string) => all(entries, text).paths;
+    assert.deepEqual(found('d/*'), ['d/*']);
+    assert.deepEqual(found('d/?'), ['d/e/', 'd/*', 'd/a']);
+    assert.deepEqual(found('**/*.jpg'), ['d/e/b.jpg']);
+    assert.deepEqual(found('d/e/*.[jt]*'.replace('[jt]', '')), ['d/e/b.jpg', 'd/e/c.txt']);
+    assert.deepEqual(found('d/**'), ['d/e/', 'd/*', 'd/a']);
+    assert.deepEqual(found('**/?'), ['d/', 'a', 'd/e/', 'd/*', 'd/a']);
+    assert.equal(all(entries, 'd/e/*.jpg').base, 'd/e');
+    assert.equal(all(entries, '**/*.jpg').base, '');
+    assert.throws(() => all(entries, 'x*'), { code: 'no-file', message: /nothing on the server fits/ });
   });
 
-  test('of several in one directory the newest is read, and none is removed', async () => {
-    const entries = [entry(1, 'a'), entry(3, 'a'), entry(2, 'a')];
-    assert.deepEqual(await find(entries, 'a'), { number: 3, notes: ['versions'] });
-    await assert.rejects(find(entries, 'a', 'refuse'), { code: 'ambiguous' });
-    const bad = new TamperedError('name', 'not its name');
-    await assert.rejects(find(entries, 'a', 'newest', sessionWith(entries, bad)), { code: 'tampered' });
+  test('what has its path without proof does not stand in for what has proof', () => {
+    const claimed = file(2, 'a', { verified: false });
+    assert.deepEqual(all([claimed, file(1, 'a')], 'a'), {
+      ...{ paths: ['a'], base: '', kind: 'file', number: 1 },
+      notes: ['not-verified'],
+    });
+    assert.deepEqual(all([claimed], 'a').number, 2);
   });
 
-  test('of one name in two directories the directory has to be said', async () => {
-    const entries = [entry(1, 'a'), entry(2, 'a', { dirId: 7 }), entry(3, 'b/a')];
-    await assert.rejects(find(entries, 'a'), { code: 'ambiguous' });
-    assert.equal((await find(entries, '/a')).number, 1);
-    assert.equal((await find(entries, 'dir/a')).number, 2);
-    assert.equal((await find(entries, 'b/a')).number, 3);
+  test('an ID names its version, unless it is the proved path of another file', () => {
+    assert.equal(all([version(1, 'a'), version(2, 'a')], 'a').number, 2);
+    assert.equal(all([version(1, 'a'), version(2, 'a')], idOf(1)).number, 1);
+    assert.equal(all([file(1, 'a'), file(2, idOf(1))], idOf(1)).number, 2);
+    const made = file(2, idOf(1), { verified: false });
+    assert.equal(all([file(1, 'a'), made], idOf(1)).number, 1);
   });
 });
 
-test('of a whole directory the newest of each name is taken; one that cannot be judged is a failure', async () => {
-  const entries = [entry(1, 'a'), entry(2, 'a'), entry(3, 'b'), entry(4, 'c', { verified: false })];
-  const choose = async (problem?: Version['problem']) => {
+suite('the files to read', () => {
+  const choose = (entries: Entry[], args: string[], versions?: 'all') => {
     const out = new Told();
     const batch = new Batch(out);
-    const chosen = await newestOnly(
-      sessionWith(entries, problem),
-      entries,
-      { out, signal } as unknown as Invocation,
-      batch,
-    );
-    return { ids: chosen.map(({ fileId }) => Number.parseInt(fileId, 16)), failed: batch.failed, ...out };
+    const invocation = { args, out, signal } as unknown as Invocation;
+    const { files, ...rest } = chooseFiles(new Tree(entries), invocation, batch, versions);
+    return { ...rest, files: files.map(({ below, top, entry: of }) => [below, top, numberOf(of)]), ...out };
   };
-  const { ids, failed, notes } = await choose();
-  assert.deepEqual([ids, failed, notes], [[2, 3, 4], 0, ['older-version']]);
-  const bad = await choose(new TamperedError('volume', 'changed'));
-  assert.deepEqual([bad.ids, bad.failed, bad.errors], [[2, 3, 4], 1, ['tampered']]);
+
+  test('a folder keeps its name, a pattern the folders behind its first sign; of versions the newest', () => {
+    const entries = [version(1, 'd/e/a'), version(2, 'd/e/a'), file(3, 'd/b'), file(4, 'f')];
+    assert.deepEqual(choose(entries, ['d']).files, [
+      ['d/b', 'd', 3],
+      ['d/e/a', 'd', 2],
+    ]);
+    assert.deepEqual(choose(entries, ['d/e']).files, [['e/a', 'e', 2]]);
+    assert.deepEqual(choose(entries, ['d/*']).files, [
+      ['e/a', 'e', 2],
+      ['b', '', 3],
+    ]);
+    assert.deepEqual(choose(entries, ['d/e/a', 'd/e/a']).files, [['a', '', 2]]);
+    assert.equal(choose(entries, ['/']).files.length, 3);
+    assert.equal(choose(entries, ['/'], 'all').files.length, 4);
+    assert.deepEqual([choose(entries, ['f']).single, choose(entries, ['f*']).single], [true, false]);
+    assert.equal(choose(entries, ['d']).single, false);
+    assert.deepEqual(choose(entries, ['f', 'none', 'nor*']).errors, ['no-file', 'no-file']);
+  });
+
+  test('folders with nothing in them are told', () => {
+    const entries = [entry(1, 'd/e/', { size: 0 }), entry(2, 'd/f/', { size: 0 }), file(3, 'd/f/a')];
+    const { files, emptyFolders } = choose(entries, ['d']);
+    assert.deepEqual([files, emptyFolders], [[['d/f/a', 'd', 3]], ['d/e']]);
+    assert.deepEqual(choose(entries, ['d/e']).emptyFolders, ['e']);
+  });
+});
+
+test('of the versions of a file those go that are neither among the newest nor young', () => {
+  const day = 86_400_000;
+  const versions = [9, 7, 5, 3].map((added, at) =>
+    entry(4 - at, 'f', { age: { gen: 4 - at, added: added * day, rev: 1 } }),
+  );
+  const gone = (keep: number, before: number, more = {}) =>
+    pruned({ versions, verified: true, ...more }, { keep, before: before * day }).map(numberOf);
+  assert.deepEqual(gone(1, Number.POSITIVE_INFINITY), [3, 2, 1]);
+  assert.deepEqual(gone(3, Number.POSITIVE_INFINITY), [1]);
+  assert.deepEqual(gone(1, 6), [2, 1]);
+  assert.deepEqual(gone(3, 6), [1]);
+  assert.deepEqual(gone(1, 100).includes(4), false);
+  assert.deepEqual(gone(1, 100, { verified: false }), []);
 });
 
 suite('what an upload would repeat', () => {
-  const wanted = { name: 'f', origin: '/here/f', mtime: 5 };
+  const wanted = { to: 'f', origin: '/here/f', mtime: 5 };
   const source = { size: 10, read: async () => new Uint8Array(10), check: async () => {} };
-  const version = (number: number, metadata: Partial<Opened['metadata']>): Opened => ({
+  const opened = (number: number, metadata: Partial<Opened['metadata']>): Opened => ({
     entry: entry(number, 'f'),
     metadata: { name: 'f', size: 10, rev: 1, gen: 1, added: 1, mtime: 5, source: '/here/f', ...metadata },
   });
@@ -134,18 +170,19 @@ suite('what an upload would repeat', () => {
 
   test('the same place, size and time; nothing less, unless the content is compared', async () => {
     assert.deepEqual(await meet([]), [undefined, undefined, 0]);
-    assert.deepEqual(await meet([version(1, {})]), ['time', undefined, 0]);
-    assert.deepEqual(await meet([version(1, { size: 11 })]), [undefined, undefined, 0]);
-    assert.deepEqual(await meet([version(1, { mtime: 6 })]), [undefined, undefined, 0]);
-    assert.deepEqual(await meet([version(1, {})], true), [undefined, undefined, 1]);
-    assert.deepEqual(await meet([version(1, { mtime: 6 })], true), [undefined, undefined, 1]);
-    assert.deepEqual(await meet([version(1, { source: '/there/f' })]), [undefined, '/there/f', 1]);
+    assert.deepEqual(await meet([opened(1, {})]), ['time', undefined, 0]);
+    assert.deepEqual(await meet([opened(1, { size: 11 })]), [undefined, undefined, 0]);
+    assert.deepEqual(await meet([opened(1, { mtime: 6 })]), [undefined, undefined, 0]);
+    assert.deepEqual(await meet([opened(1, {})], true), [undefined, undefined, 1]);
+    assert.deepEqual(await meet([opened(1, { mtime: 6 })], true), [undefined, undefined, 1]);
+    assert.deepEqual(await meet([opened(1, { source: '/there/f' })]), [undefined, '/there/f', 1]);
+    assert.deepEqual(await meet([opened(1, { link: 'x' })], true), [undefined, undefined, 0]);
   });
 
   test('what came back to an older state is a new version; a newer one of another place is none of it', async () => {
-    assert.deepEqual(await meet([version(2, { size: 9 }), version(1, {})]), [undefined, undefined, 0]);
-    const other = version(2, { size: 9, source: '/there/f' });
-    assert.deepEqual(await meet([other, version(1, {})]), ['time', '/there/f', 0]);
+    assert.deepEqual(await meet([opened(2, { size: 9 }), opened(1, {})]), [undefined, undefined, 0]);
+    const other = opened(2, { size: 9, source: '/there/f' });
+    assert.deepEqual(await meet([other, opened(1, {})]), ['time', '/there/f', 0]);
   });
 });
 
@@ -160,14 +197,16 @@ test('two files that would have one name are not both taken; a path that is give
       const out = new Told();
       const batch = new Batch(out);
       const planned = await collect({ args, flags, out, signal } as unknown as Invocation, batch);
-      return [planned.map(({ folder: into, name }) => `${into ?? ''}/${name}`), out.errors];
+      return [planned.map(({ to }) => to), out.errors];
     };
     const [a, b] = [join(folder, 'a/x'), join(folder, 'b/x')];
-    assert.deepEqual(await plan([a, b]), [['/x'], ['same-name']]);
-    assert.deepEqual(await plan([a, a]), [['/x'], []]);
+    assert.deepEqual(await plan([a, b]), [['x'], ['same-name']]);
+    assert.deepEqual(await plan([a, a]), [['x'], []]);
     assert.deepEqual(await plan([join(folder, 'a'), join(folder, 'b')]), [['a/x', 'b/x'], []]);
     assert.deepEqual(await plan([join(folder, 'a'), a], { dir: 'd' }), [['d/a/x', 'd/x'], []]);
-    assert.deepEqual(await plan([join(folder, 'none'), b]), [['/x'], ['ENOENT']]);
+    assert.deepEqual(await plan([join(folder, 'a')], { dir: '/d/e/' }), [['d/e/a/x'], []]);
+    assert.deepEqual(await plan([a], { dir: '/', name: 'in/y' }), [['in/y'], []]);
+    assert.deepEqual(await plan([join(folder, 'none'), b]), [['x'], ['ENOENT']]);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { Exclusions } from '../src/exclude.ts';
+import type { Flags } from '../src/options.ts';
 import { Output } from '../src/output.ts';
 import { pullPlan } from '../src/pull.ts';
 import { givenSecret } from '../src/question.ts';
 import { SessionStore } from '../src/session-store.ts';
 import { readSettings } from '../src/settings.ts';
-import { type Found, walk } from '../src/walk.ts';
+import { walk } from '../src/walk.ts';
 
 async function folder(stack: AsyncDisposableStack): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'szafa-cli-'));
@@ -98,38 +101,104 @@ suite('the session', () => {
 });
 
 suite('walk', () => {
-  test('files below a folder, in order, without links', async () => {
-    await using stack = new AsyncDisposableStack();
+  /** What it finds, and what it tells beside that. */
+  async function walked(path: string, flags: Flags = {}) {
+    const told: string[] = [];
+    const found = await Array.fromAsync(
+      walk(path, Exclusions.of(flags), {
+        fail: (error, at) => told.push(`failed ${at}: ${(error as Error).message}`),
+        skip: (at, what) => told.push(`skipped ${at}: ${what}`),
+        exclude: (at) => told.push(`excluded ${at}`),
+      }),
+    );
+    return { found, names: found.map(({ kind, name }) => `${kind} ${name}`), told };
+  }
+
+  async function tree(stack: AsyncDisposableStack, files: string[]): Promise<string> {
     const top = join(await folder(stack), 'top');
-    await mkdir(join(top, 'b/c'), { recursive: true });
-    for (const name of ['z', 'a', 'b/y', 'b/c/x']) await writeFile(join(top, name), name);
-    await symlink('a', join(top, 'link'));
-    const skipped: string[] = [];
-    const handlers = {
-      fail: assert.fail,
-      skip: (path: string, what: string) => skipped.push(`${path} ${what}`),
-    };
-    const found = await Array.fromAsync(walk(`${top}/`, handlers));
-    const names = found.map(({ name, folder }: Found) => `${folder}: ${name}`);
-    assert.deepEqual(names, ['top: a', 'top: z', 'top: b/y', 'top: b/c/x']);
-    assert.deepEqual(skipped, [`${join(top, 'link')} a symbolic link`]);
-    const [one] = await Array.fromAsync(walk(join(top, 'link'), handlers));
-    assert.deepEqual([one?.name, one?.folder, one?.size], ['link', undefined, 1]);
-    await assert.rejects(Array.fromAsync(walk('/dev/null', handlers)), { message: /is a device/ });
+    for (const name of files) {
+      await mkdir(join(top, name, name.endsWith('/') ? '' : '..'), { recursive: true });
+      if (!name.endsWith('/')) await writeFile(join(top, name), name);
+    }
+    return top;
+  }
+
+  test('files, links and empty folders below a folder, in order', async () => {
+    await using stack = new AsyncDisposableStack();
+    const top = await tree(stack, ['z', 'a', 'b/y', 'b/c/x', 'b/empty/']);
+    await symlink('../a', join(top, 'b/link'));
+    execFileSync('mkfifo', [join(top, 'pipe')]);
+    const { found, names, told } = await walked(`${top}/`);
+    const all = ['file a', 'file z', 'link b/link', 'file b/y', 'file b/c/x', 'folder b/empty/'];
+    assert.deepEqual(names, all);
+    assert.deepEqual(told, [`skipped ${join(top, 'pipe')}: a pipe`]);
+    const link = found.find(({ kind }) => kind === 'link');
+    assert.equal(link?.kind === 'link' && link.target, '../a');
+    assert.ok(found.every(({ folder: of }) => of === 'top'));
+    // A link that is named itself is what it leads to.
+    const [one] = (await walked(join(top, 'b/link'))).found;
+    assert.deepEqual([one?.kind, one?.name, one?.folder, one?.size], ['file', 'link', undefined, 1]);
+    await assert.rejects(walked('/dev/null'), { message: /is a device/ });
+    assert.deepEqual((await walked(join(top, 'b/empty'))).names, ['folder ']);
   });
 
-  test('a name that is not UTF-8 is told, and the others go on', async () => {
+  test('patterns leave files and whole folders out, as git reads them', async () => {
+    await using stack = new AsyncDisposableStack();
+    const top = await tree(stack, [
+      'a.tmp',
+      'A.TMP',
+      'keep.tmp',
+      'src/a.tmp',
+      'src/m.c',
+      'out/x',
+      'src/out/x',
+    ]);
+    const { names, told } = await walked(top, { exclude: ['*.tmp', '!keep.tmp', '/out/'] });
+    assert.deepEqual(names, ['file A.TMP', 'file keep.tmp', 'file src/m.c', 'file src/out/x']);
+    assert.deepEqual(
+      told,
+      ['a.tmp', 'out', 'src/a.tmp'].map((name) => `excluded ${join(top, name)}`),
+    );
+    const list = join(top, '../list');
+    await writeFile(list, '# a comment\r\n\r\n*.tmp\r\nout\r\n');
+    assert.deepEqual((await walked(top, { 'exclude-from': [list] })).names, ['file A.TMP', 'file src/m.c']);
+    assert.deepEqual((await walked(join(top, 'a.tmp'), { exclude: ['*.tmp'] })).names, []);
+    // What is wanted empty is kept so.
+    assert.deepEqual((await walked(join(top, 'out'), { exclude: ['*'] })).names, ['folder ']);
+    assert.throws(() => Exclusions.of({ 'exclude-from': [join(top, 'none')] }), {
+      code: 'exclude-file',
+      exit: 2,
+    });
+  });
+
+  test('.szafaignore counts below its folder, the deeper one more, --exclude most', async () => {
+    await using stack = new AsyncDisposableStack();
+    const top = await tree(stack, ['a.log', 'in/a.log', 'in/b.log', 'in/deep/a.log', 'in/deep/b.log']);
+    await writeFile(join(top, '.szafaignore'), '*.log\n.szafaignore\n');
+    await writeFile(join(top, 'in/.szafaignore'), '!b.log\n/deep/b.log\n');
+    assert.deepEqual((await walked(top)).names, ['file in/b.log', 'folder in/deep/']);
+    assert.deepEqual((await walked(top, { exclude: ['!a.log', 'b.log'] })).names, [
+      'file a.log',
+      'file in/a.log',
+      'file in/deep/a.log',
+    ]);
+    // One that is no file says nothing.
+    await rm(join(top, '.szafaignore'));
+    await mkdir(join(top, '.szafaignore'));
+    assert.ok((await walked(top)).names.includes('file a.log'));
+  });
+
+  test('names that are not UTF-8 are told, those with a replacement character are names', async () => {
     await using stack = new AsyncDisposableStack();
     const top = await folder(stack);
-    await writeFile(Buffer.concat([Buffer.from(`${top}/bad`), Buffer.from([0xff])]), '');
-    await writeFile(join(top, 'good'), '');
-    const failed: unknown[] = [];
-    const handlers = { fail: (error: unknown) => failed.push(error), skip: assert.fail };
-    const found = await Array.fromAsync(walk(top, handlers));
-    assert.deepEqual(
-      found.map(({ name }) => name),
-      ['good'],
-    );
-    assert.match((failed[0] as Error).message, /not UTF-8/);
+    const bytes = (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]);
+    await writeFile(bytes(`${top}/bad`), '');
+    await writeFile(join(top, 'g\ufffdd'), '');
+    await symlink(bytes('to'), join(top, 'link'));
+    const { names, told } = await walked(top);
+    assert.deepEqual(names, ['file g\ufffdd']);
+    assert.equal(told.length, 2);
+    assert.match(told[0]!, /bad.*the name is not UTF-8/);
+    assert.match(told[1]!, /link.*the target of the link is not UTF-8/);
   });
 });

@@ -67,8 +67,8 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
       assertError(await device.run(args), 1, /not the name of this file/, /do not use/);
     }
     assertError(await device.run(['rm', 'invoice.txt', '--yes']), 1, /not the name of this file/);
-    assertError(await device.run(['mv', 'invoice.txt', '--dir', '/']), 1, /not the name of this file/);
-    assertError(await device.run(['cp', 'invoice.txt']), 1, /not the name of this file/);
+    assertError(await device.run(['mv', 'invoice.txt', 'other.txt']), 1, /not the name of this file/);
+    assertError(await device.run(['cp', 'invoice.txt', 'other.txt']), 1, /not the name of this file/);
     const poured = await device.run(['get', 'invoice.txt', '-o', '-']);
     assert.deepEqual([poured.code, poured.stdout], [1, '']);
     assert.ok(!(await there(device.path('out'))));
@@ -92,7 +92,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     assert.equal(got.stdout, 'the invoice');
     assert.match(got.stderr, /ignoring .* without proof/);
     assert.match((await device.ok(['check', 'invoice.txt'])).stdout, /good invoice\.txt/);
-    await device.ok(['get', '--dir', '/', '--output', 'all']);
+    await device.ok(['get', '/', '--output', 'all']);
     assert.deepEqual(await readdir(device.path('all')), ['invoice.txt']);
     assert.equal(await readFile(device.path('all/invoice.txt'), 'utf8'), 'the invoice');
     await device.ok(['rm', 'invoice.txt', '--yes']);
@@ -105,7 +105,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     await using stack = new AsyncDisposableStack();
     const { between, device } = await setUp(stack, [['draft.txt', 'the draft']]);
     onList(between, (list) => list.map((file) => ({ ...file, file_id: 'invoice.txt' })));
-    assertError(await device.run(['get', 'invoice.txt', '-o', 'out']), 1, /no file "invoice\.txt"/);
+    assertError(await device.run(['get', 'invoice.txt', '-o', 'out']), 1, /no file or folder "invoice\.txt"/);
     assert.ok(!(await there(device.path('out'))));
   });
 
@@ -140,7 +140,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
         .map((file, at) => ({ ...file, created_at: new Date(Date.now() - at * 1e6).toISOString() })),
     );
     assert.equal((await device.ok(['get', 'v', '-o', '-'])).stdout, 'third');
-    await device.ok(['get', '--dir', '/', '--output', 'all']);
+    await device.ok(['get', '/', '--output', 'all']);
     assert.equal(await readFile(device.path('all/v'), 'utf8'), 'third');
   });
 

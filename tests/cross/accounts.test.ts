@@ -100,7 +100,7 @@ suite('szafa: accounts', { concurrency: 3 }, () => {
     stack.defer(() => second.remove());
     await writeFile(second.path('pw'), `${PASSWORD}\n`);
     await second.ok(['login', first.env['SZ_USER']!, '--password-file', 'pw']);
-    assert.equal((await second.ok(['get', 'letter.txt', '--output', '-'])).stdout, 'from the first');
+    assert.equal((await second.ok(['get', 'post/letter.txt', '--output', '-'])).stdout, 'from the first');
     await second.ok(['put', 'pw', '--dir', 'post']);
     const names = (await first.ok(['ls', 'post', '--json'])).lines.map(({ name, verified }) => [
       name,

@@ -122,10 +122,11 @@ suite('szafa: two at once', { concurrency: 3 }, () => {
       const dir = `many${round}`;
       const all = await Promise.all([1, 2].map(() => device.run(['put', 'many', '--dir', dir, '--json'])));
       for (const { code, stdout } of all) assert.equal(code, 0, stdout);
-      const listed = (await device.ok(['ls', dir, '--json'])).lines.map(({ name }) => name);
+      const { lines } = await device.ok(['ls', `${dir}/many`, '--json']);
+      const listed = lines.map(({ name, versions }) => [name, versions]);
       assert.deepEqual(
         listed,
-        names.map((name) => `many/${name}`),
+        names.map((name) => [name, 1]),
       );
     }
   });

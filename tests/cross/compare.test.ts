@@ -19,7 +19,7 @@ async function write(device: Device, path: string, content: string | Buffer, whe
 }
 
 const names = (outcome: Outcome, type: string) =>
-  outcome.lines.filter((line) => line.type === type).map(({ name }) => name);
+  outcome.lines.filter((line) => line.type === type).map(({ to }) => to);
 const notes = (outcome: Outcome, code: string) =>
   outcome.lines.filter((line) => line.type === 'note' && line['code'] === code);
 
@@ -47,15 +47,16 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     await write(d, 'q2/src/m.c', 'int a=2;\n');
     await d.ok(['put', 'q1/src']);
     const second = await d.ok(['put', 'q2/src', '--json']);
-    assert.deepEqual(names(second, 'uploaded'), ['m.c']);
+    assert.deepEqual(names(second, 'uploaded'), ['src/m.c']);
     const [note] = notes(second, 'other-source');
     assert.deepEqual([note!['source'], note!['other_source']], [d.path('q2/src'), d.path('q1/src')]);
-    assert.equal((await d.ok(['ls', 'src', '--json'])).lines.length, 2);
+    const versions = async () => (await d.ok(['ls', 'src', '--json'])).line('file')['versions'];
+    assert.equal(await versions(), 2);
     assert.equal((await d.ok(['get', 'src/m.c', '--output', '-'])).stdout, 'int a=2;\n');
     for (const path of ['q1/src', 'q2/src']) {
-      assert.deepEqual(names(await d.ok(['put', path, '--json']), 'skipped'), ['m.c'], path);
+      assert.deepEqual(names(await d.ok(['put', path, '--json']), 'skipped'), ['src/m.c'], path);
     }
-    assert.equal((await d.ok(['ls', 'src', '--json'])).lines.length, 2);
+    assert.equal(await versions(), 2);
   });
 
   test('with nothing to do nothing is asked for a file: by the device that sent it, and from its second look by any other', async () => {
@@ -75,7 +76,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     assert.equal(await asked(), 30);
     assert.equal(await asked(), 0);
     await write(d, 'many/7', 'other');
-    assert.deepEqual(names(await d.ok(['put', 'many', '--json']), 'uploaded'), ['7']);
+    assert.deepEqual(names(await d.ok(['put', 'many', '--json']), 'uploaded'), ['many/7']);
     assert.equal(await asked(), 0);
   });
 
@@ -96,7 +97,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
       third.stderr,
       new RegExp(`files from ${d.path('old/src')}; what comes from ${d.path('third/src')}`),
     );
-    // In a directory of another name, too.
+    // In a folder of another name, too.
     await d.ok(['put', 'new/src', '--dir', 'box']);
     assert.match((await d.ok(['put', 'third/src', '--dir', 'box'])).stderr, /files from .*new\/src;/);
     // One by one they are no folder, unless they have one name.
@@ -130,7 +131,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     assert.ok((await d.ok(['get', 'film', '--output', '-'])).bytes.equals(bytes));
     assert.equal((await d.ok([...put, '--checksum'])).line('skipped')['by'], 'content');
     assert.deepEqual(names(await d.ok([...put, '--force']), 'uploaded'), ['film']);
-    assert.equal((await d.ok(['ls', '--json'])).lines.length, 3);
+    assert.equal((await d.ok(['ls', '--json'])).line('file')['versions'], 3);
     assertError(await d.run(['put', 'film', '--force', '--checksum']), 2, /nothing to compare/, /--checksum/);
   });
 
@@ -193,16 +194,13 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     for (let i = 0; i < 20; i++) await write(d, `t/f${i}`, String(i), 1_700_000_000 + i * 1.0007);
     await write(d, 't/before-1970', 'old', -1234.567);
     await d.ok(['put', 't']);
-    await d.ok(['get', '--dir', 't', '--output', 'copy/t']);
-    assert.equal(
-      (await d.ok(['get', '--dir', 't', '--output', 'copy/t', '--json'])).line('summary')['skipped'],
-      21,
-    );
+    await d.ok(['get', 't', '--output', 'copy']);
+    assert.equal((await d.ok(['get', 't', '--output', 'copy', '--json'])).line('summary')['skipped'], 21);
     const again = await d.ok(['put', 'copy/t', '--json']);
     assert.equal(again.line('summary')['skipped'], 21);
     assert.equal(names(again, 'uploaded').length, 0);
     await utimes(d.path('t/f0'), 1_700_000_000.001, 1_700_000_000.001);
-    assert.deepEqual(names(await d.ok(['put', 't', '--json']), 'uploaded'), ['f0']);
+    assert.deepEqual(names(await d.ok(['put', 't', '--json']), 'uploaded'), ['t/f0']);
   });
 
   test('a path and a name that leave no room for each other still go up, and are known again', async () => {
@@ -212,7 +210,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     await write(d, `far/${deep}`, 'deep');
     await d.ok(['put', 'far']);
     assert.equal((await d.ok(['put', 'far', '--json'])).line('skipped')['by'], 'time');
-    await d.ok(['get', '--dir', 'far', '--output', 'b']);
-    assert.equal(await readFile(d.path(`b/${deep}`), 'utf8'), 'deep');
+    await d.ok(['get', 'far', '--output', 'b']);
+    assert.equal(await readFile(d.path(`b/far/${deep}`), 'utf8'), 'deep');
   });
 });

@@ -14,7 +14,7 @@ let fresh = 0;
 /** From a machine that has seen nothing: whether this password opens the account, files included. */
 export async function opens(server: { url: string }, device: Device, password: string): Promise<boolean> {
   const env = { SZ_SERVER: server.url, SZ_PASSWORD: password, SZ_CONFIG: device.path(`fresh ${++fresh}`) };
-  const outcome = await device.run(['get', 'kept', '-o', '-'], { env });
+  const outcome = await device.run(['get', 'papers/kept', '-o', '-'], { env });
   assert.ok(outcome.code === 0 || outcome.code === 12, outcome.stderr);
   return outcome.code === 0 && outcome.stdout === 'kept';
 }

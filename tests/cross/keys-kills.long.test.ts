@@ -75,7 +75,7 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
       );
       if (!over) isDone(await device.run(['passwd'], { env }));
       assert.ok(await opens(service, device, to), `step ${step}`);
-      isDone(await device.run(['get', 'kept', '-o', '-']));
+      isDone(await device.run(['get', 'papers/kept', '-o', '-']));
       [from, to] = [to, from];
       return over === undefined;
     });
@@ -90,7 +90,7 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
       const over = await killedAt(between, step, rekey(`key ${step}`), device, OLD);
       await assertWhole(device);
       assert.ok(await opens(service, device, PASSWORD), `step ${step}`);
-      isDone(await device.run(['get', 'kept', '-o', '-']));
+      isDone(await device.run(['get', 'papers/kept', '-o', '-']));
       if (!over) isDone(await device.run(rekey(`key ${step} again`), { env: OLD }));
       const [dir] = (await device.ok(['ls', '--json'])).lines;
       assert.deepEqual([dir!['name'], dir!['verified']], ['papers', true]);
@@ -107,7 +107,7 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
     const device = await Device.make(between.url, { SZ_USER: freshName() });
     stack.defer(() => device.remove());
     await device.ok(['register', '--recovery-file', 'key'], { env: OLD });
-    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    await device.ok(['put', '-', '--name', 'papers/kept'], { input: 'kept' });
     let [key, from] = ['key', PASSWORD];
     await everyStep(async (step) => {
       const to = `${NEXT} ${step}`;
@@ -124,7 +124,7 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
         isDone(await device.run(recover(`again ${step}`), { env }));
         key = `again ${step}`;
       }
-      isDone(await device.run(['get', 'kept', '-o', '-']));
+      isDone(await device.run(['get', 'papers/kept', '-o', '-']));
       from = to;
       return over === undefined;
     });

@@ -48,7 +48,7 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
     dead = false;
     between.inward = (_path, body) => body;
     // This machine was cut off before it could write its new key down.
-    assertError(await device.run(['get', 'kept', '-o', 'out']), 12, /does not open/, /szafa login/);
+    assertError(await device.run(['get', 'papers/kept', '-o', 'out']), 12, /does not open/, /szafa login/);
     assert.match((await device.ok(run, { env: CHANGE })).stdout, /counts already/);
     await reads(device);
     // Only the answer is lost: that is found out at once.
@@ -67,7 +67,7 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
     stack.defer(() => device.remove());
     const [phrase, another] = ['rower chmura zamek lampa', 'lampa zamek chmura rower'];
     await device.ok(['register', '--passphrase'], { env: { ...OLD, SZ_PASSPHRASE: phrase } });
-    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    await device.ok(['put', '-', '--name', 'papers/kept'], { input: 'kept' });
     const env = { ...OLD, SZ_NEW_PASSPHRASE: another };
     assert.match((await device.ok(['passwd', '--passphrase'], { env })).stdout, /the passphrase is changed/);
     await reads(device);

@@ -53,7 +53,7 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     const first = await readFile(device.path('first'), 'utf8');
     assert.match(first, new RegExp(`account: ${name}\n`));
     assert.match(first, /\n {4}(?:[0-9A-Z]{4}-){6}[0-9A-Z]{4}\n {4}(?:[0-9A-Z]{4}-){6}[0-9A-Z]{4}\n/);
-    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    await device.ok(['put', '-', '--name', 'papers/kept'], { input: 'kept' });
     const again = (env: object) =>
       device.run(['register', '--recovery-file', 'none'], { env: { ...OLD, ...env } });
     assertError(await again({ SZ_CONFIG: device.path('another machine') }), 1, /is taken/);
@@ -106,7 +106,7 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     const register = new Terminal(device, ['register', name], { env: OLD });
     const key = await confirmKey(register);
     assert.equal(await register.ended, 0, register.screen);
-    await device.ok(['put', '-', '--name', 'kept'], { input: 'kept' });
+    await device.ok(['put', '-', '--name', 'papers/kept'], { input: 'kept' });
     const env = { SZ_CONFIG: device.path('other') };
     const recover = new Terminal(device, ['recover', name], { env });
     await recover.answer(/recovery key: /, key.slice(0, -1));

@@ -19,5 +19,5 @@ export const elsewhere = (device: Device, password: string, folder = 'elsewhere'
   env: { SZ_PASSWORD: password, SZ_CONFIG: device.path(folder) },
 });
 export async function reads(device: Device, options: { env?: Record<string, string> } = {}): Promise<void> {
-  assert.equal((await device.ok(['get', 'kept', '-o', '-'], options)).stdout, 'kept');
+  assert.equal((await device.ok(['get', 'papers/kept', '-o', '-'], options)).stdout, 'kept');
 }

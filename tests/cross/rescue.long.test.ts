@@ -73,7 +73,7 @@ test('after rescue the users log in by the command with their own passwords, and
   for (const folder of ['config', 'new']) {
     const there = { SZ_PASSWORD: NEXT, SZ_CONFIG: ann.path(folder) };
     await ann.ok(['login'], { env: there });
-    assert.equal((await ann.ok(['get', 'letter.txt', '-o', '-'], { env: there })).stdout, 'dear ben');
+    assert.equal((await ann.ok(['get', 'post/letter.txt', '-o', '-'], { env: there })).stdout, 'dear ben');
     assert.equal((await ann.ok(['ls', '--json'], { env: there })).stdout, names);
     await ann.ok(['check'], { env: there });
   }

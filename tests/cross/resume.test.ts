@@ -180,11 +180,11 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     assert.equal(Number(files) + Number(skipped), names.length);
     const listed = (await device.ok(['ls', 'many', '--json'])).lines.map(({ name }) => name);
     assert.deepEqual(listed, names);
-    await device.ok(['get', '--dir', 'many', '--output', 'back', '--quiet']);
+    await device.ok(['get', 'many', '--output', 'back', '--quiet']);
     for (const name of names) {
       const [one, other] = await Promise.all([
         readFile(device.path(`many/${name}`)),
-        readFile(device.path(`back/${name}`)),
+        readFile(device.path(`back/many/${name}`)),
       ]);
       assert.ok(one.equals(other), name);
     }

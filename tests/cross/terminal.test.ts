@@ -91,17 +91,17 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     assert.doesNotMatch(put.stderr + put.stdout, /[^\P{Cc}\n]/u);
   });
 
-  test('rm asks, and no is the answer to anything but yes', async () => {
+  test('what is final is asked for, and no is the answer to anything but yes', async () => {
     const { device } = shared;
     await device.ok(['put', '-', '--name', 'precious', '--dir', 'box'], { input: 'x' });
-    const no = new Terminal(device, ['rm', 'precious']);
-    await no.answer(/delete 1 file for good: precious\? \[y\/N\] /, '');
+    const no = new Terminal(device, ['rm', '--now', 'box/precious']);
+    await no.answer(/delete 1 file for good: box\/precious\? \[y\/N\] /, '');
     assert.equal(await no.ended, 1);
     assert.match(no.screen, /nothing was deleted/);
-    const box = new Terminal(device, ['rmdir', 'box']);
-    await box.answer(/remove box\/\? its 1 file will move to the root\. \[y\/N\] /, 'n');
+    const box = new Terminal(device, ['rm', '-r', '--now', 'box']);
+    await box.answer(/delete 1 file for good: box\/\? \[y\/N\] /, 'n');
     assert.equal(await box.ended, 1);
-    const yes = new Terminal(device, ['rm', 'precious']);
+    const yes = new Terminal(device, ['rm', '--now', 'box/precious']);
     await yes.answer(/\[y\/N\] /, 'y');
     assert.equal(await yes.ended, 0);
     assert.deepEqual((await device.ok(['ls', 'box', '--json'])).lines, []);

@@ -55,17 +55,25 @@ suite('szafa: tokens', { concurrency: 3 }, () => {
     await writeFile(web1.path('etc/deep/passwd'), 'root');
     const put = ['put', 'etc', '--dir', 'web1', '--json'];
     assert.equal((await web1.ok(put)).line('summary')['files'], 2);
-    // What is there is skipped, what has changed goes beside it.
+    // What is there is skipped, what has changed is a new version.
     await writeFile(web1.path('etc/hosts'), 'localhost, and more');
     const again = (await web1.ok(put)).line('summary');
     assert.deepEqual([again['files'], again['skipped']], [1, 1]);
     assert.equal((await owner.ok(['get', 'web1/etc/hosts', '--output', '-'])).stdout, 'localhost, and more');
-    assert.equal((await web1.ok(['ls', 'web1'])).stdout.trim().split('\n').length, 3);
+    assert.deepEqual((await web1.ok(['ls', '-R'])).stdout.trim().split('\n'), [
+      'web1/',
+      'web1/etc/',
+      'web1/etc/deep/',
+      'web1/etc/deep/passwd',
+      'web1/etc/hosts',
+    ]);
     assert.doesNotMatch((await web1.ok(['ls'])).stdout, /papers|secret/);
 
     for (const args of [
-      ['get', 'etc/deep/passwd', '--dir', 'web1'],
-      ['rm', '--yes', 'etc/deep/passwd', '--dir', 'web1'],
+      ['get', 'web1/etc/deep/passwd'],
+      ['rm', 'web1/etc/deep/passwd'],
+      ['rm', '--now', '--yes', 'web1/etc/deep/passwd'],
+      ['mv', 'web1/etc/deep/passwd', 'web1/etc/hosts2'],
       ['token', 'create', 'more', '--scope', 'read'],
     ]) {
       assertError(await web1.run(args), 1, SCOPE, /token list/);
@@ -73,7 +81,7 @@ suite('szafa: tokens', { concurrency: 3 }, () => {
     const outside = /this token is for (another|one) directory/;
     assertError(await web1.run(['put', 'etc/hosts']), 1, outside);
     assertError(await web1.run(['put', 'etc']), 1, outside);
-    assert.equal((await owner.ok(['get', 'etc/deep/passwd', '--dir', 'web1', '-o', '-'])).stdout, 'root');
+    assert.equal((await owner.ok(['get', 'web1/etc/deep/passwd', '-o', '-'])).stdout, 'root');
   });
 
   test('an upload goes on with the next token, and an old one that is of no use is left to the server', async () => {

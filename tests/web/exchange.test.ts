@@ -68,7 +68,7 @@ test('what the command seals the page opens, and the other way round', async () 
 
     const listed = (await device.ok(['ls', '--json', 'Shared żółw'])).stdout;
     assert.match(listed, /from the page\.bin/);
-    await device.ok(['get', 'from the page.bin', '--output', device.path('copy.bin')]);
+    await device.ok(['get', 'Shared żółw/from the page.bin', '--output', device.path('copy.bin')]);
     assert.ok(fromPage.equals(await readFile(device.path('copy.bin'))), 'command opens the page’s');
   } finally {
     await device.remove();

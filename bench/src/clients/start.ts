@@ -61,7 +61,7 @@ export async function startSzafa(folder: string): Promise<Client> {
     name: 'szafa',
     env,
     up: (source, label) => `${szafa} put ${quoted(source)} --dir ${label} --quiet`,
-    down: (label, target) => `${szafa} get --dir ${label} --output ${quoted(target)} --quiet`,
+    down: (label, target) => `${szafa} get ${quoted(`${label}/*`)} --output ${quoted(target)} --quiet`,
     stop: () => server.daemon.stop(),
   };
 }

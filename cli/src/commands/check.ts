@@ -1,16 +1,14 @@
-import type { Entry } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
-import { nameIn } from '../existing.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
-import { chooseFiles, openChosen } from '../selection.ts';
+import { type Chosen, chooseFiles, openChosen } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, transfersOf } from '../transfers.ts';
 
 export const command: Command = async (invocation) => {
-  const { out, signal } = invocation;
+  const { args, out, signal } = invocation;
   const began = performance.now();
   await using connection = await connect(invocation, {
     keys: 'needed',
@@ -18,18 +16,24 @@ export const command: Command = async (invocation) => {
   });
   const { szafa } = connection;
   const batch = new Batch(out);
-  const files = await chooseFiles(new Lookup(szafa, signal), invocation, batch);
-  const lanes = lanesFor(invocation, files);
+  const tree = await new Lookup(szafa, signal).tree();
+  const names = args.length > 0 ? args : ['/'];
+  // Older versions, too: what is kept has to be whole.
+  const { files } = chooseFiles(tree, { ...invocation, args: names }, batch, 'all');
+  const lanes = lanesFor(
+    invocation,
+    files.map(({ entry }) => entry),
+  );
   const progress = new Progress(out);
   progress.expect(
     files.length,
-    files.reduce((sum, { size }) => sum + size, 0),
+    files.reduce((sum, { entry }) => sum + entry.size, 0),
   );
   const tally = { files: 0, bytes: 0, skipped: 0 };
   try {
-    const options = { out, signal, parallel: lanes.files, about: ({ name }: Entry) => name };
-    await batch.run(files, options, async (entry) => {
-      const track = progress.start(entry.name, entry.size);
+    const options = { out, signal, parallel: lanes.files, about: ({ path }: Chosen) => path };
+    await batch.run(files, options, async ({ path, entry }) => {
+      const track = progress.start(path, entry.size);
       let succeeded = false;
       try {
         const remote = await openChosen(szafa, entry, invocation);
@@ -37,14 +41,10 @@ export const command: Command = async (invocation) => {
         await remote.verify({ signal, parallel: lanes.volumes, onProgress });
         succeeded = true;
         const { size } = remote.metadata;
-        const name = nameIn(entry, remote.metadata);
         tally.files++;
         tally.bytes += size;
-        out.done(
-          'checked',
-          { file_id: entry.fileId, name, size },
-          `good ${oneLine(name)}  ${formatBytes(size)}`,
-        );
+        const text = `good ${oneLine(path)}  ${formatBytes(size)}`;
+        out.done('checked', { file_id: entry.fileId, path, size }, text);
       } finally {
         track.end(succeeded);
       }

@@ -1,20 +1,67 @@
+import { type Entry, isWithin, type Tree } from '@szafa/client/node';
+import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
-import { Lookup, ROOT } from '../lookup.ts';
+import { counted } from '../counted.ts';
+import { CliError } from '../errors.ts';
+import { Lookup } from '../lookup.ts';
+import { shownName } from '../paths.ts';
+import { prove } from '../selection.ts';
 import { oneLine } from '../text.ts';
+import { journeys } from './mv.ts';
+
+const PARALLEL = 4;
+
+interface Copy {
+  entry: Entry;
+  from: string;
+  to: string;
+}
+
+/** The newest version of each file. */
+function* copiesOf(
+  tree: Tree,
+  journey: ReturnType<typeof journeys>[number],
+  recursive: boolean,
+): Generator<Copy> {
+  const { target, to } = journey;
+  if ('file' in target) {
+    yield { entry: target.version ?? target.file.entry, from: target.file.path, to };
+    return;
+  }
+  const { path } = target.folder;
+  if (!recursive) {
+    throw new CliError(
+      'is-folder',
+      `${shownName(path)} is a folder`,
+      'copy it with all that is in it: cp -r',
+    );
+  }
+  if (isWithin(to, path)) {
+    throw new CliError('name', 'a folder cannot be copied into itself', 'choose another place');
+  }
+  for (const file of tree.within(target.folder)) {
+    yield { entry: file.entry, from: file.path, to: to + file.path.slice(path.length) };
+  }
+}
 
 export const command: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
-  const { dir = ROOT } = flags;
-  await using connection = await connect(invocation, { keys: 'useful' });
+  const { flags, out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'needed' });
   const { szafa } = connection;
-  const lookup = new Lookup(szafa, signal);
-  const dirId = await lookup.dirId(dir);
-  const { fileId, name } = await lookup.file(args[0]!, undefined, 'newest', out);
-  const copy = await szafa.copy(fileId, dirId || null, { signal });
-  out.done(
-    'copied',
-    { file_id: copy, source_id: fileId, name, dir_id: dirId || null, dir_name: dirId ? dir : '' },
-    `copied ${oneLine(name)} to ${dirId ? `${oneLine(dir)}/` : 'the root'}  ${oneLine(copy)}`,
-  );
+  const tree = await new Lookup(szafa, signal).tree();
+  const copies = journeys(tree, invocation).flatMap((journey) => [
+    ...copiesOf(tree, journey, flags.recursive ?? false),
+  ]);
+  const batch = new Batch(out);
+  const progress = counted(out, 'copying');
+  const options = { out, signal, parallel: PARALLEL, about: ({ from }: Copy) => from };
+  await batch.run(copies, options, async ({ entry, from, to }) => {
+    await prove(szafa, [entry], signal);
+    const copy = await szafa.copyTo(entry, to, { tree, signal, asVersion: flags.yes ?? false });
+    const fields = { file_id: copy, source_id: entry.fileId, from, to };
+    out.done('copied', fields, `copied ${oneLine(from)} to ${oneLine(to)}  ${oneLine(copy)}`);
+    progress(batch.done, copies.length);
+  });
+  batch.finish();
 };

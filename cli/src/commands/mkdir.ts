@@ -1,19 +1,38 @@
-import { cleanDirName } from '@szafa/protocol';
+import { checkPath, parentOf } from '@szafa/client/node';
+import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
-import { CliError } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
+import { shownName, typedPath } from '../paths.ts';
 import { oneLine } from '../text.ts';
 
 export const command: Command = async (invocation) => {
   const { args, flags, out, signal } = invocation;
-  const name = cleanDirName(args[0]!);
   const plain = flags['plain-names'] ?? false;
+  for (const arg of args) checkPath(typedPath(arg));
+  if (plain && args.some((arg) => typedPath(arg).includes('/'))) {
+    throw new UsageError('--plain-names is for folders at the top', 'omit --plain-names');
+  }
   await using connection = await connect(invocation, { keys: plain ? 'useful' : 'needed' });
   const { szafa } = connection;
-  if (await new Lookup(szafa, signal).findDir(name)) {
-    throw new CliError('exists', `the directory "${name}" already exists`, 'szafa ls shows it');
-  }
-  const dirId = await szafa.makeDir(name, { plain, signal });
-  out.done('directory', { dir_id: dirId, name }, `created ${oneLine(name)}/`);
+  const batch = new Batch(out);
+  await batch.run(args, { out, signal, parallel: 1, about: (arg) => arg }, async (arg) => {
+    const path = typedPath(arg);
+    // Each sees what was made before it.
+    const tree = await new Lookup(szafa, signal).tree();
+    if (tree.has(path)) {
+      if (flags.parents && tree.folder(path)) return;
+      throw new CliError('exists', `${shownName(path)} already exists`, 'szafa ls shows it');
+    }
+    const parent = parentOf(path);
+    if (!flags.parents && !tree.folder(parent)) {
+      const hint = `make the folders above it as well: szafa mkdir -p ${oneLine(path)}`;
+      throw new CliError('no-folder', `there is no folder ${shownName(parent)}`, hint);
+    }
+    if (plain) await szafa.makeDir(path, { plain, signal });
+    else await szafa.makeFolder(path, { tree, signal });
+    out.done('folder', { path }, `created ${oneLine(path)}/`);
+  });
+  batch.finish();
 };

@@ -21,8 +21,8 @@ function tell({ out }: Invocation): (done: number, total: number) => void {
 
 function report({ out }: Invocation, resealed: Resealed, what: string, fields: object): void {
   const { epoch, files, dirs, failed } = resealed;
-  const text = `${what}: ${plural(files, 'file')} and ${plural(dirs, 'directory', 'directories')} are under master key ${epoch} now`;
-  out.done('rekeyed', { epoch, files, directories: dirs, failed: failed.length, ...fields }, text);
+  const text = `${what}: ${plural(files, 'file')} and ${plural(dirs, 'folder name')} are under master key ${epoch} now`;
+  out.done('rekeyed', { epoch, files, folders: dirs, failed: failed.length, ...fields }, text);
   const batch = new Batch(out);
   batch.done = files + dirs + 1;
   for (const { about, error } of failed) batch.fail(error, about);

@@ -1,49 +1,83 @@
-import type { Entry } from '@szafa/client/node';
+import type { Entry, FileNode, Folder } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
-import { CliError } from '../errors.ts';
-import { isFatal } from '../explain.ts';
+import { counted } from '../counted.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
-import { canAsk, confirm } from '../question.ts';
-import { oneLine, plural, shorten } from '../text.ts';
+import { shownName } from '../paths.ts';
+import { checkCanConfirm, confirmFinal, planRemoval, removeFiles } from '../removal.ts';
+import { namedAll, prove } from '../selection.ts';
+import { oneLine, plural } from '../text.ts';
 
-const PARALLEL = 4;
+/** What is to go. */
+interface Doomed {
+  /** Files with all their versions, or one version that was named by its ID. */
+  files: Map<string, { path: string; entries: Entry[] }>;
+  folders: Map<string, Folder>;
+}
+
+function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed {
+  const files: Doomed['files'] = new Map();
+  const folders: Doomed['folders'] = new Map();
+  for (const target of named.flatMap(({ targets }) => targets)) {
+    if ('folder' in target) {
+      const { path } = target.folder;
+      if (path === '') throw new UsageError('the top cannot be removed', "name what is in it, as '*'");
+      if (!recursive) {
+        const hint = 'remove it with all that is in it: rm -r';
+        throw new CliError('is-folder', `${shownName(path)} is a folder`, hint);
+      }
+      folders.set(path, target.folder);
+    } else {
+      const { path, versions } = target.file;
+      const known = files.get(path)?.entries ?? [];
+      files.set(path, { path, entries: [...known, ...(target.version ? [target.version] : versions)] });
+    }
+  }
+  // What is in a folder that goes, goes with it.
+  const goes = (path: string) => [...folders.keys()].some((folder) => path.startsWith(`${folder}/`));
+  for (const path of [...files.keys()].filter(goes)) files.delete(path);
+  for (const path of [...folders.keys()].filter(goes)) folders.delete(path);
+  return { files, folders };
+}
+
+const versionsOf = ({ versions }: FileNode) => versions;
 
 export const command: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
-  if (!flags.yes && !canAsk()) {
-    throw new CliError(
-      'not-confirmed',
-      'nothing was deleted: there is no terminal to ask on',
-      'use --yes to delete without a question',
-    );
-  }
+  const { flags, out, signal } = invocation;
+  if (flags.now) checkCanConfirm(invocation);
   await using connection = await connect(invocation, { keys: 'useful' });
   const { szafa } = connection;
-  const lookup = new Lookup(szafa, signal);
+  const tree = await new Lookup(szafa, signal).tree();
   const batch = new Batch(out);
-  const found = new Map<string, Entry>();
-  for (const arg of args) {
-    try {
-      const entry = await lookup.file(arg, flags.dir, 'refuse', out);
-      found.set(entry.fileId, entry);
-    } catch (error) {
-      if (signal.aborted || isFatal(error)) throw error;
-      batch.fail(error, arg);
+  const { files, folders } = doomed(namedAll(tree, invocation, batch), flags.recursive ?? false);
+  const below = (folder: Folder) => [...tree.within(folder)].flatMap(versionsOf);
+  const markers = (folder: Folder) => [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
+  const single = [...files.values()].flatMap(({ entries }) => entries);
+  const all = [...single, ...[...folders.values()].flatMap(below)];
+  await prove(szafa, all, signal);
+  if (flags['dry-run']) planRemoval(invocation, flags.now ? 'remove' : 'trash', all);
+  else if (flags.now) {
+    const paths = [...files.keys(), ...[...folders.keys()].map((path) => `${path}/`)];
+    if (paths.length > 0) await confirmFinal(invocation, paths, plural(all.length, 'file'));
+    await removeFiles(szafa, [...all, ...[...folders.values()].flatMap(markers)], invocation);
+    for (const { dirId } of folders.values()) {
+      if (dirId !== undefined) await szafa.api.deleteDir(dirId, { signal });
+    }
+  } else {
+    const options = { signal, onProgress: counted(out, 'moving to the trash') };
+    if (single.length > 0) await szafa.trash(single, options);
+    for (const { path, entries } of files.values()) {
+      const more = entries.length > 1 ? `, ${plural(entries.length, 'version')}` : '';
+      const fields = { path, file_ids: entries.map(({ fileId }) => fileId) };
+      out.done('trashed', fields, `moved ${oneLine(path)} to the trash${more}`);
+    }
+    for (const { path, count } of folders.values()) {
+      await szafa.removeFolder(path, options);
+      const text = `moved ${oneLine(path)}/ to the trash, ${plural(count, 'file')}`;
+      out.done('trashed', { path: `${path}/`, files: count }, text);
     }
   }
-  if (found.size > 0 && !flags.yes) {
-    const names = [...found.values()].map(({ name }) => shorten(oneLine(name), 60));
-    const shown = names.length > 5 ? `${names.slice(0, 5).join(', ')}, …` : names.join(', ');
-    if (!(await confirm(`delete ${plural(found.size, 'file')} for good: ${shown}?`, signal))) {
-      throw new CliError('kept', 'nothing was deleted', 'answer y, or use --yes');
-    }
-  }
-  const options = { out, signal, parallel: PARALLEL, about: ({ name }: Entry) => name };
-  await batch.run(found.values(), options, async ({ fileId, name }) => {
-    await szafa.remove(fileId, { signal });
-    out.done('removed', { file_id: fileId, name }, `deleted ${oneLine(name)}`);
-  });
   batch.finish();
 };

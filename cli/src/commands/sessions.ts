@@ -10,13 +10,13 @@ const HELP = 'see szafa sessions --help';
 const SHOWN = 8;
 const DEVICE_COLUMNS = 28;
 
-/** `dir`: the name of the directory that it reaches; null: all of them. */
+/** `dir`: the name of the folder that it reaches; null: all of them. */
 function row(session: ListedSession, dir: string | null): string {
   const { id, device, created_at, used_at, current, scope, expires_at } = session;
   const notes = [
     ...(current ? ['this session'] : []),
     ...(scope === 'full' ? [] : [`may only ${oneLine(scope)}`]),
-    ...(dir === null ? [] : [dir === '' ? 'in a directory that is gone' : `in ${oneLine(dir)}`]),
+    ...(dir === null ? [] : [dir === '' ? 'in a folder that is gone' : `in ${oneLine(dir)}`]),
     ...(expires_at === null ? [] : [`ends ${formatTime(expires_at)}`]),
   ];
   const columns = [
@@ -36,7 +36,7 @@ export async function listSessions(invocation: Invocation): Promise<void> {
   const lookup = new Lookup(szafa, signal);
   for (const session of await szafa.sessions({ signal })) {
     const { id, device, created_at, used_at, current, scope, dir_id, expires_at } = session;
-    const dir = dir_id === null ? null : await lookup.dirName(dir_id);
+    const dir = dir_id === null ? null : await lookup.topFolderName(dir_id);
     const fields = { id, device, created_at, used_at, current, scope, dir_id, dir_name: dir, expires_at };
     out.answer('open-session', fields, row(session, dir));
   }

@@ -5,7 +5,8 @@ import { type Scope, scopes } from '@szafa/protocol';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { Lookup, ROOT } from '../lookup.ts';
+import { Lookup } from '../lookup.ts';
+import { typedPath } from '../paths.ts';
 import { parseEnd } from '../quantities.ts';
 import { givenSecret } from '../question.ts';
 import { type KeptSession, SessionStore } from '../session-store.ts';
@@ -34,11 +35,17 @@ async function create(invocation: Invocation, device: string): Promise<void> {
   const { flags, out, signal } = invocation;
   const scope = scopeOf(invocation);
   const end = flags.expires === undefined ? undefined : parseEnd('expires', flags.expires);
-  if (flags.dir === ROOT) throw new UsageError('a token is for a directory, not for the root', 'omit --dir');
-  const keys = flags.output !== undefined ? 'needed' : flags.dir !== undefined ? 'useful' : 'none';
+  const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
+  if (folder === '' || folder?.includes('/')) {
+    throw new UsageError(
+      'a token is for all files, or for one folder at the top',
+      'omit --dir, or name such a folder',
+    );
+  }
+  const keys = flags.output !== undefined ? 'needed' : folder !== undefined ? 'useful' : 'none';
   await using connection = await connect(invocation, { keys });
   const { szafa } = connection;
-  const dir = flags.dir === undefined ? undefined : await new Lookup(szafa, signal).dir(flags.dir);
+  const dir = folder === undefined ? undefined : await new Lookup(szafa, signal).topFolder(folder);
   const place = flags.output === undefined ? undefined : await Place.make(flags.output, flags.yes ?? false);
   try {
     const body = { device, scope, dir_id: dir?.dirId ?? null, expires_at: end ?? null };

@@ -1,0 +1,43 @@
+import type { FileNode, Folder } from '@szafa/client/node';
+import type { Command } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError } from '../errors.ts';
+import { isPattern, namePattern } from '../glob.ts';
+import { showFile, showFolder } from '../listed.ts';
+import { Lookup } from '../lookup.ts';
+import { shownName } from '../paths.ts';
+import { named } from '../selection.ts';
+
+/** Without accents and in small letters: who looks for a name may not know how it is written. */
+const folded = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+
+export const command: Command = async (invocation) => {
+  const { args, flags, out, signal } = invocation;
+  const [text = '', where = '/'] = args;
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const tree = await new Lookup(connection.szafa, signal).tree();
+  const wanted = folded(text);
+  const pattern = isPattern(text) ? namePattern(wanted) : undefined;
+  const fits = ({ name }: FileNode | Folder) =>
+    pattern ? pattern.test(folded(name)) : folded(name).includes(wanted);
+  const long = flags.long ?? false;
+  let found = 0;
+  const look = (folder: Folder) => {
+    for (const inner of folder.folders) {
+      if (fits(inner)) {
+        found++;
+        showFolder(out, inner, { long, shown: inner.path });
+      }
+      look(inner);
+    }
+    for (const file of folder.files) {
+      if (!fits(file)) continue;
+      found++;
+      showFile(out, file, { long, shown: file.path });
+    }
+  };
+  for (const target of named(tree, where, out).targets) if ('folder' in target) look(target.folder);
+  if (found > 0) return;
+  const hint = '* and ? stand for letters, letter case and accents do not matter; szafa ls -R shows all';
+  throw new CliError('no-file', `no name fits ${shownName(text)}`, hint);
+};

@@ -1,0 +1,73 @@
+import type { Entry, FileNode } from '@szafa/client/node';
+import { Batch } from '../batch.ts';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { counted } from '../counted.ts';
+import { UsageError } from '../errors.ts';
+import { Lookup } from '../lookup.ts';
+import { parseAge, parseCount } from '../quantities.ts';
+import { checkCanConfirm, confirmFinal, planRemoval, removeFiles } from '../removal.ts';
+import { namedAll } from '../selection.ts';
+import { formatBytes, oneLine, plural } from '../text.ts';
+
+const MOST_KEPT = 1_000_000;
+
+export interface Rule {
+  /** So many of the newest stay, whatever their age. */
+  keep: number;
+  /** Uploaded before this time, in milliseconds since 1970. */
+  before: number;
+}
+
+function ruleOf({ flags: { keep, older } }: Invocation, now = Date.now()): Rule {
+  if (keep === undefined && older === undefined) {
+    throw new UsageError(
+      'prune needs --keep N, --older TIME or both',
+      'as in szafa prune --keep 5 --older 30d',
+    );
+  }
+  return {
+    // The newest is the file itself.
+    keep: keep === undefined ? 1 : parseCount('keep', keep, MOST_KEPT),
+    before: older === undefined ? Number.POSITIVE_INFINITY : now - parseAge('older', older),
+  };
+}
+
+/** What goes of a file. The age is the sealed one: without it nothing says how old a version is, and it stays. */
+export function pruned({ versions, verified }: Pick<FileNode, 'versions' | 'verified'>, rule: Rule): Entry[] {
+  if (!verified) return [];
+  return versions.slice(rule.keep).filter(({ age }) => age !== undefined && age.added < rule.before);
+}
+
+export const command: Command = async (invocation) => {
+  const { args, flags, out, signal } = invocation;
+  const rule = ruleOf(invocation);
+  if (flags.now) checkCanConfirm(invocation);
+  await using connection = await connect(invocation, { keys: 'needed' });
+  const { szafa } = connection;
+  const tree = await new Lookup(szafa, signal).tree();
+  const batch = new Batch(out);
+  const names = args.length > 0 ? args : ['/'];
+  const files = new Set<FileNode>();
+  for (const { targets } of namedAll(tree, { ...invocation, args: names }, batch)) {
+    for (const target of targets) {
+      for (const file of 'file' in target ? [target.file] : tree.within(target.folder)) files.add(file);
+    }
+  }
+  const entries = [...files].flatMap((file) => pruned(file, rule));
+  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  const what = plural(entries.length, 'older version');
+  if (flags['dry-run']) planRemoval(invocation, flags.now ? 'remove' : 'trash', entries);
+  else if (entries.length > 0 && flags.now) {
+    await confirmFinal(invocation, [...new Set(entries.map(({ path }) => path))], what);
+    await removeFiles(szafa, entries, invocation);
+  } else if (entries.length > 0) {
+    await szafa.trash(entries, { signal, onProgress: counted(out, 'moving to the trash') });
+    for (const { fileId, path } of entries) {
+      out.done('trashed', { path, file_ids: [fileId] }, `moved ${oneLine(path)} (${fileId}) to the trash`);
+    }
+  }
+  const done = flags['dry-run'] ? 'would go' : flags.now ? 'deleted' : 'moved to the trash';
+  out.done('pruned', { versions: entries.length, bytes }, `${what}, ${formatBytes(bytes)}, ${done}`);
+  batch.finish();
+};

@@ -1,0 +1,88 @@
+import { type Szafa, type TrashEntry, Tree } from '@szafa/client/node';
+import { Batch } from '../batch.ts';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { counted } from '../counted.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { row } from '../listed.ts';
+import { checkCanConfirm, confirmFinal, planRemoval } from '../removal.ts';
+import { namedAll } from '../selection.ts';
+import { formatTime, oneLine, plural } from '../text.ts';
+
+const HELP = 'see szafa trash --help';
+
+/** The files in the trash that these arguments name, each with all its versions; a folder, all that was in it. */
+function namedIn(trash: readonly TrashEntry[], invocation: Invocation, batch: Batch): TrashEntry[] {
+  const tree = new Tree(trash);
+  const ids = new Set<string>();
+  for (const { targets } of namedAll(tree, invocation, batch)) {
+    for (const target of targets) {
+      const files = 'file' in target ? [target.file] : [...tree.within(target.folder)];
+      const version = 'file' in target ? target.version : undefined;
+      for (const { versions, unproven } of files) {
+        for (const { fileId } of version ? [version] : [...versions, ...unproven]) ids.add(fileId);
+      }
+      const folders = 'folder' in target ? tree.foldersWithin(target.folder) : [];
+      for (const { fileId } of [...folders].flatMap(({ markers }) => markers)) ids.add(fileId);
+    }
+  }
+  return trash.filter(({ fileId }) => ids.has(fileId));
+}
+
+async function list(invocation: Invocation): Promise<void> {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const entries = await connection.szafa.listTrash({ signal });
+  for (const { fileId, path, size, trashedAt, expiresAt, verified } of entries) {
+    out.answer(
+      'trashed',
+      { file_id: fileId, path, size, verified, trashed_at: trashedAt, expires_at: expiresAt },
+      row(size, trashedAt, fileId, `${oneLine(path)}  (until ${formatTime(expiresAt)})`),
+    );
+  }
+  if (entries.length === 0) out.note('empty', 'the trash is empty');
+}
+
+async function empty(invocation: Invocation): Promise<void> {
+  const { args, flags, out, signal } = invocation;
+  checkCanConfirm(invocation);
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const { szafa } = connection;
+  const batch = new Batch(out);
+  const trash = await szafa.listTrash({ signal });
+  const entries = args.length === 0 ? trash : namedIn(trash, invocation, batch);
+  if (flags['dry-run']) planRemoval(invocation, 'remove', entries);
+  else if (entries.length > 0) {
+    const paths = entries.map(({ path }) => path);
+    await confirmFinal(invocation, paths, `${plural(entries.length, 'file')} in the trash`);
+    await szafa.emptyTrash({ entries, signal, onProgress: counted(out, 'deleting') });
+    out.done('emptied', { files: entries.length }, `deleted ${plural(entries.length, 'file')} for good`);
+  } else if (batch.failed === 0) out.note('empty', 'the trash is empty');
+  batch.finish();
+}
+
+export const command: Command = async (invocation) => {
+  const [what, ...args] = invocation.args;
+  if (what === undefined) return list(invocation);
+  if (what === 'empty') return empty({ ...invocation, args });
+  throw new UsageError(`there is no "trash ${oneLine(what)}"`, HELP);
+};
+
+export const restore: Command = async (invocation) => {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const { szafa } = connection;
+  const batch = new Batch(out);
+  const entries = namedIn(await trashOf(szafa, signal), invocation, batch);
+  if (entries.length > 0) await szafa.restore(entries, { signal, onProgress: counted(out, 'restoring') });
+  for (const { fileId, path } of entries) {
+    out.done('restored', { file_id: fileId, path }, `restored ${oneLine(path)}`);
+  }
+  batch.finish();
+};
+
+async function trashOf(szafa: Szafa, signal: AbortSignal): Promise<TrashEntry[]> {
+  const entries = await szafa.listTrash({ signal });
+  if (entries.length > 0) return entries;
+  throw new CliError('no-file', 'the trash is empty', 'for an older version of a file see szafa versions');
+}

@@ -1,0 +1,75 @@
+import type { Entry, FileNode, Tree } from '@szafa/client/node';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { markOf, row } from '../listed.ts';
+import { Lookup } from '../lookup.ts';
+import { shownName } from '../paths.ts';
+import { named } from '../selection.ts';
+import { oneLine } from '../text.ts';
+
+function fileOf(tree: Tree, { out }: Invocation, text: string): FileNode {
+  const { targets } = named(tree, text, out);
+  const [target] = targets;
+  if (targets.length === 1 && target && 'file' in target) return target.file;
+  throw new UsageError(
+    `${shownName(text)} is not one file`,
+    'name a file; szafa ls -l shows how many versions each has',
+  );
+}
+
+/** By the clock of the machine that uploaded it, which is sealed; the service's only where there is none. */
+export function addedAt({ age, createdAt }: Entry): string {
+  return age ? new Date(age.added).toISOString() : createdAt;
+}
+
+async function list(invocation: Invocation, text: string): Promise<void> {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'useful' });
+  const tree = await new Lookup(connection.szafa, signal).tree();
+  const { path, versions } = fileOf(tree, invocation, text);
+  for (const [at, entry] of versions.entries()) {
+    const { fileId, size, verified } = entry;
+    const added = addedAt(entry);
+    const mark = `${at === 0 ? '  (newest)' : ''}${markOf(entry)}`;
+    out.answer(
+      'version',
+      { file_id: fileId, path, size, added_at: added, newest: at === 0, verified },
+      row(size, added, fileId, `${oneLine(path)}${mark}`),
+    );
+  }
+}
+
+async function restore(invocation: Invocation, text: string, id: string): Promise<void> {
+  const { out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'needed' });
+  const { szafa } = connection;
+  const tree = await new Lookup(szafa, signal).tree();
+  const { path, versions, entry: newest } = fileOf(tree, invocation, text);
+  const found = versions.filter(({ fileId }) => fileId.startsWith(id));
+  const [entry] = found;
+  if (!entry || found.length > 1) {
+    const why = entry ? 'several versions have IDs that begin so' : 'it has no version of this ID';
+    throw new CliError(
+      'no-version',
+      `${shownName(path)}: ${why}`,
+      `szafa versions ${oneLine(path)} shows them`,
+    );
+  }
+  if (entry === newest) {
+    out.note('same', `that is the newest version of ${oneLine(path)} already`);
+    return;
+  }
+  const fileId = await szafa.copyTo(entry, path, { tree, asVersion: true, signal });
+  const text2 = `the version of ${addedAt(entry)} is the newest of ${oneLine(path)} now`;
+  out.done('restored', { file_id: fileId, source_id: entry.fileId, path }, text2);
+}
+
+export const command: Command = async (invocation) => {
+  const [first = '', path, id] = invocation.args;
+  if (path === undefined) return list(invocation, first);
+  if (first === 'restore' && id !== undefined) return restore(invocation, path, id);
+  const hint = 'szafa versions PATH shows the IDs';
+  if (first === 'restore') throw new UsageError('versions restore needs PATH and ID', hint);
+  throw new UsageError('versions takes one PATH', 'see szafa versions --help');
+};

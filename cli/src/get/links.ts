@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { lstatSync, lutimesSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, relative, resolve, sep } from 'node:path';
+import { ExistsError } from '@szafa/client/node';
+import { CliError } from '../errors.ts';
+import { oneLine } from '../text.ts';
+
+/**
+ * That a link leads to nothing outside of `top`, whatever else is there. Where `..` stands behind a name, that name may be a link itself,
+ * and the way back from it leads elsewhere than the text says.
+ */
+export function checkLink(path: string, target: string, top: string): void {
+  const names = target.split('/').filter((name) => name !== '' && name !== '.');
+  const lastUp = names.lastIndexOf('..');
+  const isPlain = lastUp < 0 || names.slice(0, lastUp).every((name) => name === '..');
+  const to = relative(resolve(top), resolve(dirname(path), target));
+  const isOutside = to === '..' || to.startsWith(`..${sep}`) || resolve(to) === to;
+  if (target !== '' && !target.includes('\0') && isPlain && !isOutside) return;
+  const message = `is a link to ${oneLine(target)}, which is outside of what is downloaded: it was not made`;
+  throw new CliError('link-outside', message, `if you trust it: ln -s TARGET ${oneLine(path)}`);
+}
+
+export type LinkState = 'absent' | 'same' | 'other';
+
+export function linkState(path: string, target: string): LinkState {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return 'absent';
+  return stats.isSymbolicLink() && readlinkSync(path) === target ? 'same' : 'other';
+}
+
+/** Under its name at once, as files are; a folder is never replaced. */
+export function makeLink(
+  path: string,
+  target: string,
+  { mtime, overwrite }: { mtime: number | undefined; overwrite: boolean },
+): void {
+  const made = `${path}.${randomBytes(6).toString('hex')}`;
+  symlinkSync(target, made);
+  try {
+    if (mtime !== undefined) lutimesSync(made, new Date(), new Date(mtime));
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    if (there && (!overwrite || there.isDirectory())) throw new ExistsError(path);
+    renameSync(made, path);
+  } catch (error) {
+    rmSync(made, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Szafa } from '@szafa/client/node';
+import type { Invocation } from '../command.ts';
+import { CliError } from '../errors.ts';
+import type { Track } from '../progress/tally.ts';
+import { type Chosen, openChosen } from '../selection.ts';
+import { oneLine } from '../text.ts';
+
+function writeOut(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(bytes, (error) => (error ? reject(outputError(error)) : resolve()));
+  });
+}
+
+function outputError(cause: NodeJS.ErrnoException): Error {
+  if (cause.code !== 'EPIPE') return cause;
+  return new CliError(
+    'output-closed',
+    'standard output was closed',
+    'the program at the other end of the pipe ended early',
+    1,
+    { cause },
+  );
+}
+
+/** The callback of a write has the error; without a listener the event would end the process. */
+export function listenToStdout(): void {
+  process.stdout.on('error', () => {});
+}
+
+/** Each volume is verified before it is passed on; only exit code 0 says that the whole was. Returns the size. */
+export async function pour(
+  szafa: Szafa,
+  { entry }: Chosen,
+  invocation: Invocation,
+  { parallel, track }: { parallel: number; track: Track },
+): Promise<number> {
+  const { signal } = invocation;
+  const remote = await openChosen(szafa, entry, invocation);
+  const { link, size } = remote.metadata;
+  if (link !== undefined) {
+    throw new CliError('is-link', `is a symbolic link to ${oneLine(link)}`, 'name the file that it leads to');
+  }
+  const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
+  for await (const volume of remote.volumes({ signal, parallel, onProgress })) {
+    await writeOut(volume.bytes);
+    volume.release();
+  }
+  return size;
+}

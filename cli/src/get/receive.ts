@@ -1,0 +1,141 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  downloadToFile,
+  ExistsError,
+  fileSource,
+  type Journal,
+  type LocalState,
+  localState,
+  type RemoteFile,
+  type Szafa,
+  sameContent,
+} from '@szafa/client/node';
+import type { Invocation } from '../command.ts';
+import type { Progress } from '../progress/progress.ts';
+import { type Chosen, openChosen, sealedBelow } from '../selection.ts';
+import { formatBytes, oneLine } from '../text.ts';
+import type { Tally } from '../transfers.ts';
+import type { Destination } from './destination.ts';
+import { checkLink, linkState, makeLink } from './links.ts';
+
+/** Everything that is the same for all files of one download. */
+export interface Get {
+  invocation: Invocation;
+  szafa: Szafa;
+  progress: Progress;
+  destination: Destination;
+  parallel: number;
+  journal: Journal;
+  /** Symbolic links are made last: until then none is in the way of a file. */
+  links: Link[];
+  tally: Tally;
+}
+
+export interface Link {
+  file: Chosen;
+  remote: RemoteFile;
+  target: string;
+}
+
+/** What is at the place of a file. With --checksum its bytes decide: sealed again they must have the digests of the header. */
+async function stateOf(path: string, remote: RemoteFile, { flags, signal }: Invocation): Promise<LocalState> {
+  const state = localState(path, remote.metadata);
+  if (!flags.checksum || state === 'absent' || !(await lstat(path)).isFile()) return state;
+  const source = await fileSource(path);
+  try {
+    return (await sameContent(remote, source, signal)) ? 'same' : 'other';
+  } finally {
+    await source.close();
+  }
+}
+
+/** What `get` says of a file in the end. */
+function told(get: Get, { path: from, entry }: Chosen, path: string, size: number) {
+  const { out, flags } = get.invocation;
+  const fields = { file_id: entry.fileId, from, path };
+  return {
+    there() {
+      get.tally.skipped++;
+      out.done('skipped', { ...fields, reason: 'already there' }, `${oneLine(path)} is already there`);
+    },
+    got(more: Record<string, unknown>, text = '') {
+      get.tally.files++;
+      get.tally.bytes += size;
+      const line = `${oneLine(path)}  ${formatBytes(size)}${text}`;
+      if (!flags['dry-run']) out.done('downloaded', { ...fields, size, ...more }, `got ${line}`);
+      else out.done('planned', { action: 'download', ...fields, size }, `would get ${line}`);
+    },
+  };
+}
+
+export async function receive(get: Get, file: Chosen): Promise<void> {
+  const { invocation, szafa, progress, destination } = get;
+  const { flags } = invocation;
+  const track = progress.start(file.path, file.entry.size);
+  let succeeded = false;
+  try {
+    const remote = await openChosen(szafa, file.entry, invocation);
+    const { link, size } = remote.metadata;
+    track.update(0, size);
+    if (link !== undefined) get.links.push({ file, remote, target: link });
+    else {
+      const below = sealedBelow(file, remote.metadata);
+      const path = destination.claim(below);
+      const state = await stateOf(path, remote, invocation);
+      if (state === 'other' && !flags.yes) throw new ExistsError(path);
+      const say = told(get, file, path, size);
+      if (state === 'same') say.there();
+      else if (flags['dry-run']) say.got({});
+      else {
+        destination.ensure(below);
+        await download(get, file, remote, path, (done, total) => track.update(done, total));
+      }
+    }
+    succeeded = true;
+  } finally {
+    track.end(succeeded);
+  }
+}
+
+async function download(
+  get: Get,
+  file: Chosen,
+  remote: RemoteFile,
+  path: string,
+  update: (done: number, total: number) => void,
+): Promise<void> {
+  const { invocation, journal, parallel } = get;
+  const { flags, out, signal } = invocation;
+  const { resumed, there } = await downloadToFile(remote, path, {
+    journal,
+    overwrite: flags.yes,
+    parallel,
+    signal,
+    onProgress: ({ done, total }) => update(done, total),
+    onWait: () =>
+      out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, { path }),
+  });
+  const volumes = remote.layout.count;
+  const say = told(get, file, path, remote.metadata.size);
+  if (there) say.there();
+  else
+    say.got({ volumes, resumed }, resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '');
+}
+
+/** After all files. */
+export async function receiveLink(get: Get, { file, remote, target }: Link): Promise<void> {
+  const { invocation, destination } = get;
+  const { flags } = invocation;
+  const path = destination.claim(file.below);
+  const say = told(get, file, path, 0);
+  checkLink(path, target, join(destination.folder, file.top));
+  const state = linkState(path, target);
+  if (state === 'same') return say.there();
+  if (state === 'other' && !flags.yes) throw new ExistsError(path);
+  if (!flags['dry-run']) {
+    destination.ensure(file.below);
+    makeLink(path, target, { mtime: remote.metadata.mtime, overwrite: flags.yes ?? false });
+  }
+  say.got({ link: target }, ` -> ${oneLine(target)}`);
+}

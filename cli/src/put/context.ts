@@ -1,0 +1,23 @@
+import type { Claims, Journal, Szafa } from '@szafa/client/node';
+import type { Invocation } from '../command.ts';
+import type { Lookup } from '../lookup.ts';
+import type { Origins } from '../origin.ts';
+import type { Progress } from '../progress/progress.ts';
+import type { PullPlan } from '../pull.ts';
+import type { Tally } from '../transfers.ts';
+
+/** Everything that is the same for all files of one upload. */
+export interface Put {
+  invocation: Invocation;
+  szafa: Szafa;
+  journal: Journal & { claims: Claims };
+  /** What is there, as of the moment when the files under way were claimed. */
+  lookup: Lookup;
+  /** Paths on the server of all files of this command. */
+  paths: Set<string>;
+  origins: Origins;
+  progress: Progress;
+  parallel: number;
+  pull: PullPlan | undefined;
+  tally: Tally;
+}

@@ -1,0 +1,135 @@
+import { lstatSync } from 'node:fs';
+import { type FileSource, fileSource, keptTime, type Source, type Tree } from '@szafa/client/node';
+import { type Existing, findExisting, type Opened, versionsAt } from '../existing.ts';
+import type { Planned } from '../plan.ts';
+import { oneLine } from '../text.ts';
+import type { Put } from './context.ts';
+import { NOTHING, send } from './send.ts';
+
+/** Uploads a file, a link or an empty folder, unless that is there already. */
+export async function putOne(put: Put, file: Planned): Promise<void> {
+  const tree = await put.lookup.near(file.to);
+  if (file.kind === 'folder') return putFolder(put, file, tree);
+  if (file.kind === 'link') return putLink(put, file, file.target, tree);
+  const source = await fileSource(file.path);
+  try {
+    put.progress.resize(source.size - file.size);
+    await putFile(put, source, { ...file, size: source.size }, tree);
+  } finally {
+    await source.close();
+  }
+}
+
+async function putFile(put: Put, source: FileSource, file: Planned, tree: Tree): Promise<void> {
+  const { flags } = put.invocation;
+  const { mtime, mode } = source;
+  const versions = await versionsOf(put, file.to, tree);
+  const there = flags.force || versions.length === 0 ? {} : await meet(put, source, file, versions);
+  if (there.same) return skip(put, source, file, there.same);
+  if (flags['skip-existing'] && tree.file(file.to)) return pass(put, source, file);
+  if (!flags.both || !tree.file(file.to)) {
+    return send(put, source, file, { mtime, mode, after: versions[0]?.metadata.gen });
+  }
+  const beside = await freePlace(put, source, file, tree);
+  if ('same' in beside) skip(put, source, file, beside.same);
+  else await send(put, source, { ...file, to: beside.to }, { mtime, mode });
+}
+
+/** A name beside the one that is taken; or that the same is there under such a name, from an earlier time. */
+async function freePlace(
+  put: Put,
+  source: FileSource,
+  file: Planned,
+  tree: Tree,
+): Promise<{ to: string } | { same: NonNullable<Existing['same']> }> {
+  const stem = /^(.*?[^/])(\.[^./]*)?$/s.exec(file.to);
+  const [, before = file.to, ending = ''] = stem ?? [];
+  for (let number = 2; ; number++) {
+    const to = `${before} (${number})${ending}`;
+    const versions = await versionsOf(put, to, tree);
+    const wanted = { to, origin: file.origin!, mtime: source.mtime };
+    const options = { checksum: put.invocation.flags.checksum ?? false, signal: put.invocation.signal };
+    const { same } = await findExisting(put.szafa, versions, wanted, source, options);
+    if (same) return { same };
+    if (!tree.has(to) && !put.paths.has(to)) {
+      put.paths.add(to);
+      return { to };
+    }
+  }
+}
+
+function versionsOf({ szafa, invocation }: Put, path: string, tree: Tree): Promise<Opened[]> {
+  return versionsAt(szafa, path, tree, invocation.signal);
+}
+
+/** What is there under this path; files that came from another place are told. */
+async function meet(put: Put, source: FileSource, file: Planned, versions: Opened[]): Promise<Existing> {
+  const { invocation, szafa, origins } = put;
+  const { flags, signal } = invocation;
+  const { to, from } = file;
+  const origin = file.origin!;
+  const wanted = { to, origin, mtime: source.mtime };
+  const existing = await findExisting(szafa, versions, wanted, source, {
+    checksum: flags.checksum ?? false,
+    signal,
+  });
+  if (existing.from !== undefined) origins.tell(to, from, existing.from, origin);
+  return existing;
+}
+
+function skip(
+  put: Put,
+  { size, mode }: FileSource,
+  file: Planned,
+  same: NonNullable<Existing['same']>,
+): void {
+  const { out } = put.invocation;
+  const { path, to } = file;
+  passed(put, file, size, { file_id: same.entry.fileId, by: same.by });
+  const { mode: kept } = same.metadata;
+  if (kept === undefined || mode === undefined || kept === mode) return;
+  const octal = (bits: number) => bits.toString(8).padStart(4, '0');
+  const message = `${oneLine(to)} has mode ${octal(kept)} on the server and ${octal(mode)} here; --force uploads it again`;
+  out.note('mode', message, { path, to, mode, kept_mode: kept });
+}
+
+/** With --skip-existing: something is there, whatever it is. */
+function pass(put: Put, { size }: Source, file: Planned): void {
+  passed(put, file, size, { by: 'path' });
+}
+
+function passed(put: Put, { path, to }: Planned, size: number, more: Record<string, unknown>): void {
+  put.progress.start(to, size).end(true);
+  put.tally.skipped++;
+  const fields = { path, to, reason: 'already there', ...more };
+  put.invocation.out.done('skipped', fields, `${oneLine(to)} is already there`);
+}
+
+/** A link is what it points to. */
+async function putLink(put: Put, file: Planned, target: string, tree: Tree): Promise<void> {
+  const versions = await versionsOf(put, file.to, tree);
+  const [newest] = versions;
+  const { flags } = put.invocation;
+  const isSame = newest?.metadata.link === target && !flags.force;
+  if (isSame || (newest && flags['skip-existing'])) {
+    return passed(put, file, 0, { file_id: newest.entry.fileId, by: isSame ? 'content' : 'path' });
+  }
+  const mtime = keptTime(lstatSync(file.path).mtimeMs);
+  await send(put, NOTHING, file, { mtime, after: newest?.metadata.gen });
+}
+
+/** One with nothing in it; any other is there with its files. */
+async function putFolder(put: Put, file: Planned, tree: Tree): Promise<void> {
+  const { flags, out, signal } = put.invocation;
+  const { path, to } = file;
+  const folder = to.slice(0, -1);
+  if (tree.folder(folder)) return passed(put, file, 0, { by: 'path' });
+  if (flags['dry-run'])
+    out.done('planned', { action: 'upload', path, to, size: 0 }, `would put ${oneLine(to)}`);
+  else {
+    await put.szafa.makeFolder(folder, { tree, signal });
+    out.done('folder', { path, to }, `put ${oneLine(to)}`);
+  }
+  put.progress.start(to, 0).end(true);
+  put.tally.files++;
+}

@@ -1,0 +1,89 @@
+import { type ByteStream, bytesSource, type Source } from '@szafa/client/node';
+import { CliError } from '../errors.ts';
+import { explain } from '../explain.ts';
+import type { Planned } from '../plan.ts';
+import { hostFor } from '../pull.ts';
+import { parseSize } from '../quantities.ts';
+import { formatBytes, oneLine } from '../text.ts';
+import type { Put } from './context.ts';
+
+/** What a file of the system has beside its bytes. */
+export interface Circumstances {
+  mtime: number;
+  mode?: number | undefined;
+  /** `gen` of what is there. */
+  after?: number | undefined;
+}
+
+/** A link has no bytes. */
+export const NOTHING: Source = bytesSource(new Uint8Array());
+
+/** Uploads it, or says that it would be. */
+export async function send(
+  put: Put,
+  source: Source | ByteStream,
+  file: Planned,
+  circumstances: Circumstances,
+): Promise<void> {
+  if (!put.invocation.flags['dry-run']) return upload(put, source, file, circumstances);
+  const { path, to, size } = file;
+  put.progress.start(to, size).end(true);
+  put.tally.files++;
+  put.tally.bytes += size;
+  const text = `would put ${oneLine(to)}  ${formatBytes(size)}`;
+  put.invocation.out.done('planned', { action: 'upload', path, to, size }, text);
+}
+
+async function upload(
+  put: Put,
+  source: Source | ByteStream,
+  file: Planned,
+  { mtime, mode, after }: Circumstances,
+): Promise<void> {
+  const { invocation, szafa, journal, progress, parallel } = put;
+  const { flags, out, signal } = invocation;
+  const { path, to, origin } = file;
+  const track = progress.start(to, 'size' in source ? source.size : undefined);
+  let succeeded = false;
+  try {
+    const result = await szafa.upload(source, {
+      path: to,
+      mtime,
+      after,
+      mode,
+      ...(file.kind === 'link' && { link: file.target }),
+      source: origin,
+      volumeSize:
+        flags['volume-size'] === undefined ? undefined : parseSize('volume-size', flags['volume-size']),
+      plainName: flags['plain-names'],
+      parallel,
+      journal,
+      pull: put.pull && hostFor(put.pull, szafa.api.server),
+      signal,
+      onProgress: ({ done }) => track.update(done),
+    });
+    succeeded = true;
+    put.tally.files++;
+    const size = 'size' in source ? source.size : track.done;
+    put.tally.bytes += size;
+    const { fileId, storedSize, volumes, resumed } = result;
+    const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '';
+    out.done(
+      'uploaded',
+      { path, to, file_id: fileId, size, stored_size: storedSize, volumes, resumed },
+      `put ${oneLine(to)}  ${formatBytes(size)}  ${oneLine(fileId)}${again}`,
+    );
+  } catch (error) {
+    throw put.pull && !signal.aborted ? explainPull(error) : error;
+  } finally {
+    track.end(succeeded);
+  }
+}
+
+/** The service could not fetch: what it says stays, what to do is to send. */
+function explainPull(error: unknown): unknown {
+  const { code, message } = explain(error);
+  if (code !== 'conflict' && code !== 'server') return error;
+  const hint = 'run the same command without --pull to send what is missing from here';
+  return new CliError('pull', message, hint, 1, { cause: error });
+}

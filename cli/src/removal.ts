@@ -1,0 +1,61 @@
+import type { Entry, Szafa } from '@szafa/client/node';
+import { Batch } from './batch.ts';
+import type { Invocation } from './command.ts';
+import { counted } from './counted.ts';
+import { CliError } from './errors.ts';
+import { canAsk, confirm } from './question.ts';
+import { oneLine, plural, shorten } from './text.ts';
+
+const PARALLEL = 4;
+
+/** Before anything is asked of the server: what is final needs a yes from somebody. */
+export function checkCanConfirm({ flags }: Invocation): void {
+  if (flags.yes || flags['dry-run'] || canAsk()) return;
+  throw new CliError(
+    'not-confirmed',
+    'nothing was deleted: there is no terminal to ask on',
+    'use --yes to delete without a question',
+  );
+}
+
+export async function confirmFinal(
+  { flags, signal }: Invocation,
+  paths: readonly string[],
+  what: string,
+): Promise<void> {
+  if (flags.yes) return;
+  const names = paths.slice(0, 5).map((path) => shorten(oneLine(path), 60));
+  const shown = paths.length > 5 ? `${names.join(', ')}, …` : names.join(', ');
+  if (await confirm(`delete ${what} for good: ${shown}?`, signal)) return;
+  throw new CliError('kept', 'nothing was deleted', 'answer y, or use --yes');
+}
+
+/** Files for good, each told. */
+export async function removeFiles(
+  szafa: Szafa,
+  entries: readonly Entry[],
+  { out, signal }: Invocation,
+): Promise<void> {
+  const batch = new Batch(out);
+  const progress = counted(out, 'deleting');
+  const options = { out, signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
+  await batch.run(entries, options, async ({ fileId, path }) => {
+    await szafa.remove(fileId, { signal });
+    out.done('removed', { file_id: fileId, path }, `deleted ${oneLine(path)}`);
+    progress(batch.done, entries.length);
+  });
+  batch.finish();
+}
+
+/** What would be done, without being done. */
+export function planRemoval(
+  { out }: Invocation,
+  action: 'trash' | 'remove',
+  entries: readonly Pick<Entry, 'fileId' | 'path' | 'size'>[],
+): void {
+  const verb = action === 'trash' ? 'would move to the trash' : 'would delete for good';
+  for (const { fileId, path, size } of entries) {
+    out.done('planned', { action, path, file_id: fileId, size }, `${verb}: ${oneLine(path)}`);
+  }
+  if (entries.length > 1) out.note('planned', plural(entries.length, 'file'));
+}

@@ -1,0 +1,100 @@
+/** What a download may make on a disk: paths that stay below their folder, and links that lead nowhere else. */
+import assert from 'node:assert/strict';
+import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { Destination, placeFor } from '../src/get/destination.ts';
+import { checkLink, linkState, makeLink } from '../src/get/links.ts';
+import { Output } from '../src/output.ts';
+
+async function folder(stack: AsyncDisposableStack): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'szafa-links-'));
+  stack.defer(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+const quiet = new Output({ json: false, quiet: true });
+
+suite('symbolic links', () => {
+  test('lead to what is in the same folder, and nowhere else', () => {
+    const allowed = (target: string, path = '/top/in/link') => {
+      try {
+        checkLink(path, target, '/top');
+        return true;
+      } catch (error) {
+        assert.equal((error as { code: string }).code, 'link-outside');
+        return false;
+      }
+    };
+    for (const good of ['a', './a', '../a', 'b/c', '..', '.', '/top/x', '../in', '...']) {
+      assert.ok(allowed(good), good);
+    }
+    for (const bad of ['/etc/passwd', '../../x', '../../../x', '/', '', 'a\0b', '/topmost/x', '../../top2']) {
+      assert.ok(!allowed(bad), bad);
+    }
+    // y may be a link to a folder above: the way back from there leads out.
+    assert.ok(!allowed('y/..'));
+    assert.ok(!allowed('../y/../z'));
+    assert.ok(!allowed('y/../../../etc'));
+  });
+
+  test('are made whole with their time, replace what may be replaced, and never a folder', async () => {
+    await using stack = new AsyncDisposableStack();
+    const top = await folder(stack);
+    const path = join(top, 'link');
+    assert.equal(linkState(path, 'to'), 'absent');
+    makeLink(path, 'to', { mtime: -1000, overwrite: false });
+    assert.deepEqual([readlinkSync(path), lstatSync(path).mtimeMs], ['to', -1000]);
+    assert.deepEqual([linkState(path, 'to'), linkState(path, 'other')], ['same', 'other']);
+    const other = (overwrite: boolean) => makeLink(path, 'other', { mtime: undefined, overwrite });
+    assert.throws(() => other(false), { code: 'exists' });
+    other(true);
+    assert.equal(readlinkSync(path), 'other');
+    await rm(path);
+    await mkdir(path);
+    assert.throws(() => other(true), { code: 'exists' });
+    assert.deepEqual(readdirSync(top), ['link'], 'nothing is left behind');
+  });
+});
+
+suite('where files are written', () => {
+  test('one file may get a name, a folder or several go below', async () => {
+    await using stack = new AsyncDisposableStack();
+    const top = await folder(stack);
+    assert.deepEqual(await placeFor(undefined, true), { folder: '.' });
+    assert.deepEqual(await placeFor(join(top, 'new'), true), { file: join(top, 'new') });
+    assert.deepEqual(await placeFor(`${top}/new/`, true), { folder: `${top}/new/` });
+    assert.deepEqual(await placeFor(top, true), { folder: top });
+    assert.deepEqual(await placeFor(join(top, 'new'), false), { folder: join(top, 'new') });
+  });
+
+  test('nothing is written through a link', async () => {
+    await using stack = new AsyncDisposableStack();
+    const top = await folder(stack);
+    await mkdir(join(top, 'elsewhere'));
+    await mkdir(join(top, 'out'));
+    await symlink('../elsewhere', join(top, 'out/d'));
+    await symlink('out', join(top, 'named'));
+    const into = new Destination({ folder: join(top, 'out') }, quiet);
+    assert.throws(() => into.ensure('d/x'), { code: 'through-link' });
+    assert.throws(() => into.ensure('d/e/x'), { code: 'through-link' });
+    into.ensure('e/f/x');
+    into.ensure('e/g', true);
+    assert.deepEqual(readdirSync(join(top, 'out/e')).sort(), ['f', 'g']);
+    await writeFile(join(top, 'out/file'), '');
+    assert.throws(() => into.ensure('file/x'), { code: 'ENOTDIR' });
+    assert.deepEqual(readdirSync(join(top, 'elsewhere')), []);
+    // The folder that somebody named may be one.
+    new Destination({ folder: join(top, 'named') }, quiet).ensure('h/x');
+    assert.ok(lstatSync(join(top, 'out/h')).isDirectory());
+  });
+
+  test('paths stay below, and no two files get one', () => {
+    const into = new Destination({ folder: '/out' }, quiet);
+    assert.equal(into.claim('../../etc/passwd'), '/out/etc/passwd');
+    assert.equal(into.claim('a\\b'), '/out/a_b');
+    assert.throws(() => into.claim('a_b'), { code: 'same-path' });
+  });
+});

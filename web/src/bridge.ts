@@ -151,6 +151,8 @@ export interface Calls {
   remove(fileId: string): void;
   info(fileId: string): FileInfo;
   readText(fileId: string, most: number): string;
+  /** A small picture of a picture. */
+  thumbnail(fileId: string): ImageBitmap | null;
   remember(notes: UploadNote[]): void;
   remembered(): UploadNote[];
   upload(note: UploadNote, file: File): { fileId: string };

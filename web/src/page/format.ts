@@ -14,6 +14,7 @@ const intl = computed(() => {
     today: of({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
     thisYear: of({ day: 'numeric', month: 'short' }),
     earlier: of({ day: 'numeric', month: 'short', year: 'numeric' }),
+    month: of({ month: 'long', year: 'numeric' }),
     full: of({ dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' }),
   };
 });
@@ -51,4 +52,10 @@ export function date(ms: number, now = new Date()): string {
 export function fullDate(ms: number): string {
   const then = new Date(ms);
   return isTime(then) ? intl.value.full.format(then) : '';
+}
+
+/** "November 2026". */
+export function month(ms: number): string {
+  const then = new Date(ms);
+  return isTime(then) ? intl.value.month.format(then) : '';
 }

@@ -27,4 +27,5 @@ export const chosenLanguage = kept<Language | 'auto'>('language', [
   'auto',
   ...(Object.keys(LANGUAGES) as Language[]),
 ]);
+export const chosenLayout = kept<'list' | 'grid' | 'timeline'>('layout', ['list', 'grid', 'timeline']);
 export const chosenColours = kept<'auto' | 'light' | 'dark'>('colours', ['auto', 'light', 'dark']);

@@ -33,6 +33,7 @@ const PATHS = {
   person: 'M12 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8ZM4.5 20a7.5 7.5 0 0 1 15 0',
   settings:
     'M4 8h9M19 8h1M16 5.5a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5ZM4 16h1M11 16h9M8 13.5a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5Z',
+  grid: 'M4 4h6v6H4ZM14 4h6v6h-6ZM4 14h6v6H4ZM14 14h6v6h-6Z',
   plus: 'M12 5v14M5 12h14',
   minus: 'M5 12h14',
   up: 'M6 14l6-6 6 6',

@@ -5,8 +5,8 @@ import { closeDialog, dialog } from '../page/actions.ts';
 import { faultOf } from '../page/core.ts';
 import { download } from '../page/downloads.ts';
 import { bytes, fullDate } from '../page/format.ts';
+import { shownFiles } from '../page/layout.ts';
 import { type Opened, openPreview, TEXT_BYTES } from '../page/preview.ts';
-import { visible } from '../page/shelf.ts';
 import { Zoom } from '../page/zoom.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
@@ -75,8 +75,8 @@ function ZoomButtons({ zoom }: { zoom: Zoom }) {
 }
 
 function neighbour({ fileId }: Item, step: number): Item | undefined {
-  const at = visible.value.findIndex((one) => one.fileId === fileId);
-  return at < 0 ? undefined : visible.value[at + step];
+  const at = shownFiles.value.findIndex((one) => one.fileId === fileId);
+  return at < 0 ? undefined : shownFiles.value[at + step];
 }
 
 /** From the file that is shown by now: keys may come faster than what is drawn. */

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { closeDialog, dialog, uploadBatches } from '../page/actions.ts';
 import { download } from '../page/downloads.ts';
+import { shownFiles } from '../page/layout.ts';
 import { tellFault } from '../page/notices.ts';
 import { fromDrop, fromInput } from '../page/pick.ts';
 import {
@@ -23,9 +24,9 @@ import { Banner } from './banner.tsx';
 import { Bar } from './bar.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 import { Dialogs } from './dialogs.tsx';
-import { FileList } from './file-list.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Icon } from './icon.tsx';
+import { Files, LayoutButtons } from './layouts.tsx';
 import { Places } from './places.tsx';
 import { TransferPanel } from './transfer-panel.tsx';
 
@@ -120,7 +121,7 @@ function Contents() {
       </Placard>
     );
   }
-  if (visible.value.length > 0) return <FileList />;
+  if (shownFiles.value.length > 0) return <Files />;
   if (filter.value.trim() !== '' && here.value.length > 0) {
     return (
       <Placard icon="search" title={list.noMatch(filter.value.trim())}>
@@ -223,6 +224,7 @@ export function Room() {
             )}
           </div>
           {chosen.value.length > 0 && <SelectionBar />}
+          <LayoutButtons />
           <UploadButtons />
         </div>
         <Contents />

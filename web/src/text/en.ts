@@ -359,6 +359,8 @@ export function en({ number, plural, secret }: Tools) {
       },
     },
 
+    layouts: { title: 'View', list: 'List', grid: 'Grid', timeline: 'Pictures by month' },
+
     preview: {
       none: 'There is no preview for this kind of file.',
       cut: 'This shows only the beginning. Download the file to see all of it.',

@@ -373,6 +373,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       },
     },
 
+    layouts: { title: 'Widok', list: 'Lista', grid: 'Siatka', timeline: 'Zdjęcia według miesięcy' },
+
     preview: {
       none: 'Nie ma podglądu dla tego rodzaju plików.',
       cut: 'To tylko początek. Pobierz plik, aby zobaczyć całość.',

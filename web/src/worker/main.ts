@@ -6,17 +6,21 @@ import { SignedIn } from './account.ts';
 import { Cabinet } from './cabinet.ts';
 import { kept } from './database.ts';
 import { RefusedError, serveFile, serveZip } from './outlet.ts';
+import { Thumbnails } from './thumbnails.ts';
 import { StoppedError, Transfers } from './transfers.ts';
 import { zippedFiles } from './zipped-files.ts';
 
 const scope = globalThis as unknown as {
-  postMessage(message: FromWorker): void;
+  postMessage(message: FromWorker, transfer?: Transferable[]): void;
   onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
 };
-const say = (message: FromWorker) => scope.postMessage(message);
+const say = (message: FromWorker, transfer: Transferable[] = []) => scope.postMessage(message, transfer);
+/** A tile has left the sight of whoever waited by then. */
+const THUMBNAIL_MS = 30_000;
 
 const signedIn = new SignedIn((reachable) => say({ reachable }));
 const cabinet = new Cabinet(() => signedIn.szafa);
+const thumbnails = new Thumbnails();
 const transfers = new Transfers(
   () => signedIn.szafa,
   (progress) => say({ progress }),
@@ -38,11 +42,13 @@ const handlers: Handlers = {
   async leave(tellService) {
     transfers.stopAll();
     cabinet.clear();
+    thumbnails.clear();
     await signedIn.leave(tellService);
   },
   async expire() {
     transfers.stopAll();
     cabinet.clear();
+    thumbnails.clear();
     await signedIn.expire();
   },
   overview: () => signedIn.overview(),
@@ -57,6 +63,7 @@ const handlers: Handlers = {
     await signedIn.deleteAccount(password);
     transfers.stopAll();
     cabinet.clear();
+    thumbnails.clear();
   },
   list: () => cabinet.list(),
   makeDir: (name) => cabinet.makeDir(name),
@@ -67,6 +74,8 @@ const handlers: Handlers = {
   remove: (fileId) => cabinet.remove(fileId),
   info: (fileId) => cabinet.info(fileId),
   readText: (fileId, most) => cabinet.readText(fileId, most),
+  thumbnail: (fileId) =>
+    thumbnails.of(fileId, () => cabinet.openOnce(fileId, AbortSignal.timeout(THUMBNAIL_MS))),
   remember: (notes) => kept.keepNotes(notes),
   async remembered() {
     const { username } = signedIn.szafa;
@@ -113,7 +122,8 @@ function faultOf(error: unknown): Fault {
 scope.onmessage = async ({ data: { call, name, args, port } }) => {
   try {
     const handler = handlers[name] as (...args: unknown[]) => Promise<unknown>;
-    say({ call, value: await handler(...args, ...(port ? [port] : [])) });
+    const value = await handler(...args, ...(port ? [port] : []));
+    say({ call, value }, value instanceof ImageBitmap ? [value] : []);
   } catch (error) {
     say({ call, fault: faultOf(error) });
   }

@@ -1,0 +1,176 @@
+/** Files as tiles, under the titles of their sections if they have any. Only the lines in sight are in the page. */
+import { useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { Item } from '../bridge.ts';
+import { dialog } from '../page/actions.ts';
+import { isTimeline, type Section, sections } from '../page/layout.ts';
+import { selected, toggle } from '../page/shelf.ts';
+import { wishThumbnail } from '../page/thumbnails.ts';
+import { text } from '../text.ts';
+import { Icon, iconOf } from './icon.tsx';
+
+const TILE = { width: 172, height: 188 };
+const TITLE_HEIGHT = 48;
+const SPARE_PX = 300;
+
+type Line = { top: number; height: number } & ({ title: string } | { from: number; items: Item[] });
+
+/** Titles and rows of tiles, one below the other. */
+function linesOf(all: Section[], columns: number): Line[] {
+  const lines: Line[] = [];
+  let [top, from] = [0, 0];
+  for (const { title, items } of all) {
+    if (title !== '') {
+      lines.push({ top, height: TITLE_HEIGHT, title });
+      top += TITLE_HEIGHT;
+    }
+    for (let at = 0; at < items.length; at += columns) {
+      const row = items.slice(at, at + columns);
+      lines.push({ top, height: TILE.height, from, items: row });
+      from += row.length;
+      top += TILE.height;
+    }
+  }
+  return lines;
+}
+
+function Thumbnail({ item }: { item: Item }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const drawn = useSignal(false);
+  useEffect(() => {
+    drawn.value = false;
+    return wishThumbnail(item.fileId, (picture) => {
+      const target = canvas.current;
+      if (!target) return picture.close();
+      target.width = picture.width;
+      target.height = picture.height;
+      target.getContext('bitmaprenderer')!.transferFromImageBitmap(picture);
+      drawn.value = true;
+    });
+  }, [item.fileId]);
+  return (
+    <span class="thumbnail">
+      <canvas ref={canvas} hidden={!drawn.value} />
+      {!drawn.value && <Icon name={iconOf(item.name)} size={40} />}
+    </span>
+  );
+}
+
+function Tile({ item, index, focused }: { item: Item; index: number; focused: boolean }) {
+  const { fileId, name } = item;
+  const chosen = selected.value.has(fileId);
+  return (
+    <li class={`tile ${chosen ? 'chosen' : ''}`}>
+      <button
+        type="button"
+        class="tile-open"
+        data-index={index}
+        tabIndex={focused ? 0 : -1}
+        title={name}
+        onClick={() => {
+          dialog.value = { kind: 'preview', item };
+        }}
+      >
+        <Thumbnail item={item} />
+        <bdi class="tile-name">{name.slice(name.lastIndexOf('/') + 1)}</bdi>
+      </button>
+      {/* What is chosen is of one place. */}
+      {!isTimeline.value && (
+        <input
+          type="checkbox"
+          checked={chosen}
+          aria-label={text.list.select(name)}
+          onChange={() => toggle(fileId)}
+        />
+      )}
+    </li>
+  );
+}
+
+export function Tiles() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const view = useSignal({ top: 0, height: 800, columns: 4 });
+  const focus = useSignal(0);
+  const all = sections.value;
+  const { top, height, columns } = view.value;
+  const lines = useMemo(() => linesOf(all, columns), [all, columns]);
+  const count = all.reduce((sum, { items }) => sum + items.length, 0);
+
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const measure = () => {
+      const { scrollTop, clientHeight, clientWidth } = element;
+      const fitting = Math.max(2, Math.floor(clientWidth / TILE.width));
+      view.value = { top: scrollTop, height: clientHeight, columns: fitting };
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener('scroll', measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', measure);
+    };
+  }, []);
+
+  const moveTo = (index: number) => {
+    const next = Math.max(0, Math.min(count - 1, index));
+    focus.value = next;
+    const line = lines.find((one) => 'items' in one && next < one.from + one.items.length);
+    const element = scroller.current!;
+    if (line && line.top < element.scrollTop) element.scrollTop = line.top;
+    else if (line && line.top + line.height > element.scrollTop + element.clientHeight) {
+      element.scrollTop = line.top + line.height - element.clientHeight;
+    }
+    requestAnimationFrame(() => element.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const from = Number((event.target as HTMLElement).dataset['index'] ?? Number.NaN);
+    if (Number.isNaN(from)) return;
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
+    const step = steps[event.key as keyof typeof steps];
+    if (step !== undefined) moveTo(from + step);
+    else if (event.key === 'Home') moveTo(0);
+    else if (event.key === 'End') moveTo(count - 1);
+    else return;
+    event.preventDefault();
+  };
+
+  const last = lines.at(-1);
+  const near = lines.filter(
+    (line) => line.top + line.height > top - SPARE_PX && line.top < top + height + SPARE_PX,
+  );
+  const at = Math.min(focus.value, Math.max(0, count - 1));
+  return (
+    <div ref={scroller} class="tiles" role="presentation" onKeyDown={onKeyDown}>
+      <div class="tiles-all" style={{ height: `${last ? last.top + last.height : 0}px` }}>
+        {near.map((line) =>
+          'title' in line ? (
+            <h2 key={line.title} style={{ transform: `translateY(${line.top}px)` }}>
+              {line.title}
+            </h2>
+          ) : (
+            <ul
+              key={line.items[0]!.fileId}
+              aria-label={text.list.label}
+              style={{
+                transform: `translateY(${line.top}px)`,
+                gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+              }}
+            >
+              {line.items.map((item, offset) => (
+                <Tile
+                  key={item.fileId}
+                  item={item}
+                  index={line.from + offset}
+                  focused={line.from + offset === at}
+                />
+              ))}
+            </ul>
+          ),
+        )}
+      </div>
+    </div>
+  );
+}

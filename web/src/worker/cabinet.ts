@@ -1,5 +1,5 @@
 import { displayName, type Entry, isAhead, type RemoteFile, type Szafa, SzafaError } from '@szafa/client';
-import { cleanDirName, type FileRecord } from '@szafa/protocol';
+import { cleanDirName } from '@szafa/protocol';
 import type { Dir, FileInfo, Item, Listing } from '../bridge.ts';
 import { shownType } from './types.ts';
 
@@ -81,7 +81,7 @@ export class Cabinet {
 
   /** Opens a file once, as the list shows it; seeking in a film must not open it again for every range. */
   async open(fileId: string): Promise<RemoteFile> {
-    const record = this.#recordOf(fileId);
+    const { record } = this.#entryOf(fileId);
     const key = `${fileId}/${record.file_name}`;
     const known = this.#open.get(key);
     if (known) return known;
@@ -97,14 +97,23 @@ export class Cabinet {
 
   /** Opens a file that is read once, from its beginning. */
   async openOnce(fileId: string, signal: AbortSignal): Promise<RemoteFile> {
-    return this.#szafa().openFile(fileId, { record: this.#recordOf(fileId), signal });
+    return this.#szafa().openFile(fileId, { record: this.#entryOf(fileId).record, signal });
+  }
+
+  /** Where a small picture of a file may come from. */
+  picturesOf(fileId: string, signal: AbortSignal) {
+    return {
+      name: this.#entryOf(fileId).name,
+      stored: () => this.#szafa().thumbnail(this.#entryOf(fileId), { signal }),
+      open: () => this.openOnce(fileId, signal),
+    };
   }
 
   /** Without the entry that a person saw, the service could give any of their files for it. */
-  #recordOf(fileId: string): FileRecord {
-    const record = this.#entries.get(fileId)?.record;
-    if (!record) throw new SzafaError('gone', 'this file is not in the list any more');
-    return record;
+  #entryOf(fileId: string): Entry {
+    const entry = this.#entries.get(fileId);
+    if (!entry) throw new SzafaError('gone', 'this file is not in the list any more');
+    return entry;
   }
 
   /** `gen` of the newest file of this name in this place, as far as the list tells; 0 where there is none. */

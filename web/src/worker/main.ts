@@ -74,8 +74,7 @@ const handlers: Handlers = {
   remove: (fileId) => cabinet.remove(fileId),
   info: (fileId) => cabinet.info(fileId),
   readText: (fileId, most) => cabinet.readText(fileId, most),
-  thumbnail: (fileId) =>
-    thumbnails.of(fileId, () => cabinet.openOnce(fileId, AbortSignal.timeout(THUMBNAIL_MS))),
+  thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId, AbortSignal.timeout(THUMBNAIL_MS))),
   remember: (notes) => kept.keepNotes(notes),
   async remembered() {
     const { username } = signedIn.szafa;

@@ -2,6 +2,7 @@ import { blobSource, PIECE_SIZE, type Szafa } from '@szafa/client';
 import { type Progress, placeLock, type UploadNote } from '../bridge.ts';
 import { browserJournal, kept } from './database.ts';
 import { Packer, type Pieces } from './packer.ts';
+import { thumbnailFor } from './thumbnails.ts';
 import { VOLUMES_AT_ONCE } from './transport.ts';
 
 const TELL_EVERY_MS = 200;
@@ -42,12 +43,14 @@ export class Transfers {
       const source = blobSource(file);
       let stored: number | undefined;
       try {
+        const thumbnail = await thumbnailFor(file);
         const { fileId } = await this.#szafa().upload(source, {
           name,
           dirId,
           mtime: file.lastModified,
           after,
           ...(file.type && { type: file.type }),
+          ...(thumbnail && { thumbnail }),
           parallel: VOLUMES_AT_ONCE,
           journal: browserJournal,
           signal,

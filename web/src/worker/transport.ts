@@ -14,6 +14,10 @@ const WATCHED_AT_ONCE = 4;
 /** A volume that takes longer is watched while it leaves. */
 const SLOW_MS = 1_000;
 
+/** Thumbnails have bytes for a body as well, but are none of a transfer. */
+const isVolume = ({ body, url }: TransportRequest) =>
+  typeof body === 'object' && new URL(url).pathname.startsWith('/api/transfer/');
+
 /** `fetch` tells nothing while a body leaves; this does, but costs the service and the browser more. */
 function watched(request: TransportRequest): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
@@ -91,7 +95,7 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
 
   return async (request) => {
     try {
-      const response = await (typeof request.body === 'object' ? volume(request) : fetchTransport(request));
+      const response = await (isVolume(request) ? volume(request) : fetchTransport(request));
       note(response.status !== 502 && response.status !== 503 && response.status !== 504);
       return response;
     } catch (error) {

@@ -46,6 +46,7 @@ export type { EnteringPasskey, MadePasskey } from './passkeys.ts';
 export { qr } from './qr.ts';
 export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
+export type { RevStore, RevStores } from './seen-revs.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
 export type { MoveOptions, TreeOptions } from './tree/context.ts';

@@ -122,6 +122,7 @@ export async function listEntries(
   await forEach(open, PARALLEL, async ({ at, record, dir }) => {
     entries[at] = await entryFromHeader(context, record, dir, signal);
   });
+  await context.revs?.see(entries);
   return entries;
 }
 

@@ -41,6 +41,7 @@ import {
   removePasskey,
 } from './passkeys.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
+import { type RevStores, SeenRevs } from './seen-revs.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { cloneAs, copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
 import { Places, type Wanted } from './tree/places.ts';
@@ -82,6 +83,8 @@ export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   pins?: Pins | undefined;
   /** Where headers of files are kept between sessions. */
   headers?: HeaderCaches | undefined;
+  /** What is remembered of renamed files between sessions, so that a service cannot bring an earlier name back. */
+  revs?: RevStores | undefined;
   /** The service names itself as one that is known from these other addresses; called before it gets anything. */
   onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -167,7 +170,7 @@ export class Szafa {
 
   private constructor(connect: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
     const { api, engine, username } = options;
-    const { pins, headers } = connect;
+    const { pins, headers, revs } = connect;
     this.#options = connect;
     const keys = new Keys({ ...options, pin: pins?.of(username) });
     this.api = api;
@@ -175,7 +178,13 @@ export class Szafa {
     this.keys = keys;
     this.username = username;
     const memory = new VolumeMemory();
-    const open = { api, engine, keys, headers: headers?.of(username) };
+    const open = {
+      api,
+      engine,
+      keys,
+      headers: headers?.of(username),
+      revs: new SeenRevs(revs?.of(username)),
+    };
     this.#context = {
       ...{ ...open, username, memory, places: new Places(open) },
       tree: (options) => this.tree(options),

@@ -19,6 +19,7 @@ import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segme
 import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
 import { lanesFor } from '../pool.ts';
+import type { SeenRevs } from '../seen-revs.ts';
 import { plainNameOf } from '../text.ts';
 import { belowFirst } from '../tree/paths.ts';
 import type { HeaderCache } from './header-cache.ts';
@@ -47,6 +48,7 @@ export interface OpenContext {
   engine: Engine;
   keys: Keys;
   headers?: HeaderCache | undefined;
+  revs?: SeenRevs | undefined;
 }
 
 const PARALLEL = 4;
@@ -92,6 +94,8 @@ export async function openUnnamed(
   const header = await openParams(context, answer.encParams, signal);
   checkCount(answer, header.layout);
   if (record) checkRecord(record, header);
+  const older = await context.revs?.check(fileId, header.metadata.rev);
+  if (older) throw older;
   if (record && headOnly) headers?.save(record, answer.encParams);
   return new RemoteFile(context, fileId, header, small ? answer.body : undefined);
 }
@@ -107,6 +111,7 @@ export async function openKept(
   try {
     const header = await openParams(context, params, signal);
     checkRecord(record, header);
+    if (await context.revs?.check(record.file_id, header.metadata.rev)) return undefined;
     return (await nameKind(context, record, header)) === 'other' ? undefined : header;
   } catch (error) {
     if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;

@@ -5,6 +5,7 @@ export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts
 export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './file-headers.ts';
 export { fileJournal } from './file-journal.ts';
 export { filePins } from './file-pins.ts';
+export { fileRevs } from './file-revs.ts';
 export { FileSource, fileSource, keptTime } from './file-source.ts';
 export { makeFolder } from './folders.ts';
 export { type LocalState, localState } from './local-state.ts';

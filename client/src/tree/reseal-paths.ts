@@ -20,6 +20,7 @@ type Renamed = NamesBody['files'][number];
 interface Sealed {
   renamed: Renamed;
   entry: Entry;
+  rev: number;
 }
 
 const PARALLEL = 8;
@@ -38,6 +39,7 @@ export async function resealPaths(
       sealed.push(await resealOne(context, change, signal));
     });
     await send(context, sealed, signal);
+    for (const { entry, rev } of sealed) await context.revs?.note(entry.fileId, rev);
     onProgress?.(at + batch.length, changes.length);
   }
 }
@@ -60,7 +62,7 @@ async function resealOne(
   };
   if (!('szafa' in head.encParams)) {
     const file_name = foreignName(path, dirId);
-    return { renamed: { ...renamed, file_name, enc_params: head.encParamsText }, entry };
+    return { renamed: { ...renamed, file_name, enc_params: head.encParamsText }, entry, rev: 1 };
   }
   const parsed = parseHeader(head.encParams);
   const master = await keys.master(parsed.epoch, signal);
@@ -83,7 +85,11 @@ async function resealOne(
     kind === 'sealed'
       ? await sealFileName(engine, current.key, header.metadata, binding)
       : shownName(path, dirId);
-  return { renamed: { ...renamed, file_name, enc_params: encodeEncParams(header.encParams) }, entry };
+  return {
+    renamed: { ...renamed, file_name, enc_params: encodeEncParams(header.encParams) },
+    entry,
+    rev: header.metadata.rev,
+  };
 }
 
 /** What the service shows of a name that its owner does not hide. */

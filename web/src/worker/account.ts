@@ -16,7 +16,7 @@ import {
 } from '@szafa/client';
 import { cleanUsername } from '@szafa/protocol';
 import type { Account, Ended, Entered, NewTotp, Overview, Wishes } from '../bridge.ts';
-import { browserPins, type KeptSession, kept } from './database.ts';
+import { browserPins, browserRevs, type KeptSession, kept } from './database.ts';
 import { deviceName } from './device.ts';
 import { holdingEngine } from './engine.ts';
 import { pageTransport } from './transport.ts';
@@ -38,6 +38,7 @@ export class SignedIn {
       // Somebody waits and sees whether the server is back: not so long that it seems to be broken.
       retry: { capMs: RETRY_MS },
       pins: browserPins,
+      revs: browserRevs,
     };
   }
 

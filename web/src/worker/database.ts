@@ -1,4 +1,4 @@
-import type { Journal, Pin, Pins } from '@szafa/client';
+import type { Journal, Pin, Pins, RevStores } from '@szafa/client';
 import type { UploadNote } from '../bridge.ts';
 
 /** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
@@ -15,7 +15,7 @@ interface EndedSession {
 
 /** What ends with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
 const OF_A_SESSION = ['session', 'journal', 'uploads'] as const;
-const STORES = [...OF_A_SESSION, 'pins'] as const;
+const STORES = [...OF_A_SESSION, 'pins', 'revs'] as const;
 type Store = (typeof STORES)[number];
 
 let opening: Promise<IDBDatabase> | undefined;
@@ -119,13 +119,31 @@ export const browserJournal: Journal = {
   remove: (key) => write('journal', (objects) => objects.delete(recordsOf(key))),
 };
 
+const hashed = async (username: string) =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(username))).toHex();
+
+export const browserRevs: RevStores = {
+  of: (username) => ({
+    load: async () => (await read<Map<string, number>>('revs', await hashed(username))) ?? new Map(),
+    async save(revs) {
+      const key = await hashed(username);
+      await write('revs', (objects) => {
+        const found = objects.get(key) as IDBRequest<Map<string, number> | undefined>;
+        found.onsuccess = () => {
+          // Another tab may have seen later ones meanwhile.
+          const all = found.result ?? new Map<string, number>();
+          for (const [fileId, rev] of revs) all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));
+          objects.put(all, key);
+        };
+      });
+    },
+  }),
+};
+
 /** Of this origin alone: a browser keeps nothing here about other ones. */
 export const browserPins: Pins = {
   of(username) {
-    const key = async () => {
-      const name = new TextEncoder().encode(username);
-      return new Uint8Array(await crypto.subtle.digest('SHA-256', name)).toHex();
-    };
+    const key = () => hashed(username);
     return {
       load: async () => read<Pin>('pins', await key()),
       async save(pin) {

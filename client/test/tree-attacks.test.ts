@@ -1,0 +1,135 @@
+/** A service that lies about the tree: earlier names, older versions, swapped folders. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { FileRecord } from '@szafa/protocol';
+import { bytesSource, type ConnectOptions } from '../src/index.ts';
+import { fileRevs } from '../src/node/index.ts';
+import { proxy, service } from './hostile.ts';
+import type { Hostility } from './proxy.ts';
+import { content, newUser, quick, sameUser } from './service.ts';
+
+const more: Partial<ConnectOptions> = { engine: quick };
+
+const onList =
+  (change: (file: FileRecord) => FileRecord, order = (files: FileRecord[]) => files): Hostility =>
+  ({ path, body }) => {
+    if (!path.startsWith('/api/files?')) return undefined;
+    const { files, ...rest } = JSON.parse(body.toString()) as { files: FileRecord[] };
+    return { body: Buffer.from(JSON.stringify({ ...rest, files: order(files.map(change)) })) };
+  };
+
+test('a rename that is taken back by the service is noticed by whoever has seen it, in a later session as well', async () => {
+  const folder = mkdtempSync(join(service.folder, 'revs-'));
+  const owner = await newUser(service.url, more);
+  await owner.upload(bytesSource(content(9)), { path: 'a/before' });
+  const [before] = await owner.list();
+  const { record, fileId } = before!;
+  const head = await owner.api.headVolume(fileId, 1);
+  await owner.rename([{ entry: before!, path: 'b/after' }]);
+  const device = () => sameUser(owner, proxy.url, { ...more, revs: fileRevs(folder, service.url) });
+  assert.deepEqual(
+    (await (await device()).list()).map(({ path, problem }) => [path, problem]),
+    [['b/after', undefined]],
+  );
+  const earlier = onList((file) => ({ ...file, file_name: record.file_name, dir_name: record.dir_name }));
+  proxy.hostility = (passing) =>
+    passing.path.includes('/chunk/')
+      ? { headers: { ...passing.headers, 'x-enc-params': head.encParamsText } }
+      : earlier(passing);
+  const again = await device();
+  const [replayed] = await again.list();
+  assert.equal(replayed!.path, 'a/before');
+  assert.deepEqual(
+    [replayed!.problem?.code, (replayed!.problem as { stage?: string }).stage],
+    ['tampered', 'rev'],
+  );
+  for (const options of [{ record }, { record, headOnly: true }, {}]) {
+    await assert.rejects(again.openFile(fileId, options), { code: 'tampered', stage: 'rev' });
+  }
+  // The one that renamed it knows without a list.
+  const renamer = await sameUser(owner, proxy.url, more);
+  proxy.hostility = () => undefined;
+  const [now] = await renamer.list();
+  await renamer.rename([{ entry: now!, path: 'c' }]);
+  proxy.hostility = onList((file) => ({ ...file, file_name: now!.record.file_name }));
+  assert.equal((await renamer.list())[0]!.problem?.code, 'tampered');
+  proxy.hostility = () => undefined;
+  assert.equal((await renamer.list())[0]!.problem, undefined);
+});
+
+test('what is remembered of renames only grows, is shared by processes, and a damaged file keeps nobody from their files', async () => {
+  const folder = mkdtempSync(join(service.folder, 'revs-'));
+  const [one, two] = [fileRevs(folder, 's').of('u'), fileRevs(folder, 's').of('u')];
+  await one.save(new Map([['x', 3]]));
+  await two.save(
+    new Map([
+      ['x', 2],
+      ['y', 5],
+    ]),
+  );
+  assert.deepEqual(
+    await one.load(),
+    new Map([
+      ['x', 3],
+      ['y', 5],
+    ]),
+  );
+  assert.deepEqual(await fileRevs(folder, 's').of('v').load(), new Map());
+  for (const name of readdirSync(folder)) writeFileSync(join(folder, name), '{"x":');
+  assert.deepEqual(await one.load(), new Map());
+});
+
+test('no order, time or name in the list makes an older version the newest', async () => {
+  const owner = await newUser(service.url, more);
+  for (let at = 0; at < 3; at++) await owner.upload(bytesSource(content(at)), { path: 'd/v', after: at });
+  const honest = (await owner.tree()).file('d/v')!.versions.map(({ fileId }) => fileId);
+  const device = await sameUser(owner, proxy.url, more);
+  let hour = 0;
+  proxy.hostility = onList(
+    (file) => ({ ...file, created_at: new Date(++hour * 3.6e6).toISOString() }),
+    (files) => files.toReversed(),
+  );
+  proxy.requests.length = 0;
+  const { versions } = (await device.tree()).file('d/v')!;
+  assert.deepEqual(
+    versions.map(({ fileId }) => fileId),
+    honest,
+  );
+  assert.ok(!proxy.requests.some(({ path }) => path.includes('/chunk/')), 'the list alone tells');
+  // The name of the newest on the oldest does not open there.
+  const [newest] = versions;
+  proxy.hostility = onList((file) => ({ ...file, file_name: newest!.record.file_name }));
+  const swapped = await device.list();
+  assert.ok(
+    swapped.every(({ fileId, verified, problem }) => fileId === newest!.fileId || (!verified && problem)),
+  );
+  proxy.hostility = () => undefined;
+});
+
+test('swapped directories, and files in other directories, are seen where their paths say', async () => {
+  const owner = await newUser(service.url, more);
+  for (const path of ['tax/a', 'trash me/b']) await owner.upload(bytesSource(content(3)), { path });
+  const [first, second] = (await owner.list()).map(({ record }) => record) as [FileRecord, FileRecord];
+  const device = await sameUser(owner, proxy.url, more);
+  proxy.hostility = onList((file) => {
+    const { dir_id, dir_name } = file.file_id === first.file_id ? second : first;
+    return { ...file, dir_id, dir_name };
+  });
+  const tree = await device.tree();
+  assert.deepEqual(
+    tree
+      .files()
+      .map(({ path, misplaced, verified }) => [path, misplaced, verified])
+      .sort(),
+    [
+      ['tax/a', true, true],
+      ['trash me/b', true, true],
+    ],
+  );
+  // The root is no wrong place: a deleted directory leaves its files there.
+  proxy.hostility = onList((file) => ({ ...file, dir_id: null, dir_name: '' }));
+  assert.ok((await device.tree()).files().every(({ misplaced }) => !misplaced));
+  proxy.hostility = () => undefined;
+});

@@ -1,5 +1,4 @@
-import { TamperedError } from './errors.ts';
-import type { Entry } from './listing.ts';
+import { type SzafaError, TamperedError } from './errors.ts';
 
 /** Where the highest `rev` of each renamed file of an account is kept between sessions, by the file's id. @public */
 export interface RevStore {
@@ -11,6 +10,13 @@ export interface RevStore {
 /** By account. @public */
 export interface RevStores {
   of(username: string): RevStore;
+}
+
+/** As the list has it. */
+interface Listed {
+  fileId: string;
+  age?: { rev: number };
+  problem?: SzafaError;
 }
 
 /** Names as new as any that were seen: a service that gives an earlier one has kept it, and sends it again. */
@@ -28,7 +34,7 @@ export class SeenRevs {
   }
 
   /** Marks the entries that are older than they were, and remembers the others. */
-  async see(entries: Entry[]): Promise<void> {
+  async see(entries: Listed[]): Promise<void> {
     const seen = await this.#load();
     const later = new Map<string, number>();
     for (const entry of entries) {

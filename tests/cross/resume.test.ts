@@ -6,7 +6,7 @@ import { suite, test } from 'node:test';
 import { Service, useService } from '../harness/index.ts';
 import { loggedIn } from './account.ts';
 import { Between } from './between.ts';
-import type { Device, Running } from './device.ts';
+import { assertError, type Device, type Running } from './device.ts';
 
 const MIB = 1024 * 1024;
 const VOLUMES = 12;
@@ -53,6 +53,15 @@ suite('szafa: resume', { concurrency: 3 }, () => {
       assert.equal(first.code, code, first.stderr);
       if (code) assert.equal(first.line('error')['code'], 'interrupted');
       const sent = between.puts().size;
+      const {
+        kind,
+        from,
+        to,
+        size,
+        stored: there,
+      } = (await device.ok(['transfers', '--json'])).line('transfer');
+      assert.deepEqual([kind, from, to, size], ['upload', device.path('film'), 'film', bytes.length]);
+      assert.ok(Number(there) >= 2 * MIB, `${there} bytes are there`);
       between.requests.length = 0;
 
       const second = (await device.ok([...PUT, '--json'])).line('uploaded');
@@ -77,6 +86,9 @@ suite('szafa: resume', { concurrency: 3 }, () => {
       running.child.kill(signal);
       assert.equal((await running.ended).code, code);
       await assert.rejects(stat(device.path('copy')), { code: 'ENOENT' });
+      const { kind, from, to, stored: there } = (await device.ok(['transfers', '--json'])).line('transfer');
+      assert.deepEqual([kind, from, to], ['download', 'film', device.path('copy')]);
+      assert.ok(Number(there) >= MIB, `${there} bytes are there`);
       between.requests.length = 0;
 
       const second = (await device.ok(['get', 'film', '--output', 'copy', '--json'])).line('downloaded');
@@ -110,6 +122,38 @@ suite('szafa: resume', { concurrency: 3 }, () => {
       'the old transfer is cancelled',
     );
     assert.ok((await stored(device)).equals(await readFile(device.path('film'))));
+  });
+
+  test('what was cut off can be given up: the server and the disk are free of it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { device, between } = await onLine(stack);
+    await film(device);
+    const put = device.start([...PUT, ...SLOW]);
+    await inTheMiddle(put, between);
+    const busy = await device.run(['transfers', 'cancel', 'film']);
+    assertError(busy, 1, /another szafa is at work on it/, /end that one/);
+    put.child.kill('SIGKILL');
+    await put.ended;
+    await device.ok(PUT);
+    const get = device.start(['get', 'film', '--output', 'copy', ...SLOW]);
+    await get.moved(7 * MIB);
+    get.child.kill('SIGKILL');
+    await get.ended;
+    await writeFile(device.path('film'), randomBytes(VOLUMES * MIB));
+    const again = device.start([...PUT, ...SLOW]);
+    const before = between.stored;
+    await again.until('three volumes more', () => between.stored >= before + 3);
+    again.child.kill('SIGKILL');
+    await again.ended;
+    assertError(await device.run(['transfers', 'cancel', 'none']), 1, /no unfinished transfer is of "none"/);
+    const gone = await device.ok(['transfers', 'cancel', '--all', '--json']);
+    assert.deepEqual(gone.lines.map(({ kind }) => kind).sort(), ['download', 'upload']);
+    assert.ok(between.requests.some(({ method, path }) => method === 'DELETE' && /transfer/.test(path)));
+    assert.deepEqual(
+      (await readdir(device.home)).filter((name) => name.includes('.part')),
+      [],
+    );
+    assert.match((await device.ok(['transfers'])).stderr, /no transfer is unfinished/);
   });
 
   test('a network that goes away for some seconds is waited for, and said', async () => {

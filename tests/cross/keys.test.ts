@@ -206,10 +206,10 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     between.requests.length = 0;
     const rest = await rekey('unused');
     assert.equal(rest.code, 0, rest.stdout);
-    const { epoch, files, directories, finished } = rest.line('rekeyed');
-    assert.deepEqual([epoch, files, directories, finished], [2, 2, 1, true]);
+    const { epoch, files, folders, finished } = rest.line('rekeyed');
+    assert.deepEqual([epoch, files, folders, finished], [2, 2, 1, true]);
     assert.ok(!(await readdir(device.home)).includes('unused'));
-    assert.deepEqual(await list(), [...before, ['later', true, 5]].toSorted(byName));
+    assert.deepEqual((await list()).toSorted(byName), [...before, ['later', true, 5]].toSorted(byName));
     await reads(device, elsewhere(device, PASSWORD));
     // A new one, which replaces the recovery key, too.
     assertError(await device.run(['rekey', '--no-recovery'], { env: OLD }), 2, /has a recovery key/);

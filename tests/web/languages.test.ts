@@ -119,5 +119,8 @@ test('every page can be read and fits, in both languages and colours, from a pho
   await openSettings(page);
   await inspect(page, 'settings');
   await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  await inspect(page, 'shortcuts');
+  await page.getByRole('dialog').getByText('?', { exact: true }).waitFor();
   assert.deepEqual(errors, []);
 });

@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { askToLeave, dialog } from '../page/actions.ts';
 import { tellFault } from '../page/notices.ts';
 import { account } from '../page/session.ts';
@@ -7,9 +8,23 @@ import { text } from '../text.ts';
 import { IconButton, Menu } from './controls.tsx';
 import { Icon } from './icon.tsx';
 
+/** The list of shortcuts has one of its own. */
+function onHelp(event: KeyboardEvent): void {
+  const busy = (event.target as Element).closest?.(
+    'input:not([type=checkbox]), select, textarea, [role=menu]',
+  );
+  if (event.key !== '?' || busy || dialog.value) return;
+  dialog.value = { kind: 'about' };
+  event.preventDefault();
+}
+
 export function Bar({ drawer }: { drawer: Signal<boolean> }) {
   const menu = useSignal<{ right: number; top: number } | null>(null);
   const name = account.value?.username ?? '';
+  useEffect(() => {
+    document.addEventListener('keydown', onHelp);
+    return () => document.removeEventListener('keydown', onHelp);
+  }, []);
   return (
     <header class="bar">
       <IconButton

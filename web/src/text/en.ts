@@ -451,6 +451,7 @@ export function en({ number, plural, secret }: Tools) {
         ['← →', 'In a preview: previous and next file'],
         ['+ − 0', 'In a preview: larger, smaller, as it fits'],
         ['Esc', 'Clear the selection, close'],
+        ['?', 'This list'],
       ],
       docs: 'API reference',
     },

@@ -466,6 +466,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         ['← →', 'W podglądzie: poprzedni i następny plik'],
         ['+ − 0', 'W podglądzie: powiększ, pomniejsz, dopasuj'],
         ['Esc', 'Usuń zaznaczenie, zamknij'],
+        ['?', 'Ta lista'],
       ],
       docs: 'Dokumentacja API',
     },

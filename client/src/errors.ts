@@ -37,7 +37,11 @@ export type Stage =
   | 'rollback'
   | 'entry'
   | 'bag-mac'
-  | 'masters';
+  | 'masters'
+  // Of what others share.
+  | 'link'
+  | 'link-key'
+  | 'share';
 
 const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
   'service',
@@ -84,6 +88,29 @@ export class WrongPasswordError extends SzafaError {
 
   constructor(message = 'the password does not open the keys of this account', options?: ErrorOptions) {
     super('wrong-password', message, options);
+  }
+}
+
+/** A link needs a passphrase; `given`: it got one, which is wrong. @public */
+export class PassphraseError extends SzafaError {
+  override name = 'PassphraseError';
+  readonly given: boolean;
+
+  constructor(given: boolean) {
+    const needed = 'this link needs a passphrase';
+    super(given ? 'wrong-passphrase' : 'passphrase-needed', given ? 'the passphrase is wrong' : needed);
+    this.given = given;
+  }
+}
+
+/** A link opens nothing: it has `expired`, is `used up`, has `ended`, or the service says that there is none (`unknown`). @public */
+export class LinkOverError extends SzafaError {
+  override name = 'LinkOverError';
+  readonly why: string;
+
+  constructor(why: string, message: string) {
+    super('link-over', message);
+    this.why = why;
   }
 }
 

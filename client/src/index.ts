@@ -11,6 +11,7 @@ export type { HeaderCache, HeaderCaches, Listed } from './download/header-cache.
 export {
   type DownloadProgress,
   PIECE_SIZE,
+  type ReadableHeader,
   type ReadOptions,
   RemoteFile,
   type StreamOptions,
@@ -47,6 +48,16 @@ export { qr } from './qr.ts';
 export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export type { RevStore, RevStores } from './seen-revs.ts';
+export { type LinkAddress, linkText, looksLikeLink, parseLink } from './shares/address.ts';
+export type { Link, LinkOptions, OwnLink, ShareItem } from './shares/links.ts';
+export {
+  LinkVisit,
+  newTicket,
+  OpenedLink,
+  type SharedRemoteFile,
+  type VisitedFile,
+  type VisitOptions,
+} from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, plainNameOf, safeSegments } from './text.ts';
 export type { MoveOptions, TreeOptions } from './tree/context.ts';

@@ -42,6 +42,14 @@ import {
 } from './passkeys.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import { type RevStores, SeenRevs } from './seen-revs.ts';
+import {
+  type Link,
+  type LinkOptions,
+  listLinks,
+  makeLink,
+  type OwnLink,
+  type ShareItem,
+} from './shares/links.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { cloneAs, copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
 import { Places, type Wanted } from './tree/places.ts';
@@ -559,6 +567,21 @@ export class Szafa {
   /** Opens and verifies a file's header; its volumes are read from the result. */
   openFile(fileId: string, options: OpenOptions = {}): Promise<RemoteFile> {
     return openFile(this.#context, fileId, options);
+  }
+
+  /** A link by which others get these files as they are now, without an account; whoever has it has them. */
+  shareLink(items: readonly ShareItem[], options?: LinkOptions): Promise<Link> {
+    return makeLink(this.#context, items, options);
+  }
+
+  /** What this account shares by links, the latest first; those that are over for a month. */
+  links(options?: CallOptions): Promise<OwnLink[]> {
+    return listLinks(this.#context, options?.signal);
+  }
+
+  /** From now on nobody gets anything by it. One that is over leaves the list. */
+  async endShare(id: string, options?: CallOptions): Promise<void> {
+    await this.api.endShare(id, options);
   }
 
   /** One record to another directory: under its name there, where this session has the keys. */

@@ -9,6 +9,7 @@ import {
   Page,
   PageOfAccount,
   ServerStatus,
+  ShareRecord,
   TransferRecord,
 } from './admin.ts';
 import { ErrorBody } from './resources.ts';
@@ -141,6 +142,26 @@ export const adminRoutes = {
     summary: 'Cancel an unfinished upload of any account',
     changes: true,
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
+  },
+  listAllShares: {
+    ...common,
+    method: 'GET',
+    path: '/api/admin/shares',
+    summary: 'What accounts share, as far as it is not over, in pages',
+    query: PageOfAccount,
+    responses: {
+      200: Type.Object({ shares: Type.Array(ShareRecord), next_cursor }),
+      400: ErrorBody,
+      403: ErrorBody,
+    },
+  },
+  endAnyShare: {
+    ...common,
+    method: 'DELETE',
+    path: '/api/admin/shares/{id}',
+    summary: 'End a share of any account: from now on nobody gets anything by it',
+    changes: false,
+    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
   },
   status: {
     ...common,

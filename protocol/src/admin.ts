@@ -128,6 +128,22 @@ export const TransferRecord = Type.Object(
 );
 export type TransferRecord = Static<typeof TransferRecord>;
 
+export const ShareRecord = Type.Object(
+  {
+    id: Type.String(),
+    owner: Type.String(),
+    files: Type.Integer(),
+    created_at: Time('when it was made'),
+    expires_at: TimeOrNever('null: it does not expire'),
+    downloads: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'how many there may be; null: any number',
+    }),
+    downloaded: Type.Integer({ description: 'how many there were' }),
+  },
+  { $id: 'ShareRecord' },
+);
+export type ShareRecord = Static<typeof ShareRecord>;
+
 export const ServerStatus = Type.Object(
   {
     version: Type.String(),
@@ -148,6 +164,8 @@ export const ServerStatus = Type.Object(
     garbage: Type.Integer({ description: 'volume groups that wait to be removed' }),
     orphans: Type.Integer({ description: 'volume groups that no record names' }),
     invitations: Type.Integer({ description: 'that can be used' }),
+    sharing: Type.Boolean({ description: 'whether files may be shared (SZ_SHARES)' }),
+    shares: Type.Integer({ description: 'that are not over' }),
     accounts: Type.Integer({ description: 'these three as the sweeper last counted them' }),
     files: Type.Integer(),
     stored_bytes: Type.Integer(),
@@ -187,7 +205,7 @@ const page = {
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ pattern: '^\\w{1,80}$', description: 'next_cursor of the previous page' }),
+    Type.String({ pattern: '^[\\w-]{1,80}$', description: 'next_cursor of the previous page' }),
   ),
 };
 const ofAccount = Type.Optional(Type.String({ maxLength: 64, description: 'only of this account' }));

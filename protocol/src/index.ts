@@ -16,6 +16,7 @@ export * from './range.ts';
 export * from './resources.ts';
 export * from './route.ts';
 export * from './routes.ts';
+export * from './shares.ts';
 export * from './streamed.ts';
 export * from './thumbnails.ts';
 export * from './trash.ts';

@@ -42,6 +42,20 @@ export const limits = {
   /** How long an invitation can be used. */
   inviteSeconds: { usual: 7 * 86_400, max: 366 * 86_400 },
   inviteChars: 64,
+  /** Files of one share; the text of its header, and the request that has both. */
+  shareFiles: 10_000,
+  shareHeaderChars: 8 * 1_048_576,
+  shareBodyBytes: 10 * 1_048_576,
+  /** Of what the owner keeps beside a share. */
+  shareOwnChars: 8 * 1024,
+  shareDownloads: 1_000_000,
+  /** What all shares of an account may have together. */
+  sharesOfAccount: { shares: 1000, files: 100_000, headerChars: 64 * 1_048_576 },
+  /** How long a ticket reads, and how many of one share there may be at a time. */
+  ticketSeconds: 86_400,
+  ticketsOfShare: 10_000,
+  /** How long it is known that a share has ended, and why. */
+  endedShareSeconds: 30 * 86_400,
 } as const;
 
 /** The built-in identity behind the system token; not a registered user. */
@@ -54,6 +68,7 @@ export const features = [
   'factors',
   'keys',
   'names',
+  'shares',
   'streamed',
   'thumbnails',
   'tokens',
@@ -68,4 +83,6 @@ export const headers = {
   /** RFC 9530 */
   contentDigest: 'Content-Digest',
   init: 'X-Init',
+  shareAccess: 'X-Share-Access',
+  shareTicket: 'X-Share-Ticket',
 } as const;

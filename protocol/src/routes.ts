@@ -27,6 +27,7 @@ import {
   StreamedInitBody,
 } from './resources.ts';
 import type { DeclaredRoute } from './route.ts';
+import { shareRoutes } from './share-routes.ts';
 import { thumbnailRoutes } from './thumbnails.ts';
 import { trashRoutes } from './trash.ts';
 import { Type } from './type.ts';
@@ -359,6 +360,7 @@ const table = {
     changes: true,
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
   },
+  ...shareRoutes,
   service: {
     method: 'GET',
     path: '/api/service',

@@ -67,6 +67,7 @@ import { keysCondition } from './http/preconditions.ts';
 import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
+import { shareHandlers } from './http/shares.ts';
 import { handOver, offeredStore, REDIRECT } from './http/volumes/accel.ts';
 import { VolumeLanes } from './http/volumes/lane.ts';
 import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
@@ -324,12 +325,14 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       await transfers.cancel(params(request).transfer_id, user(request));
       return { ok: true };
     },
+    ...shareHandlers(services, address, countOut),
     service: async () => {
       serviceId ??= (await metadata.store.get()).serviceId;
       const { origin, registration } = config;
-      const offered = origin === undefined ? features : [...features, PASSKEYS];
+      const offered = features.filter((feature) => feature !== 'shares' || config.shares);
+      const all = origin === undefined ? offered : [...offered, PASSKEYS];
       const where = origin === undefined ? {} : { origin };
-      return { service_id: serviceId, version: VERSION, features: offered, registration, ...where };
+      return { service_id: serviceId, version: VERSION, features: all, registration, ...where };
     },
     healthz: async () => ({ ok: true }),
     readyz: async () => {
@@ -480,7 +483,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
 }
 
 function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const { transfer_id, file_id, idx } = (request.params ?? {}) as Partial<Params>;
+  const { transfer_id, file_id, idx, share_id } = (request.params ?? {}) as Partial<Params>;
   request.log.info({
     method: request.method,
     route: request.routeOptions.url ?? 'unknown',
@@ -489,6 +492,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
     ...(request.caller ? { user: request.caller.username } : {}),
     ...(transfer_id ? { transfer: shortened(transfer_id) } : {}),
     ...(file_id ? { file: shortened(file_id) } : {}),
+    ...(share_id ? { share: shortened(share_id) } : {}),
     ...(idx ? { volume: idx.slice(0, 16) } : {}),
     ...(reply.hasHeader(REDIRECT) ? { accel: true } : {}),
     ip: request.ip,

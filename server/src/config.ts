@@ -127,6 +127,11 @@ export const settings = {
     'open',
     (text) => oneOf(text, 'open', 'closed', 'invite'),
   ),
+  SZ_SHARES: setting(
+    '`off` lets nobody share, and what was shared is not served; it is still listed for its owner, who can end it',
+    'on',
+    (text) => oneOf(text, 'on', 'off') === 'on',
+  ),
   SZ_SESSION_TTL: setting('Seconds a token lives after its last use', String(30 * 86400), (text) =>
     whole(text, 1),
   ),
@@ -230,6 +235,8 @@ export interface Config {
   maxVolumeBytes: number;
   minFreeBytes: number;
   registration: 'open' | 'closed' | 'invite';
+  /** Files may be shared, and what is shared is served. */
+  shares: boolean;
   sessionTtlMs: number;
   auditMs: number;
   transferTtlMs: number;
@@ -291,6 +298,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     maxVolumeBytes: get('SZ_MAX_VOLUME'),
     minFreeBytes: get('SZ_MIN_FREE'),
     registration: get('SZ_REGISTRATION'),
+    shares: get('SZ_SHARES'),
     sessionTtlMs: get('SZ_SESSION_TTL') * 1000,
     auditMs: get('SZ_AUDIT_DAYS') * 86_400_000,
     transferTtlMs: get('SZ_TRANSFER_TTL') * 1000,

@@ -14,6 +14,7 @@ import type { Pace } from './domain/pace.ts';
 import { Pulls } from './domain/pulls.ts';
 import { Reach } from './domain/reach.ts';
 import { Sessions } from './domain/sessions.ts';
+import { Shares } from './domain/shares.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
 import { Thumbnails } from './domain/thumbnails.ts';
 import { Transfers } from './domain/transfers.ts';
@@ -41,6 +42,7 @@ export interface Services {
   accounts: Accounts;
   sessions: Sessions;
   reach: Reach;
+  shares: Shares;
   departures: Departures;
   files: Files;
   thumbnails: Thumbnails;
@@ -134,8 +136,13 @@ export async function openServices(
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
   const pace = openPace();
   const thumbnails = new Thumbnails({ metadata, volumes, files, space, pace });
+  const shares = new Shares({
+    ...{ metadata, volumes, pace, config },
+    onDownload: () => metrics.add('szafa_share_downloads_total', {}),
+    onRefusal: (reason) => metrics.add('szafa_share_refusals_total', { reason }),
+  });
   const stores = { metadata, volumes, custody, mode };
-  const rules = { accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, pace };
+  const rules = { accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, pace, shares };
   return { config, log, ...stores, ...rules, metrics };
 }
 

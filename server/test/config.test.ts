@@ -43,6 +43,7 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
     ['Closed', 'no', 'invited'],
   ],
   SZ_AUDIT_DAYS: ['auditMs', { 2: 172_800_000 }, ['0', '1d']],
+  SZ_SHARES: ['shares', { off: false }, ['yes', '1']],
   SZ_SESSION_TTL: ['sessionTtlMs', { 60: 60_000 }, ['0', '1d']],
   SZ_TRANSFER_TTL: ['transferTtlMs', { 60: 60_000 }, ['0', '-5']],
   SZ_SWEEP_INTERVAL: ['sweepMs', { 1: 1000 }, ['0', '3601']],

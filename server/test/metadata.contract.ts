@@ -25,6 +25,7 @@ import { usageModel } from './metadata.model.ts';
 import { operatorContract } from './metadata.operator.ts';
 import { passkeysContract } from './metadata.passkeys.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
+import { sharesContract } from './metadata.shares.ts';
 import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
 import { trashContract } from './metadata.trash.ts';
@@ -68,6 +69,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     passkeysContract(stores);
     departuresContract(stores);
     trashContract(stores);
+    sharesContract(stores);
     usageModel(stores);
     checksContract(stores);
     plansContract(stores);

@@ -108,6 +108,12 @@ const MAY: Record<RouteName, string> = {
   pullStatus: 'FAfa',
   complete: 'FAfa',
   cancel: 'FAfa',
+  createShare: 'F',
+  listShares: 'F',
+  endShare: 'F',
+  openShare: OPEN,
+  takeTicket: OPEN,
+  readSharedVolume: OPEN,
   service: OPEN,
   healthz: OPEN,
   readyz: OPEN,
@@ -127,6 +133,8 @@ const MAY: Record<RouteName, string> = {
   endInvitation: SYSTEM,
   listTransfers: SYSTEM,
   cancelTransfer: SYSTEM,
+  listAllShares: SYSTEM,
+  endAnyShare: SYSTEM,
   status: SYSTEM,
   setReadOnly: SYSTEM,
   audit: SYSTEM,
@@ -295,6 +303,9 @@ const TRIES: Partial<Record<RouteName, Try>> = {
     (world, kind, dirId) => putFile(world.users[kind], newTransferId(), makeFile([10], { dir_id: dirId })),
     200,
   ],
+  createShare: [plainly('createShare', {}), 400],
+  listShares: [plainly('listShares'), 200],
+  endShare: [plainly('endShare'), 404],
   pull: [onTransfer('pull', { base_url: 'ftp://x', token: 'x' }), 400],
   pullStatus: [onTransfer('pullStatus'), 200],
   complete: [onTransfer('complete'), 409],
@@ -340,8 +351,8 @@ describe('tokens with a scope', () => {
       const { method, path } = routes[name] as Route;
       for (const kind of ['R', 'a'] as const) {
         const { status } = await world.users[kind].call(method, path);
-        // This server does not know its own address, and so offers no passkeys.
-        const wanted = name === 'passkeyChallenge' ? [404] : [200, 400];
+        // This server does not know its own address, and so offers no passkeys; and there is no such share.
+        const wanted = name === 'passkeyChallenge' || path.startsWith('/api/shares/') ? [404, 400] : [200, 400];
         assert.ok(wanted.includes(status), `${name} ${status}`);
       }
     }

@@ -16,11 +16,13 @@ import {
   isKeys,
   type KeysBody,
   type ListedSession,
+  type ListedShare,
   limits,
   type NamesBody,
   type NewPasskeyBody,
   type NewPasskeyRequest,
   type NewToken,
+  type OpenedShare,
   type PasskeyEntry,
   type PasskeyRequest,
   type PasswordBody,
@@ -37,6 +39,7 @@ import {
   routes,
   type ServiceInfo,
   type Session,
+  type ShareBody,
   type StreamedInitBody,
   type TokenBody,
   type TotpBody,
@@ -52,6 +55,7 @@ import {
   areNumbers,
   areRecords,
   areSessions,
+  areShares,
   areTexts,
   areTrashed,
   areVolumes,
@@ -60,6 +64,7 @@ import {
   isEmptied,
   isNewPasskeyRequest,
   isNewToken,
+  isOpenedShare,
   isPasskeyRequest,
   isQuota,
   isServiceInfo,
@@ -149,7 +154,10 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   removePasskey: 'unsent',
 };
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
-const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession']);
+const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession', 'endShare']);
+
+/** Whose answers are long, and come while they are read. */
+const sendsVolumes = new Set<RouteName>(['readVolume', 'readSharedVolume']);
 
 const NAMELESS = 'a file without its id';
 const NO_SUCH_ROUTE = new Set([404, 405]);
@@ -162,6 +170,9 @@ const SLOW_BYTES_PER_MS = 16;
 function patience(bytes: number): number {
   return Math.ceil(QUIET_MS + bytes / SLOW_BYTES_PER_MS);
 }
+
+const rangeHeader = (range: ByteRange | undefined): Record<string, string> =>
+  range ? { range: `bytes=${range.from}-${range.to - 1}` } : {};
 
 /** One method for each endpoint, with the service's own names in what they take and give. @public */
 export class Api {
@@ -466,8 +477,13 @@ export class Api {
     { range, ...options }: VolumeOptions & { range?: ByteRange | undefined } = {},
   ): Promise<VolumeAnswer> {
     const timeoutMs = patience(maxBytes);
-    const headers: Record<string, string> = range ? { range: `bytes=${range.from}-${range.to - 1}` } : {};
-    const call = { params: { file_id: fileId, idx }, headers, maxBytes, timeoutMs, ...options };
+    const call = {
+      params: { file_id: fileId, idx },
+      headers: rangeHeader(range),
+      maxBytes,
+      timeoutMs,
+      ...options,
+    };
     return this.#volume(await this.#call('readVolume', call));
   }
 
@@ -612,6 +628,59 @@ export class Api {
     return this.#json('cancel', { params: { transfer_id: transferId }, ...options });
   }
 
+  /** The same share again is no other one. */
+  createShare(json: ShareBody, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('createShare', { json, ...options });
+  }
+
+  async shares(options?: CallOptions): Promise<ListedShare[]> {
+    const { shares } = await this.#json<{ shares: unknown }>('listShares', { ...options });
+    return this.#expect(shares, areShares, 'a list of another kind');
+  }
+
+  endShare(id: string, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('endShare', { params: { share_id: id }, ...options });
+  }
+
+  /** What a link opens; needs no account. 404: there is none that `access` fits; 410: it is over. */
+  async openShare(
+    id: string,
+    { access, ticket, signal }: CallOptions & { access: string; ticket?: string | undefined },
+  ): Promise<OpenedShare> {
+    const headers = {
+      [headerNames.shareAccess]: access,
+      ...(ticket !== undefined && { [headerNames.shareTicket]: ticket }),
+    };
+    const answer = await this.#json('openShare', { params: { share_id: id }, headers, signal });
+    return this.#expect(answer, isOpenedShare, 'a share of another kind');
+  }
+
+  /** Begins a download, which counts; the same ticket again does not. */
+  takeTicket(
+    id: string,
+    ticket: string,
+    { access, signal }: CallOptions & { access: string },
+  ): Promise<{ ok: true; expires_at: string }> {
+    const headers = { [headerNames.shareAccess]: access };
+    return this.#json('takeTicket', { params: { share_id: id }, headers, json: { ticket }, signal });
+  }
+
+  /** As `readVolume`, of a shared file, by its number in the share (from 1). */
+  async readSharedVolume(
+    place: { id: string; number: number; ticket: string },
+    idx: number,
+    maxBytes: number,
+    { range, ...options }: VolumeOptions & { range?: ByteRange | undefined } = {},
+  ): Promise<Pick<VolumeAnswer, 'chunkCount' | 'isRange' | 'body'>> {
+    const { id, number, ticket } = place;
+    const headers = { [headerNames.shareTicket]: ticket, ...rangeHeader(range) };
+    const params = { share_id: id, number, idx };
+    const call = { params, headers, maxBytes, timeoutMs: patience(maxBytes), ...options };
+    const response = await this.#call('readSharedVolume', call);
+    const chunkCount = Number(response.header(headerNames.chunkCount) ?? Number.NaN);
+    return { chunkCount, isRange: response.status === 206, body: response.body };
+  }
+
   #taggedKeys(response: TransportResponse): TaggedKeys {
     return { keys: this.#keysIn(response), tag: this.#tag(response) };
   }
@@ -681,7 +750,7 @@ export class Api {
         signal: call.signal,
         maxBytes: call.maxBytes ?? JSON_BYTES,
         timeoutMs: call.timeoutMs ?? QUIET_MS,
-        quietMs: 'rawBody' in route || name === 'readVolume' ? QUIET_MS : (call.timeoutMs ?? QUIET_MS),
+        quietMs: sendsVolumes.has(name) || 'rawBody' in route ? QUIET_MS : (call.timeoutMs ?? QUIET_MS),
         fresh: repeat === 'unsent',
         into: call.into,
         onBytes: (bytes) => {

@@ -5,8 +5,10 @@ import type {
   Factors,
   FileRecord,
   ListedSession,
+  ListedShare,
   NewPasskeyRequest,
   NewToken,
+  OpenedShare,
   Passkey,
   PasskeyRequest,
   Quota,
@@ -69,6 +71,24 @@ const quota: Shape<Quota> = {
   remain_bytes: amount,
   percent: amount,
 };
+const textOrNone = (value: unknown) => value === null || text(value);
+const listedShare: Shape<ListedShare> = {
+  id: (value) => text(value) && /^[A-Za-z0-9_-]{22}$/.test(value as string),
+  own: text,
+  created_at: text,
+  expires_at: textOrNone,
+  downloads: countOrNone,
+  downloaded: count,
+  files: count,
+  missing: count,
+  ended: textOrNone,
+};
+const openedShare: Shape<OpenedShare> = {
+  header: text,
+  expires_at: textOrNone,
+  downloads_left: countOrNone,
+  missing: (value) => areNumbers(value),
+};
 const boolean = (value: unknown) => typeof value === 'boolean';
 const encoded = (value: unknown) => text(value) && /^[A-Za-z0-9_-]+$/.test(value as string);
 const passkey: Shape<Passkey> = {
@@ -115,6 +135,9 @@ export const isNewPasskeyRequest = (value: unknown): value is NewPasskeyRequest 
 export const isQuota = (value: unknown): value is Quota => fits(quota, value);
 export const isUser = (value: unknown): value is { username: string } => fits(user, value);
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);
+export const areShares = (value: unknown): value is ListedShare[] =>
+  Array.isArray(value) && value.every((one) => fits(listedShare, one));
+export const isOpenedShare = (value: unknown): value is OpenedShare => fits(openedShare, value);
 export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));
 export const areTrashed = (value: unknown): value is TrashedFile[] =>

@@ -1,10 +1,10 @@
 /** A file on the service, opened. One file: every way to read it goes through the same checks, which must be seen together. */
 import type { FileRecord } from '@szafa/protocol';
-import type { Api, ByteRange, VolumeAnswer } from '../api/api.ts';
+import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../api/api.ts';
 import { ApiError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
-import { type OpenedHeader, openHeader, parseHeader } from '../format/header.ts';
+import { type FileSecrets, type OpenedHeader, openHeader, parseHeader } from '../format/header.ts';
 import {
   extentOf,
   type Layout,
@@ -42,6 +42,24 @@ export interface StreamOptions {
   parallel?: number | undefined;
   onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
+
+/** Where the volumes of a file come from: the owner's, or what somebody shares. */
+export interface VolumeReader {
+  readVolume(
+    fileId: string,
+    idx: number,
+    maxBytes: number,
+    options?: VolumeOptions & { range?: ByteRange | undefined },
+  ): Promise<Pick<VolumeAnswer, 'chunkCount' | 'isRange' | 'body'>>;
+}
+
+/** What is known of a file that can be read. What only its owner knows may be absent. @public */
+export interface ReadableHeader extends FileSecrets {
+  layout: Layout;
+  totalSha256: string;
+  metadata: Omit<Metadata, OwnersOnly> & Partial<Pick<Metadata, OwnersOnly>>;
+}
+type OwnersOnly = 'rev' | 'gen' | 'added';
 
 export interface OpenContext {
   api: Api;
@@ -142,7 +160,7 @@ export async function readHead(
   }
 }
 
-function checkCount(answer: VolumeAnswer, layout: Layout): void {
+function checkCount(answer: Pick<VolumeAnswer, 'chunkCount'>, layout: Layout): void {
   if (answer.chunkCount !== layout.count) {
     throw new TamperedError(
       'record',
@@ -186,15 +204,20 @@ export function otherName(): TamperedError {
 }
 
 /** A file whose header was opened and verified; its volumes are verified as they are read. @public */
-export class RemoteFile {
+export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   readonly fileId: string;
-  readonly header: OpenedHeader;
-  readonly #context: OpenContext;
+  readonly header: Header;
+  readonly #context: { engine: Engine; api: VolumeReader };
   /** By number: no secrets, but a request each. */
   readonly #heads = new Map<number, Uint8Array>();
   #first: Uint8Array | undefined;
 
-  constructor(context: OpenContext, fileId: string, header: OpenedHeader, first?: Uint8Array) {
+  constructor(
+    context: { engine: Engine; api: VolumeReader },
+    fileId: string,
+    header: Header,
+    first?: Uint8Array,
+  ) {
     this.#context = context;
     this.fileId = fileId;
     this.header = header;
@@ -205,7 +228,7 @@ export class RemoteFile {
     return this.#context.engine;
   }
 
-  get metadata(): Metadata {
+  get metadata(): Header['metadata'] {
     return this.header.metadata;
   }
 

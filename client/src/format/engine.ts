@@ -107,6 +107,9 @@ export const labels = {
   dirName: 'szafa/v1/dir-name',
   thumb: 'szafa/v1/thumb',
   journal: 'szafa/v1/journal',
+  link: 'szafa/v1/link',
+  linkAccess: 'szafa/v1/link-access',
+  ownShare: 'szafa/v1/own-share',
 } as const;
 
 /** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */

@@ -192,6 +192,16 @@ async function openClear(
   return { fileId, fileKey: opened.plain, layout, totalSha256, epoch, metadata, text: sealed.plain };
 }
 
+/** The same with the file key in the clear, for whoever gives it to others. @public */
+export async function openToShare(
+  engine: Engine,
+  parsed: ParsedHeader,
+  master: Bytes,
+): Promise<OpenedHeader> {
+  const { text: _, ...opened } = await openClear(engine, parsed, master);
+  return opened;
+}
+
 /** A header that was sealed anew, and what it says. @public */
 export interface ResealedHeader {
   encParams: EncParams;

@@ -32,6 +32,7 @@ export {
   newSecrets,
   type OpenedHeader,
   openHeader,
+  openToShare,
   type ParsedHeader,
   parseHeader,
   type ResealedHeader,
@@ -59,6 +60,18 @@ export {
   type VolumeSizes,
   volumeAt,
 } from './layout.ts';
+export {
+  type LinkKey,
+  linkAccess,
+  linkKeyText,
+  needsPassphrase,
+  openLink,
+  type ParsedLink,
+  parseLinkHeader,
+  parseLinkKey,
+  type SealedLink,
+  sealLink,
+} from './link.ts';
 export type { Metadata } from './metadata.ts';
 export {
   DIR_NAME_BYTES,
@@ -72,6 +85,7 @@ export {
   sealDirName,
   sealFileName,
 } from './names.ts';
+export { epochOfOwn, openOwn, sealOwn } from './own-share.ts';
 export { derivePasskeyKek, PRF_INPUT } from './passkey.ts';
 export {
   deriveRecoveryKeys,
@@ -83,6 +97,7 @@ export {
 } from './recovery.ts';
 export { seal, unseal } from './seal.ts';
 export { HEAD_BYTES, SALT_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
+export type { ShareContent, SharedFile } from './share-content.ts';
 export {
   openHead,
   openSegment,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { RemoteFile } from '../download/remote-file.ts';
+import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { type Bytes, concat, equal, fromUtf8, utf8 } from '../format/bytes.ts';
 import { extentOf, largestVolume } from '../format/layout.ts';
 import { SALT_BYTES } from '../format/segments.ts';
@@ -77,14 +77,14 @@ function splitEntry(entry: Uint8Array): { about: About; stored: number; notes: U
  * download goes on: each volume is sealed again from what the file holds, and must give that digest.
  */
 export class DownloadRecord {
-  readonly #remote: RemoteFile;
+  readonly #remote: RemoteFile<ReadableHeader>;
   readonly #journal: Journal | undefined;
   readonly #key: string;
   readonly #about: About;
   #volumes: (Noted | undefined)[];
   #written = Date.now();
 
-  constructor(remote: RemoteFile, part: string, target: string, journal: Journal | undefined) {
+  constructor(remote: RemoteFile<ReadableHeader>, part: string, target: string, journal: Journal | undefined) {
     this.#remote = remote;
     const { name: path, size } = remote.metadata;
     this.#about = { fileId: remote.fileId, path, target, size, part };

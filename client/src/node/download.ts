@@ -16,7 +16,7 @@ import {
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { RemoteFile, StreamOptions } from '../download/remote-file.ts';
+import type { ReadableHeader, RemoteFile, StreamOptions } from '../download/remote-file.ts';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
 import { extentOf, largestVolume } from '../format/layout.ts';
 import { forEach, lanesFor } from '../pool.ts';
@@ -64,7 +64,7 @@ const PARALLEL = 4;
  * name beside it, which stays after a lost connection (with a journal) and goes after anything else. @public
  */
 export async function downloadToFile(
-  remote: RemoteFile,
+  remote: RemoteFile<ReadableHeader>,
   path: string,
   options: DownloadOptions = {},
 ): Promise<DownloadResult> {
@@ -86,7 +86,7 @@ export async function downloadToFile(
 }
 
 async function writeFile(
-  remote: RemoteFile,
+  remote: RemoteFile<ReadableHeader>,
   target: string,
   part: string,
   options: DownloadOptions,
@@ -120,7 +120,7 @@ async function writeFile(
 }
 
 async function fetchMissing(
-  remote: RemoteFile,
+  remote: RemoteFile<ReadableHeader>,
   file: PartFile,
   volumes: (Noted | undefined)[],
   record: DownloadRecord,
@@ -163,7 +163,7 @@ function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 429 || error.status >= 500);
 }
 
-async function finish(remote: RemoteFile, { fd, syncs }: PartFile): Promise<void> {
+async function finish(remote: RemoteFile<ReadableHeader>, { fd, syncs }: PartFile): Promise<void> {
   const { size, mtime, mode = 0o666 & ~process.umask() } = remote.metadata;
   const cut = fstatSync(fd).size !== size;
   if (cut) await truncate(fd, size);
@@ -179,7 +179,7 @@ function refuseExisting(target: string): void {
 
 /** True where another process has put the same file there meanwhile. */
 async function moveInPlace(
-  remote: RemoteFile,
+  remote: RemoteFile<ReadableHeader>,
   { path: part, fd }: PartFile,
   target: string,
   overwrite: boolean,
@@ -231,7 +231,7 @@ async function syncFolder(folder: string): Promise<void> {
   return next;
 }
 
-function partOf(target: string, remote: RemoteFile, journalId: string): string {
+function partOf(target: string, remote: RemoteFile<ReadableHeader>, journalId: string): string {
   const id = createHash('sha256')
     .update(`${remote.fileId}\0${basename(target)}\0${journalId}`)
     .digest('hex')

@@ -1,4 +1,4 @@
-import type { RemoteFile } from '../download/remote-file.ts';
+import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import type { Bytes } from '../format/bytes.ts';
 import { extentOf, largestVolume } from '../format/layout.ts';
 import { SALT_BYTES } from '../format/segments.ts';
@@ -11,7 +11,7 @@ import { paddedSource, type Source } from './source.ts';
  * with them, the source must give the digests that the header declares. What is sealed for this leaves no trace. @public
  */
 export async function sameContent(
-  remote: RemoteFile,
+  remote: RemoteFile<ReadableHeader>,
   source: Source,
   signal?: AbortSignal,
 ): Promise<boolean> {

@@ -3,6 +3,7 @@ import { manifestFor } from '../domain/manifest.ts';
 import { identityOf, newStoreId, settleStore } from '../domain/store-identity.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
+import { copyShareParts } from '../metadata/shares.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { handOver } from '../metadata/store-record.ts';
 import { insertArrived, isStreaming } from '../metadata/streamed.ts';
@@ -102,6 +103,7 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
   for (const table of Object.keys(tables) as TableName[]) {
     for await (const row of rowsOf(from.sql, table)) {
       await insertRow(tx, table, row);
+      if (table === 'shares') await copyShareParts(from.sql, tx, row['id'] as string);
       report.count('rows');
     }
   }

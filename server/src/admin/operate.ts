@@ -1,4 +1,4 @@
-/** What an operator does beside a running server, on its database: accounts, uploads, read-only, the audit log. */
+/** What an operator does beside a running server, on its database: accounts, uploads, shares, read-only, the audit log. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type LimitName, type LimitsChange, limitNames, limits, type PageQuery } from '@szafa/protocol';
@@ -38,6 +38,14 @@ ${EXITS}`,
 
   list     unfinished uploads, the longest unused first; of all accounts, or of one
   cancel   cancel one of them; its volumes are removed. ID is the file_id that list shows
+
+${EXITS}`,
+  shares: `usage: szafa-server shares list [--account NAME] [--limit N]
+       szafa-server shares end ID
+
+  list     what is shared and not over, of all accounts or of one: who shares, how many files, how often they were downloaded.
+           Nobody here can tell which link it is, what is in it, or what it is called
+  end      end one of them: from now on nobody gets anything by it. SZ_SHARES=off switches all sharing off
 
 ${EXITS}`,
   status: `usage: szafa-server status
@@ -90,6 +98,7 @@ const TAKES: Record<string, (keyof Options)[]> = {
   'account delete': ['yes'],
   'account invite': ['note', 'quota', 'days'],
   'transfers list': ['account', 'limit'],
+  'shares list': ['account', 'limit'],
   audit: ['account', 'limit'],
 };
 
@@ -200,6 +209,18 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
       }
     },
   },
+  'shares list': {
+    args: [0, 0],
+    run: async ({ operator, report, values: { account, limit } }) => {
+      const pages = (query: PageQuery) =>
+        operator.shares({ ...query, ...(account !== undefined && { account }) });
+      for await (const share of all('shares', pages, {}, count(limit, '--limit'))) {
+        report.line(share);
+        report.count('shares');
+      }
+    },
+  },
+  'shares end': acting('share ended', (operator, id) => operator.endShare(id)),
   'transfers cancel': acting('upload cancelled', (operator, id) => operator.cancel(id)),
   status: {
     args: [0, 0],

@@ -2,12 +2,13 @@ import { limitNames } from '@szafa/protocol';
 import { FILE_COLUMNS, type FileRow } from '../metadata/files.ts';
 import { PASSKEY_COLUMNS } from '../metadata/passkeys.ts';
 import { SESSION_COLUMNS } from '../metadata/sessions.ts';
+import { SHARE_COLUMNS } from '../metadata/shares.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { TRANSFER_COLUMNS, type TransferRow } from '../metadata/transfer-rows.ts';
 
 const PAGE = 500;
 
-/** The tables as they are copied: their columns, and the one by which they are read page by page. */
+/** The tables as they are copied: their columns, and the one by which they are read page by page, with fewer rows where each may be long. */
 export const tables = {
   users: {
     key: 'username',
@@ -27,20 +28,27 @@ export const tables = {
   dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
   files: { key: 'seq', columns: FILE_COLUMNS },
   transfers: { key: 'transfer_id', columns: TRANSFER_COLUMNS },
+  shares: { key: 'id', columns: SHARE_COLUMNS, page: 8 },
 } as const;
 
 export type TableName = keyof typeof tables;
 type Row = Record<string, Value>;
 
+interface Table {
+  key: string;
+  columns: readonly string[];
+  page?: number;
+}
+
 /** Every row, page by page, so that a table of any size fits. */
 export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncGenerator<Row> {
-  const { key, columns } = tables[table];
-  const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${PAGE}`;
-  const next = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${PAGE}`;
+  const { key, columns, page = PAGE }: Table = tables[table];
+  const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${page}`;
+  const next = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${page}`;
   const begin = after === undefined ? sql.query<Row>(first) : sql.query<Row>(next, after);
   for (let rows = await begin; rows.length > 0; ) {
     yield* rows;
-    rows = rows.length < PAGE ? [] : await sql.query<Row>(next, rows.at(-1)![key]!);
+    rows = rows.length < page ? [] : await sql.query<Row>(next, rows.at(-1)![key]!);
   }
 }
 

@@ -4,6 +4,7 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { requireWritable } from './mode.ts';
 
 const FILES_AT_ONCE = 500;
+const SHARES_AT_ONCE = 10;
 const TRANSFERS_AT_ONCE = 100;
 const ACCOUNTS_AT_ONCE = 100;
 
@@ -37,6 +38,8 @@ export class Departures {
     do {
       await this.#removeTransfers(account);
       await departures.release(account);
+      do await requireWritable(this.#metadata);
+      while ((await departures.removeShares(account, SHARES_AT_ONCE)) > 0);
       do await requireWritable(this.#metadata);
       while ((await departures.removeFiles(account, this.#now(), FILES_AT_ONCE)) > 0);
       do await requireWritable(this.#metadata);

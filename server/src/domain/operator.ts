@@ -13,6 +13,7 @@ import {
   type PageQuery,
   RuleError,
   type ServerStatus,
+  type ShareRecord,
   type TransferRecord,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
@@ -35,7 +36,7 @@ export type Page<Name extends string, T> = Record<Name, T[]> & { next_cursor?: s
 interface Dependencies {
   metadata: Metadata;
   volumes: Pick<VolumeStore, 'hasManifest'>;
-  config: Pick<Config, 'quotaBytes' | 'quotaEnforced' | 'registration' | 'database' | 's3'>;
+  config: Pick<Config, 'quotaBytes' | 'quotaEnforced' | 'registration' | 'database' | 's3' | 'shares'>;
   /** By which way the operator came. */
   actor: Actor;
   now?: () => number;
@@ -180,8 +181,27 @@ export class Operator {
     );
   }
 
+  async shares({ cursor = '', limit, account }: PageQuery): Promise<Page<'shares', ShareRecord>> {
+    const { page, next } = await pageOf(limit, (most) =>
+      this.#metadata.shares.listOpen(cursor, most, account),
+    );
+    return {
+      shares: page.map(({ id, owner, files, downloads, downloaded, created_at, expires_at }) => ({
+        ...{ id, owner, files, downloads, downloaded },
+        created_at: iso(created_at),
+        expires_at: isoOrNull(expires_at),
+      })),
+      ...cursorOf(next, ({ id }) => id),
+    };
+  }
+
+  async endShare(id: string): Promise<void> {
+    const ended = await this.#metadata.shares.end(id, this.#now(), this.#actor);
+    if (!ended) throw new ServiceError(404, 'no such share');
+  }
+
   async status(): Promise<ServerStatus> {
-    const { store, transfers, pulls, garbage, orphans, invitations, totals } = this.#metadata;
+    const { store, transfers, pulls, garbage, orphans, invitations, shares, totals } = this.#metadata;
     const facts = await store.get();
     const { accounts, files, bytes } = await totals.get();
     const { running, beganAt, endedAt, progress, faults } = await scrubState(this.#metadata);
@@ -205,6 +225,8 @@ export class Operator {
       garbage: await garbage.count(),
       orphans: await orphans.count(),
       invitations: await invitations.count(),
+      sharing: this.#config.shares,
+      shares: await shares.count(),
       accounts,
       files,
       stored_bytes: Number(bytes),

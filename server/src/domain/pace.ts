@@ -89,6 +89,11 @@ export class Pace {
     return { writable, end: () => writable.leave() };
   }
 
+  /** Whether somebody asks more often than so many times a second: those of the longest wait may come at once. */
+  async isTooOften(who: string, timesASecond: number): Promise<boolean> {
+    return (await this.#take(who, 1, timesASecond)) > LONGEST_WAIT_MS;
+  }
+
   #payer(who: string, rate: number): Pay {
     return async (bytes, signal) => {
       if (bytes === 0) return;

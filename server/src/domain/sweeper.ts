@@ -1,3 +1,4 @@
+import { limits } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -79,6 +80,7 @@ export class Sweeper {
     await metadata.passkeys.expire(now);
     await metadata.audit.expire(now - config.auditMs);
     await metadata.invitations.expire(now);
+    await metadata.shares.expire(now, now - limits.endedShareSeconds * 1000);
     await this.#totals.step();
     // Everything else waits, also garbage: an operator who asks for it wants the store as it is.
     const wasReadOnly = this.#readOnly;

@@ -33,6 +33,8 @@ export function adminHandlers(services: Services) {
     endInvitation: done((request) => operator.endInvitation(params(request).id)),
     listTransfers: (request) => operator.transfers(query(request)),
     cancelTransfer: done((request) => operator.cancel(params(request).file_id)),
+    listAllShares: (request) => operator.shares(query(request)),
+    endAnyShare: done((request) => operator.endShare(params(request).id)),
     status: () => operator.status(),
     setReadOnly: async (request) => {
       const { read_only } = request.body as { read_only: boolean };

@@ -6,6 +6,8 @@ export type Params = {
   idx: string;
   session_id: string;
   passkey_id: string;
+  share_id: string;
+  number: string;
 };
 
 /** NaN for what is not a volume number in decimal. */

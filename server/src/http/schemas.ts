@@ -67,6 +67,7 @@ const MEANING: Record<number, string> = {
   403: 'not allowed, not for this token, or not yours',
   404: 'not found',
   409: 'conflicts with what is there, or failed on the disk',
+  410: 'it was there, and is over; the answer says why',
   411: 'the length of the body must be known',
   412: 'it is not what was expected any more',
   413: 'the body is too large',

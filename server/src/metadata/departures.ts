@@ -7,6 +7,7 @@ import { removePasskeys } from './passkeys.ts';
 import { forgetPull } from './pulls.ts';
 import { HELD, type HeldFile, removeFiles } from './removal.ts';
 import { endSessions } from './sessions.ts';
+import { removeShares } from './shares.ts';
 import { Queries, type Sql } from './sql.ts';
 import { lockTransfer, NOT_DONE, type TransferRow } from './transfer-rows.ts';
 import { forgetVolumes } from './volumes.ts';
@@ -122,6 +123,13 @@ export class DeparturesTable extends Queries {
     });
   }
 
+  /** Up to `limit` of what it shares; how many there were. Visitors get nothing of it since the deletion began. */
+  removeShares({ username, account_id }: Leaving, limit: number): Promise<number> {
+    return this.sql.transaction(async (tx) => {
+      return (await holdLeaving(tx, account_id)) ? removeShares(tx, username, limit) : 0;
+    });
+  }
+
   /** One directory, as one is deleted: files of others that are in it move to the root. False when there is none. */
   removeDir({ username, account_id }: Leaving): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
@@ -141,8 +149,9 @@ export class DeparturesTable extends Queries {
         `SELECT 1 FROM files WHERE owner = ? UNION ALL SELECT 1 FROM dirs WHERE owner = ?
          UNION ALL SELECT 1 FROM transfers WHERE creator = ? AND ${NOT_DONE}
          UNION ALL SELECT 1 FROM transfers WHERE owner = ? AND status IN ('storing', 'failed')
-         UNION ALL SELECT 1 FROM garbage WHERE owner = ? AND claim IS NOT NULL LIMIT 1`,
-        ...Array<string>(5).fill(username),
+         UNION ALL SELECT 1 FROM garbage WHERE owner = ? AND claim IS NOT NULL
+         UNION ALL SELECT 1 FROM shares WHERE owner = ? LIMIT 1`,
+        ...Array<string>(6).fill(username),
       );
       if (left.length > 0) return false;
       await tx.execute('DELETE FROM usage WHERE owner = ?', username);

@@ -43,12 +43,12 @@ export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'e
 }
 
 /** With `f` for the file and `b` for the block. */
-const READ = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
-const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
-type ReadRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
+export const READ = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
+export const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
+export type ReadRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
 
 /** The parameters of these for one volume, and what a row says of it. */
-function readAt(idx: number) {
+export function readAt(idx: number) {
   const inRange = idx >= 1 && idx <= limits.volumesPerFile;
   const [start, block] = placeOf(inRange ? idx : 1);
   const parse = ({ owner, chunk_count, enc_params, entry }: ReadRow): ReadableFile => ({

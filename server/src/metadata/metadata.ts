@@ -17,6 +17,7 @@ import { PullsTable } from './pulls.ts';
 import { RecoveriesTable } from './recoveries.ts';
 import { RenamingTable } from './renaming.ts';
 import { SessionsTable } from './sessions.ts';
+import { SharesTable } from './shares.ts';
 import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
 import { StoreRecord } from './store-record.ts';
 import { StreamedTable } from './streamed.ts';
@@ -49,6 +50,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
   readonly renaming = new RenamingTable(this.sql);
+  readonly shares = new SharesTable(this.sql);
   readonly store = new StoreRecord(this.sql);
   readonly streamed = new StreamedTable(this.sql);
   readonly thumbnails = new ThumbnailsTable(this.sql);

@@ -118,6 +118,24 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       transfer_id TEXT PRIMARY KEY, caller TEXT NOT NULL, node TEXT NOT NULL, runner TEXT NOT NULL,
       lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
     'CREATE INDEX pulls_running ON pulls (node) WHERE lease_until > 0',
+    // What accounts share; see shares.ts. One that is over keeps no files, tickets and header, and goes after a while; one that its
+    // owner has put away has no `own`.
+    `CREATE TABLE shares (
+      id TEXT PRIMARY KEY, owner TEXT NOT NULL, account_id TEXT NOT NULL, header TEXT NOT NULL, access_hash TEXT NOT NULL,
+      own TEXT NOT NULL, files INTEGER NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT, downloads BIGINT,
+      downloaded BIGINT NOT NULL, used_at BIGINT, ended_at BIGINT, ending TEXT)`,
+    'CREATE INDEX shares_owner ON shares (owner, id)',
+    'CREATE INDEX shares_open ON shares (id) WHERE ended_at IS NULL',
+    'CREATE INDEX shares_expires ON shares (expires_at) WHERE ended_at IS NULL',
+    'CREATE INDEX shares_used ON shares (used_at) WHERE ended_at IS NULL',
+    'CREATE INDEX shares_ended ON shares (ended_at) WHERE ended_at IS NOT NULL',
+    `CREATE TABLE share_files (
+      share_id TEXT NOT NULL, number INTEGER NOT NULL, file_id TEXT NOT NULL, PRIMARY KEY (share_id, number)) ${clustered}`,
+    // Rights to one download of a share each.
+    `CREATE TABLE share_tickets (
+      share_id TEXT NOT NULL, ticket_hash TEXT NOT NULL, expires_at BIGINT NOT NULL,
+      PRIMARY KEY (share_id, ticket_hash)) ${clustered}`,
+    'CREATE INDEX share_tickets_expires ON share_tickets (expires_at)',
     // When something last happened that is watched from outside.
     'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
     // The volume store that this database belongs to, and which service the two are, in one row; see store-record.ts.

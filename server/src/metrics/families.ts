@@ -41,6 +41,16 @@ export const families = {
     help: 'Passwords that were wrong, and those that were not tried because too many had been',
     from: each('reason', 'wrong', 'limit'),
   },
+  szafa_share_downloads_total: {
+    type: 'counter',
+    help: 'Downloads that visitors began, by a ticket for something shared',
+    from: [{}],
+  },
+  szafa_share_refusals_total: {
+    type: 'counter',
+    help: 'Requests of visitors that were refused: there is no such share, it is over, too many from one address',
+    from: each('reason', 'unknown', 'over', 'limit'),
+  },
   szafa_store_errors_total: {
     type: 'counter',
     help: 'Requests that failed because a store failed, by store',
@@ -68,6 +78,7 @@ export const families = {
   },
   szafa_transfers: { type: 'gauge', help: 'Transfers that are not done, by state; up to 100000' },
   szafa_pulls_running: { type: 'gauge', help: 'Running pulls, on all nodes' },
+  szafa_shares: { type: 'gauge', help: 'Shares that are not over; up to 100000' },
   szafa_garbage_groups: { type: 'gauge', help: 'Volume groups waiting to be deleted; up to 100000' },
   szafa_orphans: { type: 'gauge', help: 'Volume groups that no record names; up to 100000' },
   szafa_orphans_removed_total: {

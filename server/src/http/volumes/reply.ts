@@ -16,11 +16,11 @@ const sealedHeaders = (tag: string): OutgoingHttpHeaders => ({
   'x-content-type-options': 'nosniff',
 });
 
-/** What every answer with a volume says of it, beside what nginx says of the bytes where it sends them. */
-export function volumeHeaders(file: ReadableFile, tag: string): OutgoingHttpHeaders {
+/** What every answer with a volume says of it, beside what nginx says of the bytes where it sends them. Visitors get no enc_params, which are the owner's. */
+export function volumeHeaders(file: ReadableFile, tag: string, forVisitor = false): OutgoingHttpHeaders {
   return {
     ...sealedHeaders(tag),
-    [headers.encParams]: toBase64(file.enc_params),
+    ...(!forVisitor && { [headers.encParams]: toBase64(file.enc_params) }),
     [headers.chunkCount]: String(file.chunk_count),
   };
 }
@@ -30,6 +30,7 @@ export interface Sendable {
   file?: ReadableFile;
   sha256: string;
   volume: OpenVolume;
+  forVisitor?: boolean;
 }
 
 /** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
@@ -44,7 +45,7 @@ export async function sendVolume(
   const tag = tagOf(sha256);
   const common = {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
-    ...(file ? volumeHeaders(file, tag) : sealedHeaders(tag)),
+    ...(file ? volumeHeaders(file, tag, found.forVisitor) : sealedHeaders(tag)),
     'accept-ranges': 'bytes',
   };
   try {

@@ -1,0 +1,210 @@
+/** Links of an account: make them, see them, end them. */
+import { type Ending, type ListedShare, limits } from '@szafa/protocol';
+import { checkRecord, nameKind, type OpenContext, otherName, readHead } from '../download/remote-file.ts';
+import { SzafaError } from '../errors.ts';
+import { type Bytes, fromBase64Url, toBase64Url, utf8 } from '../format/bytes.ts';
+import { openToShare, parseHeader } from '../format/header.ts';
+import { type LinkKey, linkAccess, linkKeyText, parseLinkKey, sealLink } from '../format/link.ts';
+import { epochOfOwn, openOwn, sealOwn } from '../format/own-share.ts';
+import type { SharedFile } from '../format/share-content.ts';
+import type { Entry } from '../listing.ts';
+import { forEach } from '../pool.ts';
+import { linkText } from './address.ts';
+
+/** A file to be shared, and what visitors see as its path. @public */
+export interface ShareItem {
+  entry: Entry;
+  /** Below what is shared; `/` parts it. */
+  name: string;
+}
+
+/** @public */
+export interface LinkOptions {
+  /** What it is called in the owner's list: of one file its name, unless told. */
+  title?: string | undefined;
+  /** For those who open it. */
+  note?: string | undefined;
+  /** Asked for beside the link. */
+  passphrase?: string | undefined;
+  expiresAt?: Date | undefined;
+  /** How many may be begun. */
+  downloads?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** Files whose keys were opened, of all. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** @public */
+export interface Link {
+  id: string;
+  /** What is sent to others: whoever has it, and the passphrase if there is one, has the files. */
+  link: string;
+}
+
+/** A link as its owner sees it. @public */
+export interface OwnLink {
+  id: string;
+  /** Absent where there is a problem. */
+  link?: string;
+  title: string;
+  note?: string;
+  hasPassphrase: boolean;
+  /** Bytes of all files. */
+  size: number;
+  createdAt: string;
+  expiresAt: string | null;
+  /** How many there may be; null: any number. */
+  downloads: number | null;
+  downloaded: number;
+  files: number;
+  /** Of these, how many are deleted or in the trash, and so not served. */
+  missing: number;
+  /** Why it opens nothing any more. */
+  ended: Ending | null;
+  /** What the service keeps beside it is not what its owner put there. */
+  problem?: SzafaError;
+}
+
+interface OwnJson {
+  kind: 'link';
+  key: string;
+  title: string;
+  note?: string;
+  passphrase: boolean;
+  size: number;
+}
+
+const ID_BYTES = 16;
+const PARALLEL = 8;
+
+/** Of the files as they are now: one that is uploaded anew later is another one. */
+export async function makeLink(
+  context: OpenContext,
+  items: readonly ShareItem[],
+  options: LinkOptions = {},
+): Promise<Link> {
+  const { api, engine, keys } = context;
+  const { note, passphrase, expiresAt, downloads, signal } = options;
+  if (items.length === 0) throw new SzafaError('nothing', 'there is nothing to share');
+  if (items.length > limits.shareFiles) {
+    throw new SzafaError('too-many', `a link has at most ${limits.shareFiles} files, not ${items.length}`);
+  }
+  const files = await sharedFiles(context, items, options);
+  const { header, key } = await sealLink(engine, { files, ...(note !== undefined && { note }) }, passphrase);
+  for (const { fileKey } of files) fileKey.fill(0);
+  const id = toBase64Url(engine.random(ID_BYTES));
+  const title = options.title ?? (items.length === 1 ? items[0]!.name : `${items.length} files`);
+  const own: OwnJson = {
+    kind: 'link',
+    key: linkKeyText(key),
+    title: title.slice(0, TITLE_CHARS),
+    ...(note !== undefined && { note: note.slice(0, TITLE_CHARS) }),
+    passphrase: passphrase !== undefined,
+    size: files.reduce((sum, { layout }) => sum + layout.size, 0),
+  };
+  await api.createShare(
+    {
+      id,
+      files: items.map(({ entry }) => entry.fileId),
+      header: toBase64Url(header),
+      access: await accessHash(context, key),
+      own: toBase64Url(await sealOwn(engine, await keys.current(signal), id, own)),
+      expires_at: expiresAt?.toISOString() ?? null,
+      downloads: downloads ?? null,
+    },
+    { signal },
+  );
+  return { id, link: linkText({ server: api.server, id, key }) };
+}
+
+/** More of them is cut off in the owner's list; visitors get all of a note. */
+const TITLE_CHARS = 500;
+
+/** As the service compares it: it gets the text itself only from visitors. */
+async function accessHash({ engine }: OpenContext, key: LinkKey): Promise<string> {
+  const access = utf8(toBase64Url(await linkAccess(engine, key)));
+  return (await engine.sha256(access)).toHex();
+}
+
+async function sharedFiles(
+  context: OpenContext,
+  items: readonly ShareItem[],
+  { signal, onProgress }: LinkOptions,
+): Promise<SharedFile[]> {
+  const files: SharedFile[] = [];
+  let done = 0;
+  await forEach(items.entries(), PARALLEL, async ([at, item]) => {
+    files[at] = await sharedFile(context, item, signal);
+    onProgress?.(++done, items.length);
+  });
+  return files;
+}
+
+/** Its key is given away only where header, record and name are those of one file: the service must not choose which. */
+async function sharedFile(
+  context: OpenContext,
+  { entry, name }: ShareItem,
+  signal: AbortSignal | undefined,
+): Promise<SharedFile> {
+  const { api, engine, keys } = context;
+  if (entry.problem) throw entry.problem;
+  const { encParams } = await readHead(api, entry.fileId, signal);
+  const parsed = parseHeader(encParams);
+  const header = await openToShare(engine, parsed, await keys.master(parsed.epoch, signal));
+  checkRecord(entry.record, header);
+  if ((await nameKind(context, entry.record, header)) === 'other') throw otherName();
+  const { fileId, fileKey, layout, totalSha256, metadata } = header;
+  const { mtime, type, thumbnail } = metadata;
+  return {
+    ...{ fileId, fileKey, name, layout, totalSha256 },
+    ...(mtime !== undefined && { mtime }),
+    ...(type !== undefined && { type }),
+    ...(thumbnail !== undefined && { thumbnail }),
+  };
+}
+
+export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {
+  const shares = await context.api.shares({ signal });
+  const links: OwnLink[] = [];
+  for (const share of shares) links.push(await ownLink(context, share, signal));
+  return links;
+}
+
+async function ownLink(
+  context: OpenContext,
+  share: ListedShare,
+  signal: AbortSignal | undefined,
+): Promise<OwnLink> {
+  const { id, created_at: createdAt, expires_at: expiresAt, downloads, downloaded } = share;
+  const { files, missing, ended } = share;
+  const facts = { id, createdAt, expiresAt, downloads, downloaded, files, missing, ended };
+  try {
+    const { key, title, note, passphrase, size } = await openOwnLink(context, share, signal);
+    const link = linkText({ server: context.api.server, id, key });
+    return { ...facts, link, title, ...(note !== undefined && { note }), hasPassphrase: passphrase, size };
+  } catch (error) {
+    if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+    return { ...facts, title: '', hasPassphrase: false, size: 0, problem: error };
+  }
+}
+
+async function openOwnLink(
+  { engine, keys }: OpenContext,
+  { id, own }: ListedShare,
+  signal: AbortSignal | undefined,
+): Promise<Omit<OwnJson, 'key'> & { key: LinkKey }> {
+  let sealed: Bytes;
+  try {
+    sealed = fromBase64Url(own);
+  } catch (cause) {
+    throw new SzafaError('tampered', 'what the server keeps beside this share is damaged', { cause });
+  }
+  const master = await keys.master(epochOfOwn(sealed), signal);
+  const json = (await openOwn(engine, master, id, sealed)) as Partial<OwnJson>;
+  const key = typeof json.key === 'string' ? parseLinkKey(json.key) : undefined;
+  if (json.kind !== 'link' || !key || typeof json.title !== 'string') {
+    throw new SzafaError('unsupported', 'a newer szafa made this share');
+  }
+  const { title, note, passphrase = false, size = 0 } = json;
+  return { kind: 'link', key, title, ...(note !== undefined && { note }), passphrase, size };
+}

@@ -1,0 +1,108 @@
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { RuleError } from './names.ts';
+import { Type } from './type.ts';
+
+const Id = Type.String({
+  pattern: '^[A-Za-z0-9_-]{22}$',
+  description: '22 characters that the client draws at random: base64url of 16 bytes',
+});
+const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
+const At = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+/** Why a link opens nothing any more. */
+export const endings = ['expired', 'used up', 'ended'] as const;
+export type Ending = (typeof endings)[number];
+
+export const ShareBody = Type.Object(
+  {
+    id: Id,
+    files: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: limits.shareFiles,
+      description:
+        "the file_id of each, of the caller's own files; visitors know them by their number in this list",
+    }),
+    header: Type.String({
+      pattern: '^[A-Za-z0-9_-]+$',
+      maxLength: limits.shareHeaderChars,
+      description: 'base64url of what visitors get: the client seals it',
+    }),
+    access: Hash('SHA-256 of what visitors send in X-Share-Access, in hex'),
+    own: Type.String({
+      pattern: '^[A-Za-z0-9_-]*$',
+      maxLength: limits.shareOwnChars,
+      description: 'base64url of what the owner gets back in the list: the client seals it',
+    }),
+    expires_at: Type.Optional(At('ISO 8601, in the future; null or absent: it does not expire')),
+    downloads: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: limits.shareDownloads }), Type.Null()], {
+        description: 'how many tickets there are for it; null or absent: any number',
+      }),
+    ),
+  },
+  { $id: 'NewShare' },
+);
+export type ShareBody = Static<typeof ShareBody>;
+
+export const NotShared = Type.Object(
+  {
+    error: Type.String(),
+    files: Type.Array(Type.String(), { description: 'those that are no files of the caller' }),
+  },
+  { $id: 'NotShared' },
+);
+
+export const ListedShare = Type.Object(
+  {
+    id: Type.String(),
+    own: Type.String(),
+    created_at: Type.String({ description: 'ISO 8601, UTC' }),
+    expires_at: At('ISO 8601, UTC; null: it does not expire'),
+    downloads: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'how many there may be; null: any number',
+    }),
+    downloaded: Type.Integer({ description: 'tickets that were taken' }),
+    files: Type.Integer({ description: 'how many were shared' }),
+    missing: Type.Integer({
+      description: 'how many of them are deleted, or in the trash: they are not served',
+    }),
+    ended: Type.Union([Type.String(), Type.Null()], {
+      description: `why it opens nothing any more: ${endings.join(', ')}; null while it does`,
+    }),
+  },
+  { $id: 'Share' },
+);
+export type ListedShare = Omit<Static<typeof ListedShare>, 'ended'> & { ended: Ending | null };
+
+export const OpenedShare = Type.Object(
+  {
+    header: Type.String({ description: 'as the owner gave it' }),
+    expires_at: At('ISO 8601, UTC; null: it does not expire'),
+    downloads_left: Type.Union([Type.Integer(), Type.Null()], { description: 'null: any number' }),
+    missing: Type.Array(Type.Integer(), { description: 'numbers of files that are not there any more' }),
+  },
+  { $id: 'OpenedShare' },
+);
+export type OpenedShare = Static<typeof OpenedShare>;
+
+export const TicketBody = Type.Object(
+  {
+    ticket: Type.String({
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: '43 characters that the visitor draws at random: base64url of 32 bytes',
+    }),
+  },
+  { $id: 'NewTicket' },
+);
+export type TicketBody = Static<typeof TicketBody>;
+
+export const ShareEnded = Type.Object(
+  { error: Type.String(), ended: Type.String({ description: endings.join(', ') }) },
+  { $id: 'ShareEnded' },
+);
+
+/** What a schema cannot say. */
+export function checkShare({ files }: Pick<ShareBody, 'files'>): void {
+  if (new Set(files).size !== files.length) throw new RuleError('files: one of them occurs twice');
+}

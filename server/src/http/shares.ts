@@ -1,0 +1,65 @@
+/** The routes of shares: those of owners, and those of visitors, who have no token. */
+import type { Writable } from 'node:stream';
+import { headers, type ShareBody, type TicketBody } from '@szafa/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Visit } from '../domain/shares.ts';
+import type { Services } from '../services.ts';
+import type { CallerAddress } from './caller-address.ts';
+import { countFault } from './metrics.ts';
+import { type Params, volumeNumber } from './params.ts';
+import { sendVolume } from './volumes/reply.ts';
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+export function shareHandlers(
+  { shares, pace, metrics }: Pick<Services, 'shares' | 'pace' | 'metrics'>,
+  address: (request: FastifyRequest) => CallerAddress,
+  countOut: (bytes: number) => void,
+) {
+  const params = (request: FastifyRequest) => request.params as Params;
+  const header = (request: FastifyRequest, name: string) => {
+    const value = request.headers[name.toLowerCase()];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const visit = (request: FastifyRequest): Visit => ({
+    id: params(request).share_id,
+    network: address(request).network,
+    access: header(request, headers.shareAccess),
+    ticket: header(request, headers.shareTicket),
+  });
+  return {
+    createShare: async (request) => {
+      await shares.create(request.caller, request.body as ShareBody);
+      return { ok: true };
+    },
+    listShares: async (request) => ({ shares: await shares.list(request.caller) }),
+    endShare: async (request) => {
+      await shares.end(request.caller, params(request).share_id);
+      return { ok: true };
+    },
+    openShare: (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return shares.open(visit(request));
+    },
+    takeTicket: async (request) => ({
+      ok: true,
+      expires_at: await shares.takeTicket(visit(request), request.body as TicketBody),
+    }),
+    readSharedVolume: async (request, reply) => {
+      const { number, idx } = params(request);
+      const { range, 'if-none-match': tag } = request.headers;
+      const whole = range === undefined && tag === undefined;
+      const { paced, ...found } = await shares.openVolume(
+        visit(request),
+        volumeNumber(number),
+        volumeNumber(idx),
+        whole,
+      );
+      const pacing = (to: Writable) => pace.download(to, paced);
+      const onFault = (error: unknown) => countFault(metrics, error);
+      // Never handed to nginx, which would serve it again to others.
+      countOut(await sendVolume(request, reply, { ...found, forVisitor: true }, pacing, onFault));
+      return reply;
+    },
+  } satisfies Record<string, Handler>;
+}

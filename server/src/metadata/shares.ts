@@ -1,0 +1,357 @@
+import { type Ending, limits } from '@szafa/protocol';
+import { type Actor, isNotedOften, note } from './audit.ts';
+import { JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
+import { holdAccount } from './presence.ts';
+import { countSome, hold, insertInto, Queries, type Sql, type Value } from './sql.ts';
+
+export interface NewShare {
+  id: string;
+  owner: string;
+  accountId: string;
+  files: string[];
+  header: string;
+  accessHash: string;
+  own: string;
+  now: number;
+  expiresAt: number | null;
+  downloads: number | null;
+}
+
+export interface ShareRow {
+  id: string;
+  owner: string;
+  files: number;
+  created_at: number;
+  expires_at: number | null;
+  downloads: number | null;
+  downloaded: number;
+  ending: Ending | null;
+}
+
+export interface OwnShareRow extends ShareRow {
+  own: string;
+  /** How many of its files are there. */
+  present: number;
+}
+
+/** As a visitor finds it who knows the link. */
+export type FoundShare = Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded' | 'files'>;
+
+/** A volume of a shared file, and whose rate it is sent at. */
+export interface SharedVolume {
+  fileId: string;
+  file: ReadableFile;
+  username: string;
+  downloadRate: number | null;
+}
+
+export const SHARE_COLUMNS = [
+  ...['id', 'owner', 'account_id', 'header', 'access_hash', 'own', 'files', 'created_at', 'expires_at'],
+  ...['downloads', 'downloaded', 'used_at', 'ended_at', 'ending'],
+] as const;
+const SHARE_FILE_COLUMNS = ['share_id', 'number', 'file_id'] as const;
+const TICKET_COLUMNS = ['share_id', 'ticket_hash', 'expires_at'] as const;
+
+const LISTED = 's.id, s.owner, s.files, s.created_at, s.expires_at, s.downloads, s.downloaded, s.ending';
+
+/** Whose account is there, and may do anything at all; with `s` for the share. */
+const OF_AN_ACCOUNT =
+  'JOIN users u ON u.account_id = s.account_id AND u.leaving_since IS NULL AND u.disabled_at IS NULL';
+const IS_OPEN = 's.ended_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > ?)';
+/** The files of a share that are there, with `g` for their place in it. */
+const THERE = 'JOIN files f ON f.file_id = g.file_id AND f.owner = s.owner';
+
+const THIS_TICKET = 'share_id = ? AND ticket_hash = ?';
+
+const ROWS_AT_ONCE = 125;
+const insertText = (rows: number) =>
+  `INSERT INTO share_files (${SHARE_FILE_COLUMNS.join(', ')}) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`;
+const INSERT_MANY = insertText(ROWS_AT_ONCE);
+const INSERT_ONE = insertText(1);
+
+async function insertFiles(tx: Sql, shareId: string, files: string[]): Promise<void> {
+  const rows = files.map((fileId, at): Value[] => [shareId, at + 1, fileId]);
+  const many = rows.length - (rows.length % ROWS_AT_ONCE);
+  for (let at = 0; at < many; at += ROWS_AT_ONCE) {
+    await tx.execute(INSERT_MANY, ...rows.slice(at, at + ROWS_AT_ONCE).flat());
+  }
+  for (const row of rows.slice(many)) await tx.execute(INSERT_ONE, ...row);
+}
+
+/** What belongs to a share, into another database that has its row. */
+export async function copyShareParts(from: Sql, to: Sql, id: string): Promise<void> {
+  const files = await from.query<{ file_id: string }>(
+    'SELECT file_id FROM share_files WHERE share_id = ? ORDER BY number',
+    id,
+  );
+  await insertFiles(
+    to,
+    id,
+    files.map(({ file_id }) => file_id),
+  );
+  const tickets = await from.query<{ ticket_hash: string; expires_at: number }>(
+    'SELECT ticket_hash, expires_at FROM share_tickets WHERE share_id = ?',
+    id,
+  );
+  for (const { ticket_hash, expires_at } of tickets) {
+    await to.execute(insertInto('share_tickets', TICKET_COLUMNS), id, ticket_hash, expires_at);
+  }
+}
+
+/** What visitors got is gone; that it was, and why it is over, is known for a while. */
+async function close(tx: Sql, id: string, ending: Ending, now: number, keepOwn: boolean): Promise<void> {
+  await tx.execute(
+    `UPDATE shares SET ended_at = ?, ending = ?, header = '' ${keepOwn ? '' : ", own = ''"} WHERE id = ?`,
+    now,
+    ending,
+    id,
+  );
+  await tx.execute('DELETE FROM share_files WHERE share_id = ?', id);
+  await tx.execute('DELETE FROM share_tickets WHERE share_id = ?', id);
+}
+
+/** Removes shares of an account that is leaving; how many there were. Part of a transaction that holds it. */
+export async function removeShares(tx: Sql, owner: string, limit: number): Promise<number> {
+  const text = 'SELECT id FROM shares WHERE owner = ? ORDER BY id LIMIT ?';
+  const shares = await tx.query<{ id: string }>(text, owner, limit);
+  for (const { id } of shares) {
+    await tx.execute('DELETE FROM share_files WHERE share_id = ?', id);
+    await tx.execute('DELETE FROM share_tickets WHERE share_id = ?', id);
+    await tx.execute('DELETE FROM shares WHERE id = ?', id);
+  }
+  return shares.length;
+}
+
+/**
+ * Shares: files that an owner gives to whoever knows a link. A ticket is the right to one download: it is counted when it is taken, in
+ * the transaction that sees whether there is one left, and then reads as often as its holder likes. Neither what shows that
+ * somebody knows the link is kept, nor a ticket: only their digests.
+ */
+export class SharesTable extends Queries {
+  create(
+    share: NewShare,
+    mostNoted: number = limits.notedOfDay,
+  ): Promise<'made' | 'taken' | 'too many' | 'too often' | { unknown: string[] }> {
+    const { id, owner, accountId, files, now } = share;
+    return this.sql.transaction(async (tx) => {
+      await holdAccount(tx, accountId);
+      await hold(tx, `shares ${accountId}`);
+      const [same] = await tx.query<{ account_id: string; header: string; access_hash: string }>(
+        'SELECT account_id, header, access_hash FROM shares WHERE id = ?',
+        id,
+      );
+      if (same) {
+        const own = same.account_id === accountId && same.header === share.header;
+        return own && same.access_hash === share.accessHash ? 'made' : 'taken';
+      }
+      if (await this.#isFull(tx, share)) return 'too many';
+      if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
+      const there = await tx.query<{ file_id: string }>(
+        `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ?`,
+        JSON.stringify(files),
+        owner,
+      );
+      if (there.length < files.length) {
+        const known = new Set(there.map(({ file_id }) => file_id));
+        return { unknown: files.filter((file) => !known.has(file)) };
+      }
+      await tx.execute(
+        insertInto('shares', SHARE_COLUMNS),
+        ...[
+          id,
+          owner,
+          accountId,
+          share.header,
+          share.accessHash,
+          share.own,
+          files.length,
+          now,
+          share.expiresAt,
+        ],
+        ...[share.downloads, 0, null, null, null],
+      );
+      await insertFiles(tx, id, files);
+      await note(tx, { at: now, actor: 'account', account: owner, action: 'share made', detail: id });
+      return 'made';
+    });
+  }
+
+  async #isFull(tx: Sql, { owner, files, header }: NewShare): Promise<boolean> {
+    const [sums] = await tx.query<{ shares: number; files: number | null; chars: number | null }>(
+      `SELECT COUNT(*) AS shares, CAST(SUM(files) AS BIGINT) AS files, CAST(SUM(LENGTH(header)) AS BIGINT) AS chars
+       FROM shares WHERE owner = ? AND own <> ''`,
+      owner,
+    );
+    const most = limits.sharesOfAccount;
+    return (
+      sums!.shares >= most.shares ||
+      (sums!.files ?? 0) + files.length > most.files ||
+      (sums!.chars ?? 0) + header.length > most.headerChars
+    );
+  }
+
+  /** All of an account that it has not ended itself. */
+  list(owner: string): Promise<OwnShareRow[]> {
+    return this.sql.query<OwnShareRow>(
+      `SELECT ${LISTED}, s.own, (SELECT COUNT(*) FROM share_files g ${THERE} WHERE g.share_id = s.id) AS present
+       FROM shares s WHERE s.owner = ? AND s.own <> ''`,
+      owner,
+    );
+  }
+
+  /** Those that are not over, of all accounts or of one, in the order of their ids. */
+  listOpen(after: string, limit: number, owner?: string): Promise<ShareRow[]> {
+    const of = owner === undefined ? '' : 'AND s.owner = ?';
+    return this.sql.query<ShareRow>(
+      `SELECT ${LISTED} FROM shares s WHERE s.id > ? AND s.ended_at IS NULL ${of} ORDER BY s.id LIMIT ?`,
+      ...[after, ...(owner === undefined ? [] : [owner]), limit],
+    );
+  }
+
+  count(): Promise<number> {
+    return countSome(this.sql, 'shares WHERE ended_at IS NULL');
+  }
+
+  /** `owner`: only if it is theirs; they do not see it in their list any more. False where there is none. */
+  end(id: string, now: number, actor: Actor, owner?: string): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [share] = await tx.query<{ owner: string; ended_at: number | null; own: string }>(
+        `SELECT owner, ended_at, own FROM shares WHERE id = ? ${tx.dialect.forUpdate}`,
+        id,
+      );
+      if (!share || share.own === '' || (owner !== undefined && share.owner !== owner)) return false;
+      if (share.ended_at !== null) {
+        // The owner puts away what is over.
+        if (owner !== undefined) await tx.execute("UPDATE shares SET own = '' WHERE id = ?", id);
+        return owner !== undefined;
+      }
+      await close(tx, id, 'ended', now, owner === undefined);
+      await note(tx, { at: now, actor, account: share.owner, action: 'share ended', detail: id });
+      return true;
+    });
+  }
+
+  /** For whoever knows the link; undefined for all others. */
+  async find(
+    id: string,
+    accessHash: string,
+    now: number,
+  ): Promise<FoundShare | { ending: Ending } | undefined> {
+    const [row] = await this.sql.query<FoundShare & { access_hash: string; ending: Ending | null }>(
+      `SELECT s.access_hash, s.files, s.expires_at, s.downloads, s.downloaded, s.ending
+       FROM shares s ${OF_AN_ACCOUNT} WHERE s.id = ?`,
+      id,
+    );
+    if (!row || row.access_hash !== accessHash) return undefined;
+    const { access_hash: _, ending, ...found } = row;
+    if (ending !== null) return { ending };
+    return found.expires_at !== null && found.expires_at <= now ? { ending: 'expired' } : found;
+  }
+
+  /** As its owner gave it. */
+  async header(id: string): Promise<string> {
+    const [row] = await this.sql.query<{ header: string }>('SELECT header FROM shares WHERE id = ?', id);
+    return row?.header ?? '';
+  }
+
+  /** The numbers of its files that are there. */
+  async present(id: string): Promise<number[]> {
+    const rows = await this.sql.query<{ number: number }>(
+      `SELECT g.number FROM shares s JOIN share_files g ON g.share_id = s.id ${THERE} WHERE s.id = ? ORDER BY g.number`,
+      id,
+    );
+    return rows.map(({ number }) => number);
+  }
+
+  async hasTicket(id: string, ticketHash: string, now: number): Promise<boolean> {
+    const text = `SELECT 1 FROM share_tickets WHERE ${THIS_TICKET} AND expires_at > ?`;
+    return (await this.sql.query(text, id, ticketHash, now)).length > 0;
+  }
+
+  /** Counts a download, once for a ticket; says until when the ticket reads. `new`: it was not there before. */
+  takeTicket(
+    id: string,
+    ticketHash: string,
+    now: number,
+    most: number = limits.ticketsOfShare,
+  ): Promise<{ expiresAt: number; isNew: boolean } | 'used up' | 'crowded' | 'over'> {
+    return this.sql.transaction(async (tx) => {
+      const [share] = await tx.query<Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded'>>(
+        `SELECT expires_at, downloads, downloaded FROM shares s WHERE s.id = ? AND ${IS_OPEN} ${tx.dialect.forUpdate}`,
+        id,
+        now,
+      );
+      if (!share) return 'over';
+      const [there] = await tx.query<{ expires_at: number }>(
+        `SELECT expires_at FROM share_tickets WHERE ${THIS_TICKET}`,
+        id,
+        ticketHash,
+      );
+      if (there && there.expires_at > now) return { expiresAt: there.expires_at, isNew: false };
+      if (share.downloads !== null && share.downloaded >= share.downloads) return 'used up';
+      const [count] = await tx.query<{ count: number }>(
+        'SELECT COUNT(*) AS count FROM share_tickets WHERE share_id = ?',
+        id,
+      );
+      if (count!.count >= most) return 'crowded';
+      const until = now + limits.ticketSeconds * 1000;
+      const expiresAt = share.expires_at === null ? until : Math.min(until, share.expires_at);
+      // One that has run out is as one that never was.
+      if (there) await tx.execute(`DELETE FROM share_tickets WHERE ${THIS_TICKET}`, id, ticketHash);
+      await tx.execute(
+        `UPDATE shares SET downloaded = downloaded + 1,
+           used_at = CASE WHEN downloaded + 1 >= downloads THEN CAST(? AS BIGINT) END WHERE id = ?`,
+        now,
+        id,
+      );
+      await tx.execute(insertInto('share_tickets', TICKET_COLUMNS), id, ticketHash, expiresAt);
+      return { expiresAt, isNew: true };
+    });
+  }
+
+  /** One volume of one file, for a ticket, in one look. */
+  async readable(
+    id: string,
+    ticketHash: string,
+    number: number,
+    idx: number,
+    now: number,
+  ): Promise<SharedVolume | undefined> {
+    const { start, block, parse } = readAt(idx);
+    const [row] = await this.sql.query<
+      ReadRow & { file_id: string; username: string; download_rate: number | null }
+    >(
+      `SELECT f.file_id, u.username, u.download_rate, ${READ}
+       FROM share_tickets t JOIN shares s ON s.id = t.share_id ${OF_AN_ACCOUNT}
+         JOIN share_files g ON g.share_id = s.id ${THERE} ${JOIN_BLOCK}
+       WHERE t.share_id = ? AND t.ticket_hash = ? AND t.expires_at > ? AND g.number = ? AND ${IS_OPEN}`,
+      ...[start, block, id, ticketHash, now, number, now],
+    );
+    if (!row) return undefined;
+    const { file_id: fileId, username, download_rate: downloadRate } = row;
+    return { fileId, file: parse(row), username, downloadRate };
+  }
+
+  /** Ends what has expired, and what is used up once no ticket is left; forgets what ended before `endedBefore`. */
+  async expire(now: number, endedBefore: number): Promise<void> {
+    await this.sql.execute('DELETE FROM share_tickets WHERE expires_at <= ?', now);
+    const over = await this.sql.query<{ id: string; ending: Ending }>(
+      `SELECT id, 'expired' AS ending FROM shares WHERE ended_at IS NULL AND expires_at <= ?
+       UNION ALL SELECT id, 'used up' AS ending FROM shares WHERE ended_at IS NULL AND used_at <= ?
+       LIMIT ?`,
+      now,
+      now - limits.ticketSeconds * 1000,
+      EXPIRED_AT_ONCE,
+    );
+    for (const { id, ending } of over) {
+      await this.sql.transaction(async (tx) => {
+        const text = `SELECT 1 FROM shares WHERE id = ? AND ended_at IS NULL ${tx.dialect.forUpdate}`;
+        if ((await tx.query(text, id)).length > 0) await close(tx, id, ending, now, true);
+      });
+    }
+    await this.sql.execute('DELETE FROM shares WHERE ended_at < ?', endedBefore);
+  }
+}
+
+/** The next round goes on. */
+const EXPIRED_AT_ONCE = 100;

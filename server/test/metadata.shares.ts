@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { limits } from '@szafa/protocol';
+import { insertFile } from '../src/metadata/files.ts';
+import { copyShareParts, type NewShare } from '../src/metadata/shares.ts';
+import type { Stores } from './metadata.contract.ts';
+import { filed, fresh, NOW, newId, openSession } from './metadata.fixture.ts';
+
+const DAY_MS = 86_400_000;
+const newShareId = () => randomBytes(16).toString('base64url');
+
+/** What accounts share, and what visitors take of it. */
+export function sharesContract(stores: Stores): void {
+  /** An account with a file, and a share of it. */
+  async function shared(over: Partial<NewShare> = {}): Promise<NewShare> {
+    const owner = fresh('u');
+    const { account_id } = await openSession(stores, fresh('t'), owner, NOW);
+    const files = [await filed(stores.one, owner, { count: 2 })];
+    const limited = { expiresAt: null, downloads: null };
+    const texts = { header: 'header', accessHash: fresh('a'), own: 'own' };
+    const share = {
+      id: newShareId(),
+      owner,
+      accountId: account_id,
+      files,
+      now: NOW,
+      ...texts,
+      ...limited,
+      ...over,
+    };
+    assert.equal(await stores.one.shares.create(share), 'made');
+    return share;
+  }
+
+  test('a share is found by who knows the link, and read by a ticket', async () => {
+    const share = await shared({ expiresAt: NOW + DAY_MS, downloads: 2 });
+    const { shares } = stores.two;
+    const found = await shares.find(share.id, share.accessHash, NOW);
+    assert.deepEqual({ ...found }, { files: 1, expires_at: NOW + DAY_MS, downloads: 2, downloaded: 0 });
+    assert.equal(await shares.header(share.id), 'header');
+    assert.deepEqual(await shares.present(share.id), [1]);
+    assert.equal(await shares.find(share.id, fresh('a'), NOW), undefined);
+    assert.equal(await shares.find(newShareId(), share.accessHash, NOW), undefined);
+    assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
+    assert.deepEqual(await shares.takeTicket(share.id, 'ticket', NOW), {
+      expiresAt: NOW + DAY_MS,
+      isNew: true,
+    });
+    const read = await shares.readable(share.id, 'ticket', 1, 2, NOW);
+    assert.deepEqual(
+      [read!.fileId, read!.username, read!.file.volume!.idx],
+      [share.files[0], share.owner, 2],
+    );
+    // Another number, another volume, another ticket, another share, another time.
+    assert.equal(await shares.readable(share.id, 'ticket', 2, 1, NOW), undefined);
+    assert.equal((await shares.readable(share.id, 'ticket', 1, 3, NOW))!.file.volume, undefined);
+    assert.equal(await shares.readable(share.id, 'tickets', 1, 1, NOW), undefined);
+    assert.equal(await shares.readable((await shared()).id, 'ticket', 1, 1, NOW), undefined);
+    assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW + DAY_MS), undefined);
+  });
+
+  test('the same share again is no other one; another one of its id, or of foreign files, is refused', async () => {
+    const share = await shared();
+    assert.equal(await stores.two.shares.create(share), 'made');
+    assert.equal(await stores.two.shares.create({ ...share, header: 'other' }), 'taken');
+    const [other, foreign] = [await shared(), newShareId()];
+    assert.equal(
+      await stores.two.shares.create({ ...share, owner: other.owner, accountId: other.accountId }),
+      'taken',
+    );
+    const files = [...other.files, ...share.files, 'nosuch'];
+    const refused = await stores.two.shares.create({ ...other, id: foreign, files });
+    assert.deepEqual(refused, { unknown: [share.files[0], 'nosuch'] });
+    assert.equal(await stores.one.shares.find(foreign, other.accessHash, NOW), undefined);
+    assert.equal((await stores.one.shares.list(share.owner)).length, 1);
+  });
+
+  test('an account shares no more than it may, and is not noted without end', async () => {
+    const share = await shared();
+    const again = () => ({ ...share, id: newShareId() });
+    const { shares } = stores.one;
+    assert.equal(await shares.create(again(), 0), 'too often');
+    const long = 'x'.repeat(limits.sharesOfAccount.headerChars - 'header'.length);
+    assert.equal(await shares.create({ ...again(), header: `${long}x` }), 'too many');
+    await stores.sql.execute(
+      'UPDATE shares SET files = ? WHERE id = ?',
+      limits.sharesOfAccount.files,
+      share.id,
+    );
+    assert.equal(await shares.create(again()), 'too many');
+    // What it has ended counts no more.
+    assert.ok(await shares.end(share.id, NOW, 'account', share.owner));
+    assert.equal(await shares.create(again()), 'made');
+  });
+
+  test('of many who take a ticket at once, as many get one as there are; the same one counts once', async () => {
+    const share = await shared({ downloads: 5 });
+    const take = (ticket: string, at: number) =>
+      stores[at % 2 ? 'one' : 'two'].shares.takeTicket(share.id, ticket, NOW);
+    const tickets = Array.from({ length: 12 }, (_, at) => `ticket ${at}`);
+    const taken = await Promise.all([...tickets, ...tickets].map(take));
+    assert.equal(taken.filter((one) => typeof one === 'object' && one.isNew).length, 5);
+    const good = new Set(taken.flatMap((one, at) => (typeof one === 'object' ? [tickets[at % 12]] : [])));
+    assert.equal(good.size, 5);
+    assert.equal((await stores.one.shares.list(share.owner))[0]!.downloaded, 5);
+    assert.equal(await take('one more', 0), 'used up');
+    // Who has one keeps it, and goes on.
+    const [first] = good;
+    assert.deepEqual(await take(first!, 1), { expiresAt: NOW + limits.ticketSeconds * 1000, isNew: false });
+    assert.ok(await stores.one.shares.readable(share.id, first!, 1, 1, NOW));
+    assert.ok(await stores.one.shares.hasTicket(share.id, first!, NOW));
+  });
+
+  test('a ticket reads for a day, then counts anew; of one share there are only so many', async () => {
+    const share = await shared({ downloads: 2 });
+    const { shares } = stores.one;
+    const later = NOW + limits.ticketSeconds * 1000;
+    await shares.takeTicket(share.id, 'ticket', NOW);
+    assert.equal(await shares.readable(share.id, 'ticket', 1, 1, later), undefined);
+    assert.equal(await shares.hasTicket(share.id, 'ticket', later), false);
+    assert.equal(await shares.takeTicket(share.id, 'other', NOW, 1), 'crowded');
+    const again = await shares.takeTicket(share.id, 'ticket', later);
+    assert.ok(typeof again === 'object' && again.isNew);
+    assert.equal(await shares.takeTicket(share.id, 'third', later), 'used up');
+  });
+
+  test('an end holds at once, and is known for a while to who knows the link', async () => {
+    const share = await shared();
+    const { shares } = stores.two;
+    await shares.takeTicket(share.id, 'ticket', NOW);
+    assert.equal(await shares.end(share.id, NOW, 'account', fresh('u')), false);
+    assert.ok(await stores.one.shares.end(share.id, NOW + 1, 'account', share.owner));
+    assert.equal(await shares.end(share.id, NOW, 'account', share.owner), false);
+    assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
+    assert.equal(await shares.takeTicket(share.id, 'ticket', NOW), 'over');
+    assert.deepEqual(await shares.find(share.id, share.accessHash, NOW), { ending: 'ended' });
+    assert.equal(await shares.find(share.id, fresh('a'), NOW), undefined);
+    assert.equal(await shares.header(share.id), '');
+    assert.deepEqual(await shares.list(share.owner), []);
+    assert.deepEqual(await shares.listOpen('', 100, share.owner), []);
+    await shares.expire(NOW, NOW + 2);
+    assert.equal(await shares.find(share.id, share.accessHash, NOW), undefined);
+    const noted = await stores.one.audit.list({ account: share.owner, limit: 2 });
+    assert.deepEqual(
+      noted.map(({ action, detail, actor }) => [action, detail, actor]),
+      [
+        ['share ended', share.id, 'account'],
+        ['share made', share.id, 'account'],
+      ],
+    );
+  });
+
+  test('one that an operator ends is still in the list of its owner, who puts it away', async () => {
+    const share = await shared();
+    const { shares } = stores.one;
+    assert.deepEqual(
+      (await shares.listOpen('', 10, share.owner)).map(({ id, owner }) => [id, owner]),
+      [[share.id, share.owner]],
+    );
+    assert.ok(await shares.end(share.id, NOW, 'operator'));
+    assert.equal(await shares.end(share.id, NOW, 'operator'), false);
+    assert.deepEqual(
+      (await shares.list(share.owner)).map(({ ending, own }) => [ending, own]),
+      [['ended', 'own']],
+    );
+    assert.ok(await shares.end(share.id, NOW, 'account', share.owner));
+    assert.deepEqual(await shares.list(share.owner), []);
+  });
+
+  test('what has expired, or is used up and read by nobody, is over with the next round', async () => {
+    const [expired, used, reading] = [
+      await shared({ expiresAt: NOW + 1 }),
+      await shared({ downloads: 1 }),
+      await shared({ downloads: 1 }),
+    ];
+    const { shares } = stores.one;
+    await shares.takeTicket(used.id, 'ticket', NOW - limits.ticketSeconds * 1000);
+    await shares.takeTicket(reading.id, 'ticket', NOW);
+    assert.deepEqual(await shares.find(expired.id, expired.accessHash, NOW + 1), { ending: 'expired' });
+    await shares.expire(NOW + 1, NOW);
+    const endings = async ({ owner }: NewShare) => (await shares.list(owner)).map(({ ending }) => ending);
+    assert.deepEqual(await endings(expired), ['expired']);
+    assert.deepEqual(await endings(used), ['used up']);
+    assert.deepEqual(await endings(reading), [null]);
+    assert.ok(await shares.readable(reading.id, 'ticket', 1, 1, NOW + 1));
+  });
+
+  test('what its owner deletes is not served, and counted as missing', async () => {
+    const share = await shared();
+    const { shares, files } = stores.one;
+    await shares.takeTicket(share.id, 'ticket', NOW);
+    await files.remove(share.files[0]!, NOW);
+    assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
+    assert.deepEqual(await shares.present(share.id), []);
+    const [listed] = await shares.list(share.owner);
+    assert.deepEqual([listed!.files, listed!.present, listed!.ending], [1, 0, null]);
+  });
+
+  test('nothing is served of an account that is disabled or leaving, and nothing is left of one that has left', async () => {
+    const [disabled, leaving] = [await shared(), await shared()];
+    const { shares, accountRecords, departures } = stores.one;
+    for (const { id } of [disabled, leaving]) await shares.takeTicket(id, 'ticket', NOW);
+    await accountRecords.setDisabled(disabled.owner, true, NOW, 'operator');
+    const left = (await departures.begin(leaving.owner, { actor: 'account', now: NOW }))!;
+    for (const { id, accessHash } of [disabled, leaving]) {
+      assert.equal(await shares.find(id, accessHash, NOW), undefined);
+      assert.equal(await shares.readable(id, 'ticket', 1, 1, NOW), undefined);
+    }
+    await accountRecords.setDisabled(disabled.owner, false, NOW, 'operator');
+    assert.ok(await shares.readable(disabled.id, 'ticket', 1, 1, NOW));
+    await departures.removeFiles(left, NOW, 10);
+    assert.equal(await departures.finish(left), false);
+    assert.equal(await departures.removeShares(left, 10), 1);
+    assert.ok(await departures.finish(left));
+    for (const table of ['share_files', 'share_tickets']) {
+      const text = `SELECT 1 FROM ${table} WHERE share_id = ?`;
+      assert.deepEqual(await stores.sql.query(text, leaving.id), [], table);
+    }
+  });
+
+  test('many files of a share come in their order, and move to another database with it', async () => {
+    const owner = fresh('u');
+    const { account_id: accountId } = await openSession(stores, fresh('t'), owner, NOW);
+    const files = Array.from({ length: 130 }, () => newId());
+    const row = (await stores.one.files.get(await filed(stores.one, owner)))!;
+    await stores.sql.transaction(async (tx) => {
+      for (const file_id of files) await insertFile(tx, { ...row, seq: undefined, file_id });
+    });
+    const share = await shared({ owner, accountId, files });
+    const { shares } = stores.one;
+    await shares.takeTicket(share.id, 'ticket', NOW);
+    for (const number of [1, 125, 126, 130]) {
+      assert.equal((await shares.readable(share.id, 'ticket', number, 1, NOW))!.fileId, files[number - 1]);
+    }
+    const { sql } = stores;
+    const before = await sql.query('SELECT * FROM share_files WHERE share_id = ? ORDER BY number', share.id);
+    const copy = newShareId();
+    await sql.execute('UPDATE share_files SET share_id = ? WHERE share_id = ?', copy, share.id);
+    await sql.execute('UPDATE share_tickets SET share_id = ? WHERE share_id = ?', copy, share.id);
+    const renamed = { query: (text: string) => sql.query(text, copy) } as unknown as typeof sql;
+    await copyShareParts(renamed, sql, share.id);
+    const after = await sql.query('SELECT * FROM share_files WHERE share_id = ? ORDER BY number', share.id);
+    assert.deepEqual(after, before);
+    assert.ok(await shares.readable(share.id, 'ticket', 130, 1, NOW));
+  });
+}

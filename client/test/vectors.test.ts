@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type RemoteFile, webEngine } from '../src/index.ts';
 import { downloadToFile, nodeEngine } from '../src/node/index.ts';
+import { type LinkVector, runLink, runLinkWriter } from '../vectors/share-vectors.ts';
 import {
   type BagVector,
   type BagWriterVector,
@@ -116,6 +117,15 @@ for (const [name, engine] of [
     test('passkeys', async () => {
       for (const vector of load<PasskeyVector>('passkeys')) {
         assert.deepEqual(await runPasskey(engine, vector), vector.expect, vector.name);
+      }
+    });
+
+    test('links', async () => {
+      for (const vector of load<LinkVector>('links')) {
+        assert.deepEqual(await runLink(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
+        if (!vector.random || !('content' in vector.expect)) continue;
+        const { fragment, header } = vector;
+        assert.deepEqual(await runLinkWriter(engine, vector), { fragment, header }, vector.name);
       }
     });
 

@@ -13,6 +13,7 @@ import { type BagCase, badBags, goodBags, passkeyBags, recoveryBags } from './ba
 import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
+import { links } from './link-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
 import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
@@ -375,7 +376,7 @@ function textOf(vectors: unknown[]): string {
 const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
-  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys },
+  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

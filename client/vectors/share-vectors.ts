@@ -1,0 +1,123 @@
+/** Vectors of links: what they look like, and what reads and writes them. */
+import { SzafaError, TamperedError, UnsupportedError } from '../src/errors.ts';
+import {
+  type Bytes,
+  type Engine,
+  fromBase64Url,
+  linkAccess,
+  linkKeyText,
+  openLink,
+  parseLinkHeader,
+  parseLinkKey,
+  type ShareContent,
+  sealLink,
+  toBase64Url,
+} from '../src/format/index.ts';
+import { layoutWith } from '../src/format/layout.ts';
+
+export interface LinkFileJson {
+  file_id: string;
+  file_key: string;
+  name: string;
+  size: number;
+  padded?: number;
+  volume_size: number;
+  late_volume_size?: number;
+  volume_count: number;
+  total_sha256: string;
+  mtime?: number;
+  type?: string;
+  thumbnail?: string;
+}
+
+export interface LinkJson {
+  files: LinkFileJson[];
+  note?: string;
+}
+
+export interface LinkVector {
+  name: string;
+  about: string;
+  /** Behind the # of the link. */
+  fragment: string;
+  passphrase?: string;
+  header: string;
+  /** What a writer draws, in this order, for the same header; hex. */
+  random?: string[];
+  expect: { access: string; content: LinkJson } | { code: string; stage?: string };
+}
+
+const own = (engine: Engine, random: Engine['random']): Engine => ({ ...engine, random });
+
+function jsonOf({ files, note }: ShareContent): LinkJson {
+  return {
+    files: files.map(({ fileId, fileKey, layout, totalSha256, name, mtime, type, thumbnail }) => ({
+      file_id: toBase64Url(fileId),
+      file_key: toBase64Url(fileKey),
+      name,
+      size: layout.size,
+      ...(layout.padded !== layout.size && { padded: layout.padded }),
+      volume_size: layout.volumeSize,
+      ...(layout.lateVolumeSize !== layout.volumeSize && { late_volume_size: layout.lateVolumeSize }),
+      volume_count: layout.count,
+      total_sha256: totalSha256,
+      ...(mtime !== undefined && { mtime }),
+      ...(type !== undefined && { type }),
+      ...(thumbnail !== undefined && { thumbnail }),
+    })),
+    ...(note !== undefined && { note }),
+  };
+}
+
+/** With keys in the clear, which are compared. */
+const clear = (engine: Engine): Engine => ({ ...engine, hold: (key) => key });
+
+export async function runLink(engine: Engine, vector: LinkVector): Promise<LinkVector['expect']> {
+  const { passphrase } = vector;
+  try {
+    const key = parseLinkKey(vector.fragment);
+    if (!key) return { code: 'fragment' };
+    const parsed = await parseLinkHeader(engine, fromBase64Url(vector.header), key);
+    const content = jsonOf(await openLink(clear(engine), parsed, key, passphrase));
+    return { access: toBase64Url(await linkAccess(engine, key)), content };
+  } catch (error) {
+    if (error instanceof TamperedError || error instanceof UnsupportedError) {
+      return { code: error.code, stage: error.stage };
+    }
+    if (error instanceof SzafaError) return { code: error.code };
+    throw error;
+  }
+}
+
+/** The header and the fragment that the client makes of the same things. */
+export async function runLinkWriter(
+  engine: Engine,
+  { random = [], passphrase, expect }: LinkVector,
+): Promise<{ fragment: string; header: string }> {
+  if (!('content' in expect)) throw new TypeError('a writer has no fault');
+  const drawn = random.map((hex) => Uint8Array.fromHex(hex) as Bytes);
+  const { files, note } = expect.content;
+  const content: ShareContent = {
+    files: files.map((file) => ({
+      fileId: fromBase64Url(file.file_id),
+      fileKey: fromBase64Url(file.file_key),
+      name: file.name,
+      layout: layoutWith(
+        { volumeSize: file.volume_size, lateVolumeSize: file.late_volume_size ?? file.volume_size },
+        file.size,
+        file.padded,
+      ),
+      totalSha256: file.total_sha256,
+      ...(file.mtime !== undefined && { mtime: file.mtime }),
+      ...(file.type !== undefined && { type: file.type }),
+      ...(file.thumbnail !== undefined && { thumbnail: file.thumbnail }),
+    })),
+    ...(note !== undefined && { note }),
+  };
+  const { header, key } = await sealLink(
+    own(engine, () => drawn.shift()!),
+    content,
+    passphrase,
+  );
+  return { fragment: linkKeyText(key), header: toBase64Url(header) };
+}

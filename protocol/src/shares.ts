@@ -30,7 +30,7 @@ export const ShareBody = Type.Object(
     }),
     access: Hash('SHA-256 of what visitors send in X-Share-Access, in hex'),
     own: Type.String({
-      pattern: '^[A-Za-z0-9_-]*$',
+      pattern: '^[A-Za-z0-9_-]+$',
       maxLength: limits.shareOwnChars,
       description: 'base64url of what the owner gets back in the list: the client seals it',
     }),

@@ -210,6 +210,16 @@ describe('shares', () => {
     };
     assertOk(await owner.post(pathOf('renameFiles'), { files: [names] }));
     assert.ok((await visitor.read(ticket, 1, 1)).body.equals(file.volumes[0] as Buffer));
+    // What is in the trash is not served, and is again when it is restored.
+    assertOk(await owner.post(pathOf('trashFiles'), { files: [fileId] }));
+    assertError(await visitor.read(ticket, 1, 1), 404);
+    assert.deepEqual(
+      (await listed(owner)).map(({ missing }) => missing),
+      [1],
+    );
+    assertError(await owner.post(pathOf('createShare'), bodyOf([fileId], 'x')), 404);
+    assertOk(await owner.post(pathOf('restoreFiles'), { files: [fileId] }));
+    assert.equal((await visitor.read(ticket, 1, 1)).status, 200);
     assertOk(await owner.delete(pathOf('deleteFile', { file_id: fileId })));
     assertError(await visitor.read(ticket, 1, 1), 404);
     assert.equal((await visitor.open()).json['ended'], 'ended');

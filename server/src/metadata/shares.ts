@@ -59,7 +59,7 @@ const OF_AN_ACCOUNT =
   'JOIN users u ON u.account_id = s.account_id AND u.leaving_since IS NULL AND u.disabled_at IS NULL';
 const IS_OPEN = 's.ended_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > ?)';
 /** The files of a share that are there, with `g` for their place in it. */
-const THERE = 'JOIN files f ON f.file_id = g.file_id AND f.owner = s.owner';
+const THERE = 'JOIN files f ON f.file_id = g.file_id AND f.owner = s.owner AND f.trashed_at = 0';
 
 const THIS_TICKET = 'share_id = ? AND ticket_hash = ?';
 
@@ -147,7 +147,7 @@ export class SharesTable extends Queries {
       if (await this.#isFull(tx, share)) return 'too many';
       if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
       const there = await tx.query<{ file_id: string }>(
-        `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ?`,
+        `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ? AND trashed_at = 0`,
         JSON.stringify(files),
         owner,
       );

@@ -273,7 +273,18 @@ test('the vectors of the format, in the browser, with the engine of the page', a
   const load = async (name: string) =>
     JSON.parse(await readFile(at(`../../client/vectors/${name}.json`), 'utf8')) as object[];
   let count = 0;
-  const kinds = ['kdfs', 'bags', 'bag-writers', 'seals', 'names', 'layouts', 'volumes', 'writers', 'links', 'files'];
+  const kinds = [
+    'kdfs',
+    'bags',
+    'bag-writers',
+    'seals',
+    'names',
+    'layouts',
+    'volumes',
+    'writers',
+    'links',
+    'files',
+  ];
   for (const kind of kinds) {
     const vectors = await load(kind);
     const faults = await page.evaluate(

@@ -1,11 +1,13 @@
 import type { CommandTable } from './command.ts';
 import { accountCommands } from './table/accounts.ts';
 import { fileCommands } from './table/files.ts';
+import { shareCommands } from './table/shares.ts';
 
 /** All commands; only the one that is asked for is loaded. */
 export const commands: CommandTable = {
   ...accountCommands,
   ...fileCommands,
+  ...shareCommands,
   completion: {
     usage: 'bash|zsh|fish',
     summary: 'print a completion script for a shell',

@@ -97,6 +97,7 @@ function explainOther({ cause }: SzafaError): string {
 
 /** Of what somebody typed and the service, or the key bag, did not take. */
 const wrongSecret: Record<string, string> = {
+  'wrong-passphrase': 'ask whoever gave you the link for its passphrase',
   'wrong-password':
     'check it; if the password was changed, log in again: szafa login; the files may be under a separate passphrase: szafa login --passphrase',
   'wrong-code':
@@ -104,6 +105,9 @@ const wrongSecret: Record<string, string> = {
 };
 
 const hints: Record<string, string> = {
+  link: 'copy all of it, the part behind the # as well, and put it in quotes',
+  'link-over': 'ask whoever gave it to you for another one',
+  'passphrase-needed': 'set SZ_LINK_PASSPHRASE, or SZ_LINK_PASSPHRASE_FILE',
   'factor-needed':
     'the second factor of this account is a passkey, which works in the page only: sign in there, turn on codes as well (Account and devices), and log in with one',
   locked: 'log in with the password that opens the files, or with --passphrase: szafa login',

@@ -31,7 +31,7 @@ export const commonOptions = {
 
 export const ownOptions = {
   passphrase: {
-    help: 'files are under a separate passphrase: asked for, or SZ_PASSPHRASE, SZ_PASSPHRASE_FILE',
+    help: 'a separate passphrase: of the files (asked for, or SZ_PASSPHRASE, SZ_PASSPHRASE_FILE), or of a link (SZ_LINK_PASSPHRASE, SZ_LINK_PASSPHRASE_FILE)',
   },
   invite: { help: 'register with an invitation: asked for, or SZ_INVITE, SZ_INVITE_FILE' },
   'raw-password': { help: 'send the password as it is, for accounts made by other clients' },
@@ -89,7 +89,9 @@ export const ownOptions = {
   bwlimit: { value: 'RATE', help: 'bytes per second, for all transfers together, like 2M' },
   'plain-names': { help: 'show the names to the server: they are neither sealed nor verified' },
   scope: { value: 'SCOPE', help: 'what the token may do: append, read or full' },
-  expires: { value: 'TIME', help: 'when the token ends: 90d, 1y, or a date like 2030-01-31' },
+  expires: { value: 'TIME', help: 'when the token or the link ends: 90d, 1y, or a date like 2030-01-31' },
+  downloads: { value: 'N', help: 'how often the link may be downloaded' },
+  note: { value: 'TEXT', help: 'what those are told who open the link' },
   output: {
     value: 'PATH',
     short: 'o',

@@ -21,6 +21,7 @@ export interface Settings {
   token: SecretSource;
   password: SecretSource;
   passphrase: SecretSource;
+  linkPassphrase: SecretSource;
   invite: SecretSource;
   newPassword: SecretSource;
   newPassphrase: SecretSource;
@@ -60,6 +61,11 @@ export function readSettings(flags: Flags, env: Environment): Settings {
       text: set('SZ_PASSPHRASE'),
       file: set('SZ_PASSPHRASE_FILE'),
       names: 'SZ_PASSPHRASE or SZ_PASSPHRASE_FILE',
+    },
+    linkPassphrase: {
+      text: set('SZ_LINK_PASSPHRASE'),
+      file: set('SZ_LINK_PASSPHRASE_FILE'),
+      names: 'SZ_LINK_PASSPHRASE or SZ_LINK_PASSPHRASE_FILE',
     },
     invite: {
       text: set('SZ_INVITE'),

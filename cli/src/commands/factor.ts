@@ -1,35 +1,15 @@
-import { newTotpSecret, type Proof, qr, type Szafa, totpUri } from '@szafa/client/node';
+import { newTotpSecret, type Proof, type Szafa, totpUri } from '@szafa/client/node';
 import { proofOf } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { explain } from '../explain.ts';
+import { drawn } from '../qr.ts';
 import { ask, canAsk, codeAsker, readSecret } from '../question.ts';
 import { oneLine } from '../text.ts';
 
 const HELP = 'see szafa factor --help';
 const TRIES = 3;
-const QUIET = 4;
-/** Dark on light, whatever colours the terminal has. */
-const [PAPER, PLAIN] = ['\u001b[30;107m', '\u001b[0m'];
-/** By what is dark of the upper and the lower module. */
-const HALVES = [' ', '▄', '▀', '█'];
-
-/** Two rows of modules in a line of text; nothing where the terminal is too narrow for it. */
-function drawn(text: string, columns: number): string[] {
-  const modules = qr(text);
-  const size = modules.length + 2 * QUIET;
-  if (columns < size) return [];
-  const dark = (x: number, y: number) => (modules[y - QUIET]?.[x - QUIET] ? 1 : 0);
-  return Array.from({ length: Math.ceil(size / 2) }, (_, line) => {
-    const halves = Array.from(
-      { length: size },
-      (_, x) => HALVES[dark(x, 2 * line) * 2 + dark(x, 2 * line + 1)],
-    );
-    return `${PAPER}${halves.join('')}${PLAIN}`;
-  });
-}
-
 const WITH_KEY = 'If you lose it, only your recovery key brings you back.';
 const WITHOUT_KEY =
   'If you lose it, you are locked out: this account has no recovery key. Make one with szafa recovery.';

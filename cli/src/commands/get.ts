@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { fileJournal } from '@szafa/client/node';
+import { fileJournal, looksLikeLink } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { UsageError } from '../errors.ts';
 import { Destination, placeFor } from '../get/destination.ts';
+import { getLink } from '../get/link.ts';
 import { type Get, type Link, receive, receiveLink } from '../get/receive.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
@@ -23,7 +24,12 @@ function checkUsage({ args, flags }: Invocation): void {
 }
 
 export const command: Command = async (invocation) => {
-  const { flags, out, signal } = invocation;
+  const { args, flags, out, signal } = invocation;
+  const [first = ''] = args;
+  if (looksLikeLink(first)) {
+    if (args.length > 1) throw new UsageError('get takes one link at a time', 'give the others one by one');
+    return getLink(invocation, first);
+  }
   checkUsage(invocation);
   if (flags.output === STDOUT) return cat(invocation);
   const began = performance.now();

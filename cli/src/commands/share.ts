@@ -1,0 +1,56 @@
+import type { ShareItem } from '@szafa/client/node';
+import { limits } from '@szafa/protocol';
+import { Batch } from '../batch.ts';
+import type { Command, Invocation } from '../command.ts';
+import { connect } from '../connection.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { Lookup } from '../lookup.ts';
+import { drawn } from '../qr.ts';
+import { parseCount, parseEnd } from '../quantities.ts';
+import { readSecret } from '../question.ts';
+import { type Choice, chooseFiles } from '../selection.ts';
+import { formatTime, plural } from '../text.ts';
+
+/** By the whole path where two would have the same name. */
+function itemsOf({ files }: Choice): ShareItem[] {
+  const clash = new Set(files.map(({ below }) => below)).size < files.length;
+  return files.map(({ entry, path, below }) => ({ entry, name: clash ? path : below }));
+}
+
+async function passphraseOf({ flags, settings, signal }: Invocation): Promise<string | undefined> {
+  if (!flags.passphrase) return undefined;
+  const source = settings.linkPassphrase;
+  const passphrase = await readSecret({ source, what: 'passphrase of the link', twice: true, signal });
+  if (passphrase === '') throw new UsageError('the passphrase is empty', 'omit --passphrase, or give one');
+  return passphrase;
+}
+
+export const command: Command = async (invocation) => {
+  const { args, flags, out, signal } = invocation;
+  const expires = flags.expires === undefined ? undefined : parseEnd('expires', flags.expires);
+  const downloads =
+    flags.downloads === undefined
+      ? undefined
+      : parseCount('downloads', flags.downloads, limits.shareDownloads);
+  const passphrase = await passphraseOf(invocation);
+  await using connection = await connect(invocation, { keys: 'needed' });
+  const { szafa } = connection;
+  const batch = new Batch(out);
+  const items = itemsOf(chooseFiles(await new Lookup(szafa, signal).tree(), invocation, batch));
+  // Half of what was asked for is not what somebody wants to give away.
+  if (batch.failed > 0) return batch.finish();
+  if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
+  const title = args.length === 1 ? args[0]! : `${plural(items.length, 'file')}: ${args.join(', ')}`;
+  const expiresAt = expires === undefined ? undefined : new Date(expires);
+  const { id, link } = await szafa.shareLink(items, {
+    ...{ title, note: flags.note, passphrase, expiresAt, downloads, signal },
+  });
+  const fields = { id, link, files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
+  out.answer('link', fields, link);
+  if (out.json || out.quiet) return;
+  if (out.terminal) for (const line of drawn(link, process.stderr.columns)) process.stderr.write(`${line}\n`);
+  const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
+  const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
+  const message = `whoever has this link${passphrase === undefined ? '' : ' and the passphrase'} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, 8)}`;
+  out.note('shared', message);
+};

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import { exits } from '../../cli/src/errors.ts';
+import { useService } from '../harness/index.ts';
+import { useDevice } from './account.ts';
+import { Between } from './between.ts';
+import { assertError, Device } from './device.ts';
+
+const service = useService();
+
+/** A machine of somebody without an account. */
+async function withVisitor(run: (visitor: Device) => Promise<void>): Promise<void> {
+  const visitor = await Device.make('');
+  try {
+    await run(visitor);
+  } finally {
+    await visitor.remove();
+  }
+}
+
+suite('szafa: links', { concurrency: 2 }, () => {
+  const shared = useDevice(service);
+
+  test('a folder goes to somebody without an account, as often as its owner says', async () => {
+    const { device } = shared;
+    const [a, b] = [randomBytes(200_000), randomBytes(10)];
+    await mkdir(device.path('given/in'), { recursive: true });
+    await writeFile(device.path('given/a.bin'), a);
+    await writeFile(device.path('given/in/b.bin'), b);
+    await device.ok(['put', 'given', '--volume-size', '64K']);
+    const made = await device.ok(['share', 'given', '--downloads', '1', '--note', 'for you', '--json']);
+    const { link, id, files } = made.line('link');
+    assert.match(String(link), /\/s\/[\w-]{22}#[\w-]{64}$/);
+    assert.equal(files, 2);
+    await withVisitor(async (visitor) => {
+      const got = await visitor.ok(['get', String(link), '--json']);
+      assert.equal(got.line('summary')['files'], 2);
+      assert.deepEqual(await readFile(visitor.path('given/a.bin')), a);
+      assert.deepEqual(await readFile(visitor.path('given/in/b.bin')), b);
+    });
+    await withVisitor(async (late) => {
+      assertError(await late.run(['get', String(link)]), 1, /used up/);
+    });
+    const [row] = (await device.ok(['shares', '--json'])).lines.filter((line) => line['id'] === id);
+    assert.deepEqual(
+      [row!['downloaded'], row!['ended'], row!['link'], row!['title']],
+      [1, 'used up', link, 'given'],
+    );
+  });
+
+  test('a passphrase is asked for, and an end is an end', async () => {
+    const { device } = shared;
+    await writeFile(device.path('secret.txt'), 'hidden');
+    await device.ok(['put', 'secret.txt']);
+    const env = { SZ_LINK_PASSPHRASE: 'goose' };
+    const made = await device.ok(['share', 'secret.txt', '--passphrase', '--expires', '1d', '--json'], {
+      env,
+    });
+    const { link, id } = made.line('link');
+    await withVisitor(async (visitor) => {
+      const wrong = await visitor.run(['get', String(link)], { env: { SZ_LINK_PASSPHRASE: 'duck' } });
+      assertError(wrong, exits.wrongPassword, /the passphrase is wrong/);
+      const out = await visitor.ok(['get', String(link), '--output', '-'], { env });
+      assert.equal(out.stdout, 'hidden');
+      await visitor.ok(['get', String(link)], { env });
+      assert.equal(await readFile(visitor.path('secret.txt'), 'utf8'), 'hidden');
+      const cut = await visitor.run(['get', String(link).slice(0, -1)], { env });
+      assertError(cut, 1, /not whole/);
+      await device.ok(['unshare', String(id).slice(0, 8)]);
+      const ended = await visitor.run(['get', String(link), '--output', 'again'], { env });
+      assertError(ended, 1, /has ended/);
+    });
+  });
+
+  test('a server that changes what is behind a link is found out, and leaves no file', async () => {
+    const { device } = shared;
+    const bytes = randomBytes(100_000);
+    for (const name of ['one.bin', 'two.bin']) await writeFile(device.path(name), bytes);
+    await device.ok(['put', 'one.bin', 'two.bin', '--volume-size', '64K']);
+    const linkTo = async (name: string) =>
+      String((await device.ok(['share', name, '--json'])).line('link')['link']);
+    const [one, two] = [await linkTo('one.bin'), await linkTo('two.bin')];
+    await using between = await Between.start(service.url);
+    const through = one.replace(service.url, between.url);
+    await withVisitor(async (visitor) => {
+      const other = /\/s\/([\w-]+)#/.exec(two)![1]!;
+      const isVolume = (path: string) => path.includes('/chunk/');
+      between.inward = (path, body) => {
+        if (isVolume(path)) body[body.length - 1]! ^= 1;
+        return body;
+      };
+      assertError(await visitor.run(['get', through]), 1, /volume \d was changed/);
+      between.inward = (path, body) =>
+        isVolume(path)
+          ? body
+          : Buffer.from(
+              body
+                .toString()
+                .replace(/"header":"(.)/, (_, first) => `"header":"${first === 'B' ? 'C' : 'B'}`),
+            );
+      assertError(await visitor.run(['get', through]), 1, /not what this link was made for/);
+      assert.deepEqual(
+        (await readdir(visitor.home)).filter((name) => name.includes('.bin') || name.endsWith('.part')),
+        [],
+      );
+      // The id of one link says nothing with the key of another.
+      assertError(
+        await visitor.run(['get', one.replace(/\/s\/[\w-]+#/, `/s/${other}#`)]),
+        1,
+        /knows no such link/,
+      );
+      between.inward = (_path, body) => body;
+      await visitor.ok(['get', through]);
+      assert.deepEqual(await readFile(visitor.path('one.bin')), bytes);
+    });
+  });
+});

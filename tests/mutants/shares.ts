@@ -1,0 +1,59 @@
+/** Bugs of what is shared. */
+import type { Mutant } from '../../scripts/mutants.ts';
+
+const BLACKBOX = 'tests/blackbox/shares.test.ts';
+const CONTRACT = 'server/test/metadata.sqlite.test.ts';
+const VECTORS = 'client/test/vectors.test.ts';
+const CROSS = 'tests/cross/links.test.ts';
+
+export const mutants: Mutant[] = [
+  {
+    name: 'a ticket is given although none is left',
+    file: 'server/src/metadata/shares.ts',
+    find: "if (share.downloads !== null && share.downloaded >= share.downloads) return 'used up';",
+    replace: '',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'the same ticket counts again',
+    file: 'server/src/metadata/shares.ts',
+    find: 'if (there && there.expires_at > now) return { expiresAt: there.expires_at, isNew: false };',
+    replace: '',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'a share opens for whoever knows its id',
+    file: 'server/src/metadata/shares.ts',
+    find: 'if (!row || row.access_hash !== accessHash) return undefined;',
+    replace: 'if (!row) return undefined;',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'what is in the trash is served to visitors',
+    file: 'server/src/metadata/shares.ts',
+    find: ' AND f.owner = s.owner AND f.trashed_at = 0',
+    replace: ' AND f.owner = s.owner',
+    tests: [BLACKBOX],
+  },
+  {
+    name: 'visitors get the enc_params of the owner',
+    file: 'server/src/http/volumes/reply.ts',
+    find: '...(!forVisitor && { [headers.encParams]: toBase64(file.enc_params) }),',
+    replace: '[headers.encParams]: toBase64(file.enc_params),',
+    tests: [BLACKBOX],
+  },
+  {
+    name: 'the header of a link is not compared with the link',
+    file: 'client/src/format/link.ts',
+    find: 'if (!equal(await digestOf(engine, header), digest)) {',
+    replace: 'if (digest.length === 0) {',
+    tests: [VECTORS],
+  },
+  {
+    name: 'every run of get takes a new ticket of a link',
+    file: 'cli/src/get/link.ts',
+    find: 'if (batch.failed === 0) await ticket.forget();',
+    replace: 'await ticket.forget();',
+    tests: [CROSS],
+  },
+];

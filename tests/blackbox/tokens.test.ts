@@ -352,7 +352,8 @@ describe('tokens with a scope', () => {
       for (const kind of ['R', 'a'] as const) {
         const { status } = await world.users[kind].call(method, path);
         // This server does not know its own address, and so offers no passkeys; and there is no such share.
-        const wanted = name === 'passkeyChallenge' || path.startsWith('/api/shares/') ? [404, 400] : [200, 400];
+        const wanted =
+          name === 'passkeyChallenge' || path.startsWith('/api/shares/') ? [404, 400] : [200, 400];
         assert.ok(wanted.includes(status), `${name} ${status}`);
       }
     }

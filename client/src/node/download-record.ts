@@ -84,7 +84,12 @@ export class DownloadRecord {
   #volumes: (Noted | undefined)[];
   #written = Date.now();
 
-  constructor(remote: RemoteFile<ReadableHeader>, part: string, target: string, journal: Journal | undefined) {
+  constructor(
+    remote: RemoteFile<ReadableHeader>,
+    part: string,
+    target: string,
+    journal: Journal | undefined,
+  ) {
     this.#remote = remote;
     const { name: path, size } = remote.metadata;
     this.#about = { fileId: remote.fileId, path, target, size, part };

@@ -167,8 +167,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a file that is not in the list is opened, as the service likes',
     file: 'web/src/worker/cabinet.ts',
-    find: 'const entry = this.#entries.get(fileId);',
-    replace: 'const entry = this.#entries.get(fileId) ?? ({ record: { file_name: fileId } } as never);',
+    find: 'const found = this.#entries.get(fileId);',
+    replace: 'const found = this.#entries.get(fileId) ?? ({ record: { file_name: fileId } } as never);',
     tests: [CABINET],
   },
   {

@@ -379,13 +379,21 @@ export async function picked(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(found);
 }
 
-/** Goes to a place at the side of the page. */
+/** Goes to a folder at the side of the page. */
 export async function open(page: Page, place: string): Promise<void> {
   await page
     .getByRole('navigation')
-    .getByRole('button', { name: new RegExp(`^${place} ?[0-9,]+$`) })
+    .getByRole('treeitem', { name: new RegExp(`^${place} ?[0-9,]+$`) })
     .click();
   await page.getByRole('heading', { name: place, level: 1 }).waitFor();
+}
+
+/** Makes a folder where the page is, and is in it then. */
+export async function makeFolder(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'New folder', exact: true }).click();
+  await page.getByLabel('Name of the folder').fill(name);
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 }
 
 /** Drops files and folders of the disk onto the page, as a file manager does. */

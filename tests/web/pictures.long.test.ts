@@ -36,7 +36,8 @@ test('every state is accessible and has its picture, light and dark', async () =
   await page.getByText('Nothing here yet').waitFor();
   await shootBoth(page, 'empty');
   for (const dir of ['Holiday 2026', 'Taxes']) {
-    await page.getByRole('button', { name: 'New folder' }).click();
+    await open(page, 'All files');
+    await page.getByRole('button', { name: 'New folder', exact: true }).click();
     await page.getByLabel('Name of the folder').fill(dir);
     if (dir === 'Taxes') await shootBoth(page, 'new-directory');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
@@ -62,6 +63,7 @@ test('every state is accessible and has its picture, light and dark', async () =
     .waitFor();
   await shootBoth(page, 'uploaded');
   await page.getByRole('button', { name: 'Clear finished' }).click();
+  await open(page, 'Holiday 2026');
   await row(page, 'Route.md').getByRole('checkbox').check();
   await shootBoth(page, 'list');
   await checkLines(page);
@@ -69,7 +71,7 @@ test('every state is accessible and has its picture, light and dark', async () =
   await page.getByRole('button', { name: 'More actions for Route.md' }).click();
   await shootBoth(page, 'menu');
   await page.keyboard.press('Escape');
-  await choose(page, 'Route.md', 'Delete');
+  await choose(page, 'Route.md', 'Move');
   await shootBoth(page, 'question');
   await page.keyboard.press('Escape');
   await choose(page, 'Evening in the hills.png', 'Preview');
@@ -93,7 +95,7 @@ test('every state is accessible and has its picture, light and dark', async () =
   await shootBoth(page, 'phone-places');
   await page
     .getByRole('navigation')
-    .getByRole('button', { name: /^Taxes/ })
+    .getByRole('treeitem', { name: /^Taxes/ })
     .click();
   await row(page, 'Assessment.pdf').waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);

@@ -144,9 +144,13 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
   assert.equal((await asked()).percent, 100);
   assert.equal(await shown(), 100);
   await shoot(page, 'quota-full');
+  // What is in the trash still counts.
   await choose(page, 'most.bin', 'Delete');
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Trash' }).click();
+  await page.getByRole('button', { name: 'Empty the trash' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete for good' }).click();
   await full.waitFor({ state: 'detached' });
+  await page.goBack();
   assert.equal(await shown(), (await asked()).percent);
   await page.getByRole('button', { name: 'Try fat.bin again' }).click();
   await row(page, 'fat.bin').waitFor();

@@ -18,6 +18,7 @@ function cabinetOf(names: Record<string, string>) {
     list: async () =>
       Object.entries(names).map(([fileId, name]) => ({
         fileId,
+        path: name,
         name,
         verified: true,
         size: 1,
@@ -27,7 +28,7 @@ function cabinetOf(names: Record<string, string>) {
       })),
     dirs: async () => [],
     quota: async () => ({}),
-    remove: async () => {},
+    api: { changes: async () => '1' },
     openFile: async (fileId: string, { record }: { record: unknown }) => {
       opened.push(record);
       if (failures-- > 0) throw new Error('lost');
@@ -55,8 +56,10 @@ test('a file is opened as the list shows it, once; one that is not listed is not
   await cabinet.list();
   await cabinet.open('f');
   assert.deepEqual(opened.at(-1), { file_id: 'f', file_name: 'another name' });
-  await cabinet.remove('f');
+  delete names['f'];
+  await cabinet.list();
   await assert.rejects(cabinet.open('f'), { code: 'gone' });
+  names['f'] = 'sealed';
   await cabinet.list();
   cabinet.clear();
   await assert.rejects(cabinet.open('f'), { code: 'gone' });

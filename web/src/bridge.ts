@@ -55,38 +55,55 @@ export type ToServiceWorker = 'claim' | { keep: string[] };
 /** A file as the list shows it. */
 export interface Item {
   fileId: string;
+  /** Whole, from the top, as it was sealed: it may hold what must not be shown. */
+  path: string;
+  /** The last part of the path, as it may be shown. */
   name: string;
   verified: boolean;
   size: number;
-  dirId: number | null;
   createdAt: number;
   /** Something about the record does not fit. */
   problem?: string;
+  /** How many files have this path; this is the newest of them. */
+  versions: number;
+  /** Of what is in the trash. */
+  trashedAt?: number;
+  /** A folder that was empty, in the trash. */
+  isFolder?: boolean;
+  expiresAt?: number;
 }
 
+/** A folder that is there even where no file is below it. */
+export interface FolderInfo {
+  path: string;
+  verified: boolean;
+}
+
+/** A directory of the service, which tokens may be for. */
 export interface Dir {
   dirId: number;
   name: string;
-  verified: boolean;
-  fileCount: number;
 }
 
 export interface Listing {
   items: Item[];
+  folders: FolderInfo[];
   dirs: Dir[];
   quota: Quota;
+  /** The state that this is, as `changes` tells it. */
+  rev: string;
 }
 
 /** An upload, as it is remembered for after a reload. */
 export interface UploadNote {
   id: string;
   username: string;
-  name: string;
+  /** Where it is to be in the tree. */
+  path: string;
   size: number;
   lastModified: number;
   /** The file's own name: with size and time it tells whether the right file was chosen again. */
   fileName: string;
-  dirId: number | null;
   /** Where the browser gives one out: the file is found again without asking. */
   handle?: FileSystemFileHandle;
 }
@@ -95,8 +112,28 @@ export interface UploadNote {
 export const uploadLock = (id: string) => `szafa-upload-${id}`;
 
 /** Held while somebody works on this file for this place: uploads of it share a journal. */
-export const placeLock = ({ username, dirId, name, fileName }: UploadNote) =>
-  `szafa-place-${JSON.stringify([username, dirId, name, fileName])}`;
+export const placeLock = ({ username, path, fileName }: UploadNote) =>
+  `szafa-place-${JSON.stringify([username, path, fileName])}`;
+
+/** Of files and folders, by their paths; a folder's ends in a slash, and it takes along all that is in it. */
+export interface Move {
+  from: string;
+  to: string;
+}
+
+export interface Copy {
+  fileId: string;
+  path: string;
+}
+
+/** One of several files of a path. */
+export interface VersionInfo {
+  fileId: string;
+  size: number;
+  /** When it was uploaded, as it is sealed; where it is not, as the service says. */
+  added: number;
+  problem?: string;
+}
 
 /** What a preview needs to know beyond the list. */
 export interface FileInfo {
@@ -143,12 +180,25 @@ export interface Calls {
   /** The account with all that it has, and with what this browser kept of it. */
   deleteAccount(password: string): void;
   list(): Listing;
-  makeDir(name: string): number;
-  ensureDir(name: string): number;
-  removeDir(dirId: number): void;
-  move(fileId: string, dirId: number | null): void;
-  copy(fileId: string, dirId: number | null): void;
-  remove(fileId: string): void;
+  /** Another one after each change to files or folders, by whichever device. */
+  changes(): string;
+  listTrash(): Item[];
+  makeFolder(path: string): void;
+  /** Renames and moves. The id is for progress, here and below. */
+  rename(id: string, moves: Move[]): void;
+  copy(id: string, copies: Copy[]): void;
+  /** Files with all their versions, and whole folders (a slash at the end), by their paths; the ids of all that went. */
+  trash(id: string, paths: string[]): string[];
+  restoreFiles(id: string, fileIds: string[]): void;
+  /** For good, of what is in the trash. */
+  removeFiles(id: string, fileIds: string[]): void;
+  emptyTrash(): void;
+  /** Newest first. */
+  versions(path: string): VersionInfo[];
+  /** Makes a version the newest of its path. */
+  restoreVersion(fileId: string): void;
+  /** Puts one version into the trash. */
+  trashVersion(fileId: string): void;
   info(fileId: string): FileInfo;
   readText(fileId: string, most: number): string;
   /** A small picture of a picture. */
@@ -206,6 +256,8 @@ export interface Progress {
   done: number;
   /** Of an upload: what the service has, and keeps if it is stopped. */
   stored?: number;
+  /** Of what is done to many files: how many there are. */
+  total?: number;
 }
 
 export interface Fault {

@@ -7,11 +7,14 @@ import { language, speak } from '../text.ts';
 import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
 import { localReady } from './local.ts';
+import { startNavigation } from './navigation.ts';
 import { missingHere } from './needs.ts';
+import { onOperation } from './operations.ts';
 import { listenForPaste } from './paste.ts';
 import { onFault, shownKey, start } from './session.ts';
 import { chosenColours, chosenLanguage } from './settings.ts';
 import { active, onProgress } from './transfers.ts';
+import { startWatching } from './watch.ts';
 
 const page = document.getElementById('page')!;
 const { documentElement: root } = document;
@@ -25,12 +28,21 @@ effect(() => {
 chosenLanguage.subscribe(() => void speak());
 
 function begin(): void {
-  listen({ progress: onProgress, reachable: noteReachable, fault: onFault });
+  listen({
+    progress(progress) {
+      onProgress(progress);
+      onOperation(progress);
+    },
+    reachable: noteReachable,
+    fault: onFault,
+  });
   globalThis.addEventListener('beforeunload', (event) => {
     if (active.value.length > 0 || shownKey.value) event.preventDefault();
   });
   listenForPaste();
   render(<App />, page);
+  startNavigation();
+  startWatching();
   void start();
   void localReady();
 }

@@ -8,10 +8,18 @@ interface Notice {
   bad: boolean;
   /** Stays and changes until what it tells of has ended. */
   ongoing: boolean;
+  /** What can be done about it as long as it is shown. */
+  act?: NoticeAct;
+}
+
+interface NoticeAct {
+  label: string;
+  do(): void;
 }
 
 const SHOWN_MS = 5_000;
 const SHOWN_BAD_MS = 9_000;
+const SHOWN_WITH_ACT_MS = 15_000;
 
 export const notices = signal<Notice[]>([]);
 let last = 0;
@@ -20,12 +28,12 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-export function tell(text: string, bad = false): void {
+export function tell(text: string, bad = false, act?: NoticeAct): void {
   const id = ++last;
   const ongoing = notices.value.filter((notice) => notice.ongoing);
   const others = notices.value.filter((notice) => !notice.ongoing && notice.text !== text);
-  notices.value = [...ongoing, ...others.slice(-2), { id, text, bad, ongoing: false }];
-  setTimeout(() => dismiss(id), bad ? SHOWN_BAD_MS : SHOWN_MS);
+  notices.value = [...ongoing, ...others.slice(-2), { id, text, bad, ongoing: false, ...(act && { act }) }];
+  setTimeout(() => dismiss(id), act ? SHOWN_WITH_ACT_MS : bad ? SHOWN_BAD_MS : SHOWN_MS);
 }
 
 export function tellFault(error: unknown): void {

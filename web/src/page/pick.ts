@@ -5,14 +5,21 @@ import type { Chosen } from './transfers.ts';
 export interface Batch {
   folder: string | undefined;
   chosen: Chosen[];
+  /** Folders below it that have no file at any depth; '' is the folder itself. */
+  empty: string[];
 }
 
 interface HandleItem extends DataTransferItem {
   getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
 }
 
-async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncGenerator<Chosen> {
+/** A file below a folder, or the name of a folder that is empty. */
+type Found = Chosen | string;
+
+async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncGenerator<Found> {
+  let isEmpty = true;
   for await (const handle of folder.values()) {
+    isEmpty = false;
     const name = prefix + handle.name;
     if (handle.kind === 'directory') yield* below(handle as FileSystemDirectoryHandle, `${name}/`);
     else {
@@ -20,12 +27,15 @@ async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncG
       yield { file: await fileHandle.getFile(), name, handle: fileHandle };
     }
   }
+  if (isEmpty) yield prefix.slice(0, -1);
 }
 
-async function* belowEntry(folder: FileSystemDirectoryEntry, prefix: string): AsyncGenerator<Chosen> {
+async function* belowEntry(folder: FileSystemDirectoryEntry, prefix: string): AsyncGenerator<Found> {
   const reader = folder.createReader();
   const page = () => new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+  let isEmpty = true;
   for (let entries = await page(); entries.length > 0; entries = await page()) {
+    isEmpty = false;
     for (const entry of entries) {
       const name = prefix + entry.name;
       if (entry.isDirectory) yield* belowEntry(entry as FileSystemDirectoryEntry, `${name}/`);
@@ -35,6 +45,16 @@ async function* belowEntry(folder: FileSystemDirectoryEntry, prefix: string): As
       }
     }
   }
+  if (isEmpty) yield prefix.slice(0, -1);
+}
+
+async function folderBatch(folder: string, inside: AsyncIterable<Found>): Promise<Batch> {
+  const batch: Batch = { folder, chosen: [], empty: [] };
+  for await (const found of inside) {
+    if (typeof found === 'string') batch.empty.push(found);
+    else batch.chosen.push(found);
+  }
+  return batch;
 }
 
 interface Dropped {
@@ -44,21 +64,18 @@ interface Dropped {
 }
 
 async function batchOf({ handle: soon, entry, file }: Dropped): Promise<Batch | undefined> {
+  const alone = (chosen: Chosen): Batch => ({ folder: undefined, chosen: [chosen], empty: [] });
   const handle = await soon?.catch(() => null);
   if (handle?.kind === 'directory') {
-    const inside = below(handle as FileSystemDirectoryHandle, '');
-    return { folder: handle.name, chosen: await Array.fromAsync(inside) };
+    return folderBatch(handle.name, below(handle as FileSystemDirectoryHandle, ''));
   }
   if (handle) {
     const fileHandle = handle as FileSystemFileHandle;
     const found = await fileHandle.getFile();
-    return { folder: undefined, chosen: [{ file: found, name: found.name, handle: fileHandle }] };
+    return alone({ file: found, name: found.name, handle: fileHandle });
   }
-  if (entry?.isDirectory) {
-    const inside = belowEntry(entry as FileSystemDirectoryEntry, '');
-    return { folder: entry.name, chosen: await Array.fromAsync(inside) };
-  }
-  return file ? { folder: undefined, chosen: [{ file, name: file.name }] } : undefined;
+  if (entry?.isDirectory) return folderBatch(entry.name, belowEntry(entry as FileSystemDirectoryEntry, ''));
+  return file ? alone({ file, name: file.name }) : undefined;
 }
 
 export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
@@ -76,14 +93,14 @@ export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
   return batches.filter((batch) => batch !== undefined);
 }
 
-/** Of an input: with `webkitdirectory` each file knows its path, whose first part is the folder. */
+/** Of an input: with `webkitdirectory` each file knows its path, whose first part is the folder; empty ones are not told. */
 export function fromInput(files: Iterable<File>): Batch[] {
   const batches = new Map<string | undefined, Batch>();
   for (const file of files) {
     const [first, ...rest] = file.webkitRelativePath.split('/');
     const inFolder = rest.length > 0;
     const folder = inFolder ? first : undefined;
-    const batch = batches.get(folder) ?? { folder, chosen: [] };
+    const batch = batches.get(folder) ?? { folder, chosen: [], empty: [] };
     batch.chosen.push({ file, name: inFolder ? rest.join('/') : file.name });
     batches.set(folder, batch);
   }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Account, Entered, Fault, Wishes } from '../bridge.ts';
 import { text } from '../text.ts';
+import { forgetAddress } from './address.ts';
 import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
@@ -24,6 +25,7 @@ onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
   if (news === 'signed-in' && phase.value === 'out') void start();
   if (news === 'signed-out' && phase.value === 'in') {
+    forgetAddress();
     shownKey.value = null;
     void forget(call('leave', false), text.state.elsewhere);
   }
@@ -91,6 +93,7 @@ async function forget(leaving: Promise<void>, why = ''): Promise<void> {
 }
 
 export async function leave(): Promise<void> {
+  forgetAddress();
   await forget(call('leave', true));
   toTabs('signed-out');
 }
@@ -115,5 +118,6 @@ export async function deleteAccount(password: string): Promise<void> {
     deleting = false;
   }
   toTabs('signed-out');
+  forgetAddress();
   await forget(Promise.resolve(), text.state.deleted(username));
 }

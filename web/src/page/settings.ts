@@ -29,3 +29,12 @@ export const chosenLanguage = kept<Language | 'auto'>('language', [
 ]);
 export const chosenLayout = kept<'list' | 'grid' | 'timeline'>('layout', ['list', 'grid', 'timeline']);
 export const chosenColours = kept<'auto' | 'light' | 'dark'>('colours', ['auto', 'light', 'dark']);
+/** The order of the list, and which way. */
+export const chosenSort = kept('sort', [
+  'date down',
+  'date up',
+  'name up',
+  'name down',
+  'size down',
+  'size up',
+]);

@@ -1,62 +1,94 @@
-/** What the list shows: the files and directories of the account, and how they are looked at. */
+/** What the list shows: the files and folders of the account, and how they are looked at. */
 import { batch, computed, signal } from '@preact/signals';
 import type { Quota } from '@szafa/protocol';
-import type { Dir, Fault, Item } from '../bridge.ts';
+import type { Dir, Fault, FolderInfo, Item, Move } from '../bridge.ts';
 import { language } from '../text.ts';
+import { type Place, samePlace, TOP } from './address.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
 import { matcher } from './search.ts';
+import { chosenSort } from './settings.ts';
 import { toTabs } from './tabs.ts';
+import { type Folder, filesBelow, foldersBelow, isWithin, nearest, treeOf } from './tree.ts';
 
-/** All files, those in no directory, or those of one directory. */
-export type Place = 'all' | 'root' | number;
-export type SortKey = 'name' | 'size' | 'date';
+/** A line of the list. */
+export type Row = Folder | Item;
 
 export const items = signal<Item[]>([]);
+const folders = signal<FolderInfo[]>([]);
+/** Null until it was read. */
+export const trashed = signal<Item[] | null>(null);
 export const dirs = signal<Dir[]>([]);
 export const quota = signal<Quota | null>(null);
 export const listing = signal<'loading' | 'ready' | 'failed'>('loading');
+/** The state of the account that the list shows. */
+export const listedRev = signal<string | undefined>(undefined);
 export const listFault = signal<Fault | null>(null);
 
-export const place = signal<Place>('all');
+export const place = signal<Place>(TOP);
 export const filter = signal('');
-export const sort = signal<{ key: SortKey; down: boolean }>({ key: 'date', down: true });
+export type SortKey = 'name' | 'size' | 'date';
+export const sort = computed(() => {
+  const [key, way] = chosenSort.value.split(' ') as [SortKey, 'up' | 'down'];
+  return { key, down: way === 'down' };
+});
+/** Of files the id, of folders the path with a slash at its end. */
 export const selected = signal<ReadonlySet<string>>(new Set());
 
+export const tree = computed(() => treeOf(items.value, folders.value));
+
+export const isFolder = (row: Row): row is Folder => 'folders' in row;
+export const isFile = (row: Row): row is Item => !isFolder(row);
+export const keyOf = (row: Row) => (isFolder(row) ? `${row.path}/` : row.fileId);
+
+/** The folder that is looked at. */
+export const here = computed((): Folder => {
+  const at = place.value;
+  return at.at === 'folder' ? nearest(tree.value, at.path) : tree.value.top;
+});
+
+/** When it was added; in the trash, when it came there. */
+export const timeOf = (row: Row) => (isFolder(row) ? row.createdAt : (row.trashedAt ?? row.createdAt));
+
 const collator = computed(() => new Intl.Collator(language(), { numeric: true, sensitivity: 'base' }));
-const ORDER: Record<SortKey, (a: Item, b: Item) => number> = {
-  name: (a, b) => collator.value.compare(a.name, b.name),
+export const byName = (a: { name: string }, b: { name: string }) => collator.value.compare(a.name, b.name);
+const ORDER: Record<SortKey, (a: Row, b: Row) => number> = {
+  name: byName,
   size: (a, b) => a.size - b.size,
-  date: (a, b) => a.createdAt - b.createdAt,
+  date: (a, b) => timeOf(a) - timeOf(b),
 };
 
-const sorted = computed(() => {
+/** Folders come first. Files of one batch have one time: by name then, whichever way the rest goes. */
+function ordered<T extends Row>(rows: readonly T[]): T[] {
   const { key, down } = sort.value;
   const order = ORDER[key];
-  const ordered = items.value.toSorted(order);
-  return down ? ordered.reverse() : ordered;
+  return rows.toSorted((a, b) => (down ? order(b, a) : order(a, b)) || byName(a, b));
+}
+
+export const rows = computed((): Row[] => {
+  const isWanted = filter.value.trim() !== '';
+  const matches = matcher(filter.value);
+  const fits = ({ name }: Row) => matches(name);
+  if (place.value.at === 'trash')
+    return ordered((trashed.value ?? []).filter((item) => !isWanted || fits(item)));
+  if (!isWanted) return [...ordered(here.value.folders), ...ordered(here.value.files)];
+  const { top } = tree.value;
+  return [...ordered([...foldersBelow(top)].filter(fits)), ...ordered([...filesBelow(top)].filter(fits))];
 });
 
-export const here = computed(() => {
-  const at = place.value;
-  if (at === 'all') return sorted.value;
-  return sorted.value.filter((item) => (at === 'root' ? !item.dirId : item.dirId === at));
-});
+/** The files of the list, in its order. */
+export const visible = computed(() => rows.value.filter(isFile));
 
-export const visible = computed(() => {
-  if (filter.value.trim() === '') return here.value;
-  const fits = matcher(filter.value);
-  return here.value.filter(({ name }) => fits(name));
-});
+export const chosenRows = computed(() => rows.value.filter((row) => selected.value.has(keyOf(row))));
 
-export const chosen = computed(() => visible.value.filter((item) => selected.value.has(item.fileId)));
+/** The files that are chosen, with those in folders that are. */
+export const chosen = computed(() => filesOf(chosenRows.value));
+
+export function filesOf(all: readonly Row[]): Item[] {
+  return all.flatMap((row) => (isFolder(row) ? [...filesBelow(row)] : [row]));
+}
 
 export const dirNames = computed(() => new Map(dirs.value.map((dir) => [dir.dirId, dir.name])));
-
-/** The directory that an upload goes into from here. */
-export function targetDir(): number | null {
-  return typeof place.value === 'number' ? place.value : null;
-}
 
 let reading: Promise<void> | undefined;
 let next: Promise<void> | undefined;
@@ -78,27 +110,42 @@ export function refresh(): Promise<void> {
   return reading;
 }
 
-/** After a change: this tab reads the list again, and so do the others. */
-export async function changed(): Promise<void> {
+/** After a change: this tab reads the list again, and so do the others. `moved`: folders, and where they are now. */
+export async function changed(moved: readonly Move[] = []): Promise<void> {
+  followed.push(...moved);
   await refresh();
   toTabs('changed');
+}
+
+const followed: Move[] = [];
+
+/** Whoever looks at a folder that was renamed goes on looking at it. */
+function followMoved(): void {
+  for (const { from, to } of followed.splice(0)) {
+    const at = place.value;
+    if (at.at !== 'folder' || from === '' || !isWithin(at.path, from)) continue;
+    const path = to + at.path.slice(from.length);
+    if (tree.value.folder(path)) place.value = { at: 'folder', path };
+  }
 }
 
 async function read(): Promise<void> {
   const asked = visit;
   if (listing.value === 'failed') listing.value = 'loading';
   try {
-    const found = await call('list');
+    const isTrash = place.value.at === 'trash';
+    const [found, inTrash] = await Promise.all([call('list'), isTrash ? call('listTrash') : null]);
     if (asked !== visit) return;
     batch(() => {
+      trashed.value = inTrash;
       items.value = found.items;
+      folders.value = found.folders;
       dirs.value = found.dirs;
       quota.value = found.quota;
+      listedRev.value = found.rev;
       listing.value = 'ready';
-      const present = new Set(found.items.map((item) => item.fileId));
-      if ([...selected.value].some((id) => !present.has(id)))
-        selected.value = selected.value.intersection(present);
-      if (typeof place.value === 'number' && !dirNames.value.has(place.value)) place.value = 'all';
+      followMoved();
+      dropGone();
     });
   } catch (error) {
     if (asked !== visit) return;
@@ -108,34 +155,47 @@ async function read(): Promise<void> {
   }
 }
 
-export function go(to: Place): void {
-  batch(() => {
-    place.value = to;
-    selected.value = new Set();
-  });
+/** What is not there any more is not chosen any more. */
+function dropGone(): void {
+  if (selected.value.size === 0) return;
+  const ids = new Set([...items.value, ...(trashed.value ?? [])].map(({ fileId }) => fileId));
+  const left = [...selected.value].filter((key) =>
+    key.endsWith('/') ? tree.value.folder(key.slice(0, -1)) : ids.has(key),
+  );
+  if (left.length < selected.value.size) selected.value = new Set(left);
 }
 
-export function toggle(fileId: string): void {
-  const next = new Set(selected.value);
-  if (!next.delete(fileId)) next.add(fileId);
-  selected.value = next;
+export function go(to: Place): void {
+  if (samePlace(place.value, to) && filter.value === '') return;
+  batch(() => {
+    place.value = to;
+    filter.value = '';
+    selected.value = new Set();
+  });
+  if (to.at === 'trash') void refresh();
 }
+
+export const goTo = (path: string) => go({ at: 'folder', path });
 
 export function sortBy(key: SortKey): void {
   const { key: before, down } = sort.value;
-  sort.value = { key, down: before === key ? !down : key !== 'name' };
+  const next = before === key ? !down : key !== 'name';
+  chosenSort.value = `${key} ${next ? 'down' : 'up'}`;
 }
 
 export function emptyShelf(): void {
   visit++;
   batch(() => {
     items.value = [];
+    folders.value = [];
+    trashed.value = null;
     dirs.value = [];
     quota.value = null;
+    listedRev.value = undefined;
     listing.value = 'loading';
     listFault.value = null;
     selected.value = new Set();
     filter.value = '';
-    place.value = 'all';
+    place.value = TOP;
   });
 }

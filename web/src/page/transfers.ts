@@ -7,6 +7,7 @@ import { call, faultOf } from './core.ts';
 import { tell, tellFault } from './notices.ts';
 import { Rate } from './rate.ts';
 import { changed } from './shelf.ts';
+import { lastOf } from './tree.ts';
 
 export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
 
@@ -133,7 +134,7 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
   const transfer: Transfer = {
     id: note.id,
     kind: 'upload',
-    name: displayName(note.name),
+    name: displayName(lastOf(note.path)),
     size: note.size,
     live: fresh(file ? 'waiting' : 'interrupted'),
     rate: new Rate(),
@@ -148,16 +149,17 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
 
 export interface Chosen {
   file: File;
-  /** The whole name, with the folders above it. */
+  /** With the folders above it that were chosen with it. */
   name: string;
   handle?: FileSystemFileHandle;
 }
 
-export async function upload(username: string, chosen: Chosen[], dirId: number | null): Promise<void> {
-  const added = chosen.map(({ file, name, handle }) => {
+/** `path`: where it is to be in the tree. */
+export async function upload(username: string, chosen: (Chosen & { path: string })[]): Promise<void> {
+  const added = chosen.map(({ file, path, handle }) => {
     const { size, lastModified, name: fileName } = file;
     const id = crypto.randomUUID();
-    const note = { id, username, name, size, lastModified, fileName, dirId, ...(handle && { handle }) };
+    const note = { id, username, path, size, lastModified, fileName, ...(handle && { handle }) };
     return uploadOf(note, file);
   });
   // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -8,14 +8,24 @@ interface IconButtonProps {
   label: string;
   onClick(event: MouseEvent): void;
   class?: string;
+  id?: string;
   disabled?: boolean;
   expanded?: boolean;
 }
 
-export function IconButton({ icon, label, onClick, class: extra = '', disabled, expanded }: IconButtonProps) {
+export function IconButton({
+  icon,
+  label,
+  onClick,
+  class: extra = '',
+  id,
+  disabled,
+  expanded,
+}: IconButtonProps) {
   return (
     <button
       type="button"
+      id={id}
       class={`icon-button ${extra}`}
       aria-label={label}
       title={label}
@@ -70,7 +80,7 @@ export function Modal({ title, onClose, children, class: extra = '' }: ModalProp
   );
 }
 
-interface MenuItem {
+export interface MenuItem {
   icon: IconName;
   label: string;
   act(): void;
@@ -80,14 +90,31 @@ interface MenuItem {
 interface MenuProps {
   label: string;
   items: MenuItem[];
-  /** Where it hangs, in the window. */
-  at: { right: number; top: number };
+  /** Where it hangs, in the window: by its right edge below a button, or by its left one at the pointer. */
+  at: MenuPlace;
   onClose(): void;
+}
+
+export type MenuPlace = { top: number } & ({ right: number } | { left: number });
+
+const MENU_WIDTH = 240;
+
+/** Within the window, whichever edge it hangs by. */
+function across(at: MenuPlace): { right: string } | { left: string } {
+  if ('right' in at) return { right: `${at.right}px` };
+  return { left: `${Math.max(8, Math.min(at.left, globalThis.innerWidth - MENU_WIDTH))}px` };
+}
+
+/** Below a button, by its right edge. */
+export function below(button: Element): MenuPlace {
+  const box = button.getBoundingClientRect();
+  return { right: globalThis.innerWidth - box.right, top: box.bottom + 4 };
 }
 
 export function Menu({ label, items, at, onClose }: MenuProps) {
   const element = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before it is seen: a key that is pressed then is meant for it.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     element.current?.querySelector('button')?.focus();
     return () => before?.focus();
@@ -106,7 +133,14 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
   const top = Math.max(8, Math.min(at.top, globalThis.innerHeight - height - 8));
   return (
     <>
-      <div class="menu-shade" onMouseDown={onClose} />
+      <div
+        class="menu-shade"
+        onMouseDown={onClose}
+        onContextMenu={(event) => {
+          event.preventDefault();
+          onClose();
+        }}
+      />
       <div
         ref={element}
         class="menu"
@@ -114,7 +148,7 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
         tabIndex={-1}
         aria-label={label}
         onKeyDown={onKeyDown}
-        style={{ top: `${top}px`, right: `${at.right}px` }}
+        style={{ top: `${top}px`, ...across(at) }}
       >
         {items.map(({ icon, label: name, act, danger }) => (
           <button

@@ -1,22 +1,14 @@
-import { useSignal } from '@preact/signals';
-import type { Item } from '../bridge.ts';
-import {
-  closeDialog as close,
-  copyFiles,
-  dialog,
-  makeDir,
-  moveFiles,
-  removeDir,
-  removeFiles,
-} from '../page/actions.ts';
-import { faultOf } from '../page/core.ts';
+import { closeDialog as close, dialog } from '../page/actions.ts';
+import { removeForGood } from '../page/operations.ts';
 import { leave } from '../page/session.ts';
-import { dirs, go } from '../page/shelf.ts';
-import { explain, text } from '../text.ts';
+import { text } from '../text.ts';
 import { AccountPanel } from './account-panel.tsx';
-import { Modal, PlainName } from './controls.tsx';
+import { ChooseFolder } from './choose-folder.tsx';
+import { Modal } from './controls.tsx';
+import { MakeFolder, Rename } from './name-dialogs.tsx';
 import { Preview } from './preview.tsx';
 import { Settings } from './settings.tsx';
+import { Versions } from './versions.tsx';
 
 interface ConfirmProps {
   title: string;
@@ -53,96 +45,6 @@ function Confirm({ title, body, names, act, onAct }: ConfirmProps) {
           {act}
         </button>
       </footer>
-    </Modal>
-  );
-}
-
-function ChooseDir({ kind, items }: { kind: 'move' | 'copy'; items: Item[] }) {
-  const target = useSignal<number | null>(null);
-  const words = text[kind];
-  const root = { dirId: null, name: text.places.root, verified: true };
-  return (
-    <Modal title={words.title(items.length)} onClose={close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          close();
-          void (kind === 'move' ? moveFiles : copyFiles)(items, target.value);
-        }}
-      >
-        <fieldset class="choices">
-          <legend class="unseen">{words.title(items.length)}</legend>
-          {[root, ...dirs.value].map(({ dirId, name, verified }) => (
-            <label key={dirId} class="choice">
-              <input
-                type="radio"
-                name="dir"
-                checked={target.value === dirId}
-                onChange={() => {
-                  target.value = dirId;
-                }}
-              />
-              <span dir="auto">{name}</span>
-              {!verified && <PlainName hint={text.places.unverifiedHint} />}
-            </label>
-          ))}
-        </fieldset>
-        <footer class="modal-foot">
-          <button type="button" class="button" onClick={close}>
-            {text.actions.cancel}
-          </button>
-          <button type="submit" class="button primary">
-            {words.do}
-          </button>
-        </footer>
-      </form>
-    </Modal>
-  );
-}
-
-function MakeDir() {
-  const name = useSignal('');
-  const trouble = useSignal('');
-  return (
-    <Modal title={text.places.make} onClose={close}>
-      <form
-        onSubmit={async (event) => {
-          event.preventDefault();
-          try {
-            const dirId = await makeDir(name.value);
-            close();
-            go(dirId);
-          } catch (error) {
-            trouble.value = explain(faultOf(error), { 409: text.places.taken });
-          }
-        }}
-      >
-        <label class="field">
-          <span>{text.places.makeName}</span>
-          <input
-            name="dir-name"
-            required
-            // biome-ignore lint/a11y/noAutofocus: the dialog is there for this field
-            autoFocus
-            autocomplete="off"
-            value={name.value}
-            onInput={(event) => {
-              name.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        <p class="trouble" role="alert">
-          {trouble.value}
-        </p>
-        <footer class="modal-foot">
-          <button type="button" class="button" onClick={close}>
-            {text.actions.cancel}
-          </button>
-          <button type="submit" class="button primary">
-            {text.places.makeDo}
-          </button>
-        </footer>
-      </form>
     </Modal>
   );
 }
@@ -187,21 +89,11 @@ export function Dialogs() {
     case 'remove':
       return (
         <Confirm
-          title={text.remove.title(now.items.length)}
+          title={now.all ? `${text.trash.emptyNow}?` : text.remove.title(now.items.length)}
           body={text.remove.body}
           names={now.items.map(({ name }) => name)}
-          act={text.actions.remove}
-          onAct={() => void removeFiles(now.items)}
-        />
-      );
-    case 'remove-dir':
-      return (
-        <Confirm
-          title={text.places.removeTitle}
-          body={text.places.removeBody(now.count)}
-          names={[now.name]}
-          act={text.places.removeDo}
-          onAct={() => void removeDir(now.dirId)}
+          act={text.remove.do}
+          onAct={() => void removeForGood(now.items, now.all)}
         />
       );
     case 'leave':
@@ -216,9 +108,13 @@ export function Dialogs() {
       );
     case 'move':
     case 'copy':
-      return <ChooseDir kind={now.kind} items={now.items} />;
-    case 'make-dir':
-      return <MakeDir />;
+      return <ChooseFolder kind={now.kind} rows={now.rows} />;
+    case 'make-folder':
+      return <MakeFolder within={now.within} />;
+    case 'rename':
+      return <Rename row={now.row} />;
+    case 'versions':
+      return <Versions item={now.item} />;
     case 'account':
       return <AccountPanel />;
     case 'settings':

@@ -1,30 +1,28 @@
-/** The list of files. Only the rows in sight are in the page, so that ten thousand cost as much as twenty. */
+/** The list of files and folders. Only the rows in sight are in the page, so that ten thousand cost as much as twenty. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Item } from '../bridge.ts';
-import { dialog } from '../page/actions.ts';
-import { download } from '../page/downloads.ts';
-import { bytes, date, fullDate } from '../page/format.ts';
+import { clearSelection, meant, selectAll, selectOnly, selectTo, toggle } from '../page/selection.ts';
 import {
-  dirNames,
   filter,
+  goTo,
+  here,
+  keyOf,
+  type Row as Line,
   place,
+  rows,
   type SortKey,
   selected,
   sort,
   sortBy,
-  toggle,
-  visible,
 } from '../page/shelf.ts';
+import { parentOf } from '../page/tree.ts';
 import { text } from '../text.ts';
-import { IconButton, Menu, PlainName } from './controls.tsx';
-import { Icon, iconOf } from './icon.tsx';
+import { below, Menu, type MenuPlace } from './controls.tsx';
+import { Icon } from './icon.tsx';
+import { Row } from './row.tsx';
+import { askRename, menuFor, menuForPlace, openRow, removeRows } from './row-menu.ts';
 
 const SPARE_ROWS = 6;
-
-const preview = (item: Item) => {
-  dialog.value = { kind: 'preview', item };
-};
 
 function Header({ name, label }: { name: SortKey; label: string }) {
   const { key, down } = sort.value;
@@ -39,98 +37,10 @@ function Header({ name, label }: { name: SortKey; label: string }) {
   );
 }
 
-function Name({ item }: { item: Item }) {
-  const at = item.name.lastIndexOf('/') + 1;
-  return (
-    <button
-      type="button"
-      class="file-name"
-      tabIndex={-1}
-      title={item.name}
-      onClick={(event) => {
-        event.stopPropagation();
-        preview(item);
-      }}
-    >
-      <bdi>
-        {at > 0 && <span class="path">{item.name.slice(0, at)}</span>}
-        {item.name.slice(at)}
-      </bdi>
-    </button>
-  );
-}
-
-interface RowProps {
-  item: Item;
-  index: number;
-  top: number;
-  focused: boolean;
-  onFocus(): void;
-  onMenu(item: Item, button: HTMLElement): void;
-}
-
-function Row({ item, index, top, focused, onFocus, onMenu }: RowProps) {
-  const chosen = selected.value.has(item.fileId);
-  const dirName = place.value === 'all' && item.dirId ? dirNames.value.get(item.dirId) : undefined;
-  return (
-    <div
-      role="row"
-      class="row"
-      aria-rowindex={index + 2}
-      aria-selected={chosen}
-      data-index={index}
-      tabIndex={focused ? 0 : -1}
-      style={{ transform: `translateY(${top}px)` }}
-      onFocus={onFocus}
-      onClick={onFocus}
-    >
-      <div role="gridcell" class="cell check">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          checked={chosen}
-          aria-label={text.list.select(item.name)}
-          onClick={(event) => event.stopPropagation()}
-          onChange={() => toggle(item.fileId)}
-        />
-      </div>
-      <div role="gridcell" class="cell name">
-        <span class="file-icon">
-          <Icon name={iconOf(item.name)} />
-        </span>
-        <Name item={item} />
-        {item.problem ? (
-          <span class="badge bad" title={text.list.problemHint}>
-            {text.list.problem}
-          </span>
-        ) : (
-          !item.verified && <PlainName hint={text.list.unverifiedHint} />
-        )}
-        {dirName !== undefined && (
-          <span class="in-dir">
-            <Icon name="folder" size={14} />
-            <bdi>{dirName}</bdi>
-          </span>
-        )}
-      </div>
-      <div role="gridcell" class="cell size">
-        {bytes(item.size)}
-      </div>
-      <div role="gridcell" class="cell date" title={fullDate(item.createdAt)}>
-        {date(item.createdAt)}
-      </div>
-      <div role="gridcell" class="cell acts">
-        <IconButton
-          icon="more"
-          label={text.list.more(item.name)}
-          onClick={(event) => {
-            event.stopPropagation();
-            onMenu(item, event.currentTarget as HTMLElement);
-          }}
-        />
-      </div>
-    </div>
-  );
+interface OpenMenu {
+  at: MenuPlace;
+  /** None: the place itself. */
+  rows: Line[];
 }
 
 export function FileList() {
@@ -139,8 +49,8 @@ export function FileList() {
   const focus = useSignal(0);
   /** A row has the focus, or had it last. */
   const held = useRef(false);
-  const menu = useSignal<{ item: Item; right: number; top: number } | null>(null);
-  const list = visible.value;
+  const menu = useSignal<OpenMenu | null>(null);
+  const list = rows.value;
 
   useLayoutEffect(() => {
     const element = scroller.current!;
@@ -164,7 +74,7 @@ export function FileList() {
     scroller.current!.scrollTop = 0;
   }, [place.value, filter.value, sort.value]);
 
-  // The row with the focus was deleted, here or elsewhere: the keyboard goes on at the one in its place.
+  // The row with the focus is gone, deleted here or elsewhere, or opened: the keyboard goes on at the one in its place.
   useLayoutEffect(() => {
     const element = scroller.current!;
     if (held.current && document.activeElement === document.body) {
@@ -177,8 +87,14 @@ export function FileList() {
   const last = Math.min(list.length, Math.ceil((top + height) / row) + SPARE_ROWS);
   const at = Math.min(focus.value, Math.max(0, list.length - 1));
 
-  const moveTo = (index: number) => {
+  const moveTo = (index: number, extend: boolean) => {
     const next = Math.max(0, Math.min(list.length - 1, index));
+    const from = list[at];
+    const to = list[next];
+    if (extend && from && to) {
+      if (selected.value.size === 0) selectOnly(from);
+      selectTo(to);
+    }
     focus.value = next;
     const element = scroller.current!;
     if (next * row < element.scrollTop) element.scrollTop = next * row;
@@ -188,27 +104,39 @@ export function FileList() {
     requestAnimationFrame(() => element.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
   };
 
+  /** The rows that an entry of a menu is for are those that look chosen. */
+  const openMenu = (of: Line, place: MenuPlace) => {
+    if (!selected.value.has(keyOf(of))) clearSelection();
+    menu.value = { at: place, rows: meant(of) };
+  };
+
   const onKeyDown = (event: KeyboardEvent) => {
     const item = list[at];
     const page = Math.max(1, Math.floor(height / row) - 1);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    const isRow = (event.target as HTMLElement).classList.contains('row');
-    if (event.key in steps) moveTo(at + steps[event.key]!);
-    else if (event.key === 'Home') moveTo(0);
-    else if (event.key === 'End') moveTo(list.length - 1);
-    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) {
-      selected.value = new Set(list.map(({ fileId }) => fileId));
+    const element = event.target as HTMLElement;
+    const isRow = element.classList.contains('row') && !element.classList.contains('head');
+    if (event.altKey) return;
+    if (event.key in steps) moveTo(at + steps[event.key]!, event.shiftKey);
+    else if (event.key === 'Home') moveTo(0, event.shiftKey);
+    else if (event.key === 'End') moveTo(list.length - 1, event.shiftKey);
+    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) selectAll();
+    else if (event.key === 'Backspace') {
+      if (here.value.path === '') return;
+      goTo(parentOf(here.value.path));
     } else if (!item || !isRow) return;
-    else if (event.key === 'Enter') preview(item);
-    else if (event.key === ' ') toggle(item.fileId);
-    else if (event.key === 'Delete') {
-      const chosen = list.filter(({ fileId }) => selected.value.has(fileId));
-      dialog.value = { kind: 'remove', items: chosen.length > 0 ? chosen : [item] };
+    else if (event.key === 'Enter') openRow(item);
+    else if (event.key === ' ') toggle(item);
+    else if (event.key === 'F2') askRename(item);
+    else if (event.key === 'Delete') removeRows(meant(item));
+    else if (event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey)) {
+      openMenu(item, below(element.querySelector('.acts button')!));
     } else return;
     event.preventDefault();
   };
 
-  const allChosen = list.length > 0 && list.every(({ fileId }) => selected.value.has(fileId));
+  const allChosen = list.length > 0 && list.every((one) => selected.value.has(keyOf(one)));
+  const inTrash = place.value.at === 'trash';
   return (
     <>
       <div
@@ -226,14 +154,12 @@ export function FileList() {
               type="checkbox"
               checked={allChosen}
               aria-label={text.list.selectAll}
-              onChange={() => {
-                selected.value = new Set(allChosen ? [] : list.map(({ fileId }) => fileId));
-              }}
+              onChange={() => (allChosen ? clearSelection() : selectAll())}
             />
           </div>
           <Header name="name" label={text.list.name} />
           <Header name="size" label={text.list.size} />
-          <Header name="date" label={text.list.date} />
+          <Header name="date" label={inTrash ? text.trash.when : text.list.date} />
           <div role="columnheader" class="cell acts" aria-label={text.list.acts} />
         </div>
         <div
@@ -246,22 +172,27 @@ export function FileList() {
           onFocusOut={({ relatedTarget }) => {
             if (relatedTarget) held.current = false;
           }}
+          onClick={({ target }) => {
+            if (!(target as Element).closest('.row')) clearSelection();
+          }}
+          onContextMenu={(event) => {
+            if (event.defaultPrevented || inTrash) return;
+            event.preventDefault();
+            menu.value = { at: { left: event.clientX, top: event.clientY }, rows: [] };
+          }}
         >
           <div class="rows-space" role="presentation" style={{ height: `${list.length * row}px` }}>
-            {list.slice(first, last).map((item, offset) => (
+            {list.slice(first, last).map((line, offset) => (
               <Row
-                key={item.fileId}
-                item={item}
+                key={keyOf(line)}
+                row={line}
                 index={first + offset}
                 top={(first + offset) * row}
                 focused={first + offset === at}
                 onFocus={() => {
                   focus.value = first + offset;
                 }}
-                onMenu={(of, button) => {
-                  const box = button.getBoundingClientRect();
-                  menu.value = { item: of, right: globalThis.innerWidth - box.right, top: box.bottom + 4 };
-                }}
+                onMenu={openMenu}
               />
             ))}
           </div>
@@ -269,27 +200,14 @@ export function FileList() {
       </div>
       {menu.value && (
         <Menu
-          label={text.list.more(menu.value.item.name)}
-          at={menu.value}
+          label={menu.value.rows[0] ? text.list.more(menu.value.rows[0].name) : text.list.acts}
+          at={menu.value.at}
           onClose={() => {
             menu.value = null;
           }}
-          items={menuFor(menu.value.item)}
+          items={menu.value.rows.length > 0 ? menuFor(menu.value.rows) : menuForPlace()}
         />
       )}
     </>
   );
-}
-
-function menuFor(item: Item) {
-  const ask = (kind: 'move' | 'copy' | 'remove') => () => {
-    dialog.value = { kind, items: [item] };
-  };
-  return [
-    { icon: 'eye' as const, label: text.actions.preview, act: () => preview(item) },
-    { icon: 'download' as const, label: text.actions.download, act: () => void download([item]) },
-    { icon: 'move' as const, label: text.actions.move, act: ask('move') },
-    { icon: 'copy' as const, label: text.actions.copy, act: ask('copy') },
-    { icon: 'trash' as const, label: text.actions.remove, act: ask('remove'), danger: true },
-  ];
 }

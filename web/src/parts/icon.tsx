@@ -21,6 +21,8 @@ const PATHS = {
   more: 'M5 12h.01M12 12h.01M19 12h.01',
   move: 'M3 7a2 2 0 0 1 2-2h4l2 2.5h8a2 2 0 0 1 2 2V17a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2ZM9 13.5h6M13 11l2.5 2.5L13 16',
   copy: 'M9 8h9a1 1 0 0 1 1 1v10a1 1 0 0 1-1 1H9a1 1 0 0 1-1-1V9a1 1 0 0 1 1-1ZM5 16V5a1 1 0 0 1 1-1h9',
+  rename: 'M4 20h4L19 9l-4-4L4 16ZM13 7l4 4',
+  versions: 'M4 12a8 8 0 1 0 2.3-5.7M4 5v5h5M12 8v4.5l3 2',
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10.5 11v5M13.5 11v5',
   pause: 'M9 6v12M15 6v12',
   play: 'M8 5.5v13l10-6.5Z',

@@ -1,4 +1,6 @@
+import { isTimeline } from '../page/layout.ts';
 import { chosenLayout } from '../page/settings.ts';
+import { byName, filter, goTo, here, place } from '../page/shelf.ts';
 import { text } from '../text.ts';
 import { FileList } from './file-list.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -33,6 +35,28 @@ export function LayoutButtons() {
   );
 }
 
+/** The folders of a place, above the tiles of its files. */
+function Folders() {
+  const inner = here.value.folders.toSorted(byName);
+  if (inner.length === 0 || isTimeline.value || filter.value.trim() !== '') return null;
+  return (
+    <div class="tile-folders">
+      {inner.map(({ path, name }) => (
+        <button key={path} type="button" class="button" data-drop={path} onClick={() => goTo(path)}>
+          <Icon name="folder" />
+          <bdi>{name}</bdi>
+        </button>
+      ))}
+    </div>
+  );
+}
+
 export function Files() {
-  return chosenLayout.value === 'list' ? <FileList /> : <Tiles />;
+  if (chosenLayout.value === 'list' || place.value.at === 'trash') return <FileList />;
+  return (
+    <>
+      <Folders />
+      <Tiles />
+    </>
+  );
 }

@@ -1,40 +1,17 @@
+import { signal, useSignal } from '@preact/signals';
 import { dialog } from '../page/actions.ts';
 import { bytes } from '../page/format.ts';
-import { dirs, go, items, type Place, place, quota } from '../page/shelf.ts';
-import { number, text } from '../text.ts';
-import { IconButton, PlainName } from './controls.tsx';
-import { Icon, type IconName } from './icon.tsx';
+import { trash } from '../page/operations.ts';
+import { go, goTo, here, place, quota } from '../page/shelf.ts';
+import type { Folder } from '../page/tree.ts';
+import { text } from '../text.ts';
+import { Menu, type MenuItem, type MenuPlace } from './controls.tsx';
+import { FolderTree } from './folder-tree.tsx';
+import { Icon } from './icon.tsx';
+import { askNewFolder, menuFor } from './row-menu.ts';
 
-interface PlaceLinkProps {
-  to: Place;
-  icon: IconName;
-  name: string;
-  count: number;
-  verified?: boolean;
-  onGo(): void;
-}
-
-function PlaceLink({ to, icon, name, count, verified = true, onGo }: PlaceLinkProps) {
-  const current = place.value === to;
-  return (
-    <button
-      type="button"
-      class="place"
-      aria-current={current ? 'page' : undefined}
-      onClick={() => {
-        go(to);
-        onGo();
-      }}
-    >
-      <Icon name={icon} />
-      <span class="place-name">
-        <bdi>{name}</bdi>
-        {!verified && <PlainName hint={text.places.unverifiedHint} />}
-      </span>
-      <span class="place-count">{number(count)}</span>
-    </button>
-  );
-}
+/** What is unfolded stays so while somebody looks elsewhere. */
+const unfolded = signal<ReadonlySet<string>>(new Set(['']));
 
 function QuotaBar() {
   const now = quota.value;
@@ -63,45 +40,75 @@ function QuotaBar() {
   );
 }
 
+function menuOf(folder: Folder): MenuItem[] {
+  const make: MenuItem = {
+    icon: 'folderAdd',
+    label: text.places.make,
+    act: () => askNewFolder(folder.path),
+  };
+  return folder.path === '' ? [make] : [make, ...menuFor([folder])];
+}
+
+/** As in the list. */
+function onKey(event: KeyboardEvent, folder: Folder): boolean {
+  if (folder.path === '') return false;
+  if (event.key === 'F2') dialog.value = { kind: 'rename', row: folder };
+  else if (event.key === 'Delete') void trash([folder]);
+  else return false;
+  return true;
+}
+
 export function Places({ onGo }: { onGo(): void }) {
-  const loose = items.value.filter((item) => !item.dirId).length;
+  const menu = useSignal<{ folder: Folder; at: MenuPlace } | null>(null);
+  const inTrash = place.value.at === 'trash';
   return (
     <nav class="places" aria-label={text.places.title}>
       <div class="places-list">
-        <PlaceLink to="all" icon="files" name={text.places.all} count={items.value.length} onGo={onGo} />
-        <PlaceLink to="root" icon="file" name={text.places.root} count={loose} onGo={onGo} />
-        <div class="places-title">
-          <h2>{text.places.title}</h2>
-          <IconButton
-            icon="folderAdd"
-            label={text.places.make}
-            onClick={() => {
-              dialog.value = { kind: 'make-dir' };
-            }}
-          />
-        </div>
-        {dirs.value.map(({ dirId, name, verified, fileCount }) => (
-          <div class="place-row" key={dirId}>
-            <PlaceLink
-              to={dirId}
-              icon="folder"
-              name={name}
-              count={fileCount}
-              verified={verified}
-              onGo={onGo}
-            />
-            <IconButton
-              icon="trash"
-              class="place-remove"
-              label={text.places.remove(name)}
-              onClick={() => {
-                dialog.value = { kind: 'remove-dir', dirId, name, count: fileCount };
-              }}
-            />
-          </div>
-        ))}
+        <FolderTree
+          label={text.places.title}
+          open={unfolded}
+          current={inTrash ? undefined : here.value.path}
+          isTarget
+          onChoose={({ path }) => {
+            goTo(path);
+            onGo();
+          }}
+          onKey={(event, folder) => {
+            const isMenu = event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey);
+            if (!isMenu) return onKey(event, folder);
+            const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+            menu.value = { folder, at: { left: box.left + 24, top: box.bottom } };
+            return true;
+          }}
+          onMenu={(folder, at) => {
+            menu.value = { folder, at };
+          }}
+        />
+        <button
+          type="button"
+          class="place other"
+          aria-current={inTrash ? 'page' : undefined}
+          onClick={() => {
+            go({ at: 'trash' });
+            onGo();
+          }}
+        >
+          <span class="twist" />
+          <Icon name="trash" />
+          <span class="place-name">{text.trash.title}</span>
+        </button>
       </div>
       <QuotaBar />
+      {menu.value && (
+        <Menu
+          label={text.list.more(menu.value.folder.name)}
+          at={menu.value.at}
+          onClose={() => {
+            menu.value = null;
+          }}
+          items={menuOf(menu.value.folder)}
+        />
+      )}
     </nav>
   );
 }

@@ -1,61 +1,104 @@
 /** The room behind the door: directories at the side, the list in the middle, transfers in the corner. */
 import { useSignal } from '@preact/signals';
+import { displayName } from '@szafa/client';
 import { useEffect, useRef } from 'preact/hooks';
 import { closeDialog, dialog, uploadBatches } from '../page/actions.ts';
 import { download } from '../page/downloads.ts';
-import { shownFiles } from '../page/layout.ts';
-import { tellFault } from '../page/notices.ts';
-import { fromDrop, fromInput } from '../page/pick.ts';
+import { dropPath, filesOver, listenForDrags } from '../page/dragging.ts';
+import { isTimeline, shownFiles } from '../page/layout.ts';
+import { restore, trash } from '../page/operations.ts';
+import { fromInput } from '../page/pick.ts';
+import { clearSelection } from '../page/selection.ts';
 import {
   chosen,
-  dirNames,
+  chosenRows,
   filter,
   here,
+  isFile,
   items,
   listFault,
   listing,
   place,
   refresh,
+  rows,
   selected,
+  trashed,
+  tree,
   visible,
 } from '../page/shelf.ts';
+import { lastOf } from '../page/tree.ts';
 import { explain, text } from '../text.ts';
 import { Banner } from './banner.tsx';
 import { Bar } from './bar.tsx';
+import { Collision } from './collision.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
+import { Crumbs } from './crumbs.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Icon } from './icon.tsx';
 import { Files, LayoutButtons } from './layouts.tsx';
 import { Places } from './places.tsx';
+import { askNewFolder } from './row-menu.ts';
 import { TransferPanel } from './transfer-panel.tsx';
 
-function placeName(): string {
-  const at = place.value;
-  if (at === 'all') return text.places.all;
-  return at === 'root' ? text.places.root : (dirNames.value.get(at) ?? '');
+function SelectionActs() {
+  const all = chosenRows.value;
+  const items = all.filter(isFile);
+  const ask = (kind: 'move' | 'copy') => () => {
+    dialog.value = { kind, rows: all };
+  };
+  if (place.value.at === 'trash') {
+    const remove = () => {
+      dialog.value = { kind: 'remove', items, all: false };
+    };
+    return (
+      <>
+        <IconButton icon="retry" label={text.restore.do} onClick={() => void restore(items)} />
+        <IconButton icon="trash" class="danger" label={text.remove.do} onClick={remove} />
+      </>
+    );
+  }
+  const files = chosen.value;
+  return (
+    <>
+      <IconButton
+        icon="download"
+        label={text.actions.download}
+        disabled={files.length === 0}
+        onClick={() => void download(files)}
+      />
+      <IconButton icon="move" label={text.actions.move} onClick={ask('move')} />
+      <IconButton icon="copy" label={text.actions.copy} onClick={ask('copy')} />
+      <IconButton icon="trash" class="danger" label={text.actions.remove} onClick={() => void trash(all)} />
+    </>
+  );
 }
 
 function SelectionBar() {
-  const items = chosen.value;
-  const ask = (kind: 'move' | 'copy' | 'remove') => () => {
-    dialog.value = { kind, items };
-  };
+  const said = text.actions.selected(chosenRows.value.length);
   return (
-    <div class="selection" role="toolbar" aria-label={text.actions.selected(items.length)}>
-      <IconButton
-        icon="close"
-        label={text.actions.clear}
-        onClick={() => {
-          selected.value = new Set();
-        }}
-      />
-      <span class="selection-count">{text.actions.selected(items.length)}</span>
-      <IconButton icon="download" label={text.actions.download} onClick={() => void download(items)} />
-      <IconButton icon="move" label={text.actions.move} onClick={ask('move')} />
-      <IconButton icon="copy" label={text.actions.copy} onClick={ask('copy')} />
-      <IconButton icon="trash" class="danger" label={text.actions.remove} onClick={ask('remove')} />
+    <div class="selection" role="toolbar" aria-label={said}>
+      <IconButton icon="close" label={text.actions.clear} onClick={clearSelection} />
+      <span class="selection-count">{said}</span>
+      <SelectionActs />
     </div>
+  );
+}
+
+/** All of the trash, for good. */
+function EmptyTrash() {
+  const items = trashed.value ?? [];
+  if (items.length === 0) return null;
+  return (
+    <button
+      type="button"
+      class="button danger-line"
+      onClick={() => {
+        dialog.value = { kind: 'remove', items, all: true };
+      }}
+    >
+      {text.trash.emptyNow}
+    </button>
   );
 }
 
@@ -72,8 +115,10 @@ function UploadButtons() {
   };
   return (
     <div class="upload-buttons">
+      <IconButton icon="folderAdd" class="boxed" label={text.places.make} onClick={() => askNewFolder()} />
       <IconButton
         icon="folderUp"
+        id="upload-folder"
         class="boxed"
         label={text.actions.uploadFolder}
         onClick={() => folder.current?.click()}
@@ -121,25 +166,29 @@ function Contents() {
       </Placard>
     );
   }
-  if (shownFiles.value.length > 0) return <Files />;
-  if (filter.value.trim() !== '' && here.value.length > 0) {
+  const isShown = place.value.at === 'folder' && isTimeline.value ? shownFiles.value : rows.value;
+  if (isShown.length > 0) return <Files />;
+  if (place.value.at === 'trash') {
+    if (!trashed.value) return <Spinner label={list.loading} />;
+    return (
+      <Placard icon="trash" title={text.trash.empty}>
+        <p>{text.trash.emptyBody}</p>
+      </Placard>
+    );
+  }
+  if (filter.value.trim() !== '') {
     return (
       <Placard icon="search" title={list.noMatch(filter.value.trim())}>
         <p>{list.noMatchBody}</p>
       </Placard>
     );
   }
-  if (items.value.length === 0 && typeof place.value !== 'number') {
-    const onNewFolder = () => {
-      dialog.value = { kind: 'make-dir' };
-    };
-    return <FirstSteps onNewFolder={onNewFolder} />;
+  if (items.value.length === 0 && here.value.path === '') {
+    return <FirstSteps onNewFolder={() => askNewFolder()} />;
   }
+  const isTop = here.value.path === '';
   return (
-    <Placard
-      icon={typeof place.value === 'number' ? 'folder' : 'wardrobe'}
-      title={typeof place.value === 'number' ? list.emptyDir : list.emptyTitle}
-    >
+    <Placard icon={isTop ? 'wardrobe' : 'folder'} title={isTop ? list.emptyTitle : list.emptyDir}>
       <p>{list.emptyBody}</p>
     </Placard>
   );
@@ -153,47 +202,35 @@ function onShortcut(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || dialog.value) return;
   if (event.key === '/') document.getElementById('filter')?.focus();
   else if (event.key === 'u') document.getElementById('upload')?.click();
-  else if (event.key === 'Escape' && selected.value.size > 0) selected.value = new Set();
+  else if (event.key === 'Escape' && selected.value.size > 0) clearSelection();
   else return;
   event.preventDefault();
 }
 
+function counted(): string {
+  if (filter.value.trim() !== '') return text.list.found(visible.value.length, tree.value.top.count);
+  if (place.value.at === 'trash') return text.list.count(trashed.value?.length ?? 0);
+  return text.tree.counts(here.value.folders.length, here.value.files.length);
+}
+
 export function Room() {
   const drawer = useSignal(false);
-  const dragging = useSignal(0);
 
   useEffect(() => {
-    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
-    const on: { [N in 'dragenter' | 'dragleave' | 'dragover' | 'drop']: (event: DragEvent) => void } = {
-      dragenter: () => {
-        dragging.value++;
-      },
-      dragleave: () => {
-        dragging.value = Math.max(0, dragging.value - 1);
-      },
-      dragover: () => {},
-      drop: (event) => {
-        dragging.value = 0;
-        fromDrop(event.dataTransfer!).then(uploadBatches, tellFault);
-      },
+    const ignoreDrags = listenForDrags();
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && drawer.value) drawer.value = false;
+      else onShortcut(event);
     };
-    const listener = (event: DragEvent) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      on[event.type as keyof typeof on](event);
-    };
-    const names = Object.keys(on) as (keyof typeof on)[];
-    for (const name of names) document.addEventListener(name, listener);
-    document.addEventListener('keydown', onShortcut);
+    document.addEventListener('keydown', onKey);
     return () => {
-      for (const name of names) document.removeEventListener(name, listener);
-      document.removeEventListener('keydown', onShortcut);
+      ignoreDrags();
+      document.removeEventListener('keydown', onKey);
       closeDialog();
     };
   }, []);
 
-  const count = here.value.length;
-  const shown = visible.value.length;
+  const isTrash = place.value.at === 'trash';
   return (
     <div class={`room ${drawer.value ? 'drawer-open' : ''}`}>
       <Bar drawer={drawer} />
@@ -216,26 +253,23 @@ export function Room() {
         <Banner />
         <div class="main-head">
           <div class="main-title">
-            <h1 dir="auto">{placeName()}</h1>
-            {listing.value === 'ready' && (
-              <p aria-live="polite">
-                {shown === count ? text.list.count(count) : text.list.found(shown, count)}
-              </p>
-            )}
+            <Crumbs />
+            {listing.value === 'ready' && <p aria-live="polite">{counted()}</p>}
           </div>
-          {chosen.value.length > 0 && <SelectionBar />}
-          <LayoutButtons />
-          <UploadButtons />
+          {chosenRows.value.length > 0 && <SelectionBar />}
+          {!isTrash && <LayoutButtons />}
+          {isTrash ? <EmptyTrash /> : <UploadButtons />}
         </div>
         <Contents />
       </main>
       <TransferPanel />
       <Dialogs />
-      {dragging.value > 0 && (
+      <Collision />
+      {filesOver.value && (
         <div class="drop">
-          <Icon name="upload" size={40} />
+          <Icon name="upload" />
           <strong>{text.drop.title}</strong>
-          {typeof place.value === 'number' && <span>{text.drop.into(placeName())}</span>}
+          {dropPath.value && <span>{text.drop.into(displayName(lastOf(dropPath.value)))}</span>}
         </div>
       )}
     </div>

@@ -4,7 +4,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
 import { isTimeline, type Section, sections } from '../page/layout.ts';
-import { selected, toggle } from '../page/shelf.ts';
+import { toggle } from '../page/selection.ts';
+import { selected } from '../page/shelf.ts';
 import { wishThumbnail } from '../page/thumbnails.ts';
 import { text } from '../text.ts';
 import { Icon, iconOf } from './icon.tsx';
@@ -80,7 +81,7 @@ function Tile({ item, index, focused }: { item: Item; index: number; focused: bo
           type="checkbox"
           checked={chosen}
           aria-label={text.list.select(name)}
-          onChange={() => toggle(fileId)}
+          onChange={() => toggle(item)}
         />
       )}
     </li>

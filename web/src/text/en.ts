@@ -10,6 +10,7 @@ export function en({ number, plural, secret }: Tools) {
   const sessions = (count: number) => plural(count, { one: 'session', other: 'sessions' });
   const uploads = (count: number) => plural(count, { one: 'upload', other: 'uploads' });
   const downloads = (count: number) => plural(count, { one: 'download', other: 'downloads' });
+  const items = (count: number) => plural(count, { one: 'item', other: 'items' });
   const share = (count: number, all: number) => `${number(count)} of ${files(all)}`;
   const startAnew =
     'delete what this browser has stored for this address; that is in its settings, among the data of sites.';
@@ -254,17 +255,10 @@ export function en({ number, plural, secret }: Tools) {
     places: {
       title: 'Folders',
       all: 'All files',
-      root: 'Unfiled',
       make: 'New folder',
       makeName: 'Name of the folder',
       makeDo: 'Create',
-      taken: 'A folder with this name already exists.',
       unverifiedHint: 'Made by another program: its name is not encrypted and could have been changed.',
-      remove: (name: string) => `Delete the folder ${name}`,
-      removeTitle: 'Delete the folder?',
-      removeBody: (count: number) =>
-        count === 0 ? 'It is empty.' : `${files(count)} in it will be kept, as unfiled.`,
-      removeDo: 'Delete the folder',
     },
 
     quota: {
@@ -323,27 +317,96 @@ export function en({ number, plural, secret }: Tools) {
       close: 'Close',
     },
 
-    remove: {
-      title: (count: number) => (count === 1 ? 'Delete this file?' : `Delete ${files(count)}?`),
-      body: 'This can’t be undone: the encrypted data is deleted from the server.',
-      doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
-      done: (count: number) => (count === 1 ? 'Deleted' : `${files(count)} deleted`),
-      failed: (count: number, all: number, why: string) =>
-        `${share(count, all)} could not be deleted. ${why}`,
+    rename: {
+      title: 'Rename',
+      label: 'New name',
+      do: 'Rename',
+      doing: (count: number, all: number) => `Renaming: ${share(count, all)}`,
+      done: () => 'Renamed',
+      failed: (why: string) => `It could not be renamed. ${why}`,
     },
     move: {
-      title: (count: number) => (count === 1 ? 'Move to' : `Move ${files(count)} to`),
+      title: (count: number) => (count === 1 ? 'Move to' : `Move ${items(count)} to`),
       do: 'Move',
       doing: (count: number, all: number) => `Moving: ${share(count, all)}`,
-      done: (count: number) => (count === 1 ? 'Moved' : `${files(count)} moved`),
-      failed: (count: number, all: number, why: string) => `${share(count, all)} could not be moved. ${why}`,
+      done: (count: number) => (count === 1 ? 'Moved' : `${items(count)} moved`),
+      failed: (why: string) => `Nothing was moved. ${why}`,
     },
     copy: {
-      title: (count: number) => (count === 1 ? 'Copy to' : `Copy ${files(count)} to`),
+      title: (count: number) => (count === 1 ? 'Copy to' : `Copy ${items(count)} to`),
       do: 'Copy',
       doing: (count: number, all: number) => `Copying: ${share(count, all)}`,
       done: (count: number) => (count === 1 ? 'Copied' : `${files(count)} copied`),
-      failed: (count: number, all: number, why: string) => `${share(count, all)} could not be copied. ${why}`,
+      failed: (why: string) => `Not everything was copied. ${why}`,
+    },
+    trash: {
+      title: 'Trash',
+      when: 'Deleted',
+      doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Moved to the trash' : `${items(count)} moved to the trash`),
+      failed: (why: string) => `It could not be deleted. ${why}`,
+      empty: 'The trash is empty',
+      emptyBody: 'What you delete comes here first, and can be restored for a while.',
+      emptyNow: 'Empty the trash',
+      leaves: (when: string) => `Deleted for good on ${when}`,
+    },
+    restore: {
+      do: 'Restore',
+      doing: (count: number, all: number) => `Restoring: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Restored' : `${files(count)} restored`),
+      failed: (why: string) => `Not everything was restored. ${why}`,
+    },
+    /** For good. */
+    remove: {
+      do: 'Delete for good',
+      title: (count: number) =>
+        count === 1 ? 'Delete this file for good?' : `Delete ${files(count)} for good?`,
+      body: 'This can’t be undone: the encrypted data is deleted from the server.',
+      doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Deleted for good' : `${files(count)} deleted for good`),
+      failed: (why: string) => `Not everything was deleted. ${why}`,
+    },
+    versions: {
+      title: 'Versions',
+      short: (count: number) => `${number(count)} versions`,
+      one: 'There is one version of this file. Another one is added when you upload a file of the same name here.',
+      current: 'Current',
+      restore: (when: string) => `Make the version of ${when} the current one`,
+      download: (when: string) => `Download the version of ${when}`,
+      remove: (when: string) => `Delete the version of ${when}`,
+      restored: 'This version is the current one now',
+      restoring: 'Restoring…',
+    },
+    names: {
+      empty: 'A name is needed.',
+      slash: 'A name must not contain /',
+      dots: 'This is no name.',
+      folderTaken: 'A folder with this name already exists.',
+      fileTaken: 'A file with this name already exists.',
+    },
+    collision: {
+      title: 'This is there already',
+      file: (name: string, folder: string) => `There is a file called ${name} in ${folder}.`,
+      folder: (name: string, folder: string) => `There is a folder called ${name} in ${folder}.`,
+      skip: 'Skip',
+      replace: 'Replace',
+      replaceHint: 'What is there stays as an earlier version.',
+      both: 'Keep both',
+      forAll: (count: number) => `The same for ${number(count)} more`,
+    },
+    tree: {
+      open: 'Open',
+      path: 'Path',
+      gone: 'This file no longer exists.',
+      undo: 'Undo',
+      here: 'It is here',
+      intoItself: 'A folder cannot be put into itself.',
+      makeHere: 'New folder in here',
+      counts: (folderCount: number, fileCount: number) =>
+        [folderCount > 0 && folders(folderCount), (fileCount > 0 || folderCount === 0) && files(fileCount)]
+          .filter(Boolean)
+          .join(', '),
+      dropRow: (name: string) => `Move into ${name}`,
     },
 
     leave: {
@@ -432,8 +495,8 @@ export function en({ number, plural, secret }: Tools) {
       lines: [
         'Files are encrypted here, in this page, and split into volumes. The server stores the volumes and has no key.',
         'Names of files and folders are encrypted too. The server can see sizes, times, how many files there are, and which are in the same folder.',
-        'Files cannot be renamed: a name is encrypted together with the contents, so that nobody can swap two names. To rename a file, upload it again under the new name.',
-        'Folders here have one level. The folders inside a folder that you drop become part of the file names.',
+        'A name is bound to the contents, and the path to the name: the server cannot swap two files, or put a file into another folder, without that being seen.',
+        'The folder that you are in is part of the address, after the #. A browser sends that to nobody, but keeps it in its history.',
         'Keys stay in this browser until you sign out, in a form that cannot be exported. If the server changed this page, the page could still use them.',
       ],
       command: 'Command line',
@@ -442,10 +505,14 @@ export function en({ number, plural, secret }: Tools) {
       keys: 'Keyboard',
       shortcuts: [
         ['↑ ↓', 'Move through the list'],
-        ['Enter', 'Preview'],
+        ['Enter', 'Open'],
+        ['Backspace', 'To the folder above'],
         ['Space', 'Select'],
+        ['Shift ↑ ↓', 'Select from here to there'],
         ['Ctrl A', 'Select all'],
-        ['Delete', 'Delete'],
+        ['F2', 'Rename'],
+        ['Shift F10', 'Menu'],
+        ['Delete', 'Move to the trash'],
         ['/', 'Filter'],
         ['U', 'Upload'],
         ['← →', 'In a preview: previous and next file'],
@@ -478,6 +545,7 @@ export function en({ number, plural, secret }: Tools) {
         'The code is wrong, or was used already. Wait for the next one; if none is taken, check the clock of the device that shows it.',
       locked: 'You are signed out.',
       gone: 'This no longer exists.',
+      conflict: 'Another device or tab changed this at the same time. Look at it again.',
       tampered: 'This was changed since it was uploaded, so it was not opened.',
       'keys-changed':
         'Another device or tab changed the keys of this account at the same time. Its change counts, this one does not.',

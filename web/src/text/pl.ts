@@ -15,6 +15,8 @@ export function pl({ number, plural, secret }: Tools): Words {
     plural(count, { one: 'pobieranie', few: 'pobierania', many: 'pobierań', other: 'pobierania' });
   const characters = (count: number) =>
     plural(count, { one: 'znak', few: 'znaki', many: 'znaków', other: 'znaku' });
+  const items = (count: number) =>
+    plural(count, { one: 'element', few: 'elementy', many: 'elementów', other: 'elementu' });
   /** "3 z 12 plików": after "z" there is only one plural. */
   const share = (count: number, all: number) =>
     `${number(count)} z ${plural(all, { one: 'pliku', other: 'plików' })}`;
@@ -264,18 +266,11 @@ export function pl({ number, plural, secret }: Tools): Words {
     places: {
       title: 'Foldery',
       all: 'Wszystkie pliki',
-      root: 'Bez folderu',
       make: 'Nowy folder',
       makeName: 'Nazwa folderu',
       makeDo: 'Utwórz',
-      taken: 'Folder o tej nazwie już istnieje.',
       unverifiedHint:
         'Utworzony przez inny program: jego nazwa nie jest zaszyfrowana i mogła zostać zmieniona.',
-      remove: (name: string) => `Usuń folder ${name}`,
-      removeTitle: 'Usunąć folder?',
-      removeBody: (count: number) =>
-        count === 0 ? 'Jest pusty.' : `Pozostaną, bez folderu: ${files(count)}.`,
-      removeDo: 'Usuń folder',
     },
 
     quota: {
@@ -335,29 +330,96 @@ export function pl({ number, plural, secret }: Tools): Words {
       close: 'Zamknij',
     },
 
-    remove: {
-      title: (count: number) => (count === 1 ? 'Usunąć ten plik?' : `Usunąć ${files(count)}?`),
-      body: 'Tego nie można cofnąć: zaszyfrowane dane zostaną usunięte z serwera.',
-      doing: (count: number, all: number) => `Usuwanie: ${share(count, all)}`,
-      done: (count: number) => (count === 1 ? 'Usunięto' : `Usunięto ${files(count)}`),
-      failed: (count: number, all: number, why: string) =>
-        `Nie udało się usunąć ${share(count, all)}. ${why}`,
+    rename: {
+      title: 'Zmień nazwę',
+      label: 'Nowa nazwa',
+      do: 'Zmień nazwę',
+      doing: (count: number, all: number) => `Zmiana nazwy: ${share(count, all)}`,
+      done: () => 'Zmieniono nazwę',
+      failed: (why: string) => `Nie udało się zmienić nazwy. ${why}`,
     },
     move: {
-      title: (count: number) => (count === 1 ? 'Przenieś do' : `Przenieś ${files(count)} do`),
+      title: (count: number) => (count === 1 ? 'Przenieś do' : `Przenieś ${items(count)} do`),
       do: 'Przenieś',
       doing: (count: number, all: number) => `Przenoszenie: ${share(count, all)}`,
-      done: (count: number) => (count === 1 ? 'Przeniesiono' : `Przeniesiono ${files(count)}`),
-      failed: (count: number, all: number, why: string) =>
-        `Nie udało się przenieść ${share(count, all)}. ${why}`,
+      done: (count: number) => (count === 1 ? 'Przeniesiono' : `Przeniesiono ${items(count)}`),
+      failed: (why: string) => `Niczego nie przeniesiono. ${why}`,
     },
     copy: {
-      title: (count: number) => (count === 1 ? 'Kopiuj do' : `Kopiuj ${files(count)} do`),
+      title: (count: number) => (count === 1 ? 'Kopiuj do' : `Kopiuj ${items(count)} do`),
       do: 'Kopiuj',
       doing: (count: number, all: number) => `Kopiowanie: ${share(count, all)}`,
       done: (count: number) => (count === 1 ? 'Skopiowano' : `Skopiowano ${files(count)}`),
-      failed: (count: number, all: number, why: string) =>
-        `Nie udało się skopiować ${share(count, all)}. ${why}`,
+      failed: (why: string) => `Nie wszystko skopiowano. ${why}`,
+    },
+    trash: {
+      title: 'Kosz',
+      when: 'Usunięto',
+      doing: (count: number, all: number) => `Usuwanie: ${share(count, all)}`,
+      done: (count: number) =>
+        count === 1 ? 'Przeniesiono do kosza' : `Przeniesiono do kosza ${items(count)}`,
+      failed: (why: string) => `Nie udało się usunąć. ${why}`,
+      empty: 'Kosz jest pusty',
+      emptyBody: 'To, co usuwasz, trafia najpierw tutaj i przez pewien czas można to przywrócić.',
+      emptyNow: 'Opróżnij kosz',
+      leaves: (when: string) => `Zostanie trwale usunięty: ${when}`,
+    },
+    restore: {
+      do: 'Przywróć',
+      doing: (count: number, all: number) => `Przywracanie: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Przywrócono' : `Przywrócono ${files(count)}`),
+      failed: (why: string) => `Nie wszystko przywrócono. ${why}`,
+    },
+    remove: {
+      do: 'Usuń trwale',
+      title: (count: number) => (count === 1 ? 'Usunąć trwale ten plik?' : `Usunąć trwale ${files(count)}?`),
+      body: 'Tego nie można cofnąć: zaszyfrowane dane zostaną usunięte z serwera.',
+      doing: (count: number, all: number) => `Usuwanie: ${share(count, all)}`,
+      done: (count: number) => (count === 1 ? 'Usunięto trwale' : `Usunięto trwale ${files(count)}`),
+      failed: (why: string) => `Nie wszystko usunięto. ${why}`,
+    },
+    versions: {
+      title: 'Wersje',
+      short: (count: number) =>
+        plural(count, { one: 'wersja', few: 'wersje', many: 'wersji', other: 'wersji' }),
+      one: 'Jest jedna wersja tego pliku. Kolejna powstanie, gdy wyślesz tu plik o tej samej nazwie.',
+      current: 'Aktualna',
+      restore: (when: string) => `Ustaw wersję z ${when} jako aktualną`,
+      download: (when: string) => `Pobierz wersję z ${when}`,
+      remove: (when: string) => `Usuń wersję z ${when}`,
+      restored: 'Ta wersja jest teraz aktualna',
+      restoring: 'Przywracanie…',
+    },
+    names: {
+      empty: 'Podaj nazwę.',
+      slash: 'Nazwa nie może zawierać /',
+      dots: 'To nie jest nazwa.',
+      folderTaken: 'Folder o tej nazwie już istnieje.',
+      fileTaken: 'Plik o tej nazwie już istnieje.',
+    },
+    collision: {
+      title: 'To już tu jest',
+      file: (name: string, folder: string) => `W folderze ${folder} jest już plik ${name}.`,
+      folder: (name: string, folder: string) => `W folderze ${folder} jest już folder ${name}.`,
+      skip: 'Pomiń',
+      replace: 'Zastąp',
+      replaceHint: 'To, co tam jest, pozostanie jako wcześniejsza wersja.',
+      both: 'Zachowaj oba',
+      forAll: (count: number) => `Tak samo dla kolejnych: ${number(count)}`,
+    },
+    tree: {
+      open: 'Otwórz',
+      path: 'Ścieżka',
+      gone: 'Tego pliku już nie ma.',
+      undo: 'Cofnij',
+      here: 'Jest tutaj',
+      intoItself: 'Folderu nie można umieścić w nim samym.',
+      makeHere: 'Nowy folder w tym miejscu',
+      counts: (folderCount: number, fileCount: number) =>
+        [folderCount > 0 && folders(folderCount), (fileCount > 0 || folderCount === 0) && files(fileCount)]
+          .filter(Boolean)
+          .join(', '),
+      dropRow: (name: string) => `Przenieś do ${name}`,
     },
 
     leave: {
@@ -447,8 +509,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       lines: [
         'Pliki są szyfrowane tutaj, na tej stronie, i dzielone na części. Serwer przechowuje części i nie ma klucza.',
         'Nazwy plików i folderów też są zaszyfrowane. Serwer widzi rozmiary, czasy, liczbę plików i to, które są w tym samym folderze.',
-        'Nazw plików nie można zmieniać: nazwa jest zaszyfrowana razem z zawartością, żeby nikt nie zamienił dwóch nazw. Aby zmienić nazwę, wyślij plik ponownie pod nową.',
-        'Foldery mają tu jeden poziom. Foldery wewnątrz upuszczonego folderu stają się częścią nazw plików.',
+        'Nazwa jest związana z zawartością, a ścieżka z nazwą: serwer nie może zamienić dwóch plików ani przełożyć pliku do innego folderu tak, żeby nie było tego widać.',
+        'Folder, w którym jesteś, jest częścią adresu po znaku #. Przeglądarka nie wysyła jej nikomu, ale zapisuje ją w swojej historii.',
         'Klucze pozostają w tej przeglądarce do wylogowania, w postaci, której nie można wyeksportować. Gdyby serwer zmienił tę stronę, strona wciąż mogłaby ich użyć.',
       ],
       command: 'Wiersz poleceń',
@@ -457,10 +519,14 @@ export function pl({ number, plural, secret }: Tools): Words {
       keys: 'Klawiatura',
       shortcuts: [
         ['↑ ↓', 'Ruch po liście'],
-        ['Enter', 'Podgląd'],
+        ['Enter', 'Otwórz'],
+        ['Backspace', 'Do folderu powyżej'],
         ['Spacja', 'Zaznacz'],
+        ['Shift ↑ ↓', 'Zaznacz od do'],
         ['Ctrl A', 'Zaznacz wszystko'],
-        ['Delete', 'Usuń'],
+        ['F2', 'Zmień nazwę'],
+        ['Shift F10', 'Menu kontekstowe'],
+        ['Delete', 'Przenieś do kosza'],
         ['/', 'Filtruj'],
         ['U', 'Wyślij'],
         ['← →', 'W podglądzie: poprzedni i następny plik'],
@@ -491,6 +557,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Kod jest błędny albo był już użyty. Poczekaj na następny; jeśli żaden nie działa, sprawdź zegar urządzenia, które go pokazuje.',
       locked: 'Sesja na tej stronie jest zakończona.',
       gone: 'To już nie istnieje.',
+      conflict: 'Inne urządzenie lub inna karta zmieniły to w tej samej chwili. Sprawdź, jak jest teraz.',
       tampered: 'To zostało zmienione po wysłaniu, więc nie zostało otwarte.',
       'keys-changed':
         'Inne urządzenie lub inna karta zmieniły w tej samej chwili klucze tego konta. Obowiązuje tamta zmiana, ta nie.',

@@ -1,26 +1,37 @@
-import { displayName, type Entry, isAhead, type RemoteFile, type Szafa, SzafaError } from '@szafa/client';
-import { cleanDirName } from '@szafa/protocol';
-import type { Dir, FileInfo, Item, Listing } from '../bridge.ts';
+import {
+  displayName,
+  type Entry,
+  type FileNode,
+  isAhead,
+  lastOf,
+  type RemoteFile,
+  type Szafa,
+  SzafaError,
+  Tree,
+} from '@szafa/client';
+import type { FileInfo, Item, Listing, VersionInfo } from '../bridge.ts';
 import { shownType } from './types.ts';
 
 const OPEN_FILES = 16;
 
-function itemOf(entry: Entry): Item {
-  const { fileId, name, verified, size, dirId, createdAt, problem } = entry;
+function itemOf({ path, entry, versions, size, createdAt, verified, problem, misplaced }: FileNode): Item {
+  const trouble = problem?.code ?? (misplaced && 'misplaced');
   return {
-    fileId,
-    name: displayName(name),
+    fileId: entry.fileId,
+    path,
+    name: displayName(lastOf(path)),
     verified,
     size,
-    dirId,
     createdAt: Date.parse(createdAt),
-    ...(problem && { problem: problem.code }),
+    versions: versions.length,
+    ...(trouble && { problem: trouble }),
   };
 }
 
-/** The files and directories of one account. */
+/** The files and folders of one account, as they were listed last. */
 export class Cabinet {
   readonly #szafa: () => Szafa;
+  #tree = new Tree([]);
   #entries = new Map<string, Entry>();
   readonly #open = new Map<string, Promise<RemoteFile>>();
 
@@ -29,59 +40,36 @@ export class Cabinet {
   }
 
   clear(): void {
+    this.#tree = new Tree([]);
     this.#entries.clear();
     this.#open.clear();
   }
 
+  /** What a person has seen, and means when they point at it. */
+  get tree(): Tree {
+    return this.#tree;
+  }
+
   async list(): Promise<Listing> {
     const szafa = this.#szafa();
+    // Before the list: what changes in between is seen the next time.
+    const rev = await szafa.api.changes();
     const [entries, dirs, quota] = await Promise.all([szafa.list(), szafa.dirs(), szafa.quota()]);
+    this.#tree = new Tree(entries, dirs);
     this.#entries = new Map(entries.map((entry) => [entry.fileId, entry]));
+    const plain = new Set(dirs.filter(({ verified }) => !verified).map(({ name }) => name));
     return {
-      items: entries.map(itemOf),
-      dirs: dirs.map(
-        ({ dirId, name, verified, fileCount }): Dir => ({
-          dirId,
-          name: displayName(name),
-          verified,
-          fileCount,
-        }),
-      ),
+      items: this.#tree.files().map(itemOf),
+      folders: this.#tree.folders().map(({ path }) => ({ path, verified: !plain.has(path) })),
+      dirs: dirs.map(({ dirId, name }) => ({ dirId, name: displayName(name) })),
       quota,
+      rev,
     };
-  }
-
-  makeDir(name: string): Promise<number> {
-    return this.#szafa().makeDir(cleanDirName(name));
-  }
-
-  ensureDir(name: string): Promise<number> {
-    return this.#szafa().ensureDir(cleanDirName(name));
-  }
-
-  async removeDir(dirId: number): Promise<void> {
-    const szafa = this.#szafa();
-    const inside = (await szafa.list({ dirId })).map((entry) => ({ entry, path: entry.name }));
-    await szafa.rename(inside, { asVersion: true });
-    await szafa.api.deleteDir(dirId);
-  }
-
-  move(fileId: string, dirId: number | null): Promise<void> {
-    return this.#szafa().move(fileId, dirId);
-  }
-
-  async copy(fileId: string, dirId: number | null): Promise<void> {
-    await this.#szafa().copy(fileId, dirId);
-  }
-
-  async remove(fileId: string): Promise<void> {
-    await this.#szafa().remove(fileId);
-    this.#entries.delete(fileId);
   }
 
   /** Opens a file once, as the list shows it; seeking in a film must not open it again for every range. */
   async open(fileId: string): Promise<RemoteFile> {
-    const { record } = this.#entryOf(fileId);
+    const { record } = this.entry(fileId);
     const key = `${fileId}/${record.file_name}`;
     const known = this.#open.get(key);
     if (known) return known;
@@ -97,32 +85,38 @@ export class Cabinet {
 
   /** Opens a file that is read once, from its beginning. */
   async openOnce(fileId: string, signal: AbortSignal): Promise<RemoteFile> {
-    return this.#szafa().openFile(fileId, { record: this.#entryOf(fileId).record, signal });
+    return this.#szafa().openFile(fileId, { record: this.entry(fileId).record, signal });
   }
 
   /** Where a small picture of a file may come from. */
   picturesOf(fileId: string, signal: AbortSignal) {
     return {
-      name: this.#entryOf(fileId).name,
-      stored: () => this.#szafa().thumbnail(this.#entryOf(fileId), { signal }),
+      name: this.entry(fileId).path,
+      stored: () => this.#szafa().thumbnail(this.entry(fileId), { signal }),
       open: () => this.openOnce(fileId, signal),
     };
   }
 
-  /** Without the entry that a person saw, the service could give any of their files for it. */
-  #entryOf(fileId: string): Entry {
-    const entry = this.#entries.get(fileId);
-    if (!entry) throw new SzafaError('gone', 'this file is not in the list any more');
-    return entry;
+  /** `gen` of the newest file of this path, as far as the list tells; 0 where there is none. */
+  newestGen(path: string): number {
+    return this.#tree.genOf(path);
   }
 
-  /** `gen` of the newest file of this name in this place, as far as the list tells; 0 where there is none. */
-  async newestGen({ name, dirId }: { name: string; dirId: number | null }): Promise<number> {
-    const here = (entry: Entry) => (entry.dirId || null) === (dirId || null);
-    const same = [...this.#entries.values()].filter((entry) => entry.name === name && here(entry));
-    if (same.length === 0) return 0;
-    const [newest] = await this.#szafa().versions(same);
-    return newest?.metadata?.gen ?? 0;
+  async versions(path: string): Promise<VersionInfo[]> {
+    const found = await this.#szafa().versions(this.#tree.file(path)?.versions ?? []);
+    return found.map(({ entry, metadata, problem }) => ({
+      fileId: entry.fileId,
+      size: metadata?.size ?? entry.size,
+      added: metadata?.added ?? Date.parse(entry.createdAt),
+      ...(problem && { problem: problem.code }),
+    }));
+  }
+
+  /** Without the entry that a person saw, the service could give any of their files for it. */
+  entry(fileId: string): Entry {
+    const found = this.#entries.get(fileId);
+    if (!found) throw new SzafaError('gone', 'this file is not in the list any more');
+    return found;
   }
 
   async info(fileId: string): Promise<FileInfo> {

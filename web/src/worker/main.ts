@@ -5,6 +5,7 @@ import type { CallName, Calls, Fault, FromWorker, ToWorker, Zip } from '../bridg
 import { SignedIn } from './account.ts';
 import { Cabinet } from './cabinet.ts';
 import { kept } from './database.ts';
+import { Operations } from './operations.ts';
 import { RefusedError, serveFile, serveZip } from './outlet.ts';
 import { Thumbnails } from './thumbnails.ts';
 import { StoppedError, Transfers } from './transfers.ts';
@@ -21,6 +22,11 @@ const THUMBNAIL_MS = 30_000;
 const signedIn = new SignedIn((reachable) => say({ reachable }));
 const cabinet = new Cabinet(() => signedIn.szafa);
 const thumbnails = new Thumbnails();
+const operations = new Operations(
+  () => signedIn.szafa,
+  cabinet,
+  (progress) => say({ progress }),
+);
 const transfers = new Transfers(
   () => signedIn.szafa,
   (progress) => say({ progress }),
@@ -28,6 +34,11 @@ const transfers = new Transfers(
 
 const zipOf = (id: string, wish: Zip) => (signal: AbortSignal) =>
   zippedFiles(wish, (...args) => cabinet.openOnce(...args), signal, transfers.teller(id));
+function forgetFiles(): void {
+  transfers.stopAll();
+  cabinet.clear();
+  thumbnails.clear();
+}
 
 type Handlers = {
   [N in CallName]: (...args: [...Parameters<Calls[N]>, MessagePort?]) => Promise<ReturnType<Calls[N]>>;
@@ -40,15 +51,11 @@ const handlers: Handlers = {
   recover: (username, recoveryKey, password) => signedIn.recover(username, recoveryKey, password),
   restore: () => signedIn.restore(),
   async leave(tellService) {
-    transfers.stopAll();
-    cabinet.clear();
-    thumbnails.clear();
+    forgetFiles();
     await signedIn.leave(tellService);
   },
   async expire() {
-    transfers.stopAll();
-    cabinet.clear();
-    thumbnails.clear();
+    forgetFiles();
     await signedIn.expire();
   },
   overview: () => signedIn.overview(),
@@ -61,17 +68,21 @@ const handlers: Handlers = {
   endOtherSessions: () => signedIn.szafa.endOtherSessions(),
   async deleteAccount(password) {
     await signedIn.deleteAccount(password);
-    transfers.stopAll();
-    cabinet.clear();
-    thumbnails.clear();
+    forgetFiles();
   },
   list: () => cabinet.list(),
-  makeDir: (name) => cabinet.makeDir(name),
-  ensureDir: (name) => cabinet.ensureDir(name),
-  removeDir: (dirId) => cabinet.removeDir(dirId),
-  move: (fileId, dirId) => cabinet.move(fileId, dirId),
-  copy: (fileId, dirId) => cabinet.copy(fileId, dirId),
-  remove: (fileId) => cabinet.remove(fileId),
+  changes: () => signedIn.szafa.api.changes(),
+  listTrash: () => operations.listTrash(),
+  makeFolder: (path) => operations.makeFolder(path),
+  rename: (id, moves) => operations.rename(id, moves),
+  copy: (id, copies) => operations.copy(id, copies),
+  trash: (id, paths) => operations.trash(id, paths),
+  restoreFiles: (id, fileIds) => operations.restore(id, fileIds),
+  removeFiles: (id, fileIds) => operations.remove(id, fileIds),
+  emptyTrash: () => operations.emptyTrash(),
+  versions: (path) => cabinet.versions(path),
+  restoreVersion: (fileId) => operations.restoreVersion(fileId),
+  trashVersion: (fileId) => operations.trashVersion(fileId),
   info: (fileId) => cabinet.info(fileId),
   readText: (fileId, most) => cabinet.readText(fileId, most),
   thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId, AbortSignal.timeout(THUMBNAIL_MS))),
@@ -80,7 +91,7 @@ const handlers: Handlers = {
     const { username } = signedIn.szafa;
     return (await kept.notes()).filter((note) => note.username === username);
   },
-  upload: async (note, file) => transfers.upload(note, file, await cabinet.newestGen(note)),
+  upload: (note, file) => transfers.upload(note, file, cabinet.newestGen(note.path)),
   stored: (note) => transfers.stored(note),
   abandon: (note) => transfers.abandon(note),
   async save(id, fileId, handle) {

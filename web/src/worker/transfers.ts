@@ -33,11 +33,11 @@ export class Transfers {
   }
 
   /**
-   * `after`: of the newest file of that name. A file that is on its way to the same place already, in whichever tab, is
+   * `after`: of the newest file of that path. A file that is on its way to the same place already, in whichever tab, is
    * waited for: with one journal, the two would take each other's volumes for their own.
    */
   upload(note: UploadNote, file: File, after: number): Promise<{ fileId: string }> {
-    const { id, name, dirId } = note;
+    const { id, path } = note;
     return this.#alone(note, async (signal) => {
       const tell = this.teller(id);
       const source = blobSource(file);
@@ -45,8 +45,7 @@ export class Transfers {
       try {
         const thumbnail = await thumbnailFor(file);
         const { fileId } = await this.#szafa().upload(source, {
-          name,
-          dirId,
+          path,
           mtime: file.lastModified,
           after,
           ...(file.type && { type: file.type }),
@@ -70,16 +69,16 @@ export class Transfers {
     });
   }
 
-  stored({ fileName, name, dirId }: UploadNote): Promise<number> {
-    return this.#szafa().storedOf(browserJournal, { place: fileName, name, dirId });
+  stored({ fileName, path }: UploadNote): Promise<number> {
+    return this.#szafa().storedOf(browserJournal, { place: fileName, path });
   }
 
   async abandon(note: UploadNote): Promise<void> {
-    const { id, fileName, name, dirId } = note;
+    const { id, fileName, path } = note;
     await kept.forgetNote(id);
     await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
-      if (lock) await this.#szafa().abandon(browserJournal, { place: fileName, name, dirId });
+      if (lock) await this.#szafa().abandon(browserJournal, { place: fileName, path });
     });
   }
 

@@ -1,0 +1,337 @@
+/** Folders in folders: going through them, and what is done to them and their files. One account for all of a test: a sign-in takes seconds. */
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Szafa } from '@szafa/client/node';
+import type { Page } from 'playwright-core';
+import { useService } from '../harness/index.ts';
+import {
+  choose,
+  drop,
+  makeFolder,
+  open,
+  PASSWORD,
+  register,
+  row,
+  shoot,
+  until,
+  upload,
+  useChromium,
+} from './browser.ts';
+
+const service = useService();
+const browser = useChromium();
+
+const names = (page: Page) => page.locator('.file-name').allTextContents();
+const address = (page: Page) => decodeURIComponent(new URL(page.url()).hash);
+const heading = (page: Page, name: string) =>
+  page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
+const dialog = (page: Page) => page.getByRole('dialog');
+const said = (page: Page, text: string) => page.locator('.notice').getByText(text, { exact: true }).waitFor();
+const folder = (page: Page, name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name} `) });
+
+/** Waits until the list has these, in this order. */
+async function listed(page: Page, ...expected: string[]): Promise<void> {
+  await until(async () => (await names(page)).join('|') === expected.join('|')).catch(async () => {
+    assert.deepEqual(await names(page), expected);
+  });
+}
+
+test('every place and preview has an address; Back, reload and the way above lead there', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  await register(page);
+  await makeFolder(page, 'photos');
+  await makeFolder(page, 'lato 2026');
+  assert.equal(address(page), '#/photos/lato 2026/');
+  await upload(page, await browser.file('b.txt', 'text of b'), await browser.file('a.txt', 'text of a'));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  await listed(page, 'a.txt', 'b.txt');
+  await shoot(page, 'tree-nested');
+
+  // Above by the breadcrumbs, where the folder is a row; back by Back.
+  await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'photos' }).click();
+  await heading(page, 'photos');
+  await listed(page, 'lato 2026');
+  assert.equal(address(page), '#/photos/');
+  await page.goBack();
+  await heading(page, 'lato 2026');
+  await page.goBack();
+  await heading(page, 'photos');
+  await page.goBack();
+  await heading(page, 'All files');
+  await page.goForward();
+  await page.goForward();
+  await heading(page, 'lato 2026');
+
+  // A preview is one step, however many files are shown in it; the order of the list stays over a reload.
+  await row(page, 'a.txt').getByRole('button', { name: 'a.txt', exact: true }).click();
+  await dialog(page).getByText('text of a').waitFor();
+  assert.equal(address(page), '#/photos/lato 2026/a.txt');
+  await page.getByRole('button', { name: 'Next file' }).click();
+  await dialog(page).getByText('text of b').waitFor();
+  assert.equal(address(page), '#/photos/lato 2026/b.txt');
+  await page.reload();
+  await dialog(page).getByText('text of b').waitFor();
+  await listed(page, 'a.txt', 'b.txt');
+  await page.goBack();
+  await dialog(page).waitFor({ state: 'detached' });
+  await heading(page, 'lato 2026');
+  assert.equal(address(page), '#/photos/lato 2026/');
+  await row(page, 'a.txt').getByRole('button', { name: 'a.txt', exact: true }).click();
+  await dialog(page).getByText('text of a').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  await until(() => address(page) === '#/photos/lato 2026/');
+  await page.goBack();
+  await heading(page, 'photos');
+  await page.reload();
+  await heading(page, 'photos');
+
+  // An address that leads nowhere ends at what is nearest to it.
+  await page.evaluate(() => {
+    location.hash = '#/photos/lato 2026/gone.txt';
+  });
+  await said(page, 'This file no longer exists.');
+  await heading(page, 'lato 2026');
+  await page.evaluate(() => {
+    location.hash = '#/photos/never/was/';
+  });
+  await heading(page, 'photos');
+  assert.equal(address(page), '#/photos/');
+
+  // After a sign-out nothing of it is left in the address.
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  assert.equal(address(page), '');
+  assert.deepEqual(errors, []);
+});
+
+test('rename, move, copy and delete: by menus, keys and dragging, and back again', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  await register(page);
+  await makeFolder(page, 'work');
+  await open(page, 'All files');
+  const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt'];
+  await upload(page, ...(await Promise.all(files.map((name) => browser.file(name, `text of ${name}`)))));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  await listed(page, 'work', ...files);
+  const { keyboard } = page;
+  const cell = (name: string) => row(page, name).locator('.cell.size');
+  const chosen = () => page.locator('.rows [aria-selected=true] .file-name').allTextContents();
+
+  // A click chooses one, with Ctrl one more, with Shift all between; the same by the keyboard.
+  await cell('b.txt').click();
+  await cell('d.txt').click({ modifiers: ['Shift'] });
+  assert.deepEqual(await chosen(), ['b.txt', 'c.txt', 'd.txt']);
+  await cell('c.txt').click({ modifiers: ['Control'] });
+  assert.deepEqual(await chosen(), ['b.txt', 'd.txt']);
+  await cell('a.txt').click();
+  await keyboard.press('Shift+ArrowDown');
+  await keyboard.press('Shift+ArrowDown');
+  assert.deepEqual(await chosen(), ['a.txt', 'b.txt', 'c.txt']);
+  await keyboard.press('Escape');
+  assert.deepEqual(await chosen(), []);
+
+  // The right button, and its key, open the menu of a row; a double click opens the row.
+  await cell('a.txt').click({ button: 'right' });
+  const entries = ['Preview', 'Download', 'Rename', 'Move', 'Make a copy', 'Versions', 'Delete'];
+  assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), entries);
+  await shoot(page, 'tree-menu');
+  await keyboard.press('Escape');
+  await row(page, 'b.txt').focus();
+  await keyboard.press('Shift+F10');
+  await page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+  await keyboard.press('Escape');
+  await cell('b.txt').dblclick();
+  await dialog(page).getByText('text of b.txt').waitFor();
+  await keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  await cell('work').dblclick();
+  await heading(page, 'work');
+  await row(page, 'work').waitFor({ state: 'detached' });
+  await page.goBack();
+
+  // Rename by F2: the name without its ending is chosen, and one that is taken is refused.
+  await row(page, 'a.txt').focus();
+  await keyboard.press('F2');
+  await page.getByLabel('New name').waitFor();
+  await keyboard.type('b');
+  await keyboard.press('Enter');
+  await page.getByText('A file with this name already exists.').waitFor();
+  await page.getByLabel('New name').fill('x/y');
+  await keyboard.press('Enter');
+  await page.getByText('A name must not contain /').waitFor();
+  await page.getByLabel('New name').fill('żółw.txt');
+  await shoot(page, 'tree-rename');
+  await keyboard.press('Enter');
+  await said(page, 'Renamed');
+  await listed(page, 'work', 'b.txt', 'c.txt', 'd.txt', 'e.txt', 'żółw.txt');
+
+  // Move by the chooser: it shows where the files are, and makes a folder.
+  await cell('b.txt').click();
+  await cell('c.txt').click({ modifiers: ['Shift'] });
+  await page.getByRole('toolbar').getByRole('button', { name: 'Move' }).click();
+  const target = (name: string) => dialog(page).getByRole('treeitem', { name: new RegExp(`^${name}`) });
+  assert.equal(await target('All files').getAttribute('aria-selected'), 'true');
+  await target('All files It is here').waitFor();
+  assert.ok(await dialog(page).getByRole('button', { name: 'Move', exact: true }).isDisabled());
+  await target('work').click();
+  await dialog(page).getByRole('button', { name: 'New folder in here' }).click();
+  await dialog(page).getByLabel('Name of the folder').fill('deep');
+  await keyboard.press('Enter');
+  await target('deep').waitFor();
+  assert.equal(await target('deep').getAttribute('aria-selected'), 'true');
+  await shoot(page, 'tree-move');
+  await dialog(page).getByRole('button', { name: 'Move', exact: true }).click();
+  await said(page, '2 items moved');
+  await listed(page, 'work', 'd.txt', 'e.txt', 'żółw.txt');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await listed(page, 'work', 'b.txt', 'c.txt', 'd.txt', 'e.txt', 'żółw.txt');
+
+  // By dragging: onto a folder of the list, of the side, of the way above.
+  await row(page, 'b.txt').dragTo(row(page, 'work'));
+  await listed(page, 'work', 'c.txt', 'd.txt', 'e.txt', 'żółw.txt');
+  await folder(page, 'work').focus();
+  await keyboard.press('ArrowRight');
+  await row(page, 'c.txt').dragTo(folder(page, 'deep'));
+  await listed(page, 'work', 'd.txt', 'e.txt', 'żółw.txt');
+  await open(page, 'work');
+  await listed(page, 'deep', 'b.txt');
+  await row(page, 'b.txt').dragTo(page.getByRole('link', { name: 'All files' }));
+  await listed(page, 'deep');
+
+  // A folder with what is in it; whoever is in it stays in it.
+  await open(page, 'deep');
+  await listed(page, 'c.txt');
+  await folder(page, 'work').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Rename' }).click();
+  await page.getByLabel('New name').fill('play');
+  await keyboard.press('Enter');
+  await said(page, 'Renamed');
+  await until(() => address(page) === '#/play/deep/');
+  await listed(page, 'c.txt');
+  assert.equal(await folder(page, 'work').count(), 0);
+
+  // Copies have names of their own.
+  await choose(page, 'c.txt', 'Make a copy');
+  await dialog(page).getByRole('button', { name: 'Copy', exact: true }).click();
+  await said(page, 'Copied');
+  await listed(page, 'c (2).txt', 'c.txt');
+
+  // Into the trash and out of it: by Undo, and from the trash itself.
+  await row(page, 'c.txt').focus();
+  await keyboard.press('Delete');
+  await said(page, 'Moved to the trash');
+  await listed(page, 'c (2).txt');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await listed(page, 'c (2).txt', 'c.txt');
+  await open(page, 'All files');
+  await choose(page, 'play', 'Delete');
+  await listed(page, 'b.txt', 'd.txt', 'e.txt', 'żółw.txt');
+  await row(page, 'd.txt').focus();
+  await keyboard.press('Delete');
+  await page.getByRole('navigation', { name: 'Folders' }).getByRole('button', { name: 'Trash' }).click();
+  await heading(page, 'Trash');
+  assert.equal(address(page), '#trash');
+  // An empty folder that was made is in it as well.
+  await listed(page, 'c (2).txt', 'c.txt', 'd.txt', 'deep');
+  await row(page, 'c.txt').getByText('play/deep').waitFor();
+  await shoot(page, 'tree-trash');
+  await choose(page, 'c.txt', 'Restore');
+  await said(page, 'Restored');
+  await choose(page, 'd.txt', 'Delete for good');
+  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
+  await said(page, 'Deleted for good');
+  await listed(page, 'c (2).txt', 'deep');
+  await page.getByRole('button', { name: 'Empty the trash' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByText('The trash is empty').waitFor();
+  await page.goBack();
+  await listed(page, 'play', 'b.txt', 'e.txt', 'żółw.txt');
+  await open(page, 'deep');
+  await listed(page, 'c.txt');
+  assert.deepEqual(errors, []);
+});
+
+test('uploading what is there already asks; versions are kept; other devices are seen', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  const username = await register(page);
+  const disk = join(browser.folder, 'album');
+  await mkdir(join(disk, 'empty', 'inside'), { recursive: true });
+  await writeFile(join(disk, 'one.txt'), 'one');
+  await writeFile(join(disk, 'two.txt'), 'two');
+  await drop(page, [disk]);
+  await folder(page, 'album').click();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  // A folder without files is kept.
+  await listed(page, 'empty', 'one.txt', 'two.txt');
+  await open(page, 'All files');
+
+  // Onto a folder of the list: into it. Each answer is for all.
+  const again = async (answer: string) => {
+    await drop(page, [disk]);
+    await page.getByRole('heading', { name: 'This is there already' }).waitFor();
+    await page.getByLabel('The same for 1 more').check();
+    await dialog(page).getByRole('button', { name: answer }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+  };
+  await again('Skip');
+  await writeFile(join(disk, 'one.txt'), 'one, changed');
+  await again('Replace');
+  await folder(page, 'album').click();
+  await row(page, 'one.txt').getByText('2 versions').waitFor();
+  await row(page, 'two.txt').getByText('2 versions').waitFor();
+  await listed(page, 'empty', 'one.txt', 'two.txt');
+  await open(page, 'All files');
+  await again('Keep both');
+  await folder(page, 'album').click();
+  await listed(page, 'empty', 'one (2).txt', 'one.txt', 'two (2).txt', 'two.txt');
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+
+  await choose(page, 'one.txt', 'Versions');
+  const versions = dialog(page).getByRole('listitem');
+  await until(async () => (await versions.count()) === 2);
+  await versions.first().getByText('Current').waitFor();
+  await shoot(page, 'tree-versions');
+  const saved = page.waitForEvent('download');
+  await versions
+    .nth(1)
+    .getByRole('button', { name: /^Download/ })
+    .click();
+  assert.equal((await saved).suggestedFilename(), 'one.txt');
+  await versions
+    .nth(1)
+    .getByRole('button', { name: /the current one$/ })
+    .click();
+  await dialog(page).getByText('This version is the current one now').waitFor();
+  await until(async () => (await versions.count()) === 3);
+  await versions
+    .nth(1)
+    .getByRole('button', { name: /^Delete/ })
+    .click();
+  await until(async () => (await versions.count()) === 2);
+  await page.keyboard.press('Escape');
+  await row(page, 'one.txt').getByRole('button', { name: 'one.txt', exact: true }).click();
+  await dialog(page).getByText('one', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+
+  // Another device: what it does appears by itself, and what it did first wins, which is told.
+  const other = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
+  const tree = await other.tree();
+  await other.rename([{ entry: tree.file('album/two.txt')!.entry, path: 'album/zwei.txt' }]);
+  await choose(page, 'two.txt', 'Rename');
+  await page.getByLabel('New name').fill('deux.txt');
+  await page.keyboard.press('Enter');
+  await page.locator('.notice').getByText('Another device or tab changed this at the same time.').waitFor();
+  await row(page, 'zwei.txt').waitFor();
+  await other.rename([{ entry: (await other.tree()).file('album/zwei.txt')!.entry, path: 'album/drei.txt' }]);
+  await row(page, 'drei.txt').waitFor();
+  assert.deepEqual(
+    errors.filter((error) => !/\b(409|412)\b/.test(error)),
+    [],
+  );
+});

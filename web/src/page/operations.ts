@@ -1,0 +1,158 @@
+/** What is done to files and folders of the tree: rename, move, copy, trash and back. Each is one call of the worker, which tells how far it is. */
+import type { Item, Move, Progress } from '../bridge.ts';
+import { explain, text } from '../text.ts';
+import { settle } from './collisions.ts';
+import { call, faultOf } from './core.ts';
+import { tell, tellOngoing } from './notices.ts';
+import { clearSelection } from './selection.ts';
+import { account } from './session.ts';
+import { changed, filesOf, isFolder, type Row, tree } from './shelf.ts';
+import { freePath, isWithin, joinPath, lastOf, parentOf } from './tree.ts';
+
+/** Shown once it is certain that it takes a while. */
+const SHOWN_AFTER_MS = 700;
+
+interface Words {
+  doing(count: number, all: number): string;
+  done(count: number): string;
+  failed(why: string): string;
+}
+
+const running = new Map<string, (progress: Progress) => void>();
+
+/** What the worker tells of an operation. */
+export function onOperation(progress: Progress): void {
+  running.get(progress.id)?.(progress);
+}
+
+/** Does one thing, tells how far it is and how it ended, and reads the list again. False where it failed. */
+async function operate(
+  all: number,
+  words: Words,
+  work: (id: string) => Promise<unknown>,
+  { moved = [], undo }: { moved?: Move[] | undefined; undo?: (() => void) | undefined } = {},
+): Promise<boolean> {
+  const who = account.peek();
+  const id = crypto.randomUUID();
+  let notice: ReturnType<typeof tellOngoing> | undefined;
+  let said = words.doing(0, all);
+  const late = setTimeout(() => {
+    notice = tellOngoing(said);
+  }, SHOWN_AFTER_MS);
+  running.set(id, ({ done, total = all }) => {
+    said = words.doing(done, total);
+    notice?.change(said);
+  });
+  let fault: unknown;
+  try {
+    await work(id);
+  } catch (error) {
+    fault = error;
+  } finally {
+    clearTimeout(late);
+    running.delete(id);
+    notice?.end();
+  }
+  if (account.peek() !== who) return false;
+  await changed(fault ? [] : moved);
+  if (fault) tell(words.failed(explain(faultOf(fault))), true);
+  else tell(words.done(all), false, undo && { label: text.tree.undo, do: undo });
+  return fault === undefined;
+}
+
+const thingOf = (row: Row) => (isFolder(row) ? `${row.path}/` : row.path);
+
+/** Why a file or folder cannot have this name in this folder; '' where it can. */
+export function refusalOf(folder: string, name: string): string {
+  const words = text.names;
+  if (name === '') return words.empty;
+  if (name.includes('/')) return words.slash;
+  if (name === '.' || name === '..') return words.dots;
+  const path = joinPath(folder, name);
+  if (tree.value.folder(path)) return words.folderTaken;
+  return tree.value.file(path) ? words.fileTaken : '';
+}
+
+function carryOut(moves: Move[], words: Words, undo: boolean): Promise<boolean> {
+  const folders = moves.filter(({ from }) => from.endsWith('/'));
+  const moved = folders.map(({ from, to }) => ({ from: from.slice(0, -1), to: to.slice(0, -1) }));
+  const back = moves.map(({ from, to }) => ({ from: to, to: from }));
+  return operate(moves.length, words, (id) => call('rename', id, moves), {
+    moved,
+    undo: undo ? () => void carryOut(back, text.move, false) : undefined,
+  });
+}
+
+export async function rename(row: Row, name: string): Promise<boolean> {
+  const end = isFolder(row) ? '/' : '';
+  const to = joinPath(parentOf(row.path), name);
+  return carryOut([{ from: row.path + end, to: to + end }], text.rename, false);
+}
+
+/** Whether these can be put there: not where they are already, not into themselves. */
+export function mayMove(rows: readonly Row[], folder: string): boolean {
+  return (
+    rows.some(({ path }) => parentOf(path) !== folder) &&
+    !rows.some((row) => isFolder(row) && isWithin(folder, row.path))
+  );
+}
+
+export async function move(rows: readonly Row[], folder: string): Promise<void> {
+  if (!mayMove(rows, folder)) return;
+  const elsewhere = rows.filter(({ path }) => parentOf(path) !== folder);
+  const settled = await settle(elsewhere, ({ path }) => joinPath(folder, lastOf(path)), false);
+  if (!settled || settled.length === 0) return;
+  const moves = settled.map(({ what, path }) => {
+    const end = isFolder(what) ? '/' : '';
+    return { from: what.path + end, to: path + end };
+  });
+  clearSelection();
+  await carryOut(moves, text.move, true);
+}
+
+/** Copies have a name of their own where theirs is taken. */
+export async function copy(rows: readonly Row[], folder: string): Promise<void> {
+  const given = new Set<string>();
+  const copies = rows.flatMap((row) => {
+    const to = freePath(tree.value, joinPath(folder, lastOf(row.path)), given);
+    given.add(to);
+    if (!isFolder(row)) return [{ fileId: row.fileId, path: to }];
+    return filesOf([row]).map(({ fileId, path }) => ({ fileId, path: to + path.slice(row.path.length) }));
+  });
+  clearSelection();
+  await operate(copies.length, text.copy, (id) => call('copy', id, copies));
+}
+
+export async function trash(rows: readonly Row[]): Promise<void> {
+  let ids: string[] = [];
+  const undo = () => void operate(ids.length, text.restore, (id) => call('restoreFiles', id, ids));
+  clearSelection();
+  await operate(
+    rows.length,
+    text.trash,
+    async (id) => {
+      ids = await call('trash', id, rows.map(thingOf));
+    },
+    { undo },
+  );
+}
+
+const idsOf = (items: readonly Item[]) => items.map(({ fileId }) => fileId);
+
+export async function restore(items: readonly Item[]): Promise<void> {
+  clearSelection();
+  await operate(items.length, text.restore, (id) => call('restoreFiles', id, idsOf(items)));
+}
+
+/** All of the trash, where nothing is said of what. */
+export async function removeForGood(items: readonly Item[], all: boolean): Promise<void> {
+  clearSelection();
+  await operate(items.length, text.remove, (id) =>
+    all ? call('emptyTrash') : call('removeFiles', id, idsOf(items)),
+  );
+}
+
+export async function makeFolder(path: string): Promise<void> {
+  await call('makeFolder', path);
+  await changed();
+}

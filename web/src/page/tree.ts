@@ -1,0 +1,113 @@
+/**
+ * The tree as the page shows it, made of what the worker lists. A path is whole, from the top, without a slash at its end; '' is the top.
+ * Paths are as they are sealed; only names are cleaned to be shown.
+ */
+import { displayName } from '@szafa/client';
+import type { FolderInfo, Item } from '../bridge.ts';
+
+export interface Folder {
+  kind: 'folder';
+  path: string;
+  /** As it may be shown; '' for the top. */
+  name: string;
+  above: Folder | undefined;
+  folders: Folder[];
+  files: Item[];
+  /** Bytes and files, with all folders below. */
+  size: number;
+  count: number;
+  /** When the newest file below was added; 0 where there is none. */
+  createdAt: number;
+  verified: boolean;
+}
+
+export interface Tree {
+  top: Folder;
+  folder(path: string): Folder | undefined;
+  file(path: string): Item | undefined;
+}
+
+/** The path of the folder that a path is in. */
+export const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+/** The last part of a path. */
+export const lastOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+export const joinPath = (folder: string, name: string) => (folder === '' ? name : `${folder}/${name}`);
+/** Whether a path is that folder, or in it at any depth. */
+export const isWithin = (path: string, folder: string) =>
+  folder === '' || path === folder || path.startsWith(`${folder}/`);
+
+function newFolder(path: string, above: Folder | undefined): Folder {
+  const name = displayName(lastOf(path));
+  const empty = { folders: [], files: [], size: 0, count: 0, createdAt: 0, verified: true };
+  return { kind: 'folder', path, name, above, ...empty };
+}
+
+export function treeOf(items: readonly Item[], folders: readonly FolderInfo[]): Tree {
+  const top = newFolder('', undefined);
+  const byPath = new Map([['', top]]);
+  const files = new Map<string, Item>();
+
+  function make(path: string): Folder {
+    const known = byPath.get(path);
+    if (known) return known;
+    const above = make(parentOf(path));
+    const made = newFolder(path, above);
+    above.folders.push(made);
+    byPath.set(path, made);
+    return made;
+  }
+
+  for (const { path, verified } of folders)
+    if (!verified) make(path).verified = false;
+    else make(path);
+  for (const item of items) {
+    const folder = make(parentOf(item.path));
+    folder.files.push(item);
+    files.set(item.path, item);
+    for (let at: Folder | undefined = folder; at; at = at.above) {
+      at.size += item.size;
+      at.count++;
+      if (item.createdAt > at.createdAt) at.createdAt = item.createdAt;
+    }
+  }
+  return { top, folder: (path) => byPath.get(path), file: (path) => files.get(path) };
+}
+
+/** The folders from the top down to this one. */
+export function chain(folder: Folder): Folder[] {
+  const found = [folder];
+  for (let at = folder.above; at; at = at.above) found.unshift(at);
+  return found;
+}
+
+/** The files of a folder and of all below it. */
+export function* filesBelow(folder: Folder): Generator<Item> {
+  yield* folder.files;
+  for (const inner of folder.folders) yield* filesBelow(inner);
+}
+
+export function* foldersBelow(folder: Folder): Generator<Folder> {
+  for (const inner of folder.folders) {
+    yield inner;
+    yield* foldersBelow(inner);
+  }
+}
+
+/** The folder of this path, or the nearest above it that there is. */
+export function nearest(tree: Tree, path: string): Folder {
+  for (let at = path; ; at = parentOf(at)) {
+    const found = tree.folder(at);
+    if (found) return found;
+  }
+}
+
+/** A path in the same folder that nothing has: `a.txt`, `a (2).txt`, `a (3).txt`. */
+export function freePath(tree: Tree, path: string, given: ReadonlySet<string> = new Set()): string {
+  const name = lastOf(path);
+  const dot = name.lastIndexOf('.');
+  const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+  for (let number = 1; ; number++) {
+    const wish = number === 1 ? path : joinPath(parentOf(path), `${stem} (${number})${extension}`);
+    if (!tree.file(wish) && !tree.folder(wish) && !given.has(wish)) return wish;
+  }
+}

@@ -1,0 +1,40 @@
+/** The way from the top to the folder that is looked at; each folder of it can be gone to and dropped into. */
+import { formatAddress } from '../page/address.ts';
+import { dropPath } from '../page/dragging.ts';
+import { here, place } from '../page/shelf.ts';
+import { chain } from '../page/tree.ts';
+import { text } from '../text.ts';
+import { Icon } from './icon.tsx';
+
+export function placeName(): string {
+  if (place.value.at === 'trash') return text.trash.title;
+  return here.value.path === '' ? text.places.all : here.value.name;
+}
+
+export function Crumbs() {
+  const above = place.value.at === 'folder' ? chain(here.value).slice(0, -1) : [];
+  return (
+    <div class="crumbs">
+      {above.length > 0 && (
+        <nav aria-label={text.tree.path}>
+          <ol>
+            {above.map(({ path, name }) => (
+              <li key={path}>
+                <a
+                  class={dropPath.value === path ? 'drop-here' : ''}
+                  href={formatAddress({ place: { at: 'folder', path } })}
+                  data-drop={path}
+                  draggable={false}
+                >
+                  <bdi>{path === '' ? text.places.all : name}</bdi>
+                </a>
+                <Icon name="right" size={14} />
+              </li>
+            ))}
+          </ol>
+        </nav>
+      )}
+      <h1 dir="auto">{placeName()}</h1>
+    </div>
+  );
+}

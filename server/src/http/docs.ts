@@ -55,6 +55,11 @@ const SAMPLES: Record<string, unknown> = {
   secret: 'A'.repeat(limits.totp.secretChars),
   code: '000000',
   recovery: 'QUFBQUFBQUFBQUFBQUFBQUFBQUE',
+  id: 'A'.repeat(22),
+  header: 'AQID',
+  access: EMPTY_SHA256,
+  own: 'AQID',
+  ticket: 'A'.repeat(43),
 };
 
 /** The OpenAPI document as one page that needs no script. */

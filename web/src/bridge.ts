@@ -1,5 +1,6 @@
 /** What the page and its worker say to each other. The worker has the keys; the page has none. */
-import type { Quota, Scope } from '@szafa/protocol';
+import type { MadePasskey } from '@szafa/client';
+import type { Factor, NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota, Scope } from '@szafa/protocol';
 
 export interface Account {
   username: string;
@@ -38,7 +39,33 @@ export interface Overview {
   hasRecoveryKey: boolean;
   /** A sign-in asks for a code. */
   totp: boolean;
+  passkeys: ListedPasskey[];
+  /** They can be added and used at this address. */
+  passkeysOffered: boolean;
   devices: Device[];
+}
+
+/** A passkey of the account. */
+export interface ListedPasskey {
+  id: string;
+  name: string;
+  /** It signs in without the password. */
+  alone: boolean;
+  usedAt: number | null;
+}
+
+/** What a passkey makes a secret of. */
+export interface Prf {
+  prf: Uint8Array<ArrayBuffer>;
+}
+
+/** A passkey as the browser has made it; with a secret it can open the keys. */
+export type BrowserPasskey = Omit<MadePasskey, 'name'>;
+
+/** Beside the password. */
+export interface Second {
+  code?: string;
+  passkey?: PasskeyAnswer;
 }
 
 /** What an authenticator app is told, once. */
@@ -155,8 +182,15 @@ export interface Zip {
 
 /** The calls of the worker. */
 export interface Calls {
-  /** `code`: of the second factor; undefined where it is not known whether there is one. */
-  login(username: string, password: string, code: string | undefined): Entered;
+  /** `second`: empty where it is not known whether there is a second factor. */
+  login(username: string, password: string, second: Second): Entered;
+  /** Whether passkeys can be used at this address. */
+  offersPasskeys(): boolean;
+  passkeyChallenge(): PasskeyRequest & Prf;
+  loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): Entered;
+  newPasskey(): NewPasskeyRequest & Prf;
+  addPasskey(password: string, name: string, made: BrowserPasskey): void;
+  removePasskey(password: string, id: string): void;
   register(username: string, password: string, wishes: Wishes): Entered;
   /** Whether the service takes new accounts: `open`, `closed` or `invite`. */
   registration(): string;
@@ -266,6 +300,9 @@ export interface Fault {
   status?: number;
   stage?: string;
   retryAfter?: number;
+  /** Second factors of which one is needed, and what a passkey would sign. */
+  factors?: Factor[];
+  passkey?: PasskeyRequest;
 }
 
 export type ToWorker = { call: number; name: CallName; args: unknown[]; port?: MessagePort };

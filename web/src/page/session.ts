@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals';
-import type { Account, Entered, Fault, Wishes } from '../bridge.ts';
+import type { Account, Entered, Fault, Second, Wishes } from '../bridge.ts';
 import { text } from '../text.ts';
 import { forgetAddress } from './address.ts';
 import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
+import { enterByPasskey } from './passkeys.ts';
 import { forgetSearch } from './search.ts';
 import { emptyShelf, refresh } from './shelf.ts';
 import { onTabs, toTabs } from './tabs.ts';
@@ -70,8 +71,12 @@ async function enter(entering: Promise<Entered>): Promise<void> {
   begin({ username });
 }
 
-export const login = (username: string, password: string, code: string | undefined) =>
-  enter(call('login', username, password, code));
+export const login = (username: string, password: string, second: Second) =>
+  enter(call('login', username, password, second));
+export async function loginWithPasskey(): Promise<void> {
+  const { answer, secret } = await enterByPasskey(await call('passkeyChallenge'));
+  await enter(call('loginWithPasskey', answer, secret));
+}
 export const register = (username: string, password: string, wishes: Wishes) =>
   enter(call('register', username, password, wishes));
 export const recover = (username: string, recoveryKey: string, password: string) =>

@@ -12,6 +12,7 @@ import { explain, text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
 import { CurrentPassword, Fold, Foot, type Opened, type PartProps, Said, wrong } from './fold.tsx';
 import { Field, NewSecret, refuse, requireGood, Trouble, useForm } from './form.tsx';
+import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
 const words = text.account;
@@ -204,6 +205,14 @@ export function AccountPanel() {
           </section>
           <SecondFactor
             isOn={now.totp}
+            hasRecoveryKey={now.hasRecoveryKey}
+            opened={opened}
+            onChange={refresh}
+          />
+          <Passkeys
+            passkeys={now.passkeys}
+            offered={now.passkeysOffered}
+            totp={now.totp}
             hasRecoveryKey={now.hasRecoveryKey}
             opened={opened}
             onChange={refresh}

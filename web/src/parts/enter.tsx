@@ -3,8 +3,10 @@ import { type Signal, useSignal } from '@preact/signals';
 import { limits } from '@szafa/protocol';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Fault, Second } from '../bridge.ts';
 import { call, faultOf } from '../page/core.ts';
-import { login, parting, recover, register } from '../page/session.ts';
+import { confirmPasskey } from '../page/passkeys.ts';
+import { login, loginWithPasskey, parting, recover, register } from '../page/session.ts';
 import { chosenLanguage } from '../page/settings.ts';
 import { LANGUAGES, type Language } from '../text/language.ts';
 import { language, text } from '../text.ts';
@@ -91,21 +93,44 @@ function SignIn({ username }: DoorProps) {
   const password = useSignal('');
   const shown = useSignal(false);
   const code = useSignal('');
-  /** Of whom the service wants a code. */
-  const askedOf = useSignal<string | null>(null);
-  const asked = askedOf.value === username.value;
+  /** Of whom the service wants a second factor, and which would do. */
+  const asked = useSignal<(Pick<Fault, 'factors' | 'passkey'> & { of: string }) | null>(null);
+  const wanted = asked.value?.of === username.value ? asked.value : null;
+  const wantsCode = wanted?.factors?.includes('totp') ?? false;
+  const offered = useSignal(false);
+  /** What the button at hand does. */
+  const how = useRef<'password' | 'second' | 'alone'>('password');
   const form = useForm(async () => {
+    const { current: by } = how;
+    how.current = 'password';
+    if (by === 'alone') return loginWithPasskey();
     try {
-      await login(username.value, password.value, asked ? code.value : undefined);
+      const second: Second = wantsCode ? { code: code.value } : {};
+      if (by === 'second')
+        await login(username.value, password.value, { passkey: await confirmPasskey(wanted!.passkey!) });
+      else await login(username.value, password.value, second);
     } catch (error) {
-      if (faultOf(error).code !== 'factor-needed') throw error;
-      askedOf.value = username.value;
+      const { code: what, factors, passkey } = faultOf(error);
+      if (factors) asked.value = { of: username.value, factors, ...(passkey && { passkey }) };
+      if (what !== 'factor-needed') throw error;
     }
   });
+  const press = (by: 'second' | 'alone') => (event: Event) => {
+    how.current = by;
+    void form.submit(event);
+  };
+  useEffect(() => {
+    call('offersPasskeys').then(
+      (is) => {
+        offered.value = is && 'PublicKeyCredential' in globalThis;
+      },
+      () => undefined,
+    );
+  }, []);
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (asked) place.current!.querySelector('input')!.focus();
-  }, [asked]);
+    if (wanted) place.current!.querySelector<HTMLElement>('input, button')?.focus();
+  }, [wanted?.of]);
   return (
     <form onSubmit={form.submit} aria-label={words.signIn}>
       <Username value={username} />
@@ -117,10 +142,24 @@ function SignIn({ username }: DoorProps) {
         shown={shown}
       />
       <div ref={place} role="status">
-        {asked && <Code hint={words.codeHint} value={code} />}
+        {wantsCode && <Code hint={words.codeHint} value={code} />}
+        {wanted?.passkey && (
+          <>
+            <p class="hint">{words.passkeyHint}</p>
+            <button type="button" class="button wide" disabled={form.working.value} onClick={press('second')}>
+              {words.confirmPasskey}
+            </button>
+          </>
+        )}
+        {wanted && !wantsCode && !wanted.passkey && <p class="caution">{words.passkeyAway}</p>}
       </div>
       <Trouble form={form} here={{ 401: wrongWords(username.value), 403: words.disabled }} />
       <Submit working={form.working} label={words.signIn} />
+      {offered.value && (
+        <button type="button" class="button wide" disabled={form.working.value} onClick={press('alone')}>
+          {words.byPasskey}
+        </button>
+      )}
     </form>
   );
 }

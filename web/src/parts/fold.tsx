@@ -6,7 +6,7 @@ import { text } from '../text.ts';
 import { Secret } from './form.tsx';
 
 const words = text.account;
-export type Opened = 'password' | 'recovery' | 'factor' | 'factorOff' | 'remove' | null;
+export type Opened = 'password' | 'recovery' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
 
 export interface PartProps {
   /** Which of the forms is open. */

@@ -27,6 +27,11 @@ export function en({ number, plural, secret }: Tools) {
       password: 'Password',
       repeat: 'Repeat password',
       code: 'Code',
+      passkeyHint: 'This account has a passkey as second factor.',
+      confirmPasskey: 'Use your passkey',
+      passkeyAway:
+        'The second factor of this account is a passkey, and passkeys cannot be used at this address. Ask whoever runs this server.',
+      byPasskey: 'Sign in with a passkey',
       codeHint: 'This account has a second factor: enter the code that your authenticator app shows.',
       invite: 'Invitation',
       inviteRule: 'New accounts need one here. Whoever runs this server can give you one.',
@@ -134,6 +139,31 @@ export function en({ number, plural, secret }: Tools) {
         withoutKey: 'If you lose it, you are locked out: this account has no recovery key. Make one first.',
         finish: 'Turn on',
         done: 'From now on a sign-in asks for a code.',
+      },
+      passkey: {
+        title: 'Passkeys',
+        none: 'A passkey is a key in your phone, your computer or a security key.',
+        do: 'Add a passkey',
+        after:
+          'From then on a sign-in with the password needs a second factor as well: this passkey will do. Many passkeys also sign in by themselves, without name and password.',
+        withCodes: 'The szafa command cannot use passkeys: there the codes of your app go on.',
+        withoutCodes:
+          'The szafa command cannot use passkeys: it can sign in again only with codes, so turn these on as well if you use it. Where it is signed in now it stays so.',
+        withoutKey:
+          'If you lose the passkey, you are locked out: this account has no recovery key. Make one first.',
+        name: 'Name of the passkey',
+        nameHint: 'As you will find it in this list: my phone, the blue key',
+        finish: 'Add',
+        done: 'The passkey is added, as a second factor. It cannot open your files by itself.',
+        doneAlone: 'The passkey is added. It signs in by itself, and opens your files.',
+        alone: 'signs in by itself',
+        second: 'beside the password',
+        used: (when: string) => `last used ${when}`,
+        never: 'never used',
+        remove: 'Remove',
+        removeOf: (name: string) => `Remove ${name}`,
+        removed: 'It signs in no more, and other sessions that were opened with it end.',
+        gone: 'The passkey is removed.',
       },
       factorOff: {
         do: 'Ask for no code any more',
@@ -541,6 +571,13 @@ export function en({ number, plural, secret }: Tools) {
       'not-the-service': 'This address isn’t answering as szafa.',
       'wrong-password':
         'The password does not open the files of this account. If they are under a passphrase of their own, use the szafa command.',
+      'wrong-passkey':
+        'The passkey was not accepted: it may have been removed, or the answer came too late. Try again.',
+      'no-passkey':
+        'The browser gave no passkey: it was cancelled, took too long, or there is none for this page.',
+      'passkey-known': 'This device has a passkey of your account already.',
+      'passkey-second':
+        'This passkey cannot open your files by itself: sign in with the password, and use it as second factor.',
       'wrong-code':
         'The code is wrong, or was used already. Wait for the next one; if none is taken, check the clock of the device that shows it.',
       locked: 'You are signed out.',

@@ -35,6 +35,11 @@ export function pl({ number, plural, secret }: Tools): Words {
       password: 'Hasło',
       repeat: 'Powtórz hasło',
       code: 'Kod',
+      passkeyHint: 'Drugim składnikiem logowania tego konta jest klucz dostępu.',
+      confirmPasskey: 'Użyj klucza dostępu',
+      passkeyAway:
+        'Drugim składnikiem logowania tego konta jest klucz dostępu, a pod tym adresem nie można ich używać. Zapytaj osobę, która prowadzi ten serwer.',
+      byPasskey: 'Zaloguj się kluczem dostępu',
       codeHint: 'To konto ma drugi składnik logowania: wpisz kod z aplikacji uwierzytelniającej.',
       invite: 'Zaproszenie',
       inviteRule: 'Nowe konto wymaga tu zaproszenia. Może je dać osoba, która prowadzi ten serwer.',
@@ -143,6 +148,30 @@ export function pl({ number, plural, secret }: Tools): Words {
           'Gdy ją utracisz, nie wejdziesz na konto: nie ma ono klucza odzyskiwania. Najpierw go utwórz.',
         finish: 'Włącz',
         done: 'Od teraz logowanie wymaga kodu.',
+      },
+      passkey: {
+        title: 'Klucze dostępu',
+        none: 'Klucz dostępu jest w telefonie, w komputerze albo w kluczu sprzętowym.',
+        do: 'Dodaj klucz dostępu',
+        after:
+          'Od tej chwili logowanie hasłem będzie wymagać także drugiego składnika: wystarczy ten klucz. Wiele kluczy loguje też samodzielnie, bez nazwy i hasła.',
+        withCodes: 'Polecenie szafa nie używa kluczy dostępu: tam nadal działają kody z aplikacji.',
+        withoutCodes:
+          'Polecenie szafa nie używa kluczy dostępu: zaloguje się ponownie tylko kodem, więc jeśli go używasz, włącz też kody. Tam, gdzie jest teraz zalogowane, tak pozostanie.',
+        withoutKey: 'Bez tego klucza nie wejdziesz: to konto nie ma klucza odzyskiwania. Najpierw go utwórz.',
+        name: 'Nazwa klucza dostępu',
+        nameHint: 'Pod nią znajdziesz go na tej liście: mój telefon, niebieski klucz',
+        finish: 'Dodaj',
+        done: 'Klucz dostępu dodano jako drugi składnik. Sam nie otworzy plików.',
+        doneAlone: 'Klucz dostępu dodano. Loguje samodzielnie i otwiera pliki.',
+        alone: 'loguje samodzielnie',
+        second: 'obok hasła',
+        used: (when: string) => `ostatnio użyty ${when}`,
+        never: 'jeszcze nieużyty',
+        remove: 'Usuń',
+        removeOf: (name: string) => `Usuń ${name}`,
+        removed: 'Nie będzie już logować, a inne sesje, które nim otwarto, zakończą się.',
+        gone: 'Klucz dostępu usunięto.',
       },
       factorOff: {
         do: 'Nie wymagaj już kodu',
@@ -553,6 +582,13 @@ export function pl({ number, plural, secret }: Tools): Words {
       'not-the-service': 'Pod tym adresem nie odpowiada szafa.',
       'wrong-password':
         'To hasło nie otwiera plików tego konta. Jeśli mają osobne hasło, użyj polecenia szafa.',
+      'wrong-passkey':
+        'Klucz dostępu nie został przyjęty: mógł zostać usunięty albo odpowiedź przyszła za późno. Spróbuj jeszcze raz.',
+      'no-passkey':
+        'Przeglądarka nie podała klucza dostępu: anulowano, trwało to za długo albo nie ma go dla tej strony.',
+      'passkey-known': 'To urządzenie ma już klucz dostępu tego konta.',
+      'passkey-second':
+        'Ten klucz dostępu sam nie otworzy plików: zaloguj się hasłem i użyj go jako drugiego składnika.',
       'wrong-code':
         'Kod jest błędny albo był już użyty. Poczekaj na następny; jeśli żaden nie działa, sprawdź zegar urządzenia, które go pokazuje.',
       locked: 'Sesja na tej stronie jest zakończona.',

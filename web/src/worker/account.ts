@@ -7,6 +7,7 @@ import {
   NetworkError,
   newRecoveryKey,
   newTotpSecret,
+  PRF_INPUT,
   qr,
   recoveryKeyIn,
   recoveryText,
@@ -14,8 +15,23 @@ import {
   totpUri,
   WrongPasswordError,
 } from '@szafa/client';
-import { cleanUsername } from '@szafa/protocol';
-import type { Account, Ended, Entered, NewTotp, Overview, Wishes } from '../bridge.ts';
+import {
+  cleanUsername,
+  type NewPasskeyRequest,
+  type PasskeyAnswer,
+  type PasskeyRequest,
+} from '@szafa/protocol';
+import type {
+  Account,
+  BrowserPasskey,
+  Ended,
+  Entered,
+  NewTotp,
+  Overview,
+  Prf,
+  Second,
+  Wishes,
+} from '../bridge.ts';
 import { browserPins, browserRevs, type KeptSession, kept } from './database.ts';
 import { deviceName } from './device.ts';
 import { holdingEngine } from './engine.ts';
@@ -47,9 +63,45 @@ export class SignedIn {
     return this.#szafa;
   }
 
-  async login(rawName: string, password: string, code: string | undefined): Promise<Entered> {
+  async offersPasskeys(): Promise<boolean> {
+    return (await new Api(this.#options).service()).origin === globalThis.location.origin;
+  }
+
+  async passkeyChallenge(): Promise<PasskeyRequest & Prf> {
+    return { ...(await Szafa.passkeyChallenge(this.#options)), prf: PRF_INPUT };
+  }
+
+  async loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): Promise<Entered> {
+    try {
+      const szafa = await Szafa.loginWithPasskey(this.#options, { answer, secret, device: device() });
+      return await this.#begin(szafa);
+    } finally {
+      secret.fill(0);
+    }
+  }
+
+  async newPasskey(): Promise<NewPasskeyRequest & Prf> {
+    return { ...(await this.szafa.newPasskey()), prf: PRF_INPUT };
+  }
+
+  async addPasskey(password: string, name: string, made: BrowserPasskey): Promise<void> {
+    try {
+      await this.szafa.addPasskey({ password }, { ...made, name });
+    } finally {
+      made.secret?.fill(0);
+    }
+  }
+
+  async removePasskey(password: string, id: string): Promise<void> {
+    const { szafa } = this;
+    await szafa.removePasskey({ password }, id);
+    // A session that it opened goes on with the password.
+    await kept.renewSession(this.#toKeep(szafa));
+  }
+
+  async login(rawName: string, password: string, second: Second): Promise<Entered> {
     const username = cleanUsername(rawName);
-    const secrets = { username, password, code, device: device() };
+    const secrets = { username, password, ...second, device: device() };
     return this.#begin(await Szafa.login(this.#options, secrets));
   }
 
@@ -111,7 +163,9 @@ export class SignedIn {
   }
 
   #toKeep({ username, token, keys }: Szafa): KeptSession {
-    return { username, token: token!, kek: this.#engine.keyOf(keys.kek) };
+    const { way } = keys;
+    const passkey = way.type === 'passkey' ? { passkey: way.id } : {};
+    return { username, token: token!, kek: this.#engine.keyOf(way.kek), ...passkey };
   }
 
   /** Keys are gone from here by then; a token that the service did not hear about expires by itself. */
@@ -124,9 +178,9 @@ export class SignedIn {
   async restore(): Promise<Account | Ended | null> {
     const session = await kept.session();
     if (!session || !('kek' in session)) return null;
-    const { username, token } = session;
+    const { username, token, passkey } = session;
     const kek = this.#engine.handleOf(session.kek);
-    const szafa = await Szafa.open(this.#options, { username, token, kek });
+    const szafa = await Szafa.open(this.#options, { username, token, kek, passkey });
     try {
       await Promise.all([szafa.api.me(), szafa.checkKeys()]);
     } catch (error) {
@@ -142,13 +196,22 @@ export class SignedIn {
 
   async overview(): Promise<Overview> {
     const { szafa } = this;
-    const [bag, sessions, { totp }] = await Promise.all([
+    const [bag, sessions, { totp, passkeys }, passkeysOffered] = await Promise.all([
       szafa.keys.found(),
       szafa.sessions(),
       szafa.factors(),
+      this.offersPasskeys(),
     ]);
     return {
       totp,
+      passkeysOffered,
+      passkeys: passkeys.map(({ id, name, used_at }) => ({
+        id,
+        name: displayName(name),
+        // The service may say so of one that has no entry in the key bag: it would open nothing.
+        alone: bag?.bag.passkeys.has(id) ?? false,
+        usedAt: used_at === null ? null : Date.parse(used_at),
+      })),
       hasRecoveryKey: bag?.bag.recovery !== undefined,
       devices: sessions.map(({ id, device: name, used_at, current, scope, dir_id, expires_at }) => ({
         id,

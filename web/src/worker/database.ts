@@ -6,6 +6,8 @@ export interface KeptSession {
   username: string;
   token: string;
   kek: CryptoKey;
+  /** The id of the passkey that the key is of, and not of the password. */
+  passkey?: string;
 }
 
 /** Whose the journals are that are still here. */
@@ -58,12 +60,12 @@ export const kept = {
   keepSession: (session: KeptSession) => write('session', (objects) => objects.put(session, 'current')),
 
   /** The same session, whose keys are under another password from now on. */
-  renewSession: ({ username, token, kek }: KeptSession) =>
+  renewSession: (session: KeptSession) =>
     write('session', (objects) => {
       const found = objects.get('current') as IDBRequest<KeptSession | undefined>;
       found.onsuccess = () => {
         // Another tab may have signed out meanwhile.
-        if (found.result?.token === token) objects.put({ username, token, kek }, 'current');
+        if (found.result?.token === session.token) objects.put(session, 'current');
       };
     }),
 

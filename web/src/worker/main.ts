@@ -1,5 +1,5 @@
 /** The page's worker: keys, encryption and transfers. It is asked by messages and answers by messages. */
-import { ApiError, SzafaError, TamperedError } from '@szafa/client';
+import { ApiError, FactorError, SzafaError, TamperedError } from '@szafa/client';
 import { RuleError } from '@szafa/protocol';
 import type { CallName, Calls, Fault, FromWorker, ToWorker, Zip } from '../bridge.ts';
 import { SignedIn } from './account.ts';
@@ -45,7 +45,13 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  login: (username, password, code) => signedIn.login(username, password, code),
+  login: (username, password, second) => signedIn.login(username, password, second),
+  offersPasskeys: () => signedIn.offersPasskeys(),
+  passkeyChallenge: () => signedIn.passkeyChallenge(),
+  loginWithPasskey: (answer, secret) => signedIn.loginWithPasskey(answer, secret),
+  newPasskey: () => signedIn.newPasskey(),
+  addPasskey: (password, name, made) => signedIn.addPasskey(password, name, made),
+  removePasskey: (password, id) => signedIn.removePasskey(password, id),
   register: (username, password, wishes) => signedIn.register(username, password, wishes),
   registration: () => signedIn.registration(),
   recover: (username, recoveryKey, password) => signedIn.recover(username, recoveryKey, password),
@@ -117,6 +123,10 @@ function faultOf(error: unknown): Fault {
   if (error instanceof ApiError) {
     const { code, message, status, retryAfter } = error;
     return { code, message, status, ...(retryAfter !== undefined && { retryAfter }) };
+  }
+  if (error instanceof FactorError) {
+    const { code, message, factors, passkey } = error;
+    return { code, message, factors, ...(passkey && { passkey }) };
   }
   if (error instanceof TamperedError) {
     const { aboutKeys, code, message, stage } = error;

@@ -1,0 +1,110 @@
+/** Passkeys in the page, with Chromium's virtual authenticator. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { Service } from '../harness/index.ts';
+import { PASSWORD, register, signIn, signOut, useChromium } from './browser.ts';
+
+const browser = useChromium();
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function openAccount(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  await page.getByRole('heading', { name: 'Passkeys' }).waitFor();
+}
+
+async function add(page: Page, name: string, said: string): Promise<void> {
+  await press(page, 'Add a passkey');
+  await page.getByLabel('Name of the passkey').fill(name);
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await press(page, 'Add');
+  await page.getByText(said).waitFor();
+}
+
+test('passkeys come in by themselves where they open the keys, and stand beside the password where not', async (t) => {
+  const port = String(await freePort());
+  const origin = `http://localhost:${port}`;
+  const service = await new Service({ env: { SZ_PORT: port, SZ_ORIGIN: origin } }).start();
+  t.after(() => service.stop());
+  const { page, errors } = await browser.visit(origin);
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  const attach = async (hasPrf: boolean) => {
+    const options = {
+      protocol: 'ctap2' as const,
+      ctap2Version: 'ctap2_1' as const,
+      transport: hasPrf ? ('internal' as const) : ('usb' as const),
+      ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true, hasPrf },
+    };
+    return (await devtools.send('WebAuthn.addVirtualAuthenticator', { options })).authenticatorId;
+  };
+  const phone = await attach(true);
+  const username = await register(page);
+  await openAccount(page);
+  await add(page, 'my phone', 'It signs in by itself, and opens your files.');
+  await page.getByText('signs in by itself, never used').waitFor();
+  await page.keyboard.press('Escape');
+
+  // Alone, without a name; a reload goes on with it.
+  await signOut(page);
+  await press(page, 'Sign in with a passkey');
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+
+  // Beside the password.
+  await signOut(page);
+  await signIn(page, username);
+  await press(page, 'Use your passkey');
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+
+  // Removed, with the password; the password alone is enough afterwards.
+  await openAccount(page);
+  await press(page, 'Remove my phone');
+  await page.getByLabel('Your password').fill('not the password');
+  await press(page, 'Remove my phone');
+  await page
+    .getByRole('alert')
+    .getByText(/password is wrong/)
+    .waitFor();
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await press(page, 'Remove my phone');
+  await page.getByText('The passkey is removed.').waitFor();
+  await page.keyboard.press('Escape');
+  await signOut(page);
+  await press(page, 'Sign in with a passkey');
+  await page.getByRole('alert').getByText(/./).waitFor();
+  await signIn(page, username);
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+
+  // One that makes no secret is a second factor only.
+  await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: phone });
+  await attach(false);
+  await openAccount(page);
+  await add(page, 'blue key', 'It cannot open your files by itself.');
+  await page.getByText('beside the password, never used').waitFor();
+  await page.keyboard.press('Escape');
+  await signOut(page);
+  await press(page, 'Sign in with a passkey');
+  await page
+    .getByRole('alert')
+    .getByText(/cannot open your files by itself/)
+    .waitFor();
+  await signIn(page, username);
+  await press(page, 'Use your passkey');
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+  assert.deepEqual(
+    errors.filter((one) => !/401|403/.test(one)),
+    [],
+  );
+});

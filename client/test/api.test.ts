@@ -240,7 +240,7 @@ test('what changes an account is not sent twice, and what a hostile service answ
   await ended.api.endSession('ab');
   assert.equal(ended.requests.length, 2, 'it had worked');
   const session = { id: 'ab', device: '', created_at: '', used_at: '', current: true };
-  const whole = { ...session, scope: 'full', dir_id: null, expires_at: null };
+  const whole = { ...session, scope: 'full', dir_id: null, expires_at: null, passkey: null };
   assert.deepEqual(await answering([{ sessions: [whole] }]).api.sessions(), [whole]);
   for (const sessions of [undefined, 'x', [session], [{ ...whole, id: '../x' }], [{ ...whole, device: 7 }]]) {
     await assert.rejects(answering([{ sessions }]).api.sessions(), NotTheServiceError);

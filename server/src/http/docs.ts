@@ -60,6 +60,9 @@ const SAMPLES: Record<string, unknown> = {
   access: EMPTY_SHA256,
   own: 'AQID',
   ticket: 'A'.repeat(43),
+  passkey: { id: 'AQID', client_data: 'e30', authenticator_data: 'AQID', signature: 'AQID' },
+  client_data: 'e30',
+  attestation: 'oA',
 };
 
 /** The OpenAPI document as one page that needs no script. */

@@ -46,7 +46,7 @@ test('sessions are listed with their devices, the latest first, without their to
   );
   for (const session of listed) {
     assert.deepEqual(Object.keys(session).sort(), [
-      ...['created_at', 'current', 'device', 'dir_id', 'expires_at', 'id', 'scope', 'used_at'],
+      ...['created_at', 'current', 'device', 'dir_id', 'expires_at', 'id', 'passkey', 'scope', 'used_at'],
     ]);
     assert.match(session.id, /^[0-9a-f]{32}$/);
     assert.deepEqual([session.scope, session.dir_id, session.expires_at], ['full', null, null]);

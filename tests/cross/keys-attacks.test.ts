@@ -28,7 +28,7 @@ suite('szafa: an account under attack', { concurrency: 3 }, () => {
     // The service says that this is another account, which was never used here.
     const lies: Record<string, object> = {
       '/api/auth/me': { username: 'somebody' },
-      '/api/auth/factors': { totp: true },
+      '/api/auth/factors': { totp: true, passkeys: [], passkeys_offered: false },
     };
     between.inward = (path, body) => (lies[path] ? Buffer.from(JSON.stringify(lies[path])) : body);
     for (const args of [

@@ -84,8 +84,8 @@ test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without la
   await sortBy('Size', 'ascending');
   assert.deepEqual((await cells()).slice(0, 2), ['Report 0.pdf', '0 B']);
   await page.getByLabel('Filter by name').fill('REPORT 99');
-  await page.getByText(`${usually(11, 110)} of ${ALL}`).waitFor();
-  assert.ok((await shown(page)).every((name) => name.startsWith('Report 99')));
+  await page.getByText(`${usually(37, 279)} of ${ALL}`).waitFor();
+  assert.ok((await shown(page)).every((name) => name.includes('99')));
   await page.getByRole('button', { name: 'Clear the filter' }).click();
   await page.getByText(ALL, { exact: true }).waitFor();
 
@@ -338,7 +338,7 @@ test('what is dropped in a folder stays there; a browser without handles finds e
   await drop(page, [small, await browser.file('loose.txt', 'loose')], 'drop-into');
   await row(page, 'loose.txt').waitFor();
   await page.getByRole('treeitem', { name: 'Taxes 2' }).waitFor();
-  await open(page, 'Small');
+  await row(page, 'Small').getByRole('button', { name: 'Small', exact: true }).click();
   await row(page, 'inner.txt').waitFor();
   await row(page, 'empty').waitFor();
 });

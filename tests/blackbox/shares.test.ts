@@ -120,6 +120,8 @@ describe('shares', () => {
       [2, 1],
       [0, 1],
       [1, 0],
+      [1, 2 ** 40],
+      [2 ** 40, 1],
     ] as const) {
       assertError(await visitor.read(ticket, number, idx), 404);
     }

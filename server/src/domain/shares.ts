@@ -4,6 +4,7 @@ import {
   checkShare,
   type Ending,
   type ListedShare,
+  limits,
   type OpenedShare,
   type ShareBody,
   type TicketBody,
@@ -166,8 +167,10 @@ export class Shares {
     whole: boolean,
   ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume; paced: Paced }> {
     const { metadata, volumes, config } = this.#deps;
+    // A database does not take every number.
+    const possible = number <= limits.shareFiles && idx <= limits.volumesPerFile;
     const found =
-      config.shares && ticket !== undefined
+      config.shares && ticket !== undefined && possible
         ? await metadata.shares.readable(id, hashToken(ticket), number, idx, this.#now())
         : undefined;
     if (!found) {

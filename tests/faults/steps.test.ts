@@ -259,7 +259,7 @@ for (const step of steps([1, 5])) {
 }
 
 // The last ones are in the steps after the first, from which on nobody can use the account.
-for (const step of steps([2, 30, 60])) {
+for (const step of steps([2, 20, 40])) {
   test(`end of an account, killed at ${name(step)}: all of it is there, or it goes by itself`, async () => {
     const leaver = await register(service);
     const { username, password } = leaver;

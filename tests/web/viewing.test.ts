@@ -140,7 +140,10 @@ test('previews fit, are zoomed, and follow each other; texts are rendered where 
   const wide = await layout(page);
   assert.ok(wide.inside && wide.width > wide.stage - 2, 'as wide as there is room');
   await page.setViewportSize({ width: 390, height: 780 });
-  await until(async () => (await layout(page)).inside);
+  await until(async () => {
+    const { inside, stage } = await layout(page);
+    return inside && stage <= 390;
+  });
   await touch(page);
   await shown(page, 'c empty.txt');
   await page.setViewportSize({ width: 1280, height: 720 });

@@ -30,11 +30,15 @@ async function show(page: Page, name: string): Promise<void> {
 const shown = (page: Page, name: string) =>
   page.getByRole('dialog').getByRole('heading', { name, exact: true }).waitFor();
 
-/** Where the picture is, in its stage, and whether all of it is inside. */
+/** Where the picture of the file that is named is, in its stage, and whether all of it is inside. */
 async function layout(page: Page) {
   await page.waitForFunction(() => {
     const image = document.querySelector<HTMLImageElement>('dialog .picture img');
-    return image?.complete && image.naturalWidth > 0;
+    return (
+      image?.alt === document.querySelector('#modal-title')!.textContent &&
+      image.complete &&
+      image.naturalWidth > 0
+    );
   });
   return page.evaluate(() => {
     const image = document.querySelector('dialog .picture img')!;

@@ -7,6 +7,7 @@ import { languageOf, readable } from './reader.ts';
 export const TEXT_BYTES = 512 * 1024;
 
 export interface Opened {
+  fileId: string;
   info: FileInfo;
   /** The address of the file itself. */
   url?: string;
@@ -19,16 +20,17 @@ export interface Opened {
 export async function openPreview(item: Item, signal: AbortSignal): Promise<Opened> {
   const { fileId, name } = item;
   const info = await call('info', fileId);
-  if (info.size === 0 || info.type === '') return { info };
+  if (info.size === 0 || info.type === '') return { fileId, info };
   const until = ({ url, close }: { url: string; close(): void }) => {
     signal.addEventListener('abort', close, { once: true });
     return url;
   };
   if (info.type !== 'text/plain') {
-    return (await localReady()) ? { info, url: until(offerPreview(fileId, name)) } : { info };
+    const url = (await localReady()) && until(offerPreview(fileId, name));
+    return { fileId, info, ...(url && { url }) };
   }
   const content = await call('readText', fileId, TEXT_BYTES);
   const language = languageOf(name);
   const html = language && (await localReady()) && (await readable({ text: content, language }, signal));
-  return { info, content, ...(html && !signal.aborted && { page: until(offerDocument(html)) }) };
+  return { fileId, info, content, ...(html && !signal.aborted && { page: until(offerDocument(html)) }) };
 }

@@ -142,7 +142,8 @@ export function Preview({ item }: { item: Item }) {
     if (Math.abs(dx) > SWIPE_PX && Math.abs(dx) > 2 * Math.abs(dy)) show(dx < 0 ? 1 : -1);
   };
 
-  const now = opened.value;
+  // What was opened for the file before is never shown under the name of the next.
+  const now = opened.value?.fileId === item.fileId ? opened.value : null;
   const isPicture = now?.url !== undefined && now.info.type.startsWith('image/') && !trouble.value;
   return (
     <Modal title={item.name} class="preview" onClose={closeDialog}>

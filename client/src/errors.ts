@@ -41,7 +41,8 @@ export type Stage =
   // Of what others share.
   | 'link'
   | 'link-key'
-  | 'share';
+  | 'share'
+  | 'public-key';
 
 const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
   'service',

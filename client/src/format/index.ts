@@ -39,6 +39,7 @@ export {
   resealHeader,
   sealHeader,
 } from './header.ts';
+export { HPKE_OVERHEAD, type HpkeContext, hpkeOpen, hpkeSeal, type Psk, x25519PublicKey } from './hpke.ts';
 export {
   type AccountKeys,
   type AccountName,

@@ -95,21 +95,21 @@ function explainOther({ cause }: SzafaError): string {
   return 'check the address (--server, SZ_SERVER): there may be a proxy or a login page in between';
 }
 
-/** Of what somebody typed and the service, or the key bag, did not take. */
+/** Of what somebody typed, or did not, and the service or the key bag did not take. */
 const wrongSecret: Record<string, string> = {
   'wrong-passphrase': 'ask whoever gave you the link for its passphrase',
   'wrong-password':
     'check it; if the password was changed, log in again: szafa login; the files may be under a separate passphrase: szafa login --passphrase',
   'wrong-code':
     'each code counts once: wait for the next one; if none is taken, the clock of the device that shows it may be wrong',
+  'factor-needed':
+    'the second factor of this account is a passkey, which works in the page only: sign in there, turn on codes as well (Account and devices), and log in with one',
 };
 
 const hints: Record<string, string> = {
   link: 'copy all of it, the part behind the # as well, and put it in quotes',
   'link-over': 'ask whoever gave it to you for another one',
   'passphrase-needed': 'set SZ_LINK_PASSPHRASE, or SZ_LINK_PASSPHRASE_FILE',
-  'factor-needed':
-    'the second factor of this account is a passkey, which works in the page only: sign in there, turn on codes as well (Account and devices), and log in with one',
   locked: 'log in with the password that opens the files, or with --passphrase: szafa login',
   address: 'give an address like https://szafa.example',
   tampered: 'do not use this file: the server, or someone in between, changed it',

@@ -1,6 +1,6 @@
 /** The second factor of an account: codes from an authenticator app, which a login needs beside the password. It guards the login; keys it opens none. */
-import type { Credentials, Factor, PasskeyRequest, Session } from '@szafa/protocol';
-import { type AccountContext, derived, type Proof } from './account.ts';
+import type { Credentials, Factor, PasskeyAnswer, PasskeyRequest, Session } from '@szafa/protocol';
+import { type AccountContext, derived, type Proof, settle } from './account.ts';
 import type { Api } from './api/api.ts';
 import { isPasskeyRequest } from './api/shapes.ts';
 import { ApiError, FactorError, WrongPasswordError } from './errors.ts';
@@ -64,9 +64,17 @@ export async function logIn(
   return logIn(api, { ...credentials, code: await ask() }, undefined, signal);
 }
 
-const refused = (error: unknown): never => {
+/** What is shown beside the password. @public */
+export interface Second {
+  /** As an app shows it. */
+  code?: string | undefined;
+  /** What a passkey answered that the service asked for, in a FactorError. */
+  passkey?: PasskeyAnswer | undefined;
+}
+
+const refused = (given: 'none' | 'code' | 'passkey') => (error: unknown) => {
   const wanted = wantedFactors(error);
-  if (wanted) throw new FactorError('code', wanted, { cause: error });
+  if (wanted) throw new FactorError(given, wanted, { cause: error });
   if (error instanceof ApiError && error.status === 403)
     throw new WrongPasswordError('the password is wrong', { cause: error });
   throw error;
@@ -80,11 +88,28 @@ export async function setTotp(
 ): Promise<void> {
   const { authSecret: password } = await derived(context, proof);
   const { api, signal } = context;
-  await api.setTotp({ password, secret, code: bare(code) }, { signal }).catch(refused);
+  const body = { password, secret, code: bare(code) };
+  await settleCodes(context, true, () => api.setTotp(body, { signal }).catch(refused('code')));
 }
 
-export async function removeTotp(context: AccountContext, proof: Proof, code: string): Promise<void> {
+/** Without a second factor the FactorError says which would do, and what a passkey is to sign. */
+export async function removeTotp(
+  context: AccountContext,
+  proof: Proof,
+  { code, passkey }: Second,
+): Promise<void> {
   const { authSecret: password } = await derived(context, proof);
   const { api, signal } = context;
-  await api.removeTotp({ password, code: bare(code) }, { signal }).catch(refused);
+  const body = { password, ...(code !== undefined && { code: bare(code) }), ...(passkey && { passkey }) };
+  const given = passkey ? 'passkey' : code === undefined ? 'none' : 'code';
+  await settleCodes(context, false, () => api.removeTotp(body, { signal }).catch(refused(given)));
+}
+
+/** Only one of two devices that turn codes on at once does: whoever got no answer and finds them on takes them for its own. */
+function settleCodes(context: AccountContext, on: boolean, send: () => Promise<unknown>): Promise<void> {
+  const { api, signal } = context;
+  return settle(context, {
+    ...{ what: 'the second factor', before: undefined, after: undefined, send },
+    counts: async () => (await api.factors({ signal })).totp === on,
+  });
 }

@@ -18,7 +18,7 @@ export {
 } from './download/remote-file.ts';
 export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
-export { newTotpSecret, totpUri } from './factors.ts';
+export { newTotpSecret, type Second, totpUri } from './factors.ts';
 export type { Pin } from './format/bag.ts';
 export type { Bytes } from './format/bytes.ts';
 export type {

@@ -24,7 +24,7 @@ import type { HeaderCaches } from './download/header-cache.ts';
 import { type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
 import { type Version, versionsOf } from './download/versions.ts';
 import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
-import { logIn, removeTotp, setTotp } from './factors.ts';
+import { logIn, removeTotp, type Second, setTotp } from './factors.ts';
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
@@ -377,9 +377,9 @@ export class Szafa {
     return setTotp(this.#account(options?.signal), proof, secret, code);
   }
 
-  /** From now on a login needs no code. */
-  removeTotp(proof: Proof, code: string, options?: CallOptions): Promise<void> {
-    return removeTotp(this.#account(options?.signal), proof, code);
+  /** From now on a login takes no code. A passkey will do as well: a FactorError for neither has what it is to sign. */
+  removeTotp(proof: Proof, second: Second, options?: CallOptions): Promise<void> {
+    return removeTotp(this.#account(options?.signal), proof, second);
   }
 
   /** What the browser makes a new passkey with. */

@@ -52,7 +52,11 @@ export const TotpBody = Type.Object(
 );
 export type TotpBody = Static<typeof TotpBody>;
 
-export const TotpOffBody = Type.Object({ password: Password, code: Code }, { $id: 'TotpOff' });
+/** One of the two; without either the answer says what would do, and what a passkey is to sign. */
+export const TotpOffBody = Type.Object(
+  { password: Password, code: Type.Optional(Code), passkey: Type.Optional(PasskeyAnswer) },
+  { $id: 'TotpOff' },
+);
 export type TotpOffBody = Static<typeof TotpOffBody>;
 
 export const Factors = Type.Object(

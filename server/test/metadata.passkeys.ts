@@ -7,6 +7,7 @@ import { fresh, NOW } from './metadata.fixture.ts';
 const STAYS = { keys: undefined, expected: undefined };
 const passkey = (more: Partial<NewPasskey> = {}): NewPasskey => ({
   ...{ credential_id: fresh('credential'), public_key: 'key', counter: 1, name: 'ring', alone: 0 },
+  ...{ challenge: fresh('challenge'), until: NOW + 1000 },
   ...more,
 });
 const used = (credentialId: string, counter: number, challenge = fresh('challenge')) => ({
@@ -39,14 +40,19 @@ export function passkeysContract(stores: Stores): void {
     assert.equal(await passkeys.add(passkey({ credential_id: id }), by, keys, 9), 'taken');
     assert.equal(await passkeys.add(passkey(), by, keys, 1), 'too many');
     assert.equal(await accounts.keys(by.username), 'first', 'all or nothing');
+    const challenge = fresh('challenge');
+    const one = await alternately(4, ({ passkeys: table }) =>
+      table.add(passkey({ challenge }), by, STAYS, 9),
+    );
+    assert.deepEqual(one.sort(), [...Array(3).fill('answered'), 'done'], 'a challenge is for one');
     const same = fresh('credential');
     const won = await alternately(6, ({ passkeys: table }) =>
       table.add(passkey({ credential_id: same }), by, STAYS, 9),
     );
     assert.deepEqual(won.sort(), ['done', ...Array(5).fill('taken')]);
-    const more = await alternately(6, ({ passkeys: table }) => table.add(passkey(), by, STAYS, 4));
+    const more = await alternately(6, ({ passkeys: table }) => table.add(passkey(), by, STAYS, 5));
     assert.deepEqual(more.sort(), ['done', 'done', ...Array(4).fill('too many')]);
-    assert.equal((await passkeys.list(accountId)).length, 4);
+    assert.equal((await passkeys.list(accountId)).length, 5);
   });
 
   test('passkeys: one answer opens one session, on whichever node it is shown, and a counter never goes back', async () => {

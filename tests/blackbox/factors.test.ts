@@ -115,7 +115,7 @@ describe('a second factor by code', () => {
       assertError(await set(user, body), status);
     assertAsked(await set(user, { ...right, code: wrongFor(secret) }), 403);
     for (const code of ['12345', '1234567', 123456, {}, '']) assertError(await logIn(user, code), 400);
-    for (const code of ['12345', null, undefined]) assertError(await off(user, code), 400);
+    for (const code of ['12345', null]) assertError(await off(user, code), 400);
     assertOk(await user.get(pathOf('factors')), factors(false));
     assertDetail(await service.call({ path: pathOf('factors') }), 401);
     assertError(await admin(service).get(pathOf('factors')), 403);

@@ -149,6 +149,7 @@ describe('a passkey beside the password', () => {
       ['another host', key.answer(await asked(user), { rpId: 'szafa.test' })],
       ['as if it were made', key.answer(await asked(user), { type: 'webauthn.create' })],
       ['nobody there', key.answer(await asked(user), { absent: true })],
+      ['in a page of another', key.answer(await asked(user), { crossOrigin: true })],
     ];
     for (const [what, passkey] of wrong) {
       const answer = await logIn(user, { passkey });
@@ -164,6 +165,8 @@ describe('a passkey beside the password', () => {
     assertOk(await logIn(user, { passkey: key.answer(await asked(user)) }));
     for (const [what, passkey] of from) assert.equal((await logIn(user, { passkey })).status, 401, what);
     const changed = key.answer(await asked(user));
+    const counted = Buffer.from(changed.authenticator_data, 'base64url');
+    counted[counted.length - 1]! ^= 1;
     const rest: [string, PasskeyAnswer][] = [
       ['the challenge of a passkey alone', key.answer(alone)],
       ['the challenge of a new one', key.answer({ ...added2 })],
@@ -172,7 +175,7 @@ describe('a passkey beside the password', () => {
         'signed by another key',
         { ...foreign.answer(await asked(user)), id: key.name, user_handle: key.handle },
       ],
-      ['changed', { ...changed, authenticator_data: changed.authenticator_data.replace(/.$/, 'A') }],
+      ['changed', { ...changed, authenticator_data: counted.toString('base64url') }],
       ['no JSON', { ...key.answer(await asked(user)), client_data: 'AAAA' }],
     ];
     for (const [what, passkey] of rest) assert.equal((await logIn(user, { passkey })).status, 401, what);
@@ -227,6 +230,7 @@ describe('a passkey by itself', () => {
       ['not verified', key.answer(await challenge(), { unverified: true })],
       ['not present', key.answer(await challenge(), { absent: true })],
       ['another page', key.answer(await challenge(), { origin: 'https://evil.test' })],
+      ['in a page of another', key.answer(await challenge(), { crossOrigin: true })],
       ['a challenge beside the password', key.answer(await asked(user))],
       ['the handle of another account', key.answer(await challenge(), { userHandle: 'AAAA' })],
       ['unknown', new Authenticator(ORIGIN).answer(await challenge())],
@@ -308,6 +312,14 @@ describe('passkeys of an account', () => {
     assert.deepEqual(request.passkeys, []);
     const made = key.make(request);
     const alone = await challenge();
+    const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const offCurve = new Map<number, number | Buffer>([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, one],
+      [-3, two],
+    ]);
     const x5c = new Map([['x5c', [Buffer.from('no certificate')]]]);
     const cases: [string, object, number][] = [
       ['wrong password', { ...made, password: 'not this one' }, 403],
@@ -316,6 +328,29 @@ describe('passkeys of an account', () => {
       ['another page', key.make(request, { origin: 'https://evil.test' }), 400],
       ['another host', key.make(request, { rpId: 'evil.test' }), 400],
       ['nobody there', key.make(request, { absent: true }), 400],
+      ['in a page of another', key.make(request, { crossOrigin: true }), 400],
+      [
+        'a key without a point',
+        key.make(request, {
+          publicKey: new Map([
+            [1, 2],
+            [3, -7],
+          ]),
+        }),
+        400,
+      ],
+      ['a key of no kind', key.make(request, { publicKey: new Map([[3, -7]]) }), 400],
+      ['a key off its curve', key.make(request, { publicKey: offCurve }), 400],
+      [
+        'of another algorithm',
+        key.make(request, {
+          publicKey: new Map([
+            [1, 2],
+            [3, -36],
+          ]),
+        }),
+        400,
+      ],
       ['the challenge of another account', key.make(await requested(other)), 400],
       ['the challenge of a login', key.make({ ...request, challenge: alone.challenge }), 400],
       ['no challenge', key.make({ ...request, challenge: 'AAAA' }), 400],
@@ -348,6 +383,47 @@ describe('passkeys of an account', () => {
     assertOk(await user.get(pathOf('readKeys')), { keys: 'next' });
     assertError(await remove(user, key.name), 404);
     assertOk(await logIn(user));
+    // What was made for that challenge is not taken a second time, whatever became of it.
+    assertError(await addWith(user, made), 400);
+    assertError(await addWith(user, new Authenticator(ORIGIN).make(request)), 400);
+    assert.deepEqual(await passkeysOf(user), []);
+  });
+
+  test('take codes away, beside the password, each answer once', async () => {
+    const [user, other] = [await register(service), await register(service)];
+    const [key, foreign] = [await added(user, { counter: 0 }), await added(other)];
+    const off = (more: object = {}, password = user.password) =>
+      user.call('DELETE', pathOf('removeTotp'), { json: { password, ...more } });
+    assertError(await off({ code: '123456' }), 404);
+    const secret = 'B'.repeat(limits.totp.secretChars);
+    const on = (code: string) => user.put(pathOf('setTotp'), { password: user.password, secret, code });
+    assertOk(await on(codeOf(secret, stepAt(Date.now()))));
+    const answer = await off();
+    assertError(answer, 403);
+    assert.deepEqual(answer.json['factors'], ['totp', 'passkey']);
+    const request = answer.json['passkey'] as PasskeyRequest;
+    const ofOther = (await logIn(other)).json['passkey'] as PasskeyRequest;
+    const good = key.answer(request);
+    for (const passkey of [
+      foreign.answer(ofOther),
+      foreign.answer(request),
+      key.answer(await challenge()),
+      { ...good, signature: 'AAAA' },
+    ]) {
+      const refused = await off({ passkey });
+      assertError(refused, 403);
+      assert.deepEqual(refused.json['factors'], ['totp', 'passkey']);
+    }
+    const wrong = await off({ passkey: good }, 'not this one');
+    assertError(wrong, 403);
+    assert.equal(wrong.json['factors'], undefined);
+    const both = await Promise.all([off({ passkey: good }), off({ passkey: good })]);
+    assert.equal(both.filter(({ status }) => status === 200).length, 1);
+    assertAsked(await logIn(user), ['passkey']);
+    // Codes that are on again are others: the answer was for those.
+    assertOk(await on(codeOf(secret, stepAt(Date.now()))));
+    assertError(await off({ passkey: good }), 403);
+    assertAsked(await logIn(user), ['totp', 'passkey']);
   });
 
   test('go with a recovery, and when an operator turns second factors off; each is told in the log', async () => {

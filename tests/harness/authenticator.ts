@@ -38,6 +38,9 @@ interface Wishes {
   userHandle?: string;
   format?: string;
   statement?: Map<string, Cbor>;
+  /** The page was shown inside another one's. */
+  crossOrigin?: boolean;
+  publicKey?: Map<number, Cbor>;
 }
 
 export class Authenticator {
@@ -74,7 +77,7 @@ export class Authenticator {
       type: wishes.type ?? type,
       challenge: wishes.challenge ?? challenge,
       origin,
-      crossOrigin: false,
+      crossOrigin: wishes.crossOrigin ?? false,
     };
     return Buffer.from(JSON.stringify(data));
   }
@@ -97,7 +100,7 @@ export class Authenticator {
     const length = Buffer.of(this.id.length >> 8, this.id.length & 255);
     const authData = Buffer.concat([
       this.#data(rpId, HAS_KEY, wishes.counter ?? this.counter, wishes),
-      ...[Buffer.alloc(16), length, this.id, cbor(this.#public)],
+      ...[Buffer.alloc(16), length, this.id, cbor(wishes.publicKey ?? this.#public)],
     ]);
     const object = new Map<string, Cbor>([
       ['fmt', format],

@@ -207,7 +207,7 @@ export interface Calls {
   newRecoveryKey(password: string): string;
   newTotp(): NewTotp;
   setTotp(password: string, secret: string, code: string): void;
-  removeTotp(password: string, code: string): void;
+  removeTotp(password: string, second: Second): void;
   endSession(id: string): void;
   /** How many there were. */
   endOtherSessions(): number;

@@ -1,4 +1,5 @@
 import { newTotpSecret, type Proof, type Szafa, totpUri } from '@szafa/client/node';
+import type { Passkey } from '@szafa/protocol';
 import { proofOf } from '../account-mode.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -23,12 +24,16 @@ async function proof(invocation: Invocation, szafa: Szafa): Promise<Proof> {
 async function status(invocation: Invocation): Promise<void> {
   const { out, signal } = invocation;
   await using connection = await connect(invocation, { keys: 'none' });
-  const { totp } = await connection.szafa.factors({ signal });
-  out.answer(
-    'factors',
-    { totp },
-    totp ? 'a login asks for a code (totp is on)' : 'there is no second factor',
-  );
+  const { totp, passkeys } = await connection.szafa.factors({ signal });
+  out.answer('factors', { totp, passkeys }, said(totp, passkeys));
+}
+
+function said(totp: boolean, passkeys: Passkey[]): string {
+  const names = passkeys.map(({ name, alone }) => `${oneLine(name)}${alone ? ' (logs in by itself)' : ''}`);
+  const listed = `a passkey, in the page only: ${names.join(', ')}`;
+  if (totp) return `a login asks for a code (totp is on)${names.length > 0 ? `, or for ${listed}` : ''}`;
+  if (names.length === 0) return 'there is no second factor';
+  return `a login asks for ${listed}; this command can log in again once codes are on: szafa factor totp on`;
 }
 
 async function on(invocation: Invocation): Promise<void> {
@@ -41,11 +46,7 @@ async function on(invocation: Invocation): Promise<void> {
   const { server } = szafa.api;
   const { username } = szafa;
   if ((await szafa.factors({ signal })).totp) {
-    throw new CliError(
-      'factor-on',
-      'a second factor is on already',
-      'turn it off first: szafa factor totp off',
-    );
+    throw new CliError('factor-on', 'codes are on already', 'turn them off first: szafa factor totp off');
   }
   const proven = await proof(invocation, szafa);
   const recoverable = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
@@ -86,16 +87,20 @@ async function off(invocation: Invocation): Promise<void> {
   await using connection = await connect(invocation, { keys: 'useful' });
   const { szafa } = connection;
   const { server } = szafa.api;
-  if (!(await szafa.factors({ signal })).totp) {
-    throw new CliError('factor-off', 'there is no second factor', 'turn it on with szafa factor totp on');
-  }
+  const { totp, passkeys } = await szafa.factors({ signal });
+  if (!totp) throw new CliError('factor-off', 'codes are not on', 'turn them on with szafa factor totp on');
   const proven = await proof(invocation, szafa);
-  await szafa.removeTotp(proven, await codeAsker(invocation)(), { signal });
-  out.done('factor', { server, totp: false }, 'the second factor is off: a login needs the password only');
+  await szafa.removeTotp(proven, { code: await codeAsker(invocation)() }, { signal });
+  const left =
+    passkeys.length > 0
+      ? 'codes are off: a login asks for a passkey, in the page only'
+      : 'the second factor is off: a login needs the password only';
+  out.done('factor', { server, totp: false }, left);
 }
 
 export const command: Command = (invocation) => {
   const [kind, what = 'status'] = invocation.args;
+  if (kind === 'status' && invocation.args.length === 1) return status(invocation);
   if (kind !== 'totp') throw new UsageError(`there is no factor "${oneLine(kind ?? '')}"`, HELP);
   if (what === 'status') return status(invocation);
   if (what === 'on') return on(invocation);

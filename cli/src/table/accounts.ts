@@ -117,9 +117,10 @@ export const accountCommands = {
     load: () => import('../commands/sessions.ts'),
   },
   factor: {
-    usage: 'totp on|off|status',
+    usage: 'status | totp on|off|status',
     summary: 'ask for a code of an authenticator app at every login, beside the password',
     details: [
+      'status says what a login asks for beside the password: a code, a passkey, or nothing. Passkeys are added, removed and used in the page only: where an account has no codes, this command cannot log in to it again.',
       'on shows a secret for the app, as a QR code and as text, and asks for the password and for a first code. off asks for the password and a code. Where a login needs a code it is asked for, or taken from SZ_CODE; each counts once. Machines without a person get a session of their own, which stays.',
       'There are no backup codes: whoever loses the device comes back with the recovery key (szafa recover), which turns the second factor off. The code guards the login alone: files open with the password, as before.',
     ],
@@ -127,10 +128,10 @@ export const accountCommands = {
     args: [1, 2],
     examples: [
       ['szafa factor totp on', ''],
-      ['szafa factor totp status', ''],
+      ['szafa factor status', ''],
       ['SZ_CODE=123456 szafa factor totp off', ''],
     ],
-    completes: ['totp'],
+    completes: ['status', 'totp'],
     load: () => import('../commands/factor.ts'),
   },
   account: {

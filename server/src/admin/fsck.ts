@@ -23,7 +23,7 @@ const KEEP_MS = 5_000;
 
 export interface FsckOptions {
   repair: boolean;
-  /** Files that were looked at by a run that was broken off are not looked at again. */
+  /** Files that were looked at by a run that was cut off are not looked at again. */
   goOn?: boolean;
   bytesPerSecond: number;
   now?: number;

@@ -25,7 +25,7 @@ const USAGE = `usage: szafa-server [command] [options]
                  --repair     recompute totals, write missing manifests,
                               have broken volumes of unfinished uploads sent again
                  --rate N     read at most N MB per second (default 50)
-                 --continue   go on with the file where the last run was broken off
+                 --continue   go on with the file where the last run stopped
   adopt          declare that the volume store belongs to this database, which ends a contest; see adopt --help
   orphans        volume groups that no record names: list, take, remove; see orphans --help
   migrate        copy everything to other stores; stop the server first; can be repeated

@@ -26,7 +26,7 @@ interface Group {
 
 /**
  * Copies everything from one pair of stores to another, which is empty. Volumes go first, each verified against its
- * digest by the store that takes it; the rows follow in one transaction. So a run that was broken off is just
+ * digest by the store that takes it; the rows follow in one transaction. So a run that was cut off is just
  * started again, goes on with the volumes that are missing, and the source is never changed. Where only the database
  * moves, the volumes stay, and the store gets a new id: it belongs to one database.
  */

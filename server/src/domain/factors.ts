@@ -16,7 +16,7 @@ import { ServiceError } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { hashToken } from './ids.ts';
 import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
-import { listed, type Passkeys } from './passkeys.ts';
+import { listed, notMadeNow, type Passkeys } from './passkeys.ts';
 import { type Origin, type Proof, type Proven, wrongCode } from './proof.ts';
 import { type Caller, opening, requireRegistered } from './sessions.ts';
 import { stepOf } from './totp.ts';
@@ -64,15 +64,23 @@ export class Factors {
     });
   }
 
-  async removeTotp({ username }: Caller, { password, code }: TotpOffBody, origin: Origin): Promise<void> {
+  /** By whichever second factor: one that opens the account may say what opens it. */
+  async removeTotp(
+    { username }: Caller,
+    { password, code, passkey }: TotpOffBody,
+    origin: Origin,
+  ): Promise<void> {
     requireRegistered(username);
-    await this.#proof.of({ username, secret: password, factor: { code, only: 'totp' } }, origin, {
+    const off = new ServiceError(404, 'codes are not on');
+    const before = await this.#metadata.accounts.credentials(username);
+    if (typeof before?.totp_secret !== 'string') throw off;
+    await this.#proof.of({ username, secret: password, factor: { code, passkey } }, origin, {
       wrong: new ServiceError(403, 'wrong password'),
-      right: async ({ hash, used }) => {
+      right: async ({ account, hash, used }) => {
+        if (!used || account.totp_secret === null) throw off;
         const by = { username, proven: hash, now: this.#now() };
-        const code = used && 'step' in used ? used : undefined;
-        if (!code || !(await this.#metadata.factors.removeTotp(code, by)))
-          throw new ServiceError(404, 'codes are not on');
+        if (!(await this.#metadata.factors.removeTotp(used, by)))
+          throw await this.#proof.refusal(account, 403);
       },
     });
   }
@@ -122,6 +130,7 @@ export class Factors {
         limits.passkeys.most,
       );
       if (result === 'changed') throw changed();
+      if (result === 'answered') throw notMadeNow();
       if (result === 'taken') throw new ServiceError(409, 'this passkey has been added already');
       if (result === 'too many')
         throw new ServiceError(409, 'you have too many passkeys; remove some of them');

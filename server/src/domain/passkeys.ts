@@ -13,11 +13,19 @@ import { type Asked, Challenges } from './challenges.ts';
 /** The keys that authenticators make: ES256, Ed25519, RS256. */
 const ALGORITHMS = [-7, -8, -257];
 
+/** A signature in the form of ES256, of nothing: for other kinds of keys it is just a wrong one. */
+const NOBODYS = Uint8Array.of(0x30, 6, 2, 1, 1, 2, 1, 1);
+
 /** A quarter of a second and 27 MB: loaded by whoever first checks a passkey. */
 const library = async () => ({
   ...(await import('@simplewebauthn/server')),
   ...(await import('@simplewebauthn/server/helpers')),
 });
+
+/** A challenge that was signed, and when it could not be answered any more anyhow. */
+type Answered = Pick<UsedPasskey, 'challenge' | 'until'>;
+
+type ReadPasskey = Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'> & Answered;
 
 interface Options {
   /** Where the page is, as its users' browsers name it. Host says whatever a client likes, and is never asked. */
@@ -56,10 +64,11 @@ export class Passkeys {
   async read(
     accountId: string,
     { client_data, attestation }: { client_data: string; attestation: string },
-  ): Promise<Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'>> {
+  ): Promise<ReadPasskey> {
     const origin = this.require();
-    const { decodeAttestationObject, verifyRegistrationResponse } = await library();
-    const asked: Asked = { purpose: 'add', accountId };
+    const answered = await this.#answered(client_data, { purpose: 'add', accountId });
+    if (!answered) throw notMadeNow();
+    const { decodeAttestationObject, verifyRegistrationResponse, verifySignature } = await library();
     try {
       const bytes = new Uint8Array(Buffer.from(attestation, 'base64url'));
       const { id, isPlain } = describe(decodeAttestationObject(bytes));
@@ -71,7 +80,7 @@ export class Passkeys {
           ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
           response: { clientDataJSON: client_data, attestationObject: attestation },
         },
-        expectedChallenge: async (given) => (await this.#challenges.check(given, asked)) !== undefined,
+        expectedChallenge: answered.challenge,
         expectedOrigin: origin,
         expectedRPID: new URL(origin).hostname,
         requireUserVerification: false,
@@ -82,17 +91,14 @@ export class Passkeys {
       if (publicKey.length > limits.passkeys.publicKeyBytes)
         throw new RuleError('the public key is too long');
       if (credential.id.length > limits.passkeys.idChars) throw new RuleError('the id is too long');
-      return {
-        credential_id: credential.id,
-        public_key: Buffer.from(publicKey).toString('base64url'),
-        counter,
-      };
+      // Nobody has signed anything yet: a key that can check no signature would close the account for good.
+      await verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });
+      const public_key = Buffer.from(publicKey).toString('base64url');
+      return { credential_id: credential.id, public_key, counter, ...answered };
     } catch (cause) {
       if (cause instanceof RuleError) throw cause;
       // Whatever the library finds; it also answers nonsense with a TypeError.
-      throw new ServiceError(400, 'this is no passkey that was made for this page and account just now', {
-        cause,
-      });
+      throw notMadeNow(cause);
     }
   }
 
@@ -106,19 +112,16 @@ export class Passkeys {
     const origin = this.require();
     if (id !== row.credential_id) return undefined;
     if (user_handle !== undefined && user_handle !== handleOf(row.account_id)) return undefined;
+    const answered = await this.#answered(client_data, asked);
+    if (!answered) return undefined;
     const { verifyAuthenticationResponse } = await library();
-    let [challenge, until]: [string, number | undefined] = ['', undefined];
     try {
       const { verified: right, authenticationInfo } = await verifyAuthenticationResponse({
         response: {
           ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
           response: { clientDataJSON: client_data, authenticatorData: authenticator_data, signature },
         },
-        expectedChallenge: async (given) => {
-          challenge = given;
-          until = await this.#challenges.check(given, asked);
-          return until !== undefined;
-        },
+        expectedChallenge: answered.challenge,
         expectedOrigin: origin,
         expectedRPID: new URL(origin).hostname,
         credential: {
@@ -128,11 +131,17 @@ export class Passkeys {
         },
         requireUserVerification: verified,
       });
-      if (!right || until === undefined) return undefined;
-      return { credentialId: id, counter: authenticationInfo.newCounter, challenge, until };
+      return right ? { credentialId: id, counter: authenticationInfo.newCounter, ...answered } : undefined;
     } catch {
       return undefined;
     }
+  }
+
+  /** The challenge that was signed, where it is one of ours for this, and the page was not shown inside another one's. */
+  async #answered(clientData: string, asked: Asked): Promise<Answered | undefined> {
+    const { challenge, crossOrigin } = parse(clientData);
+    const until = await this.#challenges.check(challenge, asked);
+    return until === undefined || crossOrigin === true ? undefined : { challenge: String(challenge), until };
   }
 
   /** The page's address, where the server knows it. */
@@ -140,6 +149,18 @@ export class Passkeys {
     if (this.origin === undefined)
       throw new ServiceError(404, 'passkeys are not offered here: the server does not know its own address');
     return this.origin;
+  }
+}
+
+export const notMadeNow = (cause?: unknown) =>
+  new ServiceError(400, 'this is no passkey that was made for this page and account just now', { cause });
+
+/** What the browser says that it asked the authenticator; nothing where that is nonsense. */
+function parse(clientData: string): { challenge?: unknown; crossOrigin?: unknown } {
+  try {
+    return Object(JSON.parse(Buffer.from(clientData, 'base64url').toString()));
+  } catch {
+    return {};
   }
 }
 

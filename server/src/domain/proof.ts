@@ -39,8 +39,6 @@ export interface Proven {
 interface Shown {
   code?: string | undefined;
   passkey?: PasskeyAnswer | undefined;
-  /** Passkeys do not count here. */
-  only?: 'totp';
 }
 
 /** What is shown. */
@@ -133,9 +131,9 @@ export class Proof {
   async #factor(
     { username, network, attempts, status }: Asked,
     account: Credentials,
-    { code, passkey, only }: Shown,
+    { code, passkey }: Shown,
   ): Promise<UsedFactor | undefined> {
-    const known = only ? [] : await this.#metadata.passkeys.list(account.account_id);
+    const known = await this.#metadata.passkeys.list(account.account_id);
     const hasCodes = account.totp_secret !== null;
     if (!hasCodes && known.length === 0) return undefined;
     if (passkey === undefined && (code === undefined || !hasCodes))

@@ -1,7 +1,7 @@
-import type { UsedCode } from './accounts.ts';
+import type { UsedCode, UsedFactor } from './accounts.ts';
 import { type Actor, note } from './audit.ts';
-import { removePasskeys } from './passkeys.ts';
-import { Queries } from './sql.ts';
+import { removePasskeys, usePasskey } from './passkeys.ts';
+import { Queries, Refused, refusal } from './sql.ts';
 
 /** Who turns a factor on or off: whoever has proven the password with this hash. */
 interface By {
@@ -26,18 +26,31 @@ export class FactorsTable extends Queries {
     });
   }
 
-  /** False where it is another one by now, or the code was used. */
-  removeTotp({ secret, step }: UsedCode, { username, proven, now }: By): Promise<boolean> {
-    return this.sql.transaction(async (tx) => {
-      const removed = await tx.execute(
-        `UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
-         AND leaving_since IS NULL AND totp_secret = ? AND totp_step < ? RETURNING username`,
-        ...[username, proven, secret, step],
-      );
-      if (removed.length === 0) return false;
-      await note(tx, { at: now, actor: 'account', account: username, action: 'factor off', detail: 'totp' });
-      return true;
-    });
+  /** False where it is another one by now, or what was shown was used. */
+  removeTotp(used: UsedFactor, { username, proven, now }: By): Promise<boolean> {
+    return this.sql
+      .transaction(async (tx) => {
+        const isCode = 'step' in used;
+        const [is, values] = isCode
+          ? ['= ? AND totp_step < ?', [used.secret, used.step]]
+          : ['IS NOT NULL', []];
+        const [removed] = await tx.execute<{ account_id: string }>(
+          `UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
+           AND leaving_since IS NULL AND totp_secret ${is} RETURNING account_id`,
+          ...[username, proven, ...values],
+        );
+        if (!removed) return false;
+        if (!isCode && !(await usePasskey(tx, removed.account_id, used, { now }))) throw new Refused('used');
+        await note(tx, {
+          at: now,
+          actor: 'account',
+          account: username,
+          action: 'factor off',
+          detail: 'totp',
+        });
+        return true;
+      })
+      .catch((error: unknown) => refusal<'used'>(error) !== 'used');
   }
 
   /** All of them, by an operator, for somebody who has lost the device. Whether one was on; undefined where there is no such account. */

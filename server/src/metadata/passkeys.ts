@@ -49,6 +49,19 @@ export async function endAlone(tx: Sql, accountId: string): Promise<void> {
   await tx.execute('UPDATE passkeys SET alone = 0 WHERE account_id = ?', accountId);
 }
 
+/** False where it was answered before. */
+async function useChallenge(
+  tx: Sql,
+  { challenge, until }: Pick<UsedPasskey, 'challenge' | 'until'>,
+): Promise<boolean> {
+  const first = await tx.execute(
+    `${insertInto('used_challenges', ['challenge', 'expires_at'])} ON CONFLICT (challenge) DO NOTHING RETURNING challenge`,
+    challenge,
+    until,
+  );
+  return first.length === 1;
+}
+
 /** False where the challenge was answered before, the counter has been reached, or the passkey is not the account's. */
 export async function usePasskey(
   tx: Sql,
@@ -56,12 +69,7 @@ export async function usePasskey(
   { credentialId, counter, challenge, until }: UsedPasskey,
   { now, alone = false }: { now: number; alone?: boolean },
 ): Promise<boolean> {
-  const first = await tx.execute(
-    `${insertInto('used_challenges', ['challenge', 'expires_at'])} ON CONFLICT (challenge) DO NOTHING RETURNING challenge`,
-    challenge,
-    until,
-  );
-  if (first.length === 0) return false;
+  if (!(await useChallenge(tx, { challenge, until }))) return false;
   const used = await tx.execute(
     `UPDATE passkeys SET counter = ?, used_at = ? WHERE credential_id = ? AND account_id = ?
      AND counter ${counter === 0 ? '=' : '<'} ? ${alone ? 'AND alone = 1' : ''} RETURNING credential_id`,
@@ -84,7 +92,10 @@ export interface KeysChange {
   expected: string | undefined;
 }
 
-export type NewPasskey = Omit<PasskeyRow, 'account_id' | 'used_at' | 'created_at'>;
+export type NewPasskey = Omit<PasskeyRow, 'account_id' | 'used_at' | 'created_at'> &
+  Pick<UsedPasskey, 'challenge' | 'until'>;
+
+type NotAdded = 'taken' | 'too many' | 'answered';
 
 /** Like codes they are in no account's document: a rescue brings accounts back without second factors. */
 export class PasskeysTable extends Queries {
@@ -100,15 +111,15 @@ export class PasskeysTable extends Queries {
     return this.sql.query<PasskeyRow>(text, accountId);
   }
 
-  /** `changed`: the password or the keys are others by now. */
+  /** `changed`: the password or the keys are others by now; `answered`: it was made for a challenge that another one was made for. */
   add(
     passkey: NewPasskey,
     { username, proven, now }: By,
     keys: KeysChange,
     most: number,
-  ): Promise<'done' | 'changed' | 'taken' | 'too many'> {
+  ): Promise<'done' | 'changed' | NotAdded> {
     return this.sql
-      .transaction<'done' | 'changed' | 'taken' | 'too many'>(async (tx) => {
+      .transaction<'done' | 'changed' | NotAdded>(async (tx) => {
         const accountId = await change(tx, { username, proven, now }, keys);
         if (accountId === undefined) return 'changed';
         const counted = 'SELECT COUNT(*) AS count FROM passkeys WHERE account_id = ?';
@@ -120,11 +131,12 @@ export class PasskeysTable extends Queries {
           ...[credential_id, accountId, public_key, counter, name, alone, now, null],
         );
         if (added.length === 0) throw new Refused('taken');
+        if (!(await useChallenge(tx, passkey))) throw new Refused('answered');
         const detail = `passkey: ${name}`;
         await note(tx, { at: now, actor: 'account', account: username, action: 'factor on', detail });
         return 'done';
       })
-      .catch(refusal<'taken' | 'too many'>);
+      .catch(refusal<NotAdded>);
   }
 
   /** Sessions that were opened with it end, but the one with that token. */

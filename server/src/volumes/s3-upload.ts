@@ -110,7 +110,7 @@ class UploadSink implements Sink {
     if (answer.status >= 300) throw errorOf({ method: 'PUT', key: this.#key }, answer);
   }
 
-  /** Nothing is under way any more; what was not finished is broken off, which leaves nothing at the store. */
+  /** Nothing is under way any more; what was not finished is given up, which leaves nothing at the store. */
   async close(): Promise<void> {
     clearInterval(this.#trickle);
     if (this.#request && !this.#request.writableFinished) giveUp(this.#request);

@@ -206,6 +206,7 @@ export function AccountPanel() {
           <SecondFactor
             isOn={now.totp}
             hasRecoveryKey={now.hasRecoveryKey}
+            hasPasskeys={now.passkeys.length > 0}
             opened={opened}
             onChange={refresh}
           />

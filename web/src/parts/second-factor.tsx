@@ -1,8 +1,9 @@
 /** Codes of an authenticator app, turned on and off. */
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { NewTotp } from '../bridge.ts';
 import { call, faultOf } from '../page/core.ts';
+import { confirmPasskey } from '../page/passkeys.ts';
 import { text } from '../text.ts';
 import { CurrentPassword, Fold, Foot, type PartProps, Said, wrong } from './fold.tsx';
 import { Code, Trouble, useForm } from './form.tsx';
@@ -67,19 +68,44 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
   );
 }
 
-function TurnOff({ opened, onDone }: FormProps) {
+/** Without a second factor the server says what a passkey is to sign. */
+async function removeByPasskey(password: string): Promise<void> {
+  try {
+    await call('removeTotp', password, {});
+  } catch (error) {
+    const { passkey } = faultOf(error);
+    if (!passkey) throw error;
+    await call('removeTotp', password, { passkey: await confirmPasskey(passkey) });
+  }
+}
+
+function TurnOff({ opened, onDone, hasPasskeys }: FormProps & { hasPasskeys: boolean }) {
   const password = useSignal('');
   const code = useSignal('');
+  /** For somebody who has lost the app. */
+  const byPasskey = useRef(false);
   const { factorOff } = text.account;
   const form = useForm(async () => {
-    await call('removeTotp', password.value, code.value);
+    const { current: without } = byPasskey;
+    byPasskey.current = false;
+    if (without) await removeByPasskey(password.value);
+    else await call('removeTotp', password.value, { code: code.value });
     opened.value = null;
     await onDone();
   });
+  const press = (event: Event) => {
+    byPasskey.current = true;
+    void form.submit(event);
+  };
   return (
     <form onSubmit={form.submit} aria-label={factorOff.do}>
       <CurrentPassword label={text.account.yourPassword} value={password} />
       <Code value={code} />
+      {hasPasskeys && (
+        <button type="button" class="button" disabled={form.working.value} onClick={press}>
+          {factorOff.byPasskey}
+        </button>
+      )}
       <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={factorOff.finish} />
     </form>
@@ -89,11 +115,14 @@ function TurnOff({ opened, onDone }: FormProps) {
 interface SecondFactorProps extends PartProps {
   isOn: boolean;
   hasRecoveryKey: boolean;
+  hasPasskeys: boolean;
   /** It is another way by now. */
   onChange(): Promise<void>;
 }
 
-export function SecondFactor({ isOn, hasRecoveryKey, opened, onChange }: SecondFactorProps) {
+export function SecondFactor(props: SecondFactorProps) {
+  const { isOn, hasRecoveryKey, hasPasskeys, opened, onChange } = props;
+  const { factorOff } = text.account;
   const news = useSignal('');
   const done = (said: string) => async () => {
     news.value = said;
@@ -106,7 +135,11 @@ export function SecondFactor({ isOn, hasRecoveryKey, opened, onChange }: SecondF
       <p>{isOn ? words.on : words.none}</p>
       {isOn ? (
         <Fold name="factorOff" opened={opened}>
-          <TurnOff opened={opened} onDone={done(text.account.factorOff.done)} />
+          <TurnOff
+            opened={opened}
+            hasPasskeys={hasPasskeys}
+            onDone={done(hasPasskeys ? factorOff.doneBeside : factorOff.done)}
+          />
         </Fold>
       ) : (
         <Fold name="factor" opened={opened}>

@@ -169,6 +169,8 @@ export function en({ number, plural, secret }: Tools) {
         do: 'Ask for no code any more',
         finish: 'Turn off',
         done: 'From now on a sign-in needs the password only.',
+        doneBeside: 'From now on a sign-in takes no code. It still asks for a passkey.',
+        byPasskey: 'Use your passkey instead of a code',
       },
       devices: {
         title: 'Devices and tokens',

@@ -177,6 +177,8 @@ export function pl({ number, plural, secret }: Tools): Words {
         do: 'Nie wymagaj już kodu',
         finish: 'Wyłącz',
         done: 'Od teraz logowanie wymaga tylko hasła.',
+        doneBeside: 'Od teraz logowanie nie przyjmuje kodu. Nadal wymaga klucza dostępu.',
+        byPasskey: 'Użyj klucza dostępu zamiast kodu',
       },
       devices: {
         title: 'Urządzenia i tokeny',

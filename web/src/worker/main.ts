@@ -69,7 +69,7 @@ const handlers: Handlers = {
   newRecoveryKey: (password) => signedIn.newRecoveryKey(password),
   newTotp: () => signedIn.newTotp(),
   setTotp: (password, secret, code) => signedIn.szafa.setTotp({ password }, secret, code),
-  removeTotp: (password, code) => signedIn.szafa.removeTotp({ password }, code),
+  removeTotp: (password, second) => signedIn.szafa.removeTotp({ password }, second),
   endSession: (id) => signedIn.szafa.endSession(id),
   endOtherSessions: () => signedIn.szafa.endOtherSessions(),
   async deleteAccount(password) {

@@ -26,6 +26,7 @@ import { operatorContract } from './metadata.operator.ts';
 import { passkeysContract } from './metadata.passkeys.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
 import { sharesContract } from './metadata.shares.ts';
+import { stormContract } from './metadata.storm.ts';
 import { streamedContract } from './metadata.streamed.ts';
 import { transfersContract } from './metadata.transfers.ts';
 import { trashContract } from './metadata.trash.ts';
@@ -71,6 +72,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     trashContract(stores);
     sharesContract(stores);
     usageModel(stores);
+    stormContract(stores);
     checksContract(stores);
     plansContract(stores);
     everyPlanContract(stores, statements);

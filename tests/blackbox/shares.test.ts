@@ -256,6 +256,11 @@ describe('shares', () => {
     assertError(await end(other, body.id), 404);
     assertOk(await owner.post(pathOf('createShare'), body));
     assertError(await owner.post(pathOf('createShare'), { ...body, header: random(300) }), 409);
+    for (const none of ['', '\0', '\ud800', 'x'.repeat(100_000)]) {
+      const answer = await owner.post(pathOf('createShare'), bodyOf([fileId, none], 'x'));
+      assertError(answer, 404);
+      assert.deepEqual(answer.json['files'], [none]);
+    }
     const good = bodyOf([fileId], 'x');
     const bad: Partial<Record<keyof ShareBody, unknown>>[] = [
       { id: 'short' },

@@ -1,6 +1,6 @@
 import { type Ending, limits } from '@szafa/protocol';
 import { type Actor, isNotedOften, note } from './audit.ts';
-import { JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
+import { isFileId, JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
 import { holdAccount } from './presence.ts';
 import { countSome, hold, insertInto, Queries, type Sql, type Value } from './sql.ts';
 
@@ -148,7 +148,7 @@ export class SharesTable extends Queries {
       if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
       const there = await tx.query<{ file_id: string }>(
         `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ? AND trashed_at = 0`,
-        JSON.stringify(files),
+        JSON.stringify(files.filter(isFileId)),
         owner,
       );
       if (there.length < files.length) {

@@ -67,6 +67,7 @@ function endpoints(): string {
 /** What of a directory a token for that one may name. */
 const CONFINED: Record<Touch, string> = {
   file: 'files in it',
+  'own file': 'files in it',
   files: 'files in it',
   transfer: 'uploads into it',
   'own transfer': 'uploads into it',
@@ -80,7 +81,7 @@ function access(): string {
     .filter((route) => route.access !== 'open')
     .map((route) => {
       const may = (granted: Granted) => refusalOf(route, granted) === undefined;
-      const own = route.folder?.includes('own transfer') ? 'its own' : 'yes';
+      const own = route.folder?.some((touch) => touch.startsWith('own ')) ? 'its own' : 'yes';
       const cells = scopes.map((scope) =>
         may({ scope, onlyDir: null }) ? (scope === 'append' ? own : 'yes') : '-',
       );

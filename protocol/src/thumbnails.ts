@@ -14,7 +14,7 @@ export const thumbnailRoutes = {
       'Give a file its thumbnail, once; 200 when it is verified and durable. The same again is 200 too, another one 409',
     tag: 'Files',
     access: 'append',
-    folder: ['file'],
+    folder: ['own file'],
     changes: true,
     rawBody: true,
     bodyBytes: limits.thumbnailBytes,
@@ -26,7 +26,7 @@ export const thumbnailRoutes = {
     responses: {
       200: Type.Object({ ok }),
       400: ErrorBody,
-      403: DetailBody,
+      403: Type.Union([DetailBody, ErrorBody]),
       404: ErrorBody,
       409: ErrorBody,
       413: ErrorBody,

@@ -193,8 +193,8 @@ class World {
   }
 
   /** A file in that directory. */
-  async file(dirId: number): Promise<string> {
-    const answer = await putFile(this.owner, newTransferId(), makeFile([100], { dir_id: dirId }));
+  async file(dirId: number, by = this.owner): Promise<string> {
+    const answer = await putFile(by, newTransferId(), makeFile([100], { dir_id: dirId }));
     assertOk(answer);
     return String(answer.json['file_id']);
   }
@@ -230,6 +230,12 @@ const plainly =
     const { method, path } = routes[name] as Route;
     return world.users[kind].call(method, path.replace(/\{\w+\}/g, 'nosuch'), { ...(json && { json }) });
   };
+
+const putThumbnail = (user: User, file_id: string, body = Buffer.from('thumbnail')) =>
+  user.call('PUT', at('writeThumbnail', { file_id }), {
+    body,
+    headers: { [headers.contentDigest]: contentDigest(sha256(body)) },
+  });
 
 const TRIES: Partial<Record<RouteName, Try>> = {
   me: [plainly('me'), 200],
@@ -279,10 +285,9 @@ const TRIES: Partial<Record<RouteName, Try>> = {
   readHeader: [onFile('readHeader'), 200],
   writeThumbnail: [
     async (world, kind, dirId) => {
-      const body = Buffer.from('thumbnail');
-      const digest = { [headers.contentDigest]: contentDigest(sha256(body)) };
-      const path = at('writeThumbnail', { file_id: await world.file(dirId) });
-      return world.users[kind].call('PUT', path, { body, headers: digest });
+      // What append adds to it has uploaded itself.
+      const isOwn = KINDS[kind] === 'append' && (!isPlaced(kind) || dirId === world.inside);
+      return putThumbnail(world.users[kind], await world.file(dirId, isOwn ? world.users[kind] : world.owner));
     },
     200,
   ],
@@ -474,6 +479,7 @@ describe('tokens with a scope', () => {
 
   test('append uploads in every manner, lists, and cancels what it has begun, but nothing else', async () => {
     const own = await World.make();
+    const stranger = await world.file(world.inside);
     for (const kind of ['A', 'a'] as const) {
       const user = own.users[kind];
       const placed = { dir_id: own.inside };
@@ -506,6 +512,15 @@ describe('tokens with a scope', () => {
       }
       const mine = await begin(user, makeFile([10], placed));
       assertOk(await user.delete(pathOf('cancel', { transfer_id: mine })));
+      // A thumbnail is for ever: it gets its own files theirs, and spoils no other one's.
+      assertOk(await putThumbnail(user, head.file_id));
+      for (const by of [own.owner, await own.another(kind)]) {
+        const fileId = await own.file(own.inside, by);
+        assertOutOfScope(await putThumbnail(user, fileId), 'a thumbnail', /scope full/);
+        assertOk(await putThumbnail(own.owner, fileId, Buffer.from('the right one')));
+      }
+      assertError(await putThumbnail(user, 'nosuch'), 404);
+      assertDetail(await putThumbnail(user, stranger), 403);
     }
   });
 

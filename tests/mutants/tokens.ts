@@ -54,10 +54,17 @@ export const mutants: Mutant[] = [
     tests: [TOKENS],
   },
   {
+    name: 'append puts its thumbnails on what others have uploaded',
+    file: 'protocol/src/thumbnails.ts',
+    find: "folder: ['own file'],",
+    replace: "folder: ['file'],",
+    tests: [TOKENS],
+  },
+  {
     name: 'a token for one directory reaches the files of others',
     file: 'server/src/domain/reach.ts',
-    find: 'file?.owner === username && file.dir_id !== onlyDir',
-    replace: 'file?.owner === username && file.dir_id === 0',
+    find: 'if (onlyDir !== null && file.dir_id !== onlyDir)',
+    replace: 'if (onlyDir !== null && file.dir_id === 0)',
     tests: [TOKENS],
   },
   {

@@ -15,10 +15,20 @@ export class Reach {
     this.#metadata = metadata;
   }
 
-  async requireFile({ username, onlyDir }: Caller, fileId: string): Promise<void> {
-    if (onlyDir === null) return;
+  /** `own`: a token that is not full adds only to what it has uploaded itself. */
+  async requireFile(
+    { username, onlyDir, scope, sessionId }: Caller,
+    fileId: string,
+    { own = false } = {},
+  ): Promise<void> {
+    const ownOnly = own && scope !== 'full';
+    if (onlyDir === null && !ownOnly) return;
     const file = await this.#metadata.files.place(fileId);
-    if (file?.owner === username && file.dir_id !== onlyDir) throw outOfReach();
+    if (file?.owner !== username) return;
+    if (onlyDir !== null && file.dir_id !== onlyDir) throw outOfReach();
+    if (ownOnly && (await this.#metadata.transfers.makerOf(fileId)) !== sessionId) {
+      throw new OutOfScope('this token adds only to files that it has uploaded; this needs the scope full');
+    }
   }
 
   async requireFiles({ username, onlyDir }: Caller, ids: string[]): Promise<void> {

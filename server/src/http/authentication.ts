@@ -77,7 +77,9 @@ export function authentication(
       const { caller, found } = await sessions.identify<Found>(authorization, route, lookUp(params));
       request.caller = caller;
       request.found = found;
-      if (folder.includes('file')) await reach.requireFile(caller, params.file_id);
+      const ownFile = folder.includes('own file');
+      if (ownFile || folder.includes('file'))
+        await reach.requireFile(caller, params.file_id, { own: ownFile });
       const own = folder.includes('own transfer');
       if (found.transfer) requireFound(caller, found.transfer, { own });
       else if (own || folder.includes('transfer')) {

@@ -124,6 +124,15 @@ export class TransfersTable extends Queries {
     return row;
   }
 
+  /** The session that uploaded a file; undefined where nobody knows, as of a copy. */
+  async makerOf(fileId: string): Promise<string | undefined> {
+    const [row] = await this.sql.query<{ made_by: string | null }>(
+      'SELECT made_by FROM transfers WHERE file_id = ?',
+      fileId,
+    );
+    return row?.made_by ?? undefined;
+  }
+
   /** Never of those that are done: one is known for as long as its file, and to count them would take ever longer. */
   openCount(status: Exclude<TransferStatus, 'done'>): Promise<number> {
     return countSome(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);

@@ -1,5 +1,6 @@
 /** The part of the metadata contract about streamed transfers. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import type { Stores } from './metadata.contract.ts';
@@ -98,6 +99,14 @@ export function streamedContract(stores: Stores): void {
         assert.ok(typeof again === 'object' && again.status === (state === 'done' ? 'done' : 'storing'));
       }
       assert.deepEqual(await ids(stores.two, creator), [fileId]);
+      // Another device has renamed it meanwhile; whoever missed the answer asks again.
+      const { enc_params } = (await stores.two.files.get(fileId))!;
+      const match = createHash('sha256').update(btoa(enc_params)).digest('hex');
+      const renamed = { fileId, fileName: 'renamed', encParams: '{"other":1}', match, dirId: undefined };
+      assert.deepEqual(await stores.two.renaming.files(creator, [renamed]), []);
+      const after = await complete(file(3));
+      assert.ok(typeof after === 'object' && after.status === 'done');
+      assert.equal(await complete(file(3, { fileName: 'renamed', encParams: '{"other":1}' })), 'other');
       await assertSums(stores.two, stores.sql, [creator]);
     });
 

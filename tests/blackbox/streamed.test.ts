@@ -87,6 +87,14 @@ for (const length of lengths) {
     assertError(await user.call('POST', pathOfComplete(transferId)), 400);
     assert.equal((await listFiles(user)).length, 1);
     await assertReadable(user, fileId, file);
+    // Renamed by another device before the answer was heard.
+    const head = await user.call('HEAD', pathOf('readHeader', { file_id: fileId, idx: 1 }));
+    const match = sha256(Buffer.from(String(head.headers['x-enc-params'])));
+    const enc_params = Buffer.from('{"other":1}').toString('base64');
+    const renamed = { file_id: fileId, file_name: 'renamed', enc_params, match };
+    assertOk(await user.post(pathOf('renameFiles'), { files: [renamed] }));
+    assertOk(await completeStreamed(user, transferId, file), { status: 'done', file_id: fileId });
+    assert.equal((await listFiles(user))[0]!.file_name, 'renamed');
   });
 
   test(`${length}: the same volume again is 200, another of its number 409, and the first stays`, async () => {

@@ -4,6 +4,7 @@ import { insertFile } from '../metadata/files.ts';
 import { unclaim } from '../metadata/garbage.ts';
 import { claimOrphan } from '../metadata/orphans.ts';
 import type { Sql } from '../metadata/sql.ts';
+import { saidOf } from '../metadata/streamed.ts';
 import { THUMBNAIL } from '../metadata/thumbnails.ts';
 import { entryOf, forgetVolumes, insertVolumes } from '../metadata/volumes.ts';
 import { BrokenDocument, isAccountId } from '../volumes/documents.ts';
@@ -82,7 +83,7 @@ export class FileRescue {
       // One that was under way when an older database was saved, and is complete by what the store has.
       const [upload] = await tx.execute(
         `UPDATE transfers SET status = 'done', enc_params = '', owner = ?, file_name = ?, file_size = ?,
-           stored_size = ?, total_sha256 = ?, chunk_count = ?
+           stored_size = ?, total_sha256 = ?, chunk_count = ?, said = ?
          WHERE file_id = ? AND status <> 'done' RETURNING transfer_id`,
         owner,
         manifest.file_name,
@@ -90,6 +91,13 @@ export class FileRescue {
         stored_size,
         manifest.sha256,
         chunk_count,
+        saidOf({
+          fileName: manifest.file_name,
+          fileSize: manifest.size,
+          totalSha256: manifest.sha256,
+          chunkCount: chunk_count,
+          encParams: manifest.enc_params,
+        }),
         file_id,
       );
       if (!upload && this.#taking === 'missing') {

@@ -100,7 +100,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       transfer_id TEXT PRIMARY KEY, file_id TEXT NOT NULL UNIQUE, creator TEXT NOT NULL, made_by TEXT, owner TEXT,
       dir_id BIGINT NOT NULL, status TEXT NOT NULL, file_name TEXT NOT NULL, file_size BIGINT NOT NULL,
       stored_size BIGINT NOT NULL, total_sha256 TEXT NOT NULL, chunk_count INTEGER NOT NULL,
-      created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL, streamed TEXT NOT NULL)`,
+      created_at BIGINT NOT NULL, touched_at BIGINT NOT NULL, enc_params TEXT NOT NULL, streamed TEXT NOT NULL, said TEXT)`,
     // Those that are done live as long as their files: whoever looks for the others must not pass them all.
     "CREATE INDEX transfers_touched ON transfers (touched_at) WHERE status IN ('uploading', 'failed')",
     "CREATE INDEX transfers_dir ON transfers (dir_id) WHERE status <> 'done'",

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import { isOverQuota } from './claims.ts';
 import { OWN_MOST } from './crowding.ts';
@@ -201,8 +202,9 @@ export class StreamedTable extends Queries {
         await holdAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
+        const said = saidOf(file);
         if (before.status !== 'uploading') {
-          if (!(await isSame(tx, before, file))) return 'other';
+          if (before.said !== said) return 'other';
           if (before.status !== 'failed') return before;
         } else if (before.streamed === 'sized' && before.chunk_count !== file.chunkCount) return 'gaps';
         if (quota !== undefined) await holdUsage(tx, owner);
@@ -210,7 +212,7 @@ export class StreamedTable extends Queries {
         if (storedSize === undefined) return 'gaps';
         const [row] = await tx.execute<TransferRow>(
           `UPDATE transfers SET status = 'storing', owner = ?, file_name = ?, file_size = ?, stored_size = ?,
-             total_sha256 = ?, chunk_count = ?, enc_params = ? WHERE transfer_id = ? RETURNING ${COLUMNS}`,
+             total_sha256 = ?, chunk_count = ?, enc_params = ?, said = ? WHERE transfer_id = ? RETURNING ${COLUMNS}`,
           owner,
           file.fileName,
           file.fileSize,
@@ -218,6 +220,7 @@ export class StreamedTable extends Queries {
           file.totalSha256,
           file.chunkCount,
           file.encParams,
+          said,
           transferId,
         );
         const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
@@ -244,23 +247,10 @@ async function specify(
   return volumes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Whether it was completed with the same values. */
-async function isSame(tx: Sql, row: TransferRow, file: StreamedFile): Promise<boolean> {
-  let encParams = row.enc_params;
-  if (row.status === 'done') {
-    const [filed] = await tx.query<{ enc_params: string }>(
-      'SELECT enc_params FROM files WHERE file_id = ?',
-      row.file_id,
-    );
-    encParams = filed?.enc_params ?? '';
-  }
-  return (
-    row.file_name === file.fileName &&
-    row.file_size === file.fileSize &&
-    row.total_sha256 === file.totalSha256 &&
-    row.chunk_count === file.chunkCount &&
-    encParams === file.encParams
-  );
+/** The same for the same values, whatever becomes of the file later. */
+export function saidOf({ fileName, fileSize, totalSha256, chunkCount, encParams }: StreamedFile): string {
+  const values = [fileName, fileSize, totalSha256, chunkCount, encParams];
+  return hash('sha256', JSON.stringify(values), 'base64url');
 }
 
 /** Those of another database; what was claimed there for others is not claimed here. */

@@ -26,6 +26,8 @@ export interface TransferRow {
   /** Empty once it is done: the file has them, and both live equally long. */
   enc_params: string;
   streamed: Streamed;
+  /** Of a streamed one, a digest of what its complete said: the file may have another name by the time it is said again. */
+  said: string | null;
 }
 
 export const TRANSFER_COLUMNS = [
@@ -39,6 +41,7 @@ export const TRANSFER_COLUMNS = [
     'touched_at',
     'enc_params',
     'streamed',
+    'said',
   ],
 ] as const;
 export const COLUMNS = TRANSFER_COLUMNS.join(', ');

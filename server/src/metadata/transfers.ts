@@ -325,6 +325,7 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
   touched_at: ids.now,
   enc_params: init.encParams,
   streamed: init.streamed,
+  said: null,
 });
 
 /** What a transfer becomes. */

@@ -18,7 +18,9 @@ const some = <T>(things: readonly T[]): T => things[randomInt(things.length)]!;
 export function stormContract(stores: Stores): void {
   test('whatever happens to the same files at once: sums are right, every file is whole, nothing is both there and gone', async () => {
     const ann = fresh('u');
-    const dirs = await Promise.all(Array.from({ length: 3 }, () => stores.one.dirs.create(ann, fresh('d'), 1)));
+    const dirs = await Promise.all(
+      Array.from({ length: 3 }, () => stores.one.dirs.create(ann, fresh('d'), 1)),
+    );
     const places = [0, ...dirs.map((dir) => dir!)];
     const known = await Promise.all(
       Array.from({ length: 12 }, () => filed(stores.one, ann, { dirId: some(places), count: 2 })),
@@ -35,7 +37,13 @@ export function stormContract(stores: Stores): void {
       (store) => store.files.remove(some(known), NOW),
       (store) => {
         const names = [...new Set(batch())].map((fileId) => ({
-          ...{ fileId, fileName: 'new', encParams: '{"k":1}', match: MATCH, dirId: some([...places, undefined]) },
+          ...{
+            fileId,
+            fileName: 'new',
+            encParams: '{"k":1}',
+            match: MATCH,
+            dirId: some([...places, undefined]),
+          },
         }));
         return store.renaming.files(ann, names);
       },
@@ -76,7 +84,10 @@ export function stormContract(stores: Stores): void {
     assert.deepEqual(new Set([...listed, ...trashed]).size, listed.length + trashed.length);
     for (const fileId of known) {
       const file = await stores.one.files.get(fileId);
-      const [{ doomed, transfers } = assert.fail()] = await stores.sql.query<{ doomed: number; transfers: number }>(
+      const [{ doomed, transfers } = assert.fail()] = await stores.sql.query<{
+        doomed: number;
+        transfers: number;
+      }>(
         `SELECT (SELECT COUNT(*) FROM garbage WHERE file_id = ?) AS doomed,
            (SELECT COUNT(*) FROM transfers WHERE file_id = ?) AS transfers`,
         fileId,
@@ -95,7 +106,11 @@ export function stormContract(stores: Stores): void {
     }
     assert.deepEqual(
       new Set([...listed, ...trashed]),
-      new Set((await Promise.all(known.map((id) => stores.one.files.get(id)))).flatMap((file) => file?.file_id ?? [])),
+      new Set(
+        (await Promise.all(known.map((id) => stores.one.files.get(id)))).flatMap(
+          (file) => file?.file_id ?? [],
+        ),
+      ),
     );
     // Copies whose source went meanwhile: the sweeper takes them.
     await stores.sql.execute('DELETE FROM garbage WHERE owner = ?', ann);

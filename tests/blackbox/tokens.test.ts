@@ -287,7 +287,10 @@ const TRIES: Partial<Record<RouteName, Try>> = {
     async (world, kind, dirId) => {
       // What append adds to it has uploaded itself.
       const isOwn = KINDS[kind] === 'append' && (!isPlaced(kind) || dirId === world.inside);
-      return putThumbnail(world.users[kind], await world.file(dirId, isOwn ? world.users[kind] : world.owner));
+      return putThumbnail(
+        world.users[kind],
+        await world.file(dirId, isOwn ? world.users[kind] : world.owner),
+      );
     },
     200,
   ],

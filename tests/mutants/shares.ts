@@ -56,4 +56,18 @@ export const mutants: Mutant[] = [
     replace: 'await ticket.forget();',
     tests: [CROSS],
   },
+  {
+    name: 'every server is shown the ticket of a link of that id',
+    file: 'cli/src/get/link.ts',
+    find: '`ticket\\0${server}\\0${id}`',
+    replace: '`ticket\\0${id}`',
+    tests: ['tests/attacks/hostile-link.test.ts'],
+  },
+  {
+    name: 'a link writes through the links that are in its way',
+    file: 'cli/src/get/destination.ts',
+    find: 'if (!stats.isSymbolicLink()) throw',
+    replace: 'if (stats.isSymbolicLink()) return; else throw',
+    tests: ['tests/attacks/hostile-link.test.ts'],
+  },
 ];

@@ -26,11 +26,11 @@ function checkUsage({ args, flags }: Invocation): void {
 export const command: Command = async (invocation) => {
   const { args, flags, out, signal } = invocation;
   const [first = ''] = args;
+  checkUsage(invocation);
   if (looksLikeLink(first)) {
     if (args.length > 1) throw new UsageError('get takes one link at a time', 'give the others one by one');
     return getLink(invocation, first);
   }
-  checkUsage(invocation);
   if (flags.output === STDOUT) return cat(invocation);
   const began = performance.now();
   await using connection = await connect(invocation, {

@@ -1,7 +1,6 @@
 /** get of a link: needs no account; every check is that of any other download. */
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import {
   downloadToFile,
   ExistsError,
@@ -9,11 +8,9 @@ import {
   type Journal,
   LinkVisit,
   localState,
-  makeFolder,
   newTicket,
   type OpenedLink,
   parseLink,
-  safeSegments,
   type VisitedFile,
 } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
@@ -24,6 +21,7 @@ import { Progress } from '../progress/progress.ts';
 import { readSecret } from '../question.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, type Tally, transfersOf } from '../transfers.ts';
+import { Destination, placeFor } from './destination.ts';
 
 const STDOUT = '-';
 
@@ -43,8 +41,9 @@ class Ticket {
     this.#text = text;
   }
 
-  static async kept(journal: Journal, id: string): Promise<Ticket> {
-    const key = createHash('sha256').update(`ticket\0${id}`).digest('hex');
+  /** One server is never shown what was taken from another, though it may name a link as that one does. */
+  static async kept(journal: Journal, server: string, id: string): Promise<Ticket> {
+    const key = createHash('sha256').update(`ticket\0${server}\0${id}`).digest('hex');
     const found = await journal.load(key);
     const text = found && new TextDecoder().decode(found);
     return new Ticket(journal, key, text !== undefined && /^[\w-]{43}$/.test(text) ? text : undefined);
@@ -75,46 +74,25 @@ interface Visit {
   ticket: Ticket;
   journal: Journal;
   progress: Progress;
-  place: { file: string } | { folder: string };
+  destination: Destination;
   parallel: number;
-  taken: Set<string>;
   tally: Tally;
-}
-
-async function placeFor({ flags: { output } }: Invocation, single: boolean): Promise<Visit['place']> {
-  if (output === undefined) return { folder: '.' };
-  if (output === '') throw new UsageError('--output is empty', 'give a file or a folder');
-  if (output === STDOUT && !single)
-    throw new UsageError('standard output takes one file', 'give --output a folder');
-  if (!single || output.endsWith('/')) return { folder: output };
-  const isFolder = await stat(output).then(
-    (stats) => stats.isDirectory(),
-    () => false, // not there yet: it is the file's own name
-  );
-  return isFolder ? { folder: output } : { file: output };
-}
-
-function pathOf({ place, taken }: Visit, { name }: VisitedFile): string {
-  const path = 'file' in place ? place.file : join(place.folder, ...safeSegments(name));
-  if (taken.has(path)) {
-    const message = `would be written to the same path as another file: ${oneLine(path)}`;
-    throw new CliError('same-path', message, 'ask for a link of its own');
-  }
-  taken.add(path);
-  return path;
 }
 
 const goneFile = () => new CliError('gone', 'its owner has deleted it', 'ask the owner for another link');
 
 async function receive(visit: Visit, file: VisitedFile): Promise<void> {
-  const { invocation, opened, ticket, progress, journal, parallel, tally } = visit;
+  const { invocation, opened, ticket, progress, journal, parallel, tally, destination } = visit;
   const { flags, out, signal } = invocation;
   const { name, size, missing } = file;
+  const dryRun = flags['dry-run'];
   if (missing) throw goneFile();
-  const path = pathOf(visit, file);
-  if (name.endsWith('/') && size === 0) {
-    makeFolder(path);
-    out.done('folder', { name, path }, `made ${oneLine(path)}/`);
+  const isFolder = name.endsWith('/') && size === 0;
+  const below = isFolder ? name.replace(/\/+$/, '') : name;
+  const path = destination.claim(below);
+  if (isFolder) {
+    if (!dryRun) destination.ensure(below, true);
+    out.done('folder', { name, path }, `${dryRun ? 'would make' : 'made'} ${oneLine(path)}/`);
     return;
   }
   const track = progress.start(name, size);
@@ -123,7 +101,7 @@ async function receive(visit: Visit, file: VisitedFile): Promise<void> {
     const state = localState(path, file);
     if (state === 'other' && !flags.yes) throw new ExistsError(path);
     const fetch = async () => {
-      makeFolder(dirname(path));
+      destination.ensure(below);
       const remote = opened.file(file.number, await ticket.take(opened, signal));
       const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
       const onWait = () =>
@@ -137,7 +115,8 @@ async function receive(visit: Visit, file: VisitedFile): Promise<void> {
         onWait,
       });
     };
-    const { resumed, there } = state === 'same' ? { resumed: 0, there: true } : await fetch();
+    const nothing = { resumed: 0, there: state === 'same' };
+    const { resumed, there } = state === 'same' || dryRun ? nothing : await fetch();
     succeeded = true;
     if (there) {
       tally.skipped++;
@@ -146,6 +125,11 @@ async function receive(visit: Visit, file: VisitedFile): Promise<void> {
     }
     tally.files++;
     tally.bytes += size;
+    if (dryRun) {
+      const planned = { action: 'download', name, path, size };
+      out.done('planned', planned, `would get ${oneLine(path)}  ${formatBytes(size)}`);
+      return;
+    }
     const again = resumed > 0 ? `, ${resumed} volumes were already there` : '';
     out.done(
       'downloaded',
@@ -184,7 +168,7 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
   const { options, close } = clientOptions(invocation, server, transfersOf(invocation));
   try {
     const journal = fileJournal(join(settings.config, 'journal'));
-    const ticket = await Ticket.kept(journal, address.id);
+    const ticket = await Ticket.kept(journal, server, address.id);
     const { engine, transport, retry, onRetry } = options;
     const found = await LinkVisit.begin(
       { ...address, server },
@@ -197,6 +181,9 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
     const opened = await found.open(passphrase);
     if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
     const { files } = opened;
+    if (flags.output === STDOUT && files.length !== 1) {
+      throw new UsageError('standard output takes one file', 'give --output a folder');
+    }
     const lanes = lanesFor(invocation, files);
     const progress = new Progress(out);
     progress.expect(
@@ -205,8 +192,7 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
     );
     const visit: Visit = {
       ...{ invocation, opened, ticket, journal, progress, parallel: lanes.volumes },
-      place: await placeFor(invocation, files.length === 1),
-      taken: new Set(),
+      destination: new Destination(await placeFor(flags.output, files.length === 1), out),
       tally: { files: 0, bytes: 0, skipped: 0 },
     };
     const batch = new Batch(out);
@@ -218,7 +204,7 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
       progress.close();
     }
     if (batch.failed === 0) await ticket.forget();
-    if (flags.output !== STDOUT) summarize(out, 'got', visit.tally, began);
+    if (flags.output !== STDOUT) summarize(out, flags['dry-run'] ? 'would get' : 'got', visit.tally, began);
     batch.finish();
   } finally {
     await close();

@@ -49,6 +49,7 @@ export function transfersContract(stores: Stores): void {
           touched_at: NOW,
           enc_params: '{"k":1}',
           streamed: 'no',
+          said: null,
         },
       );
       const volumes = await stores.two.files.volumes(at.fileId);

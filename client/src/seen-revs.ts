@@ -47,10 +47,10 @@ export class SeenRevs {
     await this.#remember(seen, later);
   }
 
-  /** Of a file that this device renamed. */
-  async note(fileId: string, rev: number): Promise<void> {
+  /** Of files that this device renamed. */
+  async note(revs: ReadonlyMap<string, number>): Promise<void> {
     const seen = await this.#load();
-    if (rev > (seen.get(fileId) ?? 1)) await this.#remember(seen, new Map([[fileId, rev]]));
+    await this.#remember(seen, new Map([...revs].filter(([fileId, rev]) => rev > (seen.get(fileId) ?? 1))));
   }
 
   async #remember(seen: Map<string, number>, later: Map<string, number>): Promise<void> {

@@ -79,6 +79,9 @@ test('what is there is not overwritten: a file, a folder, a file where a folder 
     await assert.rejects(user.copyTo(entry, path), { code: 'exists' });
   }
   await assert.rejects(user.copyTo(entry, 'a'), { code: 'exists' });
+  // What is named but stays where it is does not make room.
+  const stays = { entry: (await nodeAt(user, 'b')).entry, path: 'b' };
+  await assert.rejects(user.rename([stays, { entry, path: 'b' }]), { code: 'exists', paths: ['b'] });
   await assert.rejects(user.rename([{ entry, path: '../a' }]), { code: 'name' });
   assert.deepEqual(await filesOf(user), ['a', 'b', 'd/x']);
   await user.rename([{ entry, path: 'b' }], { asVersion: true });

@@ -33,12 +33,12 @@ export const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...vers
 
 /** Each version with its path, and with the `gen` that keeps it newer than what is there already. */
 export function planMoves(tree: Tree, moves: readonly NodeMove[], asVersion = false): Resealing[] {
-  const leaving = new Set(moves.map(({ node }) => node.path));
   // Each version may have been named, but they go together.
   const targets = new Map(moves.map(({ node, path }) => [node, path]));
   const real = [...targets]
     .map(([node, path]) => ({ node, path }))
     .filter(({ node, path }) => node.path !== path);
+  const leaving = new Set(real.map(({ node }) => node.path));
   const coming = Map.groupBy(real, ({ path }) => path);
   const taken = [...coming].filter(
     ([path, some]) => (some.length > 1 && !asVersion) || isTaken(tree, path, { asVersion, leaving }),

@@ -39,7 +39,7 @@ export async function resealPaths(
       sealed.push(await resealOne(context, change, signal));
     });
     await send(context, sealed, signal);
-    for (const { entry, rev } of sealed) await context.revs?.note(entry.fileId, rev);
+    await context.revs?.note(new Map(sealed.map(({ entry, rev }) => [entry.fileId, rev])));
     onProgress?.(at + batch.length, changes.length);
   }
 }

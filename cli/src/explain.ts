@@ -128,7 +128,8 @@ const hints: Record<string, string> = {
   unchanged: 'everything is as before, and the old one still counts; run the same command again',
   unsettled:
     'run the same command again, as soon as the server answers: it finds out which of the two counts',
-  exists: 'overwrite it with --yes, or choose another place with --output',
+  exists: 'choose another name; with --yes what is there becomes an older version',
+  'target-exists': 'overwrite it with --yes, or choose another place with --output',
   'not-a-file': 'name files or folders',
   'not-own': 'find out who made it, then delete it, or choose another place with --output',
   'pull-address': 'give an address of this machine with --pull-address, or omit --pull',
@@ -149,8 +150,6 @@ const untrusted: Partial<Record<TamperedError['stage'], string>> = {
   'no-bag': `${UNTRUSTED}: your files open with these keys alone. It may have lost its database (szafa-server rescue brings the keys back), or your account was deleted and made anew; only then ${FORGET}`,
 };
 const DAMAGED = `${UNTRUSTED}: the keys that it gave are damaged or were changed. It may have them in a backup`;
-
-const THERE = 'choose another name; with --yes what is there becomes an older version';
 
 /** Any error as one line, what to do next, and the exit code. */
 export function explain(error: unknown): Explained {
@@ -183,9 +182,7 @@ export function explain(error: unknown): Explained {
     return { code: 'keys', message, hint, exit: exits.failed };
   }
   const exit = code === 'name' ? exits.usage : exits.failed;
-  // On the server, and not on the disk.
-  const hint = code === 'exists' && 'paths' in error ? THERE : (hints[code] ?? 'try again');
-  return { code, message, hint, exit };
+  return { code, message, hint: hints[code] ?? 'try again', exit };
 }
 
 function unknown(message: string): Explained {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { chmod, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '@szafa/client/node';
+import { makeLocalFolder } from '@szafa/client/node';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
 
@@ -55,7 +55,7 @@ export class SessionStore {
   /** Before anything else is done: a login that cannot be kept is of no use, nor a transfer that cannot be resumed. */
   prepare(): void {
     try {
-      makeFolder(this.folder, 0o700);
+      makeLocalFolder(this.folder, 0o700);
       accessSync(this.folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch (error) {
       throw this.#unusable(error as NodeJS.ErrnoException);

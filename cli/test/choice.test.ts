@@ -8,7 +8,6 @@ import { ApiError, type Entry, type Szafa, Tree } from '@szafa/client/node';
 import { AccountMode } from '../src/account-mode.ts';
 import { Batch } from '../src/batch.ts';
 import type { Invocation } from '../src/command.ts';
-import { pruned } from '../src/commands/prune.ts';
 import { findExisting, type Opened } from '../src/existing.ts';
 import { Output } from '../src/output.ts';
 import { collect } from '../src/plan.ts';
@@ -131,21 +130,6 @@ suite('the files to read', () => {
     assert.deepEqual([files, emptyFolders], [[['d/f/a', 'd', 3]], ['d/e']]);
     assert.deepEqual(choose(entries, ['d/e']).emptyFolders, ['e']);
   });
-});
-
-test('of the versions of a file those go that are neither among the newest nor young', () => {
-  const day = 86_400_000;
-  const versions = [9, 7, 5, 3].map((added, at) =>
-    entry(4 - at, 'f', { age: { gen: 4 - at, added: added * day, rev: 1 } }),
-  );
-  const gone = (keep: number, before: number, more = {}) =>
-    pruned({ versions, verified: true, ...more }, { keep, before: before * day }).map(numberOf);
-  assert.deepEqual(gone(1, Number.POSITIVE_INFINITY), [3, 2, 1]);
-  assert.deepEqual(gone(3, Number.POSITIVE_INFINITY), [1]);
-  assert.deepEqual(gone(1, 6), [2, 1]);
-  assert.deepEqual(gone(3, 6), [1]);
-  assert.deepEqual(gone(1, 100).includes(4), false);
-  assert.deepEqual(gone(1, 100, { verified: false }), []);
 });
 
 suite('what an upload would repeat', () => {

@@ -49,12 +49,12 @@ suite('symbolic links', () => {
     assert.deepEqual([readlinkSync(path), lstatSync(path).mtimeMs], ['to', -1000]);
     assert.deepEqual([linkState(path, 'to'), linkState(path, 'other')], ['same', 'other']);
     const other = (overwrite: boolean) => makeLink(path, 'other', { mtime: undefined, overwrite });
-    assert.throws(() => other(false), { code: 'exists' });
+    assert.throws(() => other(false), { code: 'target-exists' });
     other(true);
     assert.equal(readlinkSync(path), 'other');
     await rm(path);
     await mkdir(path);
-    assert.throws(() => other(true), { code: 'exists' });
+    assert.throws(() => other(true), { code: 'target-exists' });
     assert.deepEqual(readdirSync(top), ['link'], 'nothing is left behind');
   });
 });

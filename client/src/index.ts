@@ -62,7 +62,15 @@ export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from '
 export { displayName, plainNameOf, safeSegments } from './text.ts';
 export type { MoveOptions, TreeOptions } from './tree/context.ts';
 export type { Move } from './tree/moves.ts';
-export { checkPath, isWithin, joinPath, lastOf, parentOf, segmentsOf } from './tree/paths.ts';
+export {
+  checkPath,
+  isWithin,
+  joinPath,
+  lastOf,
+  numberedPath,
+  parentOf,
+  segmentsOf,
+} from './tree/paths.ts';
 export { type PruneOptions, prunable, type TrashEntry } from './tree/trash.ts';
 export { type FileNode, type Folder, freePath, Tree } from './tree/tree.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';

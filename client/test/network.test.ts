@@ -172,7 +172,7 @@ test('a download goes on from the volumes it has; what was changed on disk is fe
   assert.equal(resumed, 4);
   assert.equal(proxy.requests.length, 4);
   assert.deepEqual(new Uint8Array(readFileSync(path)), content(8000));
-  await assert.rejects(downloadToFile(remote, path), { code: 'exists' });
+  await assert.rejects(downloadToFile(remote, path), { code: 'target-exists' });
   await downloadToFile(remote, path, { overwrite: true });
   assert.deepEqual(
     readdirSync(service.folder).filter((name) => name.endsWith('.part')),
@@ -200,7 +200,7 @@ test('what comes to be at the target while a file is downloaded stays; what is e
     return downloadToFile(remote, path, { onProgress });
   };
   const somebodys = during(() => writeFileSync(path, 'of somebody else'));
-  await assert.rejects(somebodys, { code: 'exists' });
+  await assert.rejects(somebodys, { code: 'target-exists' });
   assert.equal(readFileSync(path, 'utf8'), 'of somebody else');
   rmSync(path);
   const exchanged = during(() => {

@@ -10,7 +10,9 @@ import {
   isWithin,
   joinPath,
   lastOf,
+  type PruneOptions,
   parentOf,
+  prunable,
   segmentsOf,
   Tree,
 } from '../src/index.ts';
@@ -202,6 +204,20 @@ test('any list makes a tree in which every file is once, below its folder, and t
       }
     }),
   );
+});
+
+test('of the versions of a file those go that are neither among the newest nor young, and whose age is proved', () => {
+  const entries = [9, 7, 5, 3].map((added, at) => entry('f', { gen: 4 - at, added }));
+  const gone = (options: PruneOptions, some = entries) =>
+    prunable(new Tree(some).file('f')!, options).map(({ age }) => age?.gen);
+  assert.deepEqual(gone({}), [3, 2, 1]);
+  assert.deepEqual(gone({ keep: 3 }), [1]);
+  assert.deepEqual(gone({ olderThan: 6 }), [2, 1]);
+  assert.deepEqual(gone({ keep: 3, olderThan: 6 }), [1]);
+  assert.deepEqual(gone({ keep: 0, olderThan: 100 }), [3, 2, 1]);
+  const unproven = [1, 2].map(() => entry('f', { verified: false }));
+  assert.deepEqual(gone({}, unproven), []);
+  assert.deepEqual(gone({}, [entries[0]!, ...unproven]), []);
 });
 
 test('a free path gets a number before its ending', () => {

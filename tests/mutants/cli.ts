@@ -286,20 +286,6 @@ export const mutants: Mutant[] = [
     tests: [LINKS],
   },
   {
-    name: 'prune takes the newest version, too',
-    file: 'cli/src/commands/prune.ts',
-    find: 'versions.slice(rule.keep)',
-    replace: 'versions.slice(rule.keep - 1)',
-    tests: [CHOICE],
-  },
-  {
-    name: 'prune takes young versions',
-    file: 'cli/src/commands/prune.ts',
-    find: 'age.added < rule.before',
-    replace: 'age.added <= Number.MAX_VALUE',
-    tests: [CHOICE],
-  },
-  {
     name: 'words go between the bytes of a file on standard output',
     file: 'cli/src/commands/cat.ts',
     find: '  out.dataOnStdout = true;\n',

@@ -1,4 +1,4 @@
-import type { Entry, FileNode } from '@szafa/client/node';
+import { type FileNode, type PruneOptions, prunable } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -12,14 +12,7 @@ import { formatBytes, oneLine, plural } from '../text.ts';
 
 const MOST_KEPT = 1_000_000;
 
-export interface Rule {
-  /** So many of the newest stay, whatever their age. */
-  keep: number;
-  /** Uploaded before this time, in milliseconds since 1970. */
-  before: number;
-}
-
-function ruleOf({ flags: { keep, older } }: Invocation, now = Date.now()): Rule {
+function ruleOf({ flags: { keep, older } }: Invocation): PruneOptions {
   if (keep === undefined && older === undefined) {
     throw new UsageError(
       'prune needs --keep N, --older TIME or both',
@@ -27,16 +20,9 @@ function ruleOf({ flags: { keep, older } }: Invocation, now = Date.now()): Rule 
     );
   }
   return {
-    // The newest is the file itself.
-    keep: keep === undefined ? 1 : parseCount('keep', keep, MOST_KEPT),
-    before: older === undefined ? Number.POSITIVE_INFINITY : now - parseAge('older', older),
+    ...(keep !== undefined && { keep: parseCount('keep', keep, MOST_KEPT) }),
+    ...(older !== undefined && { olderThan: Date.now() - parseAge('older', older) }),
   };
-}
-
-/** What goes of a file. The age is the sealed one: without it nothing says how old a version is, and it stays. */
-export function pruned({ versions, verified }: Pick<FileNode, 'versions' | 'verified'>, rule: Rule): Entry[] {
-  if (!verified) return [];
-  return versions.slice(rule.keep).filter(({ age }) => age !== undefined && age.added < rule.before);
 }
 
 export const command: Command = async (invocation) => {
@@ -54,7 +40,7 @@ export const command: Command = async (invocation) => {
       for (const file of 'file' in target ? [target.file] : tree.within(target.folder)) files.add(file);
     }
   }
-  const entries = [...files].flatMap((file) => pruned(file, rule));
+  const entries = [...files].flatMap((file) => prunable(file, rule));
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
   const what = plural(entries.length, 'older version');
   if (flags['dry-run']) planRemoval(invocation, flags.now ? 'remove' : 'trash', entries);

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import {
   abandonDownload,
+  downloadClaim,
   fileJournal,
   type Szafa,
   type Unfinished,
@@ -44,10 +44,7 @@ function show({ out }: Invocation, one: Transfer): void {
 
 /** Nobody else may be at work on it. */
 async function cancel(szafa: Szafa, journal: Journal, one: Transfer, signal: AbortSignal): Promise<void> {
-  const claim =
-    one.kind === 'upload'
-      ? uploadClaim(szafa, one.path)
-      : createHash('sha256').update(`download\0${one.part}`).digest('hex');
+  const claim = one.kind === 'upload' ? uploadClaim(szafa, one.path) : downloadClaim(one.part);
   const taken = await journal.claims.take([claim]);
   if (taken.size === 0) {
     throw new CliError('busy', 'another szafa is at work on it', 'end that one first');

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder, safeSegments } from '@szafa/client/node';
+import { makeLocalFolder, safeSegments } from '@szafa/client/node';
 import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
 import { oneLine } from '../text.ts';
@@ -58,7 +58,7 @@ export class Destination {
 
   /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. */
   ensure(below: string, whole = false): void {
-    if (!this.#folders.has(this.folder)) makeFolder(this.folder);
+    if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
     this.#folders.add(this.folder);
     if ('file' in this.place) return;
     const segments = safeSegments(below);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import {
   downloadToFile,
-  ExistsError,
+  TargetExistsError,
   fileJournal,
   type Journal,
   LinkVisit,
@@ -99,7 +99,7 @@ async function receive(visit: Visit, file: VisitedFile): Promise<void> {
   let succeeded = false;
   try {
     const state = localState(path, file);
-    if (state === 'other' && !flags.yes) throw new ExistsError(path);
+    if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
     const fetch = async () => {
       destination.ensure(below);
       const remote = opened.file(file.number, await ticket.take(opened, signal));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, lutimesSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { ExistsError } from '@szafa/client/node';
+import { TargetExistsError } from '@szafa/client/node';
 import { CliError } from '../errors.ts';
 import { oneLine } from '../text.ts';
 
@@ -39,7 +39,7 @@ export function makeLink(
   try {
     if (mtime !== undefined) lutimesSync(made, new Date(), new Date(mtime));
     const there = lstatSync(path, { throwIfNoEntry: false });
-    if (there && (!overwrite || there.isDirectory())) throw new ExistsError(path);
+    if (there && (!overwrite || there.isDirectory())) throw new TargetExistsError(path);
     renameSync(made, path);
   } catch (error) {
     rmSync(made, { force: true });

@@ -2,7 +2,6 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   downloadToFile,
-  ExistsError,
   fileSource,
   type Journal,
   type LocalState,
@@ -10,6 +9,7 @@ import {
   type RemoteFile,
   type Szafa,
   sameContent,
+  TargetExistsError,
 } from '@szafa/client/node';
 import type { Invocation } from '../command.ts';
 import type { Progress } from '../progress/progress.ts';
@@ -83,7 +83,7 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
       const below = sealedBelow(file, remote.metadata);
       const path = destination.claim(below);
       const state = await stateOf(path, remote, invocation);
-      if (state === 'other' && !flags.yes) throw new ExistsError(path);
+      if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
       const say = told(get, file, path, size);
       if (state === 'same') say.there();
       else if (flags['dry-run']) say.got({});
@@ -132,7 +132,7 @@ export async function receiveLink(get: Get, { file, remote, target }: Link): Pro
   checkLink(path, target, join(destination.folder, file.top));
   const state = linkState(path, target);
   if (state === 'same') return say.there();
-  if (state === 'other' && !flags.yes) throw new ExistsError(path);
+  if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
   if (!flags['dry-run']) {
     destination.ensure(file.below);
     makeLink(path, target, { mtime: remote.metadata.mtime, overwrite: flags.yes ?? false });

@@ -1,5 +1,12 @@
 import { lstatSync } from 'node:fs';
-import { type FileSource, fileSource, keptTime, type Source, type Tree } from '@szafa/client/node';
+import {
+  type FileSource,
+  fileSource,
+  keptTime,
+  numberedPath,
+  type Source,
+  type Tree,
+} from '@szafa/client/node';
 import { type Existing, findExisting, type Opened, versionsAt } from '../existing.ts';
 import type { Planned } from '../plan.ts';
 import { oneLine } from '../text.ts';
@@ -42,10 +49,8 @@ async function freePlace(
   file: Planned,
   tree: Tree,
 ): Promise<{ to: string } | { same: NonNullable<Existing['same']> }> {
-  const stem = /^(.*?[^/])(\.[^./]*)?$/s.exec(file.to);
-  const [, before = file.to, ending = ''] = stem ?? [];
   for (let number = 2; ; number++) {
-    const to = `${before} (${number})${ending}`;
+    const to = numberedPath(file.to, number);
     const versions = await versionsOf(put, to, tree);
     const wanted = { to, origin: file.origin!, mtime: source.mtime };
     const options = { checksum: put.invocation.flags.checksum ?? false, signal: put.invocation.signal };

@@ -43,6 +43,11 @@ export interface UnfinishedDownload {
 
 type About = Omit<UnfinishedDownload, 'key' | 'stored'>;
 
+/** Two do not write one part file at the same time. @public */
+export function downloadClaim(part: string): string {
+  return createHash('sha256').update(`download\0${part}`).digest('hex');
+}
+
 /** All that a journal has, of whatever account: they lie in the folders of this machine. @public */
 export async function unfinishedDownloads(journal: Journal): Promise<UnfinishedDownload[]> {
   const found: UnfinishedDownload[] = [];

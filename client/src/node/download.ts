@@ -22,7 +22,7 @@ import { extentOf, largestVolume } from '../format/layout.ts';
 import { forEach, lanesFor } from '../pool.ts';
 import { waitFor } from '../upload/claims.ts';
 import type { Journal } from '../upload/journal.ts';
-import { DownloadRecord, type Noted } from './download-record.ts';
+import { DownloadRecord, downloadClaim, type Noted } from './download-record.ts';
 import { localState } from './local-state.ts';
 import { PartFile } from './part-file.ts';
 
@@ -48,12 +48,12 @@ export interface DownloadResult {
   there: boolean;
 }
 
-/** Already there, and not to be replaced. @public */
-export class ExistsError extends SzafaError {
-  override name = 'ExistsError';
+/** Something is at the place of a download, and is not to be replaced. @public */
+export class TargetExistsError extends SzafaError {
+  override name = 'TargetExistsError';
 
   constructor(path: string) {
-    super('exists', `${path} is already there`);
+    super('target-exists', `${path} is already there`);
   }
 }
 
@@ -75,7 +75,7 @@ export async function downloadToFile(
   // Nobody else writes to a file of this name: not without a claim, and not with another journal.
   const part = partOf(target, remote, (await claims?.id()) ?? randomBytes(8).toString('hex'));
   if (!claims) return writeFile(remote, target, part, options);
-  const claim = createHash('sha256').update(`download\0${part}`).digest('hex');
+  const claim = downloadClaim(part);
   const waited = await waitFor(claims, claim, { signal, onWait });
   try {
     if (waited && localState(target, remote.metadata) === 'same') return { resumed: 0, there: true };
@@ -174,7 +174,7 @@ async function finish(remote: RemoteFile<ReadableHeader>, { fd, syncs }: PartFil
 }
 
 function refuseExisting(target: string): void {
-  if (lstatSync(target, { throwIfNoEntry: false })) throw new ExistsError(target);
+  if (lstatSync(target, { throwIfNoEntry: false })) throw new TargetExistsError(target);
 }
 
 /** True where another process has put the same file there meanwhile. */
@@ -192,7 +192,7 @@ async function moveInPlace(
     if (overwrite) renameSync(part, target);
     else nameNew(part, target);
   } catch (error) {
-    if (!(error instanceof ExistsError) || localState(target, remote.metadata) !== 'same') throw error;
+    if (!(error instanceof TargetExistsError) || localState(target, remote.metadata) !== 'same') throw error;
     return true;
   }
   await syncFolder(dirname(target));
@@ -205,7 +205,7 @@ function nameNew(part: string, target: string): void {
     unlinkSync(part);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'EEXIST') throw new ExistsError(target);
+    if (code === 'EEXIST') throw new TargetExistsError(target);
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EMLINK') throw error;
     refuseExisting(target);
     renameSync(part, target);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SzafaError } from '../errors.ts';
 import type { Claims } from '../upload/claims.ts';
-import { makeFolder } from './folders.ts';
+import { makeLocalFolder } from './folders.ts';
 import { makeFile } from './whole-file.ts';
 
 const ALIVE = '.alive';
@@ -145,7 +145,7 @@ export class FileClaims implements Claims {
 
   #open(): DatabaseSync {
     if (this.#db) return this.#db;
-    makeFolder(this.#folder, 0o700);
+    makeLocalFolder(this.#folder, 0o700);
     try {
       this.#db = this.#connect();
     } catch (error) {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { HeaderCache, HeaderCaches, Listed } from '../download/header-cache.ts';
-import { makeFolder } from './folders.ts';
+import { makeLocalFolder } from './folders.ts';
 import { makeFile } from './whole-file.ts';
 
 /** A kilobyte each. Beyond it the oldest go. */
@@ -158,7 +158,7 @@ class HeaderFile implements HeaderCache {
   }
 
   #open(): DatabaseSync {
-    makeFolder(dirname(this.#path), 0o700);
+    makeLocalFolder(dirname(this.#path), 0o700);
     try {
       return connect(this.#path);
     } catch (error) {

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
  * Makes a folder and those above it. Node's own `recursive` tries for ever where a parent is there and yet nothing can
  * be made in it, as in /proc. @public
  */
-export function makeFolder(path: string, mode = 0o777): void {
+export function makeLocalFolder(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = resolve(path); !isFolder(at); at = dirname(at)) missing.push(at);
   for (const folder of missing.reverse()) {

@@ -1,13 +1,18 @@
 export * from '../index.ts';
-export { type DownloadOptions, type DownloadResult, downloadToFile, ExistsError } from './download.ts';
-export { abandonDownload, type UnfinishedDownload, unfinishedDownloads } from './download-record.ts';
+export { type DownloadOptions, type DownloadResult, downloadToFile, TargetExistsError } from './download.ts';
+export {
+  abandonDownload,
+  downloadClaim,
+  type UnfinishedDownload,
+  unfinishedDownloads,
+} from './download-record.ts';
 export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts';
 export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './file-headers.ts';
 export { fileJournal } from './file-journal.ts';
 export { filePins } from './file-pins.ts';
 export { fileRevs } from './file-revs.ts';
 export { FileSource, fileSource, keptTime } from './file-source.ts';
-export { makeFolder } from './folders.ts';
+export { makeLocalFolder } from './folders.ts';
 export { type LocalState, localState } from './local-state.ts';
 export { type PullHostOptions, pullHost } from './pull-server.ts';
 export { type NodeTransport, type NodeTransportOptions, nodeTransport, rateLimit } from './transport.ts';

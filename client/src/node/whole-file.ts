@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from './folders.ts';
+import { makeLocalFolder } from './folders.ts';
 
 /** Whole or not at all, also after a power cut. */
 export async function writeWhole(path: string, data: Uint8Array | string): Promise<void> {
-  makeFolder(dirname(path), 0o700);
+  makeLocalFolder(dirname(path), 0o700);
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     const handle = await open(temporary, 'wx', 0o600);

@@ -40,6 +40,14 @@ export function joinPath(folder: string, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
 
+/** The same with a number before the ending of its name. @public */
+export function numberedPath(path: string, number: number): string {
+  const name = lastOf(path);
+  const dot = name.lastIndexOf('.');
+  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+  return joinPath(parentOf(path), `${stem} (${number})${ending}`);
+}
+
 /** The first part of a path that has several: '' for what lies at the top. */
 export function firstOf(path: string): string {
   return path.slice(0, Math.max(0, path.indexOf('/')));

@@ -2,7 +2,7 @@
 import { limits } from '@szafa/protocol';
 import type { SzafaError } from '../errors.ts';
 import type { DirEntry, Entry } from '../listing.ts';
-import { joinPath, lastOf, parentOf, segmentsOf } from './paths.ts';
+import { lastOf, numberedPath, parentOf, segmentsOf } from './paths.ts';
 
 /** A file with its earlier versions. @public */
 export interface FileNode {
@@ -205,11 +205,9 @@ export class Tree {
   }
 }
 
-/** A path that is free: the name with a number before its ending, as often as it takes. @public */
+/** A path that is free: the path itself, or the first number that is not taken. @public */
 export function freePath(tree: Tree, path: string): string {
-  const [folder, name] = [parentOf(path), lastOf(path)];
-  const dot = name.lastIndexOf('.');
-  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-  for (let n = 2; tree.has(path); n++) path = joinPath(folder, `${stem} (${n})${ending}`);
-  return path;
+  let free = path;
+  for (let number = 2; tree.has(free); number++) free = numberedPath(path, number);
+  return free;
 }

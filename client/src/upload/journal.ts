@@ -16,7 +16,10 @@ import { seal, unseal } from '../format/seal.ts';
 import type { Claims } from './claims.ts';
 import type { VolumeRecord } from './supply.ts';
 
-/** Where unfinished transfers are remembered. What is stored is sealed; it may lie anywhere. @public */
+/**
+ * Where unfinished transfers are remembered. What an upload stores is sealed, and may lie anywhere; a download stores the path of its file
+ * on the service and its place here in the clear, so a journal belongs to the machine that has the file. @public
+ */
 export interface Journal {
   /** What was stored, and behind it, in order, what was appended; the end may be missing or torn after a power cut. */
   load(key: string): Promise<Uint8Array | undefined>;

@@ -1,0 +1,72 @@
+import type { Mutant } from '../../scripts/mutants.ts';
+
+const TREE = 'client/test/tree.test.ts';
+const OPERATIONS = 'client/test/tree-operations.test.ts';
+const ATTACKS = 'client/test/tree-attacks.test.ts';
+
+/** The tree of files, and what changes it. */
+export const mutants: Mutant[] = [
+  {
+    name: 'what has a path by the word of the service alone stands in for what proves it',
+    file: 'client/src/tree/tree.ts',
+    find: 'same.filter((entry) => entry.verified).sort(newestFirst)',
+    replace: 'same.sort(newestFirst)',
+    tests: [TREE],
+  },
+  {
+    name: 'the newest version is the one that the service lists first',
+    file: 'client/src/tree/tree.ts',
+    find: 'return b.gen - a.gen || b.added - a.added;',
+    replace: 'return 0;',
+    tests: [TREE],
+  },
+  {
+    name: 'prune takes the newest version, too',
+    file: 'client/src/tree/trash.ts',
+    find: 'versions.slice(Math.max(1, keep))',
+    replace: 'versions.slice(keep - 1)',
+    tests: [TREE],
+  },
+  {
+    name: 'prune takes young versions',
+    file: 'client/src/tree/trash.ts',
+    find: 'age!.added < olderThan',
+    replace: 'age!.added <= Number.MAX_VALUE',
+    tests: [TREE],
+  },
+  {
+    name: 'prune takes versions whose age nobody has proved',
+    file: 'client/src/tree/trash.ts',
+    find: '.filter(({ age }) => age !== undefined)',
+    replace: '',
+    tests: [TREE],
+  },
+  {
+    name: 'a file that stays where it is makes room for another one',
+    file: 'client/src/tree/plan.ts',
+    find: 'const leaving = new Set(real.map(',
+    replace: 'const leaving = new Set(moves.map(',
+    tests: [OPERATIONS],
+  },
+  {
+    name: 'a file that moves onto another one becomes the older version',
+    file: 'client/src/tree/plan.ts',
+    find: 'let over = leaving.has(path) ? 0 : tree.genOf(path);',
+    replace: 'let over = 0;',
+    tests: [OPERATIONS],
+  },
+  {
+    name: 'a name that the owner replaced is taken again',
+    file: 'client/src/seen-revs.ts',
+    find: 'if (rev >= highest) return undefined;',
+    replace: 'if (rev >= 1) return undefined;',
+    tests: [ATTACKS],
+  },
+  {
+    name: 'the thumbnail of another upload is shown',
+    file: 'client/src/tree/thumbnails.ts',
+    find: 'const own = (await engine.sha256(sealed)).toHex() === thumbnail;',
+    replace: 'const own = true;',
+    tests: [OPERATIONS, ATTACKS],
+  },
+];

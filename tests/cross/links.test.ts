@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { exits } from '../../cli/src/errors.ts';
 import { useService } from '../harness/index.ts';
@@ -35,6 +35,16 @@ suite('szafa: links', { concurrency: 2 }, () => {
     assert.match(String(link), /\/s\/[\w-]{22}#[\w-]{64}$/);
     assert.equal(files, 2);
     await withVisitor(async (visitor) => {
+      // To look counts nothing, and writes nothing.
+      const planned = await visitor.ok(['get', String(link), '--dry-run', '--json']);
+      assert.equal(planned.lines.filter(({ type }) => type === 'planned').length, 2);
+      assert.ok(!(await readdir(visitor.path('.'))).includes('given'));
+      await mkdir(visitor.path('elsewhere'));
+      await symlink('elsewhere', visitor.path('given'));
+      assertError(await visitor.run(['get', String(link)]), 1, /is a symbolic link/);
+      assert.deepEqual(await readdir(visitor.path('elsewhere')), []);
+      await rm(visitor.path('given'));
+      assertError(await visitor.run(['get', String(link), '--checksum']), exits.usage, /--checksum/);
       const got = await visitor.ok(['get', String(link), '--json']);
       assert.equal(got.line('summary')['files'], 2);
       assert.deepEqual(await readFile(visitor.path('given/a.bin')), a);

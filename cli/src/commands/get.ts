@@ -21,6 +21,9 @@ function checkUsage({ args, flags }: Invocation): void {
     throw new UsageError('standard output takes one file', 'name one, or give --output a folder');
   }
   if (flags.output === '') throw new UsageError('--output is empty', 'give a file or a folder');
+  if (flags.output === STDOUT && flags['dry-run']) {
+    throw new UsageError('a dry run writes nothing to standard output', 'omit --dry-run or --output');
+  }
 }
 
 export const command: Command = async (invocation) => {

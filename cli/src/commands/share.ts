@@ -9,6 +9,7 @@ import { drawn } from '../qr.ts';
 import { parseCount, parseEnd } from '../quantities.ts';
 import { readSecret } from '../question.ts';
 import { type Choice, chooseFiles } from '../selection.ts';
+import { SHOWN } from '../shares.ts';
 import { formatTime, plural } from '../text.ts';
 
 /** By the whole path where two would have the same name. */
@@ -51,6 +52,6 @@ export const command: Command = async (invocation) => {
   if (out.terminal) for (const line of drawn(link, process.stderr.columns)) process.stderr.write(`${line}\n`);
   const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
   const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
-  const message = `whoever has this link${passphrase === undefined ? '' : ' and the passphrase'} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, 8)}`;
+  const message = `whoever has this link${passphrase === undefined ? '' : ' and the passphrase'} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, SHOWN)}`;
   out.note('shared', message);
 };

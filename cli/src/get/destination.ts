@@ -24,14 +24,17 @@ export async function placeFor(output: string | undefined, single: boolean): Pro
 export class Destination {
   readonly place: Place;
   readonly #out: Output;
+  readonly #hint: string;
   /** Paths that are taken: two names may become the same path. */
   readonly #taken = new Map<string, string>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
 
-  constructor(place: Place, out: Output) {
+  /** `hint`: what to do where two files would get the same path. */
+  constructor(place: Place, out: Output, hint = 'get it by its ID, with another --output') {
     this.place = place;
     this.#out = out;
+    this.#hint = hint;
   }
 
   /** The folder that `below` paths are in; of a file of its own name the one that it is in. */
@@ -46,7 +49,7 @@ export class Destination {
     const other = this.#taken.get(path);
     if (other !== undefined) {
       const message = `would be written to the same path as "${oneLine(other)}"`;
-      throw new CliError('same-path', message, 'get it by its ID, with another --output');
+      throw new CliError('same-path', message, this.#hint);
     }
     this.#taken.set(path, below);
     if ('folder' in this.place && segments.join('/') !== below) {

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import {
   downloadToFile,
-  TargetExistsError,
   fileJournal,
   type Journal,
   LinkVisit,
@@ -11,6 +10,7 @@ import {
   newTicket,
   type OpenedLink,
   parseLink,
+  TargetExistsError,
   type VisitedFile,
 } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
@@ -22,8 +22,10 @@ import { readSecret } from '../question.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, type Tally, transfersOf } from '../transfers.ts';
 import { Destination, placeFor } from './destination.ts';
+import { listenToStdout, writeOut } from './pour.ts';
 
 const STDOUT = '-';
+const ALONE = 'ask for a link of its own';
 
 /**
  * The ticket of a download, kept until all of it is there: the same command, given again, goes on with it, and is not counted twice. It is
@@ -148,13 +150,10 @@ async function pour(
 ): Promise<void> {
   const { signal } = invocation;
   if (missing) throw goneFile();
-  // The callback of the write has the error; without a listener the event would end the process.
-  process.stdout.on('error', () => {});
+  listenToStdout();
   const remote = opened.file(number, await ticket.take(opened, signal));
   for await (const volume of remote.volumes({ signal, parallel })) {
-    await new Promise<void>((resolve, reject) => {
-      process.stdout.write(volume.bytes, (error) => (error ? reject(error) : resolve()));
-    });
+    await writeOut(volume.bytes);
     volume.release();
   }
 }
@@ -162,6 +161,12 @@ async function pour(
 export async function getLink(invocation: Invocation, link: string): Promise<void> {
   const { flags, settings, out, signal } = invocation;
   const began = performance.now();
+  if (flags.checksum) {
+    throw new UsageError(
+      '--checksum does not go with a link',
+      'omit it: what is there with the same size and time is skipped',
+    );
+  }
   const address = parseLink(link);
   const server = sameServer(address.server);
   out.dataOnStdout = flags.output === STDOUT;
@@ -192,7 +197,7 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
     );
     const visit: Visit = {
       ...{ invocation, opened, ticket, journal, progress, parallel: lanes.volumes },
-      destination: new Destination(await placeFor(flags.output, files.length === 1), out),
+      destination: new Destination(await placeFor(flags.output, files.length === 1), out, ALONE),
       tally: { files: 0, bytes: 0, skipped: 0 },
     };
     const batch = new Batch(out);
@@ -203,7 +208,7 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
     } finally {
       progress.close();
     }
-    if (batch.failed === 0) await ticket.forget();
+    if (batch.failed === 0 && !flags['dry-run']) await ticket.forget();
     if (flags.output !== STDOUT) summarize(out, flags['dry-run'] ? 'would get' : 'got', visit.tally, began);
     batch.finish();
   } finally {

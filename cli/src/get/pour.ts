@@ -5,7 +5,7 @@ import type { Track } from '../progress/tally.ts';
 import { type Chosen, openChosen } from '../selection.ts';
 import { oneLine } from '../text.ts';
 
-function writeOut(bytes: Uint8Array): Promise<void> {
+export function writeOut(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(outputError(error)) : resolve()));
   });

@@ -101,10 +101,11 @@ export const fileCommands = {
     load: () => import('../commands/put.ts'),
   },
   get: {
-    usage: 'PATH…',
-    summary: 'download files and folders',
+    usage: 'PATH… | LINK',
+    summary: 'download files and folders, or what is behind a link',
     details: [
       PATHS,
+      'LINK is what szafa share prints; it needs no account, and is put in quotes. Where it needs a passphrase that is asked for, or taken from SZ_LINK_PASSPHRASE or SZ_LINK_PASSPHRASE_FILE. To resume does not count as another download.',
       'Files and folders are written under their own names below the current folder, or below --output; what a pattern finds keeps the folders behind its first * or ?. Names are cleaned, and files get theirs only when every byte is verified. Of several versions the newest is taken.',
       'A file that already exists with the same size and time (with --checksum: the same content) is skipped; any other is overwritten only with --yes. Modes are restored; a file without one gets what the umask says. Symbolic links are made last, and none that leads outside of what is downloaded. To resume after an interruption, run the same command again.',
     ],
@@ -117,6 +118,7 @@ export const fileCommands = {
       ["szafa get 'photos/**/*.jpg'", ''],
       ['szafa get / --output backup', 'everything'],
       ['szafa get src.tar --output - | tar x', 'standard output'],
+      ["szafa get 'https://szafa.example/s/…#…'", 'what somebody shares'],
     ],
     completes: 'path',
     load: () => import('../commands/get.ts'),

@@ -18,6 +18,7 @@ export const shareCommands: CommandTable = {
       ['szafa share photos --expires 7d', 'a folder, for a week'],
       ['szafa share a.pdf b.pdf --downloads 3 --passphrase', ''],
     ],
+    completes: 'path',
     load: () => import('../commands/share.ts'),
   },
   shares: {

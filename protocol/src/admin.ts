@@ -1,6 +1,7 @@
 /** What operators see and set: the bodies below /api/admin, which only the system token may ask for. */
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
+import { pageOf } from './pages.ts';
 import { Type } from './type.ts';
 
 const Time = (description: string) => Type.String({ description: `${description}; ISO 8601, UTC` });
@@ -196,18 +197,7 @@ export const AuditRecord = Type.Object(
 );
 export type AuditRecord = Static<typeof AuditRecord>;
 
-/** A page of a list: how long it may be, and where the previous one ended. */
-const page = {
-  limit: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,5}$',
-      description: `how many, at most ${limits.listPage}; ${limits.adminPage} if not said`,
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({ pattern: '^[\\w-]{1,80}$', description: 'next_cursor of the previous page' }),
-  ),
-};
+const page = pageOf(`how many (${limits.adminPage} if not said)`, '^[\\w-]{1,80}$');
 const ofAccount = Type.Optional(Type.String({ maxLength: 64, description: 'only of this account' }));
 export const Page = Type.Object(page);
 export const PageOfAccount = Type.Object({ ...page, account: ofAccount });

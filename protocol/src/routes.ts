@@ -3,6 +3,7 @@ import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
+import { pageOf } from './pages.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import {
   Changes,
@@ -103,15 +104,7 @@ const table = {
     access: 'any',
     folder: ['list'],
     query: Type.Object({
-      limit: Type.Optional(
-        Type.String({
-          pattern: '^[1-9][0-9]{0,5}$',
-          description: `files a page, at most ${limits.listPage}`,
-        }),
-      ),
-      cursor: Type.Optional(
-        Type.String({ pattern: '^[0-9]{1,16}$', description: 'next_cursor of the previous page' }),
-      ),
+      ...pageOf('files a page', '^[0-9]{1,16}$'),
       dir_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0 is the root' })),
     }),
     responses: {

@@ -1,6 +1,7 @@
 /** Files that are about to be gone: for some days they can be brought back. */
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
+import { pageOf } from './pages.ts';
 import { ErrorBody, FileRecord } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
@@ -108,18 +109,7 @@ export const trashRoutes = {
     access: 'any',
     folder: ['list'],
     query: Type.Object({
-      limit: Type.Optional(
-        Type.String({
-          pattern: '^[1-9][0-9]{0,5}$',
-          description: `files a page, at most ${limits.listPage}`,
-        }),
-      ),
-      cursor: Type.Optional(
-        Type.String({
-          pattern: '^[0-9]{1,15}-[0-9]{1,16}$',
-          description: 'next_cursor of the previous page',
-        }),
-      ),
+      ...pageOf('files a page', '^[0-9]{1,15}-[0-9]{1,16}$'),
       dir_id: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,16}$', description: 'where they came from; 0 is the root' }),
       ),

@@ -1,0 +1,11 @@
+/** Lists that come in pages. */
+import { limits } from './limits.ts';
+import { Type } from './type.ts';
+
+/** How long a page may be, and where the one before it ended; `what` is said of the first, `cursor` is the pattern of the second. */
+export const pageOf = (what: string, cursor: string) => ({
+  limit: Type.Optional(
+    Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: `${what}, at most ${limits.listPage}` }),
+  ),
+  cursor: Type.Optional(Type.String({ pattern: cursor, description: 'next_cursor of the previous page' })),
+});

@@ -3,12 +3,15 @@ import { CliError } from './errors.ts';
 import { explain } from './explain.ts';
 import { shownName } from './paths.ts';
 
+const ROOT = 0;
+
 /** What is on the server. Everything is listed once. */
 export class Lookup {
   readonly #szafa: Szafa;
   readonly #signal: AbortSignal;
   readonly #parts = new Map<number, Promise<Tree>>();
   #tree: Promise<Tree> | undefined;
+  #inRoot: Promise<Entry[]> | undefined;
   #dirs: Promise<DirEntry[]> | undefined;
 
   constructor(szafa: Szafa, signal: AbortSignal) {
@@ -21,17 +24,35 @@ export class Lookup {
     return this.#tree;
   }
 
-  /** The part of the tree that a path is in: an upload need not list all that an account has. */
+  /**
+   * The part of the tree that a path is in: an upload need not list all that an account has. Every file may lie in the root, whatever its
+   * path: those of a directory that was deleted do, and so does what came back from the trash after that.
+   */
   async near(path: string): Promise<Tree> {
     const slash = path.indexOf('/');
     const dir = slash < 0 ? undefined : await this.#dir(path.slice(0, slash));
-    const dirId = dir?.dirId ?? 0;
+    const dirId = dir?.dirId ?? ROOT;
     let part = this.#parts.get(dirId);
     if (!part) {
-      part = Promise.all([this.#list(dirId), this.#allDirs()]).then((both) => new Tree(...both));
+      part = this.#part(dirId);
       this.#parts.set(dirId, part);
     }
     return part;
+  }
+
+  async #part(dirId: number): Promise<Tree> {
+    const own = dirId === ROOT ? [] : this.#list(dirId);
+    const [entries, inRoot, dirs] = await Promise.all([own, this.#root(), this.#allDirs()]);
+    return new Tree([...entries, ...inRoot], dirs);
+  }
+
+  /** Nothing for a token that is limited to another directory. */
+  #root(): Promise<Entry[]> {
+    this.#inRoot ??= this.#list(ROOT).catch((error) => {
+      if (explain(error).code !== 'out-of-scope') throw error;
+      return [];
+    });
+    return this.#inRoot;
   }
 
   /** A folder at the top that the server has as a directory: what a token can be limited to. */

@@ -5,7 +5,7 @@ export async function roundTrip(server: string, username: string, password: stri
   const szafa = await Szafa.login({ server }, { username, password });
   const progress: string[] = [];
   const { fileId } = await szafa.upload(blobSource(file), {
-    name: file.name,
+    path: file.name,
     type: file.type,
     mtime: file.lastModified,
     onProgress: ({ done, total }) => progress.push(`${done} of ${total}`),

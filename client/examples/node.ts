@@ -17,7 +17,7 @@ const transport = nodeTransport();
 const szafa = await Szafa.login({ server, engine, transport }, { username, password });
 
 const source = await fileSource(file);
-const { fileId, volumes } = await szafa.upload(source, { name: basename(file), mtime: source.mtime });
+const { fileId, volumes } = await szafa.upload(source, { path: basename(file), mtime: source.mtime });
 await source.close();
 console.log(`uploaded as ${fileId} in ${volumes} volumes`);
 

@@ -51,10 +51,9 @@ import {
   type ShareItem,
 } from './shares/links.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
-import { cloneAs, copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
-import { Places, type Wanted } from './tree/places.ts';
-import type { Resealing } from './tree/plan.ts';
-import { resealPaths } from './tree/reseal-paths.ts';
+import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
+import { checkPath } from './tree/paths.ts';
+import { Places } from './tree/places.ts';
 import { readThumbnail, sendThumbnail, writeThumbnail } from './tree/thumbnails.ts';
 import {
   emptyTrash,
@@ -142,9 +141,6 @@ export interface Kept {
   /** The secret is the password, and the service does not know it: it also logs in. */
   isPassword?: boolean | undefined;
 }
-
-/** What finds an unfinished upload: its path, or its name below a directory. */
-type WantedUpload = Wanted & Pick<UnfinishedUpload, 'place'>;
 
 /** The account at this address; refuses a service that is another one than before. */
 async function accountAt(
@@ -438,28 +434,14 @@ export class Szafa {
     return versionsOf(this.#context, entries, options?.signal);
   }
 
+  /** What the service has as directories: folders at the top. */
   dirs(options?: CallOptions): Promise<DirEntry[]> {
     return this.#context.places.list(options);
-  }
-
-  /** The directory of this name; of a sealed and a plain one with the same name, the sealed one. */
-  findDir(name: string, options?: CallOptions): Promise<DirEntry | undefined> {
-    return this.#context.places.find(name, options);
   }
 
   /** A new directory under a sealed name; `plain` shows the name to the service. */
   makeDir(name: string, options?: CallOptions & { plain?: boolean }): Promise<number> {
     return this.#context.places.make(name, options);
-  }
-
-  /** The directory of this name, made when it is not there; another device may win the race. */
-  ensureDir(name: string, options?: CallOptions & { plain?: boolean }): Promise<number> {
-    return this.#context.places.ensure(name, options);
-  }
-
-  /** The directory that the service files this path in, made when it is not there; null is the root. */
-  ensureDirOf(path: string, options?: CallOptions): Promise<number | null> {
-    return this.#context.places.of(path, options);
   }
 
   /** Gives files other paths, each with all its versions; up to a thousand records at once, all or none. */
@@ -484,12 +466,13 @@ export class Szafa {
 
   /** Seals and sends as it reads. What has a length and can be read again is resumed; a stream is not. */
   async upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
-    const { signal } = options;
+    const { plainName: plain, signal } = options;
+    const dirId = await this.#context.places.of(checkPath(options.path), { plain, signal });
     let picture: Bytes | undefined;
     const onThumbnail = (sealed: Bytes) => {
       picture = sealed;
     };
-    const placed = { ...options, ...(await this.#context.places.place(options, signal)), onThumbnail };
+    const placed = { ...options, dirId, onThumbnail };
     const upload = isStream(source)
       ? new StreamUpload(this.#context, source, placed)
       : new Upload(this.#context, source, placed);
@@ -551,17 +534,13 @@ export class Szafa {
   }
 
   /** Bytes of an unfinished upload's file that the service has, of one that a journal remembers. */
-  async storedOf(journal: Journal, unfinished: WantedUpload, options?: CallOptions): Promise<number> {
-    return storedOf(this.#context, journal, await this.#unfinished(unfinished, options), options?.signal);
+  storedOf(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<number> {
+    return storedOf(this.#context, journal, unfinished, options?.signal);
   }
 
   /** Forgets an upload that a journal remembers, and cancels it on the service. */
-  async abandon(journal: Journal, unfinished: WantedUpload, options?: CallOptions): Promise<void> {
-    return abandon(this.#context, journal, await this.#unfinished(unfinished, options), options?.signal);
-  }
-
-  async #unfinished({ place, ...wanted }: WantedUpload, options?: CallOptions): Promise<UnfinishedUpload> {
-    return { place, path: wanted.path ?? (await this.#context.places.place(wanted, options?.signal)).path };
+  abandon(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<void> {
+    return abandon(this.#context, journal, unfinished, options?.signal);
   }
 
   /** Opens and verifies a file's header; its volumes are read from the result. */
@@ -584,27 +563,7 @@ export class Szafa {
     await this.api.endShare(id, options);
   }
 
-  /** One record to another directory: under its name there, where this session has the keys. */
-  async move(fileId: string, dirId: number | null, options?: CallOptions): Promise<void> {
-    const change = await this.#inDir(fileId, dirId, options);
-    if (change) await resealPaths(this.#context, [change], options);
-    else await this.api.moveFile(fileId, dirId, options);
-  }
-
-  async copy(fileId: string, dirId: number | null, options?: CallOptions): Promise<string> {
-    const change = await this.#inDir(fileId, dirId, options);
-    if (change) return cloneAs(this.#context, change, options?.signal);
-    return (await this.api.cloneFile(fileId, dirId, options)).file_id;
-  }
-
-  async #inDir(fileId: string, dirId: number | null, options?: CallOptions): Promise<Resealing | undefined> {
-    if (!this.keys.unlocked) return undefined;
-    const entry = (await this.list(options)).find((one) => one.fileId === fileId);
-    if (!entry) return undefined;
-    const { path } = await this.#context.places.place({ name: entry.name, dirId }, options?.signal);
-    return { entry, path };
-  }
-
+  /** Deletes one record for good, without the trash. */
   async remove(fileId: string, options?: CallOptions): Promise<void> {
     await this.api.deleteFile(fileId, options);
   }

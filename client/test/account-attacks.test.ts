@@ -32,7 +32,7 @@ const login = (user: Szafa, secret: string, more: Partial<ConnectOptions> = {}) 
   Szafa.login(optionsFor(service.url, more), { username: user.username, password: secret });
 const freshPins = () => filePins(mkdtempSync(join(service.folder, 'pins-')), proxy.url);
 const json = (body: object, status = 200) => ({ status, body: Buffer.from(JSON.stringify(body)) });
-const withFile = async (user: Szafa) => (await user.upload(bytesSource(content(5)), { name: 'kept' })).fileId;
+const withFile = async (user: Szafa) => (await user.upload(bytesSource(content(5)), { path: 'kept' })).fileId;
 
 async function hostile<T>(hostility: Hostility, work: () => Promise<T>): Promise<T> {
   proxy.hostility = hostility;
@@ -296,7 +296,7 @@ test('an upload that was begun before a rekey goes on after it', async () => {
   const device = await sameUser(user);
   const journal = memoryJournal();
   const source = () => ({ ...bytesSource(content(4000)), identity: 'the same', place: '/here' });
-  const options = { name: 'long', volumeSize: 1000, parallel: 1, journal };
+  const options = { path: 'long', volumeSize: 1000, parallel: 1, journal };
   proxy.before = (_method, path) => (path.endsWith('/chunk/3') ? 'cut' : undefined);
   const hurried = await sameUser(user, { retry: { forMs: 100, baseMs: 20, capMs: 20 } });
   await assert.rejects(hurried.upload(source(), options), { code: 'network' });
@@ -347,9 +347,9 @@ function watching(): { engine: Engine; uses: Map<string, string>; seals: () => n
 test('no key and nonce for two plaintexts: passwords, recovery keys, rekeys, cut off and done again', async () => {
   const { engine: watched, seals } = watching();
   const user = await makeUser(service.url, { engine: watched });
-  for (const name of ['a', 'b', 'c']) await user.upload(bytesSource(content(5)), { name });
+  for (const name of ['a', 'b', 'c']) await user.upload(bytesSource(content(5)), { path: name });
   const [first] = await user.list();
-  await user.copy(first!.fileId, null);
+  await user.copyTo(first!, 'a copy');
   await user.makeDir('papers');
   const retry = { forMs: 100, baseMs: 20, capMs: 20 };
   const device = await sameAccount(user, proxy.url, { engine: watched, retry });

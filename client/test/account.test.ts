@@ -39,7 +39,7 @@ const refusedLogin = (user: Szafa, secret: string) => assert.rejects(login(user,
 const freshPins = () => filePins(mkdtempSync(join(service.folder, 'pins-')), proxy.url);
 
 async function withFile(user: Szafa): Promise<string> {
-  return (await user.upload(bytesSource(content(5)), { name: 'kept' })).fileId;
+  return (await user.upload(bytesSource(content(5)), { path: 'kept' })).fileId;
 }
 
 /** Only the answers to this path are lost; `reached` says whether the service hears the request. */

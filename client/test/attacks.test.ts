@@ -109,7 +109,7 @@ test('volumes reordered, repeated, dropped, cut, made longer; another X-Chunk-Co
 test('a range: only its segments travel, and none that was changed or moved is given out', async () => {
   const whole = content(5 * SEGMENT);
   const owner = await newUser(service.url);
-  await owner.upload(bytesSource(whole), { name: 'film', volumeSize: 3 * SEGMENT });
+  await owner.upload(bytesSource(whole), { path: 'film', volumeSize: 3 * SEGMENT });
   const record = (await owner.list())[0]!.record;
   const user = await sameUser(owner, proxy.url);
   const asked: number[] = [];
@@ -265,8 +265,8 @@ test('lists of anything: another kind of value in any field is not this service,
 
 test('a plain name in place of a sealed one: shown as not verified, and refused when it is opened', async () => {
   const owner = await newUser(service.url);
-  await owner.upload(bytesSource(content(10)), { name: 'draft.txt' });
-  await owner.upload(bytesSource(content(10, 2)), { name: 'folder/kept.txt', plainName: true });
+  await owner.upload(bytesSource(content(10)), { path: 'draft.txt' });
+  await owner.upload(bytesSource(content(10, 2)), { path: 'folder/kept.txt', plainName: true });
   for (const plain of ['invoice.txt', 'Draft.txt', 'draft.txt ', 'kept.txt ']) {
     proxy.hostility = onList((files) => files.map((file) => ({ ...file, file_name: plain })));
     const user = await sameUser(owner, proxy.url);
@@ -282,7 +282,7 @@ test('a plain name in place of a sealed one: shown as not verified, and refused 
   // The plain name that the owner gave, as the service keeps it, is no attack.
   proxy.hostility = () => undefined;
   const [kept] = await owner.list();
-  assert.deepEqual([kept!.name, kept!.verified], ['folderkept.txt', false]);
+  assert.deepEqual([kept!.name, kept!.verified], ['kept.txt', false]);
   const { metadata } = await owner.openFile(kept!.fileId, { record: kept!.record });
   assert.equal(metadata.name, 'folder/kept.txt');
 });
@@ -291,10 +291,10 @@ test('the order of the list: the newest is the one that says so under its seal',
   const owner = await newUser(service.url);
   const now = Date.now();
   for (const [at, added] of [now - 1000, now, now - 2000].entries()) {
-    await owner.upload(bytesSource(content(10, at)), { name: 'v', added });
+    await owner.upload(bytesSource(content(10, at)), { path: 'v', added });
   }
   // A clock that was ahead makes nothing the newest for ever.
-  await owner.upload(bytesSource(content(10)), { name: 'v', added: now - 3000, after: 1 });
+  await owner.upload(bytesSource(content(10)), { path: 'v', added: now - 3000, after: 1 });
   const times = (versions: Version[]) => versions.map(({ metadata }) => metadata?.added);
   for (const reorder of [(files: FileRecord[]) => files, (files: FileRecord[]) => files.toReversed()]) {
     proxy.hostility = onList((files) =>
@@ -306,7 +306,7 @@ test('the order of the list: the newest is the one that says so under its seal',
     assert.ok(versions.every(({ metadata }) => !isAhead(metadata!)));
   }
   proxy.hostility = () => undefined;
-  await owner.upload(bytesSource(content(10)), { name: 'v', added: now + 90_000_000, after: 2 });
+  await owner.upload(bytesSource(content(10)), { path: 'v', added: now + 90_000_000, after: 2 });
   const [first] = await owner.versions(await owner.list());
   assert.ok(first?.metadata && isAhead(first.metadata));
   assert.ok(!isAhead({ ...first.metadata, added: now + 80_000_000 }, now));

@@ -53,7 +53,7 @@ async function refused(
   proxy.hostility = hostility;
   for (const act of [
     (victim: Szafa) => victim.checkKeys(),
-    (victim: Szafa) => victim.upload(bytesSource(content(5)), { name: 'x' }),
+    (victim: Szafa) => victim.upload(bytesSource(content(5)), { path: 'x' }),
     (victim: Szafa) => victim.makeDir('x'),
   ]) {
     proxy.requests.length = 0;
@@ -128,8 +128,8 @@ test('no bag, where one was seen, or where something is sealed: never a reason t
   await refused(szafa, noKeys, missing, { pins });
   // A login on a new device: it has the password, and so could make one.
   for (const prepare of [
-    (user: Szafa) => user.upload(bytesSource(content(3)), { name: 'a file' }),
-    (user: Szafa) => user.upload(bytesSource(content(3)), { name: 'shown', plainName: true }),
+    (user: Szafa) => user.upload(bytesSource(content(3)), { path: 'a file' }),
+    (user: Szafa) => user.upload(bytesSource(content(3)), { path: 'shown', plainName: true }),
     (user: Szafa) => user.makeDir('a directory'),
   ]) {
     const user = await newUser(service.url);
@@ -138,7 +138,7 @@ test('no bag, where one was seen, or where something is sealed: never a reason t
     const { username } = user;
     const device = await Szafa.login(optionsFor(proxy.url), { username, password });
     await assert.rejects(device.checkKeys(), missing);
-    await assert.rejects(device.upload(bytesSource(content(3)), { name: 'x' }), missing);
+    await assert.rejects(device.upload(bytesSource(content(3)), { path: 'x' }), missing);
     assert.ok(!proxy.requests.some(({ method }) => method === 'PUT'));
     proxy.hostility = () => undefined;
   }
@@ -196,7 +196,7 @@ test('a file of a later epoch: the bag is fetched once more, and then it is refu
   const user = await newUser(service.url);
   const [first] = await user.keys.masters();
   const second = { epoch: 2, key: engine.random(32) };
-  const { fileId } = await user.upload(bytesSource(content(3)), { name: 'later' });
+  const { fileId } = await user.upload(bytesSource(content(3)), { path: 'later' });
   const { header } = await user.openFile(fileId);
   const later = { ...(await sealHeader(engine, { ...header, master: second })) };
   const encoded = Buffer.from(JSON.stringify(later)).toString('base64');

@@ -49,7 +49,7 @@ async function run(szafa: Szafa, folder: string) {
 
 async function withFiles(names: string[]): Promise<Szafa> {
   const szafa = await newUser(service.url);
-  for (const [at, name] of names.entries()) await szafa.upload(bytesSource(content(10 + at)), { name });
+  for (const [at, name] of names.entries()) await szafa.upload(bytesSource(content(10 + at)), { path: name });
   return szafa;
 }
 
@@ -63,8 +63,8 @@ test('a header is asked for once; a file of our own never, nor one whose name is
   assert.deepEqual(again.names, ['a', 'b', long]);
   const headers = fileHeaders(folder, service.url);
   const own = await sameUser(szafa, service.url, { headers });
-  await own.upload(bytesSource(content(5)), { name: 'c' });
-  await own.upload(bytesSource(content(5)), { name: 'plain', plainName: true });
+  await own.upload(bytesSource(content(5)), { path: 'c' });
+  await own.upload(bytesSource(content(5)), { path: 'plain', plainName: true });
   headers.close();
   const third = await run(szafa, folder);
   assert.equal(third.asked, 0);
@@ -148,7 +148,7 @@ test('what a list no longer has goes, in its directory only; the oldest go beyon
   const folder = newFolder();
   const szafa = await withFiles(['a', 'b']);
   const dirId = await szafa.makeDir('dir');
-  await szafa.upload(bytesSource(content(9)), { name: 'c', dirId });
+  await szafa.upload(bytesSource(content(9)), { path: 'dir/c' });
   const { versions } = await run(szafa, folder);
   assert.equal(rowsIn(folder), 3);
   await szafa.remove(versions.find(({ metadata }) => metadata?.name === 'a')!.entry.fileId);

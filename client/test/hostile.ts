@@ -36,7 +36,7 @@ before(async () => {
   szafa = await newUser(service.url);
   const other = { username: `stranger_${process.pid}`, password: 'another password' };
   stranger = await Szafa.register(optionsFor(service.url), other);
-  const options = { name: 'target', volumeSize: SIZE };
+  const options = { path: 'target', volumeSize: SIZE };
   await szafa.upload(bytesSource(content(3 * SIZE)), options);
   await szafa.upload(bytesSource(content(3 * SIZE)), options);
   await stranger.upload(bytesSource(content(3 * SIZE)), options);

@@ -101,7 +101,7 @@ test('the key of an upload that has ended in any way is gone', async () => {
       yield content(SIZE);
       if (fails) throw new Error('unread');
     })();
-  const options = { name: 'x', volumeSize: SIZE };
+  const options = { path: 'x', volumeSize: SIZE };
   for (const [source, error] of [
     [bytesSource(content(1)), undefined],
     [bytesSource(content(3 * SIZE)), undefined],
@@ -214,10 +214,10 @@ function counting(): { engine: Engine; out: () => number; opened: () => number }
 test('all memory comes back: after uploads and downloads, whole, broken off or refused', async () => {
   const { engine: counted, out, opened } = counting();
   const user = await sameUser(szafa, service.url, { engine: counted });
-  const options = { name: 'x', volumeSize: SIZE };
+  const options = { path: 'x', volumeSize: SIZE };
   await user.upload(bytesSource(content(5 * SIZE)), options);
   assert.equal(out(), 0, 'an upload');
-  const streamed = { name: 'stream', volumeSize: SEGMENT_SIZE };
+  const streamed = { path: 'stream', volumeSize: SEGMENT_SIZE };
   const stream = () => streamOf([content(3 * SEGMENT_SIZE), content(1)]);
   const { fileId: streamId } = await user.upload(stream(), streamed);
   assert.equal(out(), 0, 'a stream');

@@ -64,7 +64,7 @@ for (const [name, used] of transports) {
 
   test(`${name}: a deletion whose answer was lost has worked`, async () => {
     const szafa = await newUser(service.url);
-    const { fileId } = await szafa.upload(bytesSource(content(3)), { name: 'x' });
+    const { fileId } = await szafa.upload(bytesSource(content(3)), { path: 'x' });
     const api = apiOf(proxy.url, szafa.token);
     let lost = false;
     proxy.hostility = ({ method }) => {
@@ -140,7 +140,7 @@ test('uploads and downloads go through a network that keeps breaking', async () 
   const szafa = await sameUser(await newUser(service.url), proxy.url);
   let calls = 0;
   proxy.hostility = () => (++calls % 3 === 0 ? 'cut' : undefined);
-  const { fileId } = await szafa.upload(bytesSource(content(9000)), { name: 'x', volumeSize: 1000 });
+  const { fileId } = await szafa.upload(bytesSource(content(9000)), { path: 'x', volumeSize: 1000 });
   const remote = await szafa.openFile(fileId);
   const path = join(service.folder, 'through');
   const seen: number[] = [];
@@ -152,7 +152,7 @@ test('uploads and downloads go through a network that keeps breaking', async () 
 
 test('a download goes on from the volumes it has; what was changed on disk is fetched again', async () => {
   const user = await newUser(service.url);
-  const { fileId } = await user.upload(bytesSource(content(8000)), { name: 'x', volumeSize: 1000 });
+  const { fileId } = await user.upload(bytesSource(content(8000)), { path: 'x', volumeSize: 1000 });
   const szafa = await sameUser(user, proxy.url);
   const journal = fileJournal(join(service.folder, 'journal'));
   const path = join(service.folder, 'resumed');
@@ -186,7 +186,7 @@ test('a download goes on from the volumes it has; what was changed on disk is fe
 
 test('what comes to be at the target while a file is downloaded stays; what is exchanged under its part is refused', async () => {
   const szafa = await newUser(service.url);
-  const options = { name: 'x', volumeSize: 1000, mtime: -1_234_567, mode: 0o640 };
+  const options = { path: 'x', volumeSize: 1000, mtime: -1_234_567, mode: 0o640 };
   const { fileId } = await szafa.upload(bytesSource(content(3000)), options);
   const remote = await szafa.openFile(fileId);
   const folder = mkdtempSync(join(service.folder, 'meanwhile-'));
@@ -221,7 +221,7 @@ test('a rate limit holds', async () => {
   try {
     const szafa = await newUser(service.url, { transport: limited });
     const started = performance.now();
-    const { fileId } = await szafa.upload(bytesSource(content(400_000)), { name: 'x', volumeSize: 100_000 });
+    const { fileId } = await szafa.upload(bytesSource(content(400_000)), { path: 'x', volumeSize: 100_000 });
     assert.ok(performance.now() - started > 700);
     const again = performance.now();
     await (await szafa.openFile(fileId)).verify();
@@ -265,7 +265,7 @@ test('a service that answers before it has read the body gets ciphertext only, w
   const own = nodeTransport();
   try {
     const szafa = await sameUser(user, address, { transport: own });
-    const options = { name: 'x', volumeSize: 2 * 1024 * 1024, parallel: 4 };
+    const options = { path: 'x', volumeSize: 2 * 1024 * 1024, parallel: 4 };
     await assert.rejects(szafa.upload(bytesSource(plain), options), { status: 409 });
     await new Promise((resolve) => setTimeout(resolve, 300));
     assert.equal(Buffer.concat(received).includes(Buffer.concat([text, text])), false);

@@ -12,13 +12,13 @@ const more: Partial<ConnectOptions> = { engine: quick };
 /** An account with files of several kinds, and a session through the proxy. */
 async function setUp(files: number): Promise<{ user: Szafa; there: Szafa }> {
   const user = await newUser(service.url, more);
-  const dirId = await user.makeDir('papers');
+  await user.makeDir('papers');
   await user.makeDir('shown', { plain: true });
   for (let at = 1; at <= files; at++) {
-    await user.upload(bytesSource(content(at)), { name: `file ${at}`, dirId: at % 2 ? dirId : null });
+    await user.upload(bytesSource(content(at)), { path: `${at % 2 ? 'papers/' : ''}file ${at}` });
   }
-  await user.upload(bytesSource(content(9)), { name: 'plain.txt', plainName: true });
-  await user.upload(bytesSource(content(9)), { name: `${'long '.repeat(50)}name` });
+  await user.upload(bytesSource(content(9)), { path: 'plain.txt', plainName: true });
+  await user.upload(bytesSource(content(9)), { path: `${'long '.repeat(50)}name` });
   return { user, there: await sameUser(user, proxy.url, more) };
 }
 
@@ -93,7 +93,7 @@ test('cut off in the middle, both keys open what they sealed, and the next run d
   proxy.before = undefined;
   const device = await Szafa.login(optionsFor(service.url, more), { username: user.username, password });
   assert.deepEqual(await said(device), before);
-  await device.upload(bytesSource(content(1)), { name: 'later' });
+  await device.upload(bytesSource(content(1)), { path: 'later' });
   assert.deepEqual(new Set(await epochsOf(device)), new Set([1, 2]));
   await device.makeDir('papers too');
   // The names arrive, but the answer is lost; the second attempt must not be taken for somebody else's change.

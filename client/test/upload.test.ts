@@ -72,7 +72,7 @@ test('a volume leaves as soon as it is sealed, and progress never goes back', as
       },
     };
     const { fileId, volumes } = await user.upload(source, {
-      name: 'steps',
+      path: 'steps',
       volumeSize: SIZE,
       parallel: 1,
       onProgress: ({ done, total }) => {
@@ -119,7 +119,7 @@ for (let changed = 1; changed <= VOLUMES; changed++) {
       const user = await sameUser(szafa, proxy.url);
       const journal = memoryJournal();
       const bytes = content(VOLUMES * SIZE, changed);
-      const options = { name: `between ${changed}`, volumeSize: SIZE, parallel: 1, journal };
+      const options = { path: `between ${changed}`, volumeSize: SIZE, parallel: 1, journal };
       // It was sealed and is remembered, but the service did not take it.
       proxy.before = (method, path) =>
         method === 'PUT' && path.endsWith(`/${changed}`) ? { status: 409 } : undefined;
@@ -192,7 +192,7 @@ test('a journal that is torn or older than the upload: it goes on with what is r
           await journal.append(key, record);
         },
       };
-      const options = { name, volumeSize: SIZE, journal: watched };
+      const options = { path: name, volumeSize: SIZE, journal: watched };
       const left = await leaveTwo(user, proxy, bytes, options);
       const [[key, entry]] = [...journal.entries] as [[string, Uint8Array]];
       journal.entries.set(key, entry.slice(0, kept === -1 ? -1 : cuts[kept ?? 9]));
@@ -219,7 +219,7 @@ test('what is appended behind a torn end is found again', async () => {
     const user = await sameUser(szafa, proxy.url);
     const journal = memoryJournal();
     const bytes = content(VOLUMES * SIZE);
-    const options = { name: 'torn twice', volumeSize: SIZE, journal };
+    const options = { path: 'torn twice', volumeSize: SIZE, journal };
     await leaveTwo(user, proxy, bytes, options);
     const [[key, entry]] = [...journal.entries] as [[string, Uint8Array]];
     journal.entries.set(key, entry.slice(0, -1));
@@ -253,7 +253,7 @@ test('where the service has another volume of a number, the upload begins anew, 
         return transport(request);
       };
       const meddled = await sameUser(szafa, proxy.url, { transport: before });
-      const done = meddled.upload(samePlace(bytes), { name: `met ${times}`, volumeSize: SIZE, journal });
+      const done = meddled.upload(samePlace(bytes), { path: `met ${times}`, volumeSize: SIZE, journal });
       if (times === 1) assert.deepEqual(await read((await done).fileId), bytes);
       else await assert.rejects(done, { code: 'other-upload' });
       assert.equal(met, times === 1 ? 2 : 3);
@@ -273,7 +273,7 @@ test('an upload whose complete was not answered is the same file when it goes on
   try {
     const user = await sameUser(await newUser(service.url), proxy.url);
     const journal = memoryJournal();
-    const options = { name: 'once', volumeSize: SIZE, journal };
+    const options = { path: 'once', volumeSize: SIZE, journal };
     const bytes = content(VOLUMES * SIZE);
     const stop = new AbortController();
     proxy.hostility = ({ path }) => {
@@ -320,7 +320,7 @@ test('a file on disk that is written to, cut or replaced during its upload', asy
         change();
       };
       try {
-        const options = { name: 'x', volumeSize: SIZE, parallel: 1, onProgress };
+        const options = { path: 'x', volumeSize: SIZE, parallel: 1, onProgress };
         await assert.rejects(szafa.upload(source, options), { code: 'file-changed' });
       } finally {
         await source.close();
@@ -339,7 +339,7 @@ test('a file that grows: one volume is stored as it was read, several are not', 
     const source = await fileSource(path);
     try {
       appendFileSync(path, 'one more line');
-      const done = szafa.upload(source, { name: 'log', volumeSize: SIZE });
+      const done = szafa.upload(source, { path: 'log', volumeSize: SIZE });
       if (volumes > 1) await assert.rejects(done, { code: 'file-changed' });
       else assert.deepEqual(await read((await done).fileId), content(size));
     } finally {
@@ -355,7 +355,7 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
   const proxy = await startProxy(service.url);
   try {
     const user = await sameUser(szafa, proxy.url);
-    const options = { name: 'resumed', volumeSize: SIZE, journal, parallel: 1 };
+    const options = { path: 'resumed', volumeSize: SIZE, journal, parallel: 1 };
     const stop = new AbortController();
     proxy.before = (method, where) => {
       if (method === 'PUT' && where.endsWith('/5')) stop.abort(new Error('enough'));
@@ -368,7 +368,7 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     const stored = readFileSync(join(service.folder, 'journal', entry)).toString('latin1');
     const transferId = /transfer\/([^/]+)\/chunk/.exec(proxy.requests.at(-1)!.path)![1]!;
     assert.ok(!stored.includes(transferId));
-    const unfinished = { place: source.place, name: 'resumed' };
+    const unfinished = { place: source.place, path: 'resumed' };
     const here = await user.storedOf(journal, unfinished);
     assert.ok(here === 4 * SIZE || here === 5 * SIZE, String(here));
 
@@ -447,7 +447,7 @@ async function cutOff(path: string, options: UploadOptions): Promise<string> {
 
 test('a file of which nothing changed but what the service has already is uploaded anew', async () => {
   const options = {
-    name: 'changed',
+    path: 'changed',
     volumeSize: SIZE,
     journal: fileJournal(join(service.folder, 'changed-journal')),
   };
@@ -473,22 +473,22 @@ test('a file of which nothing changed but what the service has already is upload
   }
 });
 
-test('an unfinished upload goes on in its own directory only; one that is abandoned is gone on both sides', async () => {
+test('an unfinished upload goes on at its own path only; one that is abandoned is gone on both sides', async () => {
   const journal = fileJournal(join(service.folder, 'own-journal'));
   const path = join(service.folder, 'own');
   writeFileSync(path, content(5 * SIZE));
-  const dirId = await szafa.makeDir('own');
-  const options = { name: 'own', volumeSize: SIZE, journal };
-  const left = await cutOff(path, { ...options, dirId });
+  const options = { path: 'folder/own', volumeSize: SIZE, journal };
+  const left = await cutOff(path, options);
+  const { dirId } = (await szafa.dirs()).find(({ name }) => name === 'folder')!;
   const source = await fileSource(path);
   try {
-    const inRoot = await szafa.upload(source, options);
-    assert.equal(inRoot.resumed, 0);
+    const atTop = await szafa.upload(source, { ...options, path: 'own' });
+    assert.equal(atTop.resumed, 0);
     assert.deepEqual(await szafa.list({ dirId }), []);
     assert.deepEqual(await szafa.api.received(left), [1, 2]);
-    await szafa.abandon(journal, { place: source.place, name: 'own', dirId });
+    await szafa.abandon(journal, { place: source.place, path: 'folder/own' });
     await assert.rejects(szafa.api.received(left), { status: 404 });
-    assert.equal((await szafa.upload(source, { ...options, dirId })).resumed, 0);
+    assert.equal((await szafa.upload(source, options)).resumed, 0);
     assert.equal((await szafa.list({ dirId })).length, 1);
   } finally {
     await source.close();
@@ -499,9 +499,9 @@ test('an unfinished upload that a newer file of its name has overtaken goes on, 
   const journal = fileJournal(join(service.folder, 'overtaken-journal'));
   const path = join(service.folder, 'overtaken');
   writeFileSync(path, content(3 * SIZE));
-  const options = { name: 'overtaken', volumeSize: SIZE, journal };
+  const options = { path: 'overtaken', volumeSize: SIZE, journal };
   await cutOff(path, options);
-  await szafa.upload(bytesSource(content(SIZE)), { name: 'overtaken', after: 6 });
+  await szafa.upload(bytesSource(content(SIZE)), { path: 'overtaken', after: 6 });
   const source = await fileSource(path);
   const { fileId, resumed } = await szafa.upload(source, { ...options, after: 7 });
   await source.close();
@@ -526,13 +526,13 @@ test('a volume that the service lost is sent again', async () => {
       lied = true;
       return { status: 200, body: Buffer.from('{"ok":true}') };
     };
-    const { fileId } = await user.upload(bytesSource(content(3 * SIZE)), { name: 'x', volumeSize: SIZE });
+    const { fileId } = await user.upload(bytesSource(content(3 * SIZE)), { path: 'x', volumeSize: SIZE });
     assert.deepEqual(await read(fileId), content(3 * SIZE));
     proxy.before = (method) =>
       method === 'PUT' ? { status: 200, body: Buffer.from('{"ok":true}') } : undefined;
-    const options = { name: 'x', volumeSize: 5 };
+    const options = { path: 'x', volumeSize: 5 };
     await assert.rejects(user.upload(bytesSource(content(9)), options), { code: 'incomplete' });
-    await assert.rejects(user.upload(bytesSource(content(9)), { name: 'x' }), { code: 'not-the-service' });
+    await assert.rejects(user.upload(bytesSource(content(9)), { path: 'x' }), { code: 'not-the-service' });
   } finally {
     await proxy.stop();
   }
@@ -547,7 +547,7 @@ test('a small file goes in one request; one whose answer is lost is there once',
     proxy.hostility = ({ method }) => (method === 'PUT' && cuts-- > 0 ? 'cut' : undefined);
     const progress: number[] = [];
     const onProgress = ({ done }: { done: number }) => progress.push(done);
-    const { fileId, volumes } = await user.upload(bytesSource(content(1000)), { name: 'x', onProgress });
+    const { fileId, volumes } = await user.upload(bytesSource(content(1000)), { path: 'x', onProgress });
     assert.equal(volumes, 1);
     assert.equal(progress.at(-1), 1000);
     const puts = proxy.requests.filter(({ method }) => method === 'PUT').map(({ path }) => path);
@@ -570,7 +570,7 @@ test('a service that knows no such request is not asked for it again', async () 
     proxy.before = (_method, path) =>
       path.endsWith('/file') ? { status: 404, body: Buffer.from('{"error":"no such route"}') } : undefined;
     for (const length of [0, 1000]) {
-      const { fileId } = await user.upload(bytesSource(content(length)), { name: 'x' });
+      const { fileId } = await user.upload(bytesSource(content(length)), { path: 'x' });
       assert.deepEqual(await read(fileId), content(length));
     }
     assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/file')).length, 1);
@@ -613,7 +613,7 @@ test('streams of unknown length: in volumes, in one request, empty, to the byte'
           seen.push(done);
         };
         const stream = volumeSize ? streamOf(inParts(bytes)) : inParts(bytes);
-        const done = await user.upload(stream, { name: 'stream', volumeSize, onProgress });
+        const done = await user.upload(stream, { path: 'stream', volumeSize, onProgress });
         assert.equal(Buffer.compare(await read(done.fileId), bytes), 0);
         const { metadata } = await user.openFile(done.fileId);
         assert.equal(metadata.size, length);
@@ -641,7 +641,7 @@ test('a stream that fails, is broken off, waits forever or is too long leaves no
   try {
     const user = await sameUser(szafa, proxy.url);
     const volumeSize = 256 * 1024;
-    const options = { name: 'never', volumeSize };
+    const options = { path: 'never', volumeSize };
     let closed = 0;
     async function* stream(after: () => Promise<void>) {
       try {
@@ -734,7 +734,7 @@ test('pulled by the service; what it skips is pushed; the server is gone afterwa
     },
   };
   try {
-    const options = { name: 'pulled', volumeSize: 1024 * 1024, pull: watched };
+    const options = { path: 'pulled', volumeSize: 1024 * 1024, pull: watched };
     const { fileId } = await szafa.upload(source, options);
     const target = join(service.folder, 'pulled.copy');
     await downloadToFile(await szafa.openFile(fileId), target);
@@ -757,7 +757,7 @@ test('a file that changes while it is pulled', async () => {
     },
   };
   const pull = pullHost({ server: service.url });
-  const options = { name: 'x', volumeSize: 1000, pull };
+  const options = { path: 'x', volumeSize: 1000, pull };
   await assert.rejects(szafa.upload(source, options), { code: 'file-changed' });
 });
 
@@ -765,7 +765,7 @@ test('a pull that fails is gone on with by sending, unless a newer file of its n
   const bytes = content(VOLUMES * SIZE);
   for (const after of [0, 1]) {
     const journal = memoryJournal();
-    const options = { name: `half pulled ${after}`, volumeSize: SIZE, journal };
+    const options = { path: `half pulled ${after}`, volumeSize: SIZE, journal };
     const nowhere = {
       serve: async () => ({
         baseUrl: 'http://127.0.0.1:9',
@@ -796,7 +796,7 @@ test('a pull that fails is gone on with by sending, unless a newer file of its n
 test('the bytes that were given stay the caller’s, in a Buffer of Node too', async () => {
   for (const pull of [undefined, pullHost({ server: service.url })]) {
     const bytes = Buffer.from(content(300_000));
-    const { fileId } = await szafa.upload(bytesSource(bytes), { name: 'given', pull });
+    const { fileId } = await szafa.upload(bytesSource(bytes), { path: 'given', pull });
     assert.deepEqual(new Uint8Array(bytes), content(300_000));
     assert.deepEqual(await read(fileId), content(300_000));
   }
@@ -811,14 +811,14 @@ test('what no reader would take, or the service would not, is refused before any
     { added: 1.5 },
     { added: -1 },
     { after: 0.5 },
-    { name: 'a\0b', plainName: true },
-    { name: 'x'.repeat(9000) },
+    { path: 'a\0b', plainName: true },
+    { path: 'x'.repeat(9000) },
   ];
   try {
     proxy.requests.length = 0;
     for (const more of odd) {
-      const options = { name: 'odd', volumeSize: SIZE, ...more };
-      const refused = { code: more.name?.startsWith('x') ? 'name' : 'bad-description' };
+      const options = { path: 'odd', volumeSize: SIZE, ...more };
+      const refused = { code: more.path === undefined ? 'bad-description' : 'name' };
       await assert.rejects(user.upload(bytesSource(content(10)), options), refused);
       await assert.rejects(user.upload(bytesSource(content(3 * SIZE)), options), refused);
       await assert.rejects(user.upload(streamOf([content(10)]), options), refused);
@@ -838,12 +838,12 @@ test('streams that wait for their writers keep no other upload waiting', { timeo
     );
   }
   const waiting = Array.from({ length: 20 }, (_, i) =>
-    assert.rejects(szafa.upload(slow(), { name: `slow ${i}`, signal: stop.signal })),
+    assert.rejects(szafa.upload(slow(), { path: `slow ${i}`, signal: stop.signal })),
   );
   try {
     await sleep(50);
-    await szafa.upload(streamOf([content(10)]), { name: 'a stream' });
-    await szafa.upload(bytesSource(content(2_000_000)), { name: 'a file' });
+    await szafa.upload(streamOf([content(10)]), { path: 'a stream' });
+    await szafa.upload(bytesSource(content(2_000_000)), { path: 'a file' });
   } finally {
     stop.abort();
     await Promise.all(waiting);

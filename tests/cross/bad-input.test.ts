@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { bytesSource, Szafa } from '@szafa/client';
+import { bytesSource, type Entry, Szafa } from '@szafa/client';
+import { parseHeader, resealHeader, sealFileName } from '@szafa/client/format';
+import { encodeEncParams } from '@szafa/protocol';
 import { useService } from '../harness/index.ts';
 import { loggedIn, PASSWORD, useDevice } from './account.ts';
 import { assertError } from './device.ts';
@@ -20,6 +22,22 @@ async function listen(stack: AsyncDisposableStack, server: Server): Promise<numb
     server.close();
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** As `rename` does, but for the check of the path. */
+async function giveAnyPath({ api, engine, keys }: Szafa, { fileId, record }: Entry, name: string) {
+  const { encParams, encParamsText } = await api.headVolume(fileId, 1);
+  const parsed = parseHeader(encParams);
+  const current = await keys.current();
+  const header = await resealHeader(engine, parsed, await keys.master(parsed.epoch), current, { name });
+  const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+  const renamed = {
+    file_id: fileId,
+    file_name: await sealFileName(engine, current.key, header.metadata, binding),
+    enc_params: encodeEncParams(header.encParams),
+    match: createHash('sha256').update(encParamsText).digest('hex'),
+  };
+  assert.deepEqual(await api.renameFiles({ files: [renamed] }), []);
 }
 
 const service = useService();
@@ -109,9 +127,10 @@ suite('szafa: bad input', { concurrency: 3 }, () => {
     const session = JSON.parse(await readFile(device.path('config/session.json'), 'utf8'));
     const kek = new Uint8Array(Buffer.from(session.kek, 'base64url'));
     const szafa = await Szafa.open({ server: service.url }, { ...session, kek });
-    const dirId = await szafa.ensureDir('hostile');
     for (const [i, name] of names.entries()) {
-      await szafa.upload(bytesSource(Buffer.from(String(i))), { name, dirId });
+      await szafa.upload(bytesSource(Buffer.from(String(i))), { path: `hostile/${i}` });
+      const entry = (await szafa.list()).find(({ path }) => path === `hostile/${i}`)!;
+      await giveAnyPath(szafa, entry, `hostile/${name}`);
     }
     const shown = (await device.ok(['ls', '-R', 'hostile/'])).stdout;
     assert.doesNotMatch(shown, /[\u001b\u202e]/);

@@ -162,7 +162,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     const { device: d } = await device(stack, registered);
     const secrets = { username: d.env['SZ_USER']!, password: PASSWORD };
     const ahead = await Szafa.login({ server: service.url }, secrets);
-    const tomorrow = { name: 'f', added: Date.now() + 3_600_000 };
+    const tomorrow = { path: 'f', added: Date.now() + 3_600_000 };
     await ahead.upload(bytesSource(Buffer.from('ahead')), tomorrow);
     for (const more of [[], ['--force'], ['-']]) {
       const content = `now ${more.join()}`;

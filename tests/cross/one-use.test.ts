@@ -138,7 +138,7 @@ suite('szafa: no key and nonce for two plaintexts', () => {
     const kek = account.keys.kek.slice();
     const szafa = await Szafa.open(options, { username: account.username, token: account.token!, kek });
     const { fileId } = await szafa.upload(source, {
-      name: 'one',
+      path: 'one',
       volumeSize: SIZE,
       journal: disk.journal(life),
       parallel: 1 + randomInt(3),

@@ -145,7 +145,7 @@ test('a file that was got is there after it, and so is what a journal keeps: who
     const sizes = { small: 70_001, large: 700_001 };
     for (const [name, size] of Object.entries(sizes)) {
       const bytes = new Uint8Array(size).fill(size);
-      const { fileId } = await szafa.upload(bytesSource(bytes), { name, volumeSize: 300_000 });
+      const { fileId } = await szafa.upload(bytesSource(bytes), { path: name, volumeSize: 300_000 });
       await downloadToFile(await szafa.openFile(fileId), join(own.path, name));
       own.cutPower();
       await own.powerBack();

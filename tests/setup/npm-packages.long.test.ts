@@ -46,7 +46,7 @@ const szafa = await Szafa.register({ server, engine, transport }, { username, pa
 const bytes = new Uint8Array(3_000_000).map((_, i) => i % 251);
 let last: UploadProgress | undefined;
 const { fileId, volumes } = await szafa.upload(bytesSource(bytes), {
-  name: 'from the package',
+  path: 'from the package',
   volumeSize: 1024 * 1024,
   onProgress: (progress) => (last = progress),
 });
@@ -78,7 +78,7 @@ import { blobSource, Szafa } from '@szafa/client';
 import { layoutOf } from '@szafa/client/format';
 export async function keep(server: string, username: string, password: string, file: File): Promise<string> {
   const szafa = await Szafa.login({ server }, { username, password });
-  return (await szafa.upload(blobSource(file), { name: file.name })).fileId + layoutOf(file.size).count;
+  return (await szafa.upload(blobSource(file), { path: file.name })).fileId + layoutOf(file.size).count;
 }
 `;
 

@@ -22,7 +22,7 @@ test('what the disk does not take is not fetched', async (t) => {
   const line = await SlowLine.start(t, () => service.url);
   const szafa = await registerAt(service.url);
   const content = randomBytes(128 * MIB);
-  await szafa.upload(bytesSource(content), { name: NAME });
+  await szafa.upload(bytesSource(content), { path: NAME });
   const written = async () =>
     (await readdir(disk.path)).some(
       (name) => name.startsWith(NAME) && statSync(join(disk.path, name)).size > 0,

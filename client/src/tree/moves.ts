@@ -84,7 +84,7 @@ export async function copyTo(
   return cloneAs(context, { entry, path, gen: nextGen(tree, path) }, signal);
 }
 
-export async function cloneAs(
+async function cloneAs(
   context: TreeContext,
   { entry, path, gen }: Resealing,
   signal?: AbortSignal,

@@ -5,21 +5,7 @@ import type { OpenContext } from '../download/remote-file.ts';
 import { SzafaError } from '../errors.ts';
 import { sealDirName } from '../format/names.ts';
 import { type DirEntry, listDirEntries } from '../listing.ts';
-import { checkPath, dirNameOf, joinPath } from './paths.ts';
-
-/** A path, and the directory it is filed in; null is the root. */
-export interface Place {
-  path: string;
-  dirId: number | null;
-}
-
-/** What a caller says of a place: the path, or a name below a directory. */
-export interface Wanted {
-  path?: string | undefined;
-  name?: string | undefined;
-  dirId?: number | null | undefined;
-  plainName?: boolean | undefined;
-}
+import { dirNameOf } from './paths.ts';
 
 type DirOptions = CallOptions & { plain?: boolean | undefined };
 
@@ -40,11 +26,6 @@ export class Places {
     return dirs;
   }
 
-  /** The directory of this name; of a sealed and a plain one with the same name, the sealed one. */
-  async find(name: string, options?: CallOptions): Promise<DirEntry | undefined> {
-    return called(await this.list(options), name);
-  }
-
   /** A new directory under a sealed name; `plain` shows the name to the service. */
   async make(name: string, { plain, signal }: DirOptions = {}): Promise<number> {
     const { api, engine, keys } = this.#context;
@@ -56,13 +37,13 @@ export class Places {
 
   /** The directory of this name, made when it is not there; another device may win the race. */
   async ensure(name: string, options: DirOptions = {}): Promise<number> {
-    const found = await this.find(name, options);
+    const found = called(await this.list(options), name);
     if (found) return found.dirId;
     try {
       return await this.make(name, options);
     } catch (error) {
-      const now =
-        error instanceof SzafaError && error.code === 'api' ? await this.find(name, options) : undefined;
+      const isRefused = error instanceof SzafaError && error.code === 'api';
+      const now = isRefused ? called(await this.list(options), name) : undefined;
       if (!now) throw error;
       return now.dirId;
     }
@@ -74,7 +55,7 @@ export class Places {
     await this.#context.api.deleteDir(dirId, options);
   }
 
-  /** Where a path is filed, in a directory that is made when it is not there. */
+  /** Where a path is filed, in a directory that is made when it is not there; null is the root. */
   async of(path: string, { plain, signal }: DirOptions = {}): Promise<number | null> {
     const first = dirNameOf(path);
     if (first === undefined) return null;
@@ -89,21 +70,6 @@ export class Places {
     return unlessAborted(making, signal);
   }
 
-  async place({ path, name, dirId, plainName }: Wanted, signal?: AbortSignal): Promise<Place> {
-    if (path !== undefined) {
-      return { path: checkPath(path), dirId: await this.of(path, { plain: plainName, signal }) };
-    }
-    if (name === undefined) throw new TypeError('a path is needed');
-    if (!dirId) return { path: name, dirId: null };
-    const dir = (await this.#nameOf(dirId, signal)) ?? '';
-    return { path: joinPath(dir, name), dirId };
-  }
-
-  async #nameOf(dirId: number, signal?: AbortSignal): Promise<string | undefined> {
-    const named = (dirs: DirEntry[]) => dirs.find((dir) => dir.dirId === dirId)?.name;
-    return named(await unlessAborted(this.#lookUp(), signal)) ?? named(await this.list({ signal }));
-  }
-
   /** Without a signal: many wait for one answer. */
   #lookUp(): Promise<DirEntry[]> {
     const known = this.#known ?? this.list();
@@ -115,6 +81,7 @@ export class Places {
   }
 }
 
+/** Of a sealed and a plain one with the same name, the sealed one. */
 function called(dirs: DirEntry[], name: string): DirEntry | undefined {
   const found = dirs.filter((dir) => dir.name === name);
   return found.find((dir) => dir.verified) ?? found[0];

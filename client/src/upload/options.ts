@@ -3,7 +3,6 @@ import type { HeaderCache } from '../download/header-cache.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
 import type { Keys } from '../keys.ts';
-import type { Place } from '../tree/places.ts';
 import type { Journal } from './journal.ts';
 import type { VolumeMemory } from './memory.ts';
 import type { VolumeSupply } from './supply.ts';
@@ -34,10 +33,7 @@ export interface PullOffer {
 /** What a file is called, what is sealed with it, and how it travels. @public */
 export interface UploadOptions {
   /** Where it goes in the tree, from the top: `photos/2026/a.jpg`. The directory that it is filed in is made if it is not there. */
-  path?: string | undefined;
-  /** Instead of a path: what is below the directory. */
-  name?: string | undefined;
-  dirId?: number | null | undefined;
+  path: string;
   /** Milliseconds since 1970. */
   mtime?: number | undefined;
   /** Media type. */
@@ -68,7 +64,9 @@ export interface UploadOptions {
 }
 
 /** The same, once it is known where the service files it. */
-export interface PlacedOptions extends Omit<UploadOptions, 'path' | 'dirId'>, Place {
+export interface PlacedOptions extends UploadOptions {
+  /** Where the service files it; null is the root. */
+  dirId: number | null;
   /** Hears of the thumbnail as it was sealed for the description that was made last. */
   onThumbnail?: ((sealed: Bytes) => void) | undefined;
 }

@@ -188,6 +188,10 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     await device.ok(['restore', 'p']);
     assert.deepEqual(await listed(device), ['p/', 'p/in/', 'p/in/c', 'p/a', 'p/b']);
     assert.equal((await device.ok(['cat', 'p/in/c'])).stdout, 'c');
+    // The directory went with the folder, so these lie in the root; the next upload makes another directory, and still finds them.
+    await write(device, { 'p/new': 'new' });
+    await device.ok(['put', 'p']);
+    assert.equal((await device.ok(['put', 'p', '--json'])).line('summary')['files'], 0);
     assertError(await device.run(['restore', 'none']), 1, /no file or folder "none"/);
     assertError(await device.run(['trash', 'empty']), 1, /nothing was deleted/, /--yes/);
     assert.equal((await device.ok(['trash', 'empty', '--yes', '--json'])).line('emptied')['files'], 1);

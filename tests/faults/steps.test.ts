@@ -24,6 +24,7 @@ import {
   received,
   register,
   Service,
+  sha256,
   type User,
   upload,
 } from '../harness/index.ts';
@@ -204,6 +205,48 @@ for (const step of [inDatabase('pwrite64', 2), inLog()]) {
     await assertReadable(user, fileId, file);
     await checkInvariants(service, user.token);
   });
+}
+
+/** What is done to several files at once, and where each of them is then. */
+const placeOf = async (fileIds: string[]): Promise<string[]> => {
+  const listed = new Map((await listFiles(user)).map((record) => [record.file_id, record.file_name]));
+  const { files } = (await user.get(pathOf('listTrash'))).json as { files: { file_id: string }[] };
+  const trashed = new Set(files.map(({ file_id }) => file_id));
+  return fileIds.map((id) => listed.get(id) ?? (trashed.has(id) ? 'in the trash' : 'gone'));
+};
+const encParams = Buffer.from('{"other":1}').toString('base64');
+const MATCH = sha256(Buffer.from(encParams));
+const batches: [string, from: string, to: string, act: (files: string[]) => Promise<Answer>][] = [
+  ['names', 'before', 'after', (files) => user.post(pathOf('renameFiles'), { files: files.map(renamed) })],
+  ['the trash', 'before', 'in the trash', (files) => user.post(pathOf('trashFiles'), { files })],
+  ['a restore', 'in the trash', 'before', (files) => user.post(pathOf('restoreFiles'), { files })],
+  [
+    'emptying',
+    'in the trash',
+    'gone',
+    (files) => user.call('DELETE', pathOf('emptyTrash'), { json: { files } }),
+  ],
+];
+const renamed = (file_id: string) => ({ file_id, file_name: 'after', enc_params: encParams, match: MATCH });
+
+for (const [what, from, to, act] of batches) {
+  for (const step of [inDatabase('pwrite64', 2), inLog()]) {
+    test(`${what}, killed at ${name(step)}: all of the files, or none, and again is the same`, async () => {
+      const made = makeFile([300], { file_name: 'before', enc_params: { other: 1 } });
+      const fileIds = [];
+      for (let at = 0; at < 3; at++) fileIds.push((await upload(user, made)).fileId);
+      if (from === 'in the trash') assertOk(await user.post(pathOf('trashFiles'), { files: fileIds }));
+      await killedAt(step, () => act(fileIds));
+      const [first, ...others] = await placeOf(fileIds);
+      assert.ok(first === from || first === to, first);
+      assert.deepEqual(others, [first, first], 'only some of them');
+      assertOk(await act(fileIds));
+      assert.deepEqual(await placeOf(fileIds), [to, to, to]);
+      if (to === 'in the trash') assertOk(await user.post(pathOf('restoreFiles'), { files: fileIds }));
+      if (to !== 'gone') for (const fileId of fileIds) await assertReadable(user, fileId, made);
+      await checkInvariants(service, user.token);
+    });
+  }
 }
 
 test('a start finishes what was being stored, without the client', async () => {

@@ -26,6 +26,7 @@ import {
   volumeName,
 } from '../harness/index.ts';
 import { type Content, fill, useEngines } from './commands.ts';
+import { Kept } from './kept.ts';
 import { type Meddling, S3Proxy } from './s3-proxy.ts';
 
 const engines = useEngines();
@@ -67,6 +68,7 @@ async function assertSame(service: Service, content: Content): Promise<void> {
 test('migrate moves from the folder to PostgreSQL and S3, goes on where it was broken off, and back', async () => {
   const small = await engines.service();
   const content = await fill(small);
+  const kept = await Kept.fill(small);
   const id = small.id;
   const target = `${large(id).SZ_DATABASE},${large(id).SZ_VOLUMES}`;
   const up = ['migrate', '--json', '--from', small.data, '--to', target];
@@ -92,11 +94,14 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
 
   const node = await engines.service(large(id));
   await assertSame(node, content);
+  await kept.assertIn(node);
   // Documents of accounts are written by the service that starts there.
   const s3 = engines.ceph.client(id);
   await eventually(async () => {
-    const [document] = await Array.fromAsync(s3.list('accounts/'));
-    assert.ok((await s3.read(document!.key))?.includes(content.user.username));
+    const texts = [];
+    for await (const { key } of s3.list('accounts/')) texts.push((await s3.read(key))?.toString());
+    for (const { username } of [content.user, kept.user])
+      assert.ok(texts.some((text) => text?.includes(username)));
   });
   s3.close();
   const back = join(engines.home, 'back');
@@ -114,6 +119,9 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
   const user = new User(again, content.user.username, content.user.password, content.user.token);
   for (const { fileId: one, file } of content.files) await assertReadable(user, one, file);
   await checkInvariants(again, user.token);
+  await kept.assertIn(again);
+  const checked = await run(['fsck', '--json'], { SZ_DATA: back });
+  assert.equal(checked.code, 0, checked.errors);
 });
 
 test('migrate takes streamed uploads under way along, with what they have received', async () => {

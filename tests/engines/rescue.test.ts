@@ -30,6 +30,7 @@ import {
 import { useEngines } from './commands.ts';
 import { documentTests } from './documents.ts';
 import { House } from './house.ts';
+import { Kept } from './kept.ts';
 import { S3Proxy } from './s3-proxy.ts';
 
 const engines = useEngines();
@@ -83,6 +84,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const [moved, , inOld] = made.map(({ fileId }) => fileId);
       const bens = await upload(ben, makeFile([10], { dir_id: benDir }));
       const systems = await upload(system, makeFile([11], { dir_id: systemDir }));
+      const kept = await Kept.fill(service);
 
       // What operators have said of an account comes back with it.
       const other = await register(service);
@@ -153,7 +155,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       ]);
       assert.deepEqual(await house.query("SELECT username FROM users WHERE username = 'admin'"), []);
       const { files, accounts } = result.lines.at(-1)!;
-      assert.deepEqual({ files, accounts }, { files: 6, accounts: 3 });
+      assert.deepEqual({ files, accounts }, { files: 8, accounts: 4 });
       assert.equal((await house.run(...rescue)).code, 2, 'it is a database like any other now');
 
       await house.start();
@@ -178,6 +180,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       await assertReadable(sameBen, bens.fileId, bens.file);
       assert.deepEqual(namesOf(await dirsOf(sameBen)), [[benDir, `rescued ${benDir}`]]);
       assert.deepEqual(await byDir(system), [[systems.fileId, 'system']]);
+      await kept.assertIn(service, { token: (await login(service, kept.user)).token, shares: false });
       const { fileId: newest } = await upload(same, makeFile([3], { dir_id: await makeDir(same, 'new') }));
       assert.equal((await listFiles(same))[0]!.file_id, newest);
       for (const user of [same, sameBen, system]) await checkInvariants(service, user.token);

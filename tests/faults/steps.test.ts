@@ -233,12 +233,12 @@ for (const [what, from, to, act] of batches) {
   for (const step of [inDatabase('pwrite64', 2), inLog()]) {
     test(`${what}, killed at ${name(step)}: all of the files, or none, and again is the same`, async () => {
       const made = makeFile([300], { file_name: 'before', enc_params: { other: 1 } });
-      const fileIds = [];
+      const fileIds: string[] = [];
       for (let at = 0; at < 3; at++) fileIds.push((await upload(user, made)).fileId);
       if (from === 'in the trash') assertOk(await user.post(pathOf('trashFiles'), { files: fileIds }));
       await killedAt(step, () => act(fileIds));
       const [first, ...others] = await placeOf(fileIds);
-      assert.ok(first === from || first === to, first);
+      assert.ok(first === from || first === to, String(first));
       assert.deepEqual(others, [first, first], 'only some of them');
       assertOk(await act(fileIds));
       assert.deepEqual(await placeOf(fileIds), [to, to, to]);

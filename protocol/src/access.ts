@@ -24,11 +24,14 @@ export interface Asked {
    * they may not.
    */
   folder?: readonly Touch[];
+  /** The token of a visitor's upload may use it, for its own transfer. Elsewhere there is no such token. */
+  visitors?: true;
 }
 
 /** What a token says of itself. */
 export interface Granted {
-  scope: Scope;
+  /** `upload`: that of a visitor, who does one upload with it. */
+  scope: Scope | 'upload';
   /** The one directory that it is for; null: the whole account. */
   onlyDir: number | null;
 }
@@ -41,9 +44,13 @@ const ALLOWED: Record<Exclude<Access, 'open' | 'system'>, readonly Scope[]> = {
 };
 
 /** Why a token may not use a route, whatever the request names; undefined where it may. */
-export function refusalOf({ access, folder }: Asked, { scope, onlyDir }: Granted): string | undefined {
+export function refusalOf(
+  { access, folder, visitors }: Asked,
+  { scope, onlyDir }: Granted,
+): string | undefined {
   if (access === 'open') return undefined;
   if (access === 'system') return 'this needs the system token';
+  if (scope === 'upload') return visitors ? undefined : 'this token is for one upload, and nothing else';
   const allowed = ALLOWED[access];
   if (!allowed.includes(scope)) {
     return `this token has the scope ${scope}; this needs a token with the scope ${allowed.join(' or ')}`;

@@ -145,6 +145,22 @@ export const ShareRecord = Type.Object(
 );
 export type ShareRecord = Static<typeof ShareRecord>;
 
+export const RequestRecord = Type.Object(
+  {
+    id: Type.String(),
+    owner: Type.String(),
+    created_at: Time('when it was made'),
+    expires_at: TimeOrNever('null: it does not expire'),
+    files: Type.Integer({ description: 'how many may come' }),
+    bytes: Type.Integer({ description: 'how many bytes may come' }),
+    delivered: Type.Integer({ description: 'how many have come' }),
+    delivered_bytes: Type.Integer(),
+    uploading: Type.Integer({ description: 'how many are on their way' }),
+  },
+  { $id: 'RequestRecord' },
+);
+export type RequestRecord = Static<typeof RequestRecord>;
+
 export const ServerStatus = Type.Object(
   {
     version: Type.String(),
@@ -167,6 +183,7 @@ export const ServerStatus = Type.Object(
     invitations: Type.Integer({ description: 'that can be used' }),
     sharing: Type.Boolean({ description: 'whether files may be shared (SZ_SHARES)' }),
     shares: Type.Integer({ description: 'that are not over' }),
+    requests: Type.Integer({ description: 'that are not over' }),
     accounts: Type.Integer({ description: 'these three as the sweeper last counted them' }),
     files: Type.Integer(),
     stored_bytes: Type.Integer(),

@@ -56,6 +56,11 @@ export const limits = {
   ticketsOfShare: 10_000,
   /** How long it is known that a share has ended, and why. */
   endedShareSeconds: 30 * 86_400,
+  /** Of a request: the text of its header, how many files it may take, and how many may be on their way by it at a time. */
+  requestHeaderChars: 4096,
+  requestFiles: 10_000,
+  uploadsOfRequest: 20,
+  requestsOfAccount: 100,
 } as const;
 
 /** The built-in identity behind the system token; not a registered user. */
@@ -68,6 +73,7 @@ export const features = [
   'factors',
   'keys',
   'names',
+  'requests',
   'shares',
   'streamed',
   'thumbnails',

@@ -11,7 +11,16 @@ export interface Route extends Asked {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   summary: string;
-  tag: 'Accounts' | 'Quota' | 'Directories' | 'Files' | 'Transfers' | 'Shares' | 'Service' | 'Operator';
+  tag:
+    | 'Accounts'
+    | 'Quota'
+    | 'Directories'
+    | 'Files'
+    | 'Transfers'
+    | 'Shares'
+    | 'Requests'
+    | 'Service'
+    | 'Operator';
   /** It changes files, directories or accounts: 503 while the server is read-only. Whoever adds a route that is no GET decides. */
   changes?: boolean;
   body?: TSchema;

@@ -5,6 +5,7 @@ import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
 import { pageOf } from './pages.ts';
 import { passkeyRoutes } from './passkeys.ts';
+import { requestRoutes } from './request-routes.ts';
 import {
   Changes,
   CompleteBody,
@@ -249,6 +250,7 @@ const table = {
     tag: 'Transfers',
     access: 'append',
     folder: ['transfer'],
+    visitors: true,
     responses: { 200: Received, 404: ErrorBody },
   },
   writeVolume: {
@@ -258,6 +260,7 @@ const table = {
     tag: 'Transfers',
     access: 'append',
     folder: ['transfer'],
+    visitors: true,
     changes: true,
     rawBody: true,
     headers: Type.Object({
@@ -331,6 +334,7 @@ const table = {
     tag: 'Transfers',
     access: 'append',
     folder: ['transfer'],
+    visitors: true,
     changes: true,
     body: CompleteBody,
     optionalBody: true,
@@ -350,10 +354,12 @@ const table = {
     tag: 'Transfers',
     access: 'append',
     folder: ['own transfer'],
+    visitors: true,
     changes: true,
     responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
   },
   ...shareRoutes,
+  ...requestRoutes,
   service: {
     method: 'GET',
     path: '/api/service',

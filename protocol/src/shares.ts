@@ -1,18 +1,8 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
+import { At, type Ending, endings, Hash, Id, Sealed, Token } from './share-parts.ts';
 import { Type } from './type.ts';
-
-const Id = Type.String({
-  pattern: '^[A-Za-z0-9_-]{22}$',
-  description: '22 characters that the client draws at random: base64url of 16 bytes',
-});
-const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
-const At = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
-
-/** Why a link opens nothing any more. */
-export const endings = ['expired', 'used up', 'ended'] as const;
-export type Ending = (typeof endings)[number];
 
 export const ShareBody = Type.Object(
   {
@@ -23,17 +13,12 @@ export const ShareBody = Type.Object(
       description:
         "the file_id of each, of the caller's own files; visitors know them by their number in this list",
     }),
-    header: Type.String({
-      pattern: '^[A-Za-z0-9_-]+$',
-      maxLength: limits.shareHeaderChars,
-      description: 'base64url of what visitors get: the client seals it',
-    }),
+    header: Sealed(limits.shareHeaderChars, 'base64url of what visitors get: the client seals it'),
     access: Hash('SHA-256 of what visitors send in X-Share-Access, in hex'),
-    own: Type.String({
-      pattern: '^[A-Za-z0-9_-]+$',
-      maxLength: limits.shareOwnChars,
-      description: 'base64url of what the owner gets back in the list: the client seals it',
-    }),
+    own: Sealed(
+      limits.shareOwnChars,
+      'base64url of what the owner gets back in the list: the client seals it',
+    ),
     expires_at: Type.Optional(At('ISO 8601, in the future; null or absent: it does not expire')),
     downloads: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: limits.shareDownloads }), Type.Null()], {
@@ -88,10 +73,7 @@ export type OpenedShare = Static<typeof OpenedShare>;
 
 export const TicketBody = Type.Object(
   {
-    ticket: Type.String({
-      pattern: '^[A-Za-z0-9_-]{43}$',
-      description: '43 characters that the visitor draws at random: base64url of 32 bytes',
-    }),
+    ticket: Token('what names one download'),
   },
   { $id: 'NewTicket' },
 );

@@ -66,6 +66,7 @@ import type { Params } from './http/params.ts';
 import { keysCondition } from './http/preconditions.ts';
 import { Readiness } from './http/readiness.ts';
 import { REQUEST_ID, requestIds } from './http/request-id.ts';
+import { requestHandlers } from './http/requests.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { shareHandlers } from './http/shares.ts';
 import { handOver, offeredStore, REDIRECT } from './http/volumes/accel.ts';
@@ -326,10 +327,13 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { ok: true };
     },
     ...shareHandlers(services, address, countOut),
+    ...requestHandlers(services, address),
     service: async () => {
       serviceId ??= (await metadata.store.get()).serviceId;
       const { origin, registration } = config;
-      const offered = features.filter((feature) => feature !== 'shares' || config.shares);
+      const offered = features.filter(
+        (feature) => config.shares || (feature !== 'shares' && feature !== 'requests'),
+      );
       const all = origin === undefined ? offered : [...offered, PASSKEYS];
       const where = origin === undefined ? {} : { origin };
       return { service_id: serviceId, version: VERSION, features: all, registration, ...where };
@@ -483,7 +487,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
 }
 
 function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const { transfer_id, file_id, idx, share_id } = (request.params ?? {}) as Partial<Params>;
+  const { transfer_id, file_id, idx, share_id, request_id } = (request.params ?? {}) as Partial<Params>;
   request.log.info({
     method: request.method,
     route: request.routeOptions.url ?? 'unknown',
@@ -493,6 +497,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
     ...(transfer_id ? { transfer: shortened(transfer_id) } : {}),
     ...(file_id ? { file: shortened(file_id) } : {}),
     ...(share_id ? { share: shortened(share_id) } : {}),
+    ...(request_id ? { request: shortened(request_id) } : {}),
     ...(idx ? { volume: idx.slice(0, 16) } : {}),
     ...(reply.hasHeader(REDIRECT) ? { accel: true } : {}),
     ip: request.ip,

@@ -13,6 +13,7 @@ import { guarded, Mode } from './domain/mode.ts';
 import type { Pace } from './domain/pace.ts';
 import { Pulls } from './domain/pulls.ts';
 import { Reach } from './domain/reach.ts';
+import { Requests } from './domain/requests.ts';
 import { Sessions } from './domain/sessions.ts';
 import { Shares } from './domain/shares.ts';
 import { StoreRefused, settleStore } from './domain/store-identity.ts';
@@ -43,6 +44,7 @@ export interface Services {
   sessions: Sessions;
   reach: Reach;
   shares: Shares;
+  requests: Requests;
   departures: Departures;
   files: Files;
   thumbnails: Thumbnails;
@@ -141,8 +143,16 @@ export async function openServices(
     onDownload: () => metrics.add('szafa_share_downloads_total', {}),
     onRefusal: (reason) => metrics.add('szafa_share_refusals_total', { reason }),
   });
+  const requests = new Requests({
+    ...{ metadata, transfers, pace, config },
+    onUpload: () => metrics.add('szafa_request_uploads_total', {}),
+    onRefusal: (reason) => metrics.add('szafa_request_refusals_total', { reason }),
+  });
   const stores = { metadata, volumes, custody, mode };
-  const rules = { accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, pace, shares };
+  const rules = {
+    ...{ accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, pace },
+    ...{ shares, requests },
+  };
   return { config, log, ...stores, ...rules, metrics };
 }
 

@@ -25,6 +25,7 @@ import { usageModel } from './metadata.model.ts';
 import { operatorContract } from './metadata.operator.ts';
 import { passkeysContract } from './metadata.passkeys.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
+import { requestsContract } from './metadata.requests.ts';
 import { sharesContract } from './metadata.shares.ts';
 import { stormContract } from './metadata.storm.ts';
 import { streamedContract } from './metadata.streamed.ts';
@@ -71,6 +72,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     departuresContract(stores);
     trashContract(stores);
     sharesContract(stores);
+    requestsContract(stores);
     usageModel(stores);
     stormContract(stores);
     checksContract(stores);

@@ -138,6 +138,7 @@ const VALUES: Record<string, string> = {
   'users.username': "'zzmany' || n",
   'sessions.username': "'zzmany' || n",
   'shares.owner': "'zzmany' || n",
+  'requests.owner': "'zzmany' || n",
   'usage.owner': "'zzmany' || n / 2",
   'usage.dir_id': 'CASE WHEN n % 2 = 0 THEN -1 ELSE n END',
   'transfers.status': "'done'",
@@ -218,6 +219,9 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.invitations.expire(1);
   await metadata.shares.listOpen('', 10);
   await metadata.shares.expire(1, 1);
+  await metadata.requests.listOpen('', 10);
+  await metadata.requests.expire(1, 1);
+  await metadata.requests.leftOver(1, 10);
   // Lists and sums.
   const dirId = (await dirs.create(ann, 'd', 1))!;
   for (const caller of [ann, ADMIN]) {

@@ -17,6 +17,7 @@ const USAGE = `usage: szafa-server [command] [options]
   account        accounts: list, show, quota, limits, disable, enable, logout, delete, invite; see account --help
   transfers      unfinished uploads: list, cancel; see transfers --help
   shares         what accounts share: list, end; see shares --help
+  requests       what accounts ask visitors for: list, end; see requests --help
   status         the state of the server
   read-only      on or off: stop all writes, on all nodes; see read-only --help
   audit          what was done to accounts; see audit --help

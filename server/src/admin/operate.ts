@@ -48,6 +48,13 @@ ${EXITS}`,
   end      end one of them: from now on nobody gets anything by it. SZ_SHARES=off switches all sharing off
 
 ${EXITS}`,
+  requests: `usage: szafa-server requests list [--account NAME] [--limit N]
+       szafa-server requests end ID
+
+  list     what visitors are asked for and is not over, of all accounts or of one: who asks, how much may come, how much has
+  end      end one of them: from now on nobody uploads by it. SZ_SHARES=off switches all of it off
+
+${EXITS}`,
   status: `usage: szafa-server status
 
 Shows the state of the server: read-only or not, contested or not, what is under way and what waits to be removed.
@@ -99,6 +106,7 @@ const TAKES: Record<string, (keyof Options)[]> = {
   'account invite': ['note', 'quota', 'days'],
   'transfers list': ['account', 'limit'],
   'shares list': ['account', 'limit'],
+  'requests list': ['account', 'limit'],
   audit: ['account', 'limit'],
 };
 
@@ -220,6 +228,18 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
       }
     },
   },
+  'requests list': {
+    args: [0, 0],
+    run: async ({ operator, report, values: { account, limit } }) => {
+      const pages = (query: PageQuery) =>
+        operator.requests({ ...query, ...(account !== undefined && { account }) });
+      for await (const request of all('requests', pages, {}, count(limit, '--limit'))) {
+        report.line(request);
+        report.count('requests');
+      }
+    },
+  },
+  'requests end': acting('request ended', (operator, id) => operator.endRequest(id)),
   'shares end': acting('share ended', (operator, id) => operator.endShare(id)),
   'transfers cancel': acting('upload cancelled', (operator, id) => operator.cancel(id)),
   status: {

@@ -1,6 +1,7 @@
 import { limitNames } from '@szafa/protocol';
 import { FILE_COLUMNS, type FileRow } from '../metadata/files.ts';
 import { PASSKEY_COLUMNS } from '../metadata/passkeys.ts';
+import { REQUEST_COLUMNS, UPLOAD_COLUMNS } from '../metadata/requests.ts';
 import { SESSION_COLUMNS } from '../metadata/sessions.ts';
 import { SHARE_COLUMNS } from '../metadata/shares.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
@@ -29,6 +30,8 @@ export const tables = {
   files: { key: 'seq', columns: FILE_COLUMNS },
   transfers: { key: 'transfer_id', columns: TRANSFER_COLUMNS },
   shares: { key: 'id', columns: SHARE_COLUMNS, page: 8 },
+  requests: { key: 'id', columns: REQUEST_COLUMNS },
+  request_uploads: { key: 'token_hash', columns: UPLOAD_COLUMNS },
 } as const;
 
 export type TableName = keyof typeof tables;

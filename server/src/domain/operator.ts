@@ -11,6 +11,7 @@ import {
   limits,
   type NewInvitation,
   type PageQuery,
+  type RequestRecord,
   RuleError,
   type ServerStatus,
   type ShareRecord,
@@ -200,8 +201,31 @@ export class Operator {
     if (!ended) throw new ServiceError(404, 'no such share');
   }
 
+  async requests({ cursor = '', limit, account }: PageQuery): Promise<Page<'requests', RequestRecord>> {
+    const { page, next } = await pageOf(limit, (most) =>
+      this.#metadata.requests.listOpen(cursor, most, account),
+    );
+    return {
+      requests: page.map(({ id, owner, files, bytes, uploading, ...row }) => ({
+        ...{ id, owner, files, bytes, uploading },
+        delivered: row.begun - uploading,
+        delivered_bytes: row.begun_bytes - row.uploading_bytes,
+        created_at: iso(row.created_at),
+        expires_at: isoOrNull(row.expires_at),
+      })),
+      ...cursorOf(next, ({ id }) => id),
+    };
+  }
+
+  /** What is on its way by it goes when the sweeper next comes by. */
+  async endRequest(id: string): Promise<void> {
+    const ended = await this.#metadata.requests.end(id, this.#now(), this.#actor);
+    if (!ended) throw new ServiceError(404, 'no such request');
+  }
+
   async status(): Promise<ServerStatus> {
-    const { store, transfers, pulls, garbage, orphans, invitations, shares, totals } = this.#metadata;
+    const { store, transfers, pulls, garbage, orphans, invitations, shares, requests, totals } =
+      this.#metadata;
     const facts = await store.get();
     const { accounts, files, bytes } = await totals.get();
     const { running, beganAt, endedAt, progress, faults } = await scrubState(this.#metadata);
@@ -227,6 +251,7 @@ export class Operator {
       invitations: await invitations.count(),
       sharing: this.#config.shares,
       shares: await shares.count(),
+      requests: await requests.count(),
       accounts,
       files,
       stored_bytes: Number(bytes),

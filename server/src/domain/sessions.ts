@@ -37,7 +37,7 @@ export interface Actor {
 
 export interface Caller extends Actor, Granted, Paced {
   token: string;
-  /** Null for the system token. */
+  /** Null for the system token; of a visitor's upload the id of the request. */
   sessionId: string | null;
   /** When the token ends; null where that depends on its use. */
   endsAt: number | null;
@@ -58,17 +58,19 @@ const SYSTEM: Omit<Caller, 'token'> = {
 export class Sessions {
   readonly #metadata: Pick<Metadata, 'sessions'>;
   readonly #ttlMs: number;
+  readonly #shares: boolean;
   readonly #systemTokenHash: string;
   readonly #now: () => number;
 
   constructor(
     metadata: Pick<Metadata, 'sessions'>,
-    { sessionTtlMs }: Pick<Config, 'sessionTtlMs'>,
+    { sessionTtlMs, shares }: Pick<Config, 'sessionTtlMs' | 'shares'>,
     systemToken: string,
     now = Date.now,
   ) {
     this.#metadata = metadata;
     this.#ttlMs = sessionTtlMs;
+    this.#shares = shares;
     this.#systemTokenHash = hashToken(systemToken);
     this.#now = now;
   }
@@ -87,7 +89,9 @@ export class Sessions {
     if (sameHash(tokenHash, this.#systemTokenHash)) {
       return { caller: { ...SYSTEM, token }, found: await lookUp.admin() };
     }
-    const session = await this.#use(tokenHash, await lookUp.session(tokenHash));
+    const found = await lookUp.session(tokenHash);
+    const visitor = found || !asked.visitors || !this.#shares ? undefined : lookUp.visitor;
+    const session = (await visitor?.(tokenHash, this.#now())) ?? (await this.#use(tokenHash, found));
     const { username, account_id: accountId, session_id: sessionId } = session;
     const { scope, only_dir: onlyDir, expires_at: endsAt } = session;
     const refusal = refusalOf(asked, { scope, onlyDir });

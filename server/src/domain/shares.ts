@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   checkEnd,
   checkShare,
@@ -18,16 +17,12 @@ import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { hashToken } from './ids.ts';
 import type { Pace, Paced } from './pace.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
+import { type Refusal, type Visit, Visitors } from './visitors.ts';
 
 const iso = (time: number) => new Date(time).toISOString();
 const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
 
-/** Of requests that name a share, from one address on one node: so many a second, and those of half a minute at once. */
-const VISITS_A_SECOND = 10;
 const HOUR_SECONDS = 3600;
-
-/** The same whether there never was one, whether the caller does not know its link, or whether nothing is shared here at all. */
-const unknownShare = () => new ServiceError(404, 'there is no such link');
 
 const WORDS: Record<Ending, string> = {
   expired: 'this link has expired',
@@ -35,20 +30,8 @@ const WORDS: Record<Ending, string> = {
   ended: 'this link has ended: its owner has taken it back, or what it was for is gone',
 };
 
-class ShareOver extends ServiceError {
-  override name = 'ShareOver';
-
-  constructor(ended: Ending) {
-    super(410, WORDS[ended], { extra: { ended } });
-  }
-}
-
 /** Whoever asks without a token. */
-export interface Visit {
-  id: string;
-  /** What limits go by; see caller-address.ts. */
-  network: string;
-  access: string | undefined;
+export interface ShareVisit extends Visit {
   ticket: string | undefined;
 }
 
@@ -58,7 +41,7 @@ interface Dependencies {
   pace: Pick<Pace, 'isTooOften'>;
   config: Pick<Config, 'shares'>;
   onDownload?: () => void;
-  onRefusal?: (reason: 'unknown' | 'over' | 'limit') => void;
+  onRefusal?: (reason: Refusal) => void;
   now?: () => number;
 }
 
@@ -69,10 +52,12 @@ interface Dependencies {
  */
 export class Shares {
   readonly #deps: Dependencies;
+  readonly #visitors: Visitors;
   readonly #now: () => number;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
+    this.#visitors = new Visitors(deps, WORDS, deps.onRefusal);
     this.#now = deps.now ?? Date.now;
   }
 
@@ -126,16 +111,16 @@ export class Shares {
   }
 
   /** What a link opens. One that is used up opens for whoever has a ticket. */
-  async open(visit: Visit): Promise<OpenedShare> {
+  async open(visit: ShareVisit): Promise<OpenedShare> {
     const share = await this.#find(visit);
     const { shares } = this.#deps.metadata;
     const left = share.downloads === null ? null : Math.max(0, share.downloads - share.downloaded);
     if (left === 0) {
       const holds = visit.ticket && (await shares.hasTicket(visit.id, hashToken(visit.ticket), this.#now()));
-      if (!holds) throw this.#over('used up');
+      if (!holds) throw this.#visitors.over('used up');
     }
     const present = new Set(await shares.present(visit.id));
-    if (present.size === 0) throw this.#over('ended');
+    if (present.size === 0) throw this.#visitors.over('ended');
     const all = Array.from({ length: share.files }, (_, at) => at + 1);
     return {
       header: await shares.header(visit.id),
@@ -146,14 +131,14 @@ export class Shares {
   }
 
   /** Until when the ticket reads. */
-  async takeTicket(visit: Visit, { ticket }: TicketBody): Promise<string> {
+  async takeTicket(visit: ShareVisit, { ticket }: TicketBody): Promise<string> {
     await this.#find(visit);
     const taken = await this.#deps.metadata.shares.takeTicket(visit.id, hashToken(ticket), this.#now());
-    if (taken === 'used up') throw this.#over('used up');
-    if (taken === 'over') throw this.#over('expired');
+    if (taken === 'used up') throw this.#visitors.over('used up');
+    if (taken === 'over') throw this.#visitors.over('expired');
     if (taken === 'crowded') {
-      this.#deps.onRefusal?.('limit');
-      throw new TryLater(429, 'too many download this at the same time; try again later', HOUR_SECONDS);
+      const busy = 'too many download this at the same time; try again later';
+      throw this.#visitors.refused('limit', new TryLater(429, busy, HOUR_SECONDS));
     }
     if (taken.isNew) this.#deps.onDownload?.();
     return iso(taken.expiresAt);
@@ -161,7 +146,7 @@ export class Shares {
 
   /** A volume and what travels in its headers, and at whose rate it is sent. */
   async openVolume(
-    { id, ticket, network }: Visit,
+    { id, ticket, network }: ShareVisit,
     number: number,
     idx: number,
     whole: boolean,
@@ -174,9 +159,9 @@ export class Shares {
         ? await metadata.shares.readable(id, hashToken(ticket), number, idx, this.#now())
         : undefined;
     if (!found) {
-      await this.#requireSeldom(network);
-      this.#deps.onRefusal?.('unknown');
-      throw new ServiceError(404, 'there is no such link, ticket or file');
+      await this.#visitors.requireSeldom(network);
+      const none = 'there is no such link, ticket or file';
+      throw this.#visitors.refused('unknown', new ServiceError(404, none));
     }
     const { fileId, file, username, downloadRate } = found;
     if (!file.volume) throw unknownVolume();
@@ -185,36 +170,11 @@ export class Shares {
     return { file, sha256: file.volume.sha256, volume, paced: { username, downloadRate, uploadRate: null } };
   }
 
-  async #find({ id, access, network }: Visit): Promise<FoundShare> {
-    await this.#requireSeldom(network);
-    const { config, metadata } = this.#deps;
-    const known = config.shares && access !== undefined && access.length < MOST_CHARS;
-    const found = known ? await metadata.shares.find(id, accessHashOf(access), this.#now()) : undefined;
-    if (!found) {
-      this.#deps.onRefusal?.('unknown');
-      throw unknownShare();
-    }
-    if ('ending' in found) throw this.#over(found.ending);
-    return found;
-  }
-
-  async #requireSeldom(network: string): Promise<void> {
-    if (!(await this.#deps.pace.isTooOften(`visit ${network}`, VISITS_A_SECOND))) return;
-    this.#deps.onRefusal?.('limit');
-    throw new TryLater(429, 'too many requests from your address; try again later', 60);
-  }
-
-  #over(ending: Ending): ShareOver {
-    this.#deps.onRefusal?.('over');
-    return new ShareOver(ending);
+  #find(visit: Visit): Promise<FoundShare> {
+    const { shares } = this.#deps.metadata;
+    return this.#visitors.find(visit, (accessHash) => shares.find(visit.id, accessHash, this.#now()));
   }
 }
-
-/** Longer ones are not even hashed. */
-const MOST_CHARS = 100;
-
-/** As the owner said it when the share was made. */
-const accessHashOf = (access: string) => hash('sha256', access, 'hex');
 
 function endingOf(
   { expires_at, downloads, downloaded }: Pick<FoundShare, 'expires_at' | 'downloads' | 'downloaded'>,

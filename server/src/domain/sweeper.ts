@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metadata } from '../metadata/metadata.ts';
+import type { TransferRow } from '../metadata/transfers.ts';
 import type { Metrics } from '../metrics/registry.ts';
 import type { VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
@@ -18,6 +19,10 @@ const LEASE_MS = 60_000;
 const BATCH = 100;
 const TRASH_BATCH = 500;
 const TRASH_BATCHES = 20;
+/** Uploads by a request that ended this long ago are not looked for: they have expired as all do. */
+const LEFT_OVER_MS = 86_400_000;
+
+type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;
 
 interface Dependencies {
   metadata: Metadata;
@@ -81,6 +86,7 @@ export class Sweeper {
     await metadata.audit.expire(now - config.auditMs);
     await metadata.invitations.expire(now);
     await metadata.shares.expire(now, now - limits.endedShareSeconds * 1000);
+    await metadata.requests.expire(now, now - limits.endedShareSeconds * 1000);
     await this.#totals.step();
     // Everything else waits, also garbage: an operator who asks for it wants the store as it is.
     const wasReadOnly = this.#readOnly;
@@ -115,15 +121,18 @@ export class Sweeper {
     const { metadata, volumes, config } = this.#deps;
     const { transfers } = metadata;
     const before = expiredBefore(now, config.transferTtlMs);
-    for (let found = await transfers.untouchedSince(before, BATCH); found.length > 0; ) {
-      let gone = 0;
-      for (const { transfer_id, file_id } of found) {
-        const keepVolumes = await volumes.hasManifest(file_id);
-        const only = { keepVolumes, untouchedSince: before };
-        if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, only)) gone++;
+    const removeAll = async (more: () => Promise<Abandoned[]>, untouchedSince: number) => {
+      for (let found = await more(); found.length > 0; ) {
+        let gone = 0;
+        for (const { transfer_id, file_id } of found) {
+          const only = { keepVolumes: await volumes.hasManifest(file_id), untouchedSince };
+          if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, only)) gone++;
+        }
+        found = gone === 0 ? [] : await more();
       }
-      found = gone === 0 ? [] : await transfers.untouchedSince(before, BATCH);
-    }
+    };
+    await removeAll(() => transfers.untouchedSince(before, BATCH), before);
+    await removeAll(() => metadata.requests.leftOver(now - LEFT_OVER_MS, BATCH), Number.POSITIVE_INFINITY);
   }
 
   /** What has been there long enough; where that is very much, the rest in the next rounds. */

@@ -4,11 +4,15 @@ import {
   checkFile,
   checkInit,
   checkStreamedInit,
+  deliveryName,
   type InitBody,
   isStreamedInit,
+  type NewTransfer,
   type Received,
+  RuleError,
   type Sent,
   type SentInit,
+  type StreamedFile,
   type StreamedInitBody,
   type Volume,
 } from '@szafa/protocol';
@@ -25,8 +29,10 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { isStreaming } from '../metadata/streamed.ts';
 import {
+  type Bounds,
   type Creation,
   fileOf,
+  type NewIds,
   type TransferRow,
   type TransferState,
   transferOf,
@@ -39,7 +45,7 @@ import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import { manifestFor, manifestOf } from './manifest.ts';
 import { notFiled, notTaken, overQuota, tooManyOpen } from './refusals.ts';
-import type { Actor } from './sessions.ts';
+import type { Actor, Caller } from './sessions.ts';
 import type { Space } from './space.ts';
 import { type SentVolume, StreamedVolumes } from './streamed.ts';
 
@@ -50,6 +56,9 @@ type Settings = Pick<
 
 /** Who begins an upload, and by which session. */
 type Maker = Actor & { sessionId?: string | null };
+
+/** Who completes one, and by what. */
+type Completer = Actor & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
 
 /** One that is being stored is a file in a moment. */
 const CANCELLED = ['uploading', 'failed'] as const;
@@ -81,13 +90,22 @@ export class Transfers {
     const init = isStreamedInit(sent.body)
       ? checkStreamedInit(sent.body, this.#settings.maxVolumeBytes)
       : checkInit(sent as SentInit, this.#settings.maxVolumeBytes);
+    return this.begin(init, maker, (ids, bounds) => this.#metadata.transfers.create(init, ids, bounds));
+  }
+
+  /** The group and the record of a new transfer; `create` makes the record, or throws. */
+  async begin(
+    init: NewTransfer,
+    maker: Maker,
+    create: (ids: Required<NewIds>, bounds: Bounds) => Promise<Creation>,
+  ): Promise<string> {
     this.#space.look(init.storedSize);
     const ids = { transferId: newTransferId(), fileId: newFileId(), ...makerOf(maker), now: this.#now() };
     const open = { transfers: this.#settings.openTransfers, volumes: this.#settings.openVolumes };
     // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.
     const [group, record] = await Promise.allSettled([
       this.#volumes.create(ids.fileId),
-      this.#metadata.transfers.create(init, ids, { quota: this.#quota, open }),
+      create(ids, { quota: this.#quota, open }),
     ]);
     const created = record.status === 'fulfilled' && record.value === 'created';
     if (created && group.status === 'fulfilled') return ids.transferId;
@@ -237,9 +255,9 @@ export class Transfers {
   }
 
   /** `said`: what came along with it, which only a streamed transfer needs. */
-  async complete(transferId: string, caller: Actor, said: () => Sent<CompleteBody>): Promise<string> {
+  async complete(transferId: string, caller: Completer, said: () => Sent<CompleteBody>): Promise<string> {
     const transfer = await this.find(transferId);
-    const file = transfer.streamed === 'no' ? undefined : checkComplete(said());
+    const file = transfer.streamed === 'no' ? undefined : filedBy(caller, transfer, checkComplete(said()));
     const isHeld = transfer.status === 'storing' || transfer.status === 'done' || isStreaming(transfer);
     // Also when it is done: a write, and so its answer, waits until what it found is on disk.
     if (!isHeld) await this.#requireAll(transfer);
@@ -298,6 +316,17 @@ export class Transfers {
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
     throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
   }
+}
+
+/** What a visitor has uploaded: its name is not theirs to choose, and it counts for no more than was sent. */
+function filedBy(
+  { scope, sessionId }: Completer,
+  { stored_size }: TransferRow,
+  file: StreamedFile,
+): StreamedFile {
+  if (scope !== 'upload') return file;
+  if (file.fileSize !== stored_size) throw new RuleError(`file_size: the volumes have ${stored_size} bytes`);
+  return { ...file, fileName: deliveryName(sessionId!) };
 }
 
 const makerOf = ({ username, accountId, sessionId = null }: Maker) => ({

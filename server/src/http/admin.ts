@@ -35,6 +35,8 @@ export function adminHandlers(services: Services) {
     cancelTransfer: done((request) => operator.cancel(params(request).file_id)),
     listAllShares: (request) => operator.shares(query(request)),
     endAnyShare: done((request) => operator.endShare(params(request).id)),
+    listAllRequests: (request) => operator.requests(query(request)),
+    endAnyRequest: done((request) => operator.endRequest(params(request).id)),
     status: () => operator.status(),
     setReadOnly: async (request) => {
       const { read_only } = request.body as { read_only: boolean };

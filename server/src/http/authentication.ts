@@ -65,6 +65,8 @@ export function authentication(
     readHeader: file,
     received: transfer,
     pullStatus: transfer,
+    complete: transfer,
+    cancel: transfer,
   };
   return (name) => {
     const route: Route = routes[name];

@@ -7,6 +7,7 @@ export type Params = {
   session_id: string;
   passkey_id: string;
   share_id: string;
+  request_id: string;
   number: string;
 };
 

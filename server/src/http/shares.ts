@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 import { headers, type ShareBody, type TicketBody } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Visit } from '../domain/shares.ts';
+import type { ShareVisit } from '../domain/shares.ts';
 import type { Services } from '../services.ts';
 import type { CallerAddress } from './caller-address.ts';
 import { countFault } from './metrics.ts';
@@ -21,7 +21,7 @@ export function shareHandlers(
     const value = request.headers[name.toLowerCase()];
     return typeof value === 'string' ? value : undefined;
   };
-  const visit = (request: FastifyRequest): Visit => ({
+  const visit = (request: FastifyRequest): ShareVisit => ({
     id: params(request).share_id,
     network: address(request).network,
     access: header(request, headers.shareAccess),

@@ -22,6 +22,8 @@ export type Action =
   | 'invitation used'
   | 'invitation ended'
   | 'upload cancelled'
+  | 'request made'
+  | 'request ended'
   | 'share made'
   | 'share ended'
   | 'read-only on'

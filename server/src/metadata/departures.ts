@@ -6,6 +6,7 @@ import { outdateAccount } from './documents.ts';
 import { removePasskeys } from './passkeys.ts';
 import { forgetPull } from './pulls.ts';
 import { HELD, type HeldFile, removeFiles } from './removal.ts';
+import { removeRequests } from './requests.ts';
 import { endSessions } from './sessions.ts';
 import { removeShares } from './shares.ts';
 import { Queries, type Sql } from './sql.ts';
@@ -130,6 +131,13 @@ export class DeparturesTable extends Queries {
     });
   }
 
+  /** The same of what it asked for. */
+  removeRequests({ username, account_id }: Leaving, limit: number): Promise<number> {
+    return this.sql.transaction(async (tx) => {
+      return (await holdLeaving(tx, account_id)) ? removeRequests(tx, username, limit) : 0;
+    });
+  }
+
   /** One directory, as one is deleted: files of others that are in it move to the root. False when there is none. */
   removeDir({ username, account_id }: Leaving): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
@@ -150,8 +158,9 @@ export class DeparturesTable extends Queries {
          UNION ALL SELECT 1 FROM transfers WHERE creator = ? AND ${NOT_DONE}
          UNION ALL SELECT 1 FROM transfers WHERE owner = ? AND status IN ('storing', 'failed')
          UNION ALL SELECT 1 FROM garbage WHERE owner = ? AND claim IS NOT NULL
-         UNION ALL SELECT 1 FROM shares WHERE owner = ? LIMIT 1`,
-        ...Array<string>(6).fill(username),
+         UNION ALL SELECT 1 FROM shares WHERE owner = ?
+         UNION ALL SELECT 1 FROM requests WHERE owner = ? LIMIT 1`,
+        ...Array<string>(7).fill(username),
       );
       if (left.length > 0) return false;
       await tx.execute('DELETE FROM usage WHERE owner = ?', username);

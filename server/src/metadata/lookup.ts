@@ -1,11 +1,11 @@
-import type { Scope } from '@szafa/protocol';
+import type { Granted } from '@szafa/protocol';
 
 export interface SessionRow {
   session_id: string;
   username: string;
   account_id: string;
   used_at: number;
-  scope: Scope;
+  scope: Granted['scope'];
   /** The only directory that it may use; null: all. */
   only_dir: number | null;
   /** Null: when it has not been used for long. */
@@ -38,4 +38,6 @@ export interface Lookup<T> {
   /** The system token has no session. */
   admin: () => Promise<T>;
   session: (tokenHash: string) => Promise<(SessionRow & T) | undefined>;
+  /** Of routes for visitors: the upload that is done with this token, if it is what the request names. */
+  visitor?: (tokenHash: string, now: number) => Promise<(SessionRow & T) | undefined>;
 }

@@ -16,6 +16,7 @@ import { PasskeysTable } from './passkeys.ts';
 import { PullsTable } from './pulls.ts';
 import { RecoveriesTable } from './recoveries.ts';
 import { RenamingTable } from './renaming.ts';
+import { RequestsTable } from './requests.ts';
 import { SessionsTable } from './sessions.ts';
 import { SharesTable } from './shares.ts';
 import { type PoolLoad, Queries, type SqlStore } from './sql.ts';
@@ -49,6 +50,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly pulls = new PullsTable(this.sql);
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
+  readonly requests = new RequestsTable(this.sql);
   readonly renaming = new RenamingTable(this.sql);
   readonly shares = new SharesTable(this.sql);
   readonly store = new StoreRecord(this.sql);

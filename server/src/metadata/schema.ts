@@ -136,6 +136,20 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       share_id TEXT NOT NULL, ticket_hash TEXT NOT NULL, expires_at BIGINT NOT NULL,
       PRIMARY KEY (share_id, ticket_hash)) ${clustered}`,
     'CREATE INDEX share_tickets_expires ON share_tickets (expires_at)',
+    // What accounts ask visitors for; see requests.ts. One that its owner has put away has no `own`.
+    `CREATE TABLE requests (
+      id TEXT PRIMARY KEY, owner TEXT NOT NULL, account_id TEXT NOT NULL, header TEXT NOT NULL, access_hash TEXT NOT NULL,
+      own TEXT NOT NULL, files INTEGER NOT NULL, bytes BIGINT NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT,
+      ended_at BIGINT, ending TEXT)`,
+    'CREATE INDEX requests_owner ON requests (owner, id)',
+    'CREATE INDEX requests_open ON requests (id) WHERE ended_at IS NULL',
+    'CREATE INDEX requests_expires ON requests (expires_at) WHERE ended_at IS NULL',
+    'CREATE INDEX requests_ended ON requests (ended_at) WHERE ended_at IS NOT NULL',
+    // Uploads by a request, each with the digest of the token that it is done with.
+    `CREATE TABLE request_uploads (
+      token_hash TEXT PRIMARY KEY, request_id TEXT NOT NULL, transfer_id TEXT NOT NULL UNIQUE, bytes BIGINT NOT NULL,
+      begun_at BIGINT NOT NULL) ${clustered}`,
+    'CREATE INDEX request_uploads_request ON request_uploads (request_id)',
     // When something last happened that is watched from outside.
     'CREATE TABLE marks (name TEXT PRIMARY KEY, at BIGINT NOT NULL)',
     // The volume store that this database belongs to, and which service the two are, in one row; see store-record.ts.

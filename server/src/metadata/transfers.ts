@@ -20,6 +20,7 @@ import {
   type TransferStatus,
 } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
+import { forgetUpload, visitOf } from './visits.ts';
 import { forgetVolumes, insertVolumes } from './volumes.ts';
 
 export type { TransferRow } from './transfer-rows.ts';
@@ -76,35 +77,9 @@ export class TransfersTable extends Queries {
     return this.#create(init, ids, 'done', { quota });
   }
 
-  #create(
-    init: NewTransfer,
-    ids: NewIds,
-    status: 'uploading' | 'done',
-    { quota, open }: Bounds,
-  ): Promise<Creation> {
+  #create(init: NewTransfer, ids: NewIds, status: 'uploading' | 'done', bounds: Bounds): Promise<Creation> {
     return this.sql
-      .transaction<Creation>(async (tx) => {
-        if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
-        if (quota !== undefined) await holdUsage(tx, ids.creator);
-        const row = transferOf(init, ids, status);
-        const { accountId = ADMIN_ACCOUNT } = ids;
-        const asked = isAlwaysThere(accountId) ? [] : [accountId];
-        const returning = [
-          open ? `${OPEN} AS open, ${OWN_MOST}` : 'transfer_id',
-          ...asked.map(() => `(${present(tx.dialect)}) AS present`),
-        ];
-        type Inserted = Crowd & { present: number | null };
-        const inserted = await insertTransfer<Inserted>(tx, row, returning.join(', '), asked);
-        if (!inserted) return 'taken';
-        if (inserted.present === null) throw accountGone();
-        if (open && (await isCrowded(tx, ids.creator, inserted, open))) throw new Refused('too many');
-        await insertVolumes(tx, ids.fileId, init.volumes);
-        if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
-        if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) {
-          throw new Refused('over quota');
-        }
-        return 'created';
-      })
+      .transaction<Creation>((tx) => createTransfer(tx, init, ids, status, bounds))
       .catch(refusal<Creation>);
   }
 
@@ -151,6 +126,10 @@ export class TransfersTable extends Queries {
         );
         if (!row) return undefined;
         return { ...sessionOf(row), transfer: row.file_id === null ? undefined : stateOf(row) };
+      },
+      visitor: async (tokenHash, now) => {
+        const row = await visitOf<TransferState>(this.sql, tokenHash, transferId, STATE, now);
+        return row && { ...sessionOf(row), transfer: stateOf(row) };
       },
     };
   }
@@ -268,6 +247,7 @@ export class TransfersTable extends Queries {
       if (row.touched_at >= untouchedSince) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
+      await forgetUpload(tx, transferId);
       await also?.(tx);
       if (keepVolumes) {
         await forgetVolumes(tx, row.file_id);
@@ -288,6 +268,34 @@ export class TransfersTable extends Queries {
       limit,
     );
   }
+}
+
+/** Part of a transaction, which it ends by `Refused` where it has written something already. */
+export async function createTransfer(
+  tx: Sql,
+  init: NewTransfer,
+  ids: NewIds,
+  status: 'uploading' | 'done',
+  { quota, open }: Bounds,
+): Promise<Creation> {
+  if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
+  if (quota !== undefined) await holdUsage(tx, ids.creator);
+  const row = transferOf(init, ids, status);
+  const { accountId = ADMIN_ACCOUNT } = ids;
+  const asked = isAlwaysThere(accountId) ? [] : [accountId];
+  const returning = [
+    open ? `${OPEN} AS open, ${OWN_MOST}` : 'transfer_id',
+    ...asked.map(() => `(${present(tx.dialect)}) AS present`),
+  ];
+  type Inserted = Crowd & { present: number | null };
+  const inserted = await insertTransfer<Inserted>(tx, row, returning.join(', '), asked);
+  if (!inserted) return 'taken';
+  if (inserted.present === null) throw accountGone();
+  if (open && (await isCrowded(tx, ids.creator, inserted, open))) throw new Refused('too many');
+  await insertVolumes(tx, ids.fileId, init.volumes);
+  if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
+  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) throw new Refused('over quota');
+  return 'created';
 }
 
 const isOpen = (status: TransferStatus) => status === 'uploading' || status === 'failed';

@@ -51,6 +51,16 @@ export const families = {
     help: 'Requests of visitors that were refused: there is no such share, it is over, too many from one address',
     from: each('reason', 'unknown', 'over', 'limit'),
   },
+  szafa_request_uploads_total: {
+    type: 'counter',
+    help: 'Uploads that visitors began, by a link that asks for files',
+    from: [{}],
+  },
+  szafa_request_refusals_total: {
+    type: 'counter',
+    help: 'Requests of such visitors that were refused: there is no such link, it is over or full, too many from one address',
+    from: each('reason', 'unknown', 'over', 'limit'),
+  },
   szafa_store_errors_total: {
     type: 'counter',
     help: 'Requests that failed because a store failed, by store',
@@ -79,6 +89,7 @@ export const families = {
   szafa_transfers: { type: 'gauge', help: 'Transfers that are not done, by state; up to 100000' },
   szafa_pulls_running: { type: 'gauge', help: 'Running pulls, on all nodes' },
   szafa_shares: { type: 'gauge', help: 'Shares that are not over; up to 100000' },
+  szafa_requests: { type: 'gauge', help: 'Links that ask for files and are not over; up to 100000' },
   szafa_garbage_groups: { type: 'gauge', help: 'Volume groups waiting to be deleted; up to 100000' },
   szafa_orphans: { type: 'gauge', help: 'Volume groups that no record names; up to 100000' },
   szafa_orphans_removed_total: {

@@ -59,6 +59,7 @@ export async function storeSamples(metadata: Metadata, now = Date.now()): Promis
   }
   samples['szafa_pulls_running'] = await metadata.pulls.running(now);
   samples['szafa_shares'] = await metadata.shares.count();
+  samples['szafa_requests'] = await metadata.requests.count();
   samples['szafa_garbage_groups'] = await metadata.garbage.count();
   samples['szafa_orphans'] = await metadata.orphans.count();
   samples['szafa_store_contested'] = (await metadata.store.get()).contestedAt === null ? 0 : 1;

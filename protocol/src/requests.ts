@@ -1,0 +1,92 @@
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { StreamedVolumeSpec } from './resources.ts';
+import { At, type Ending, endings, Hash, Id, Sealed, Token } from './share-parts.ts';
+import { Type } from './type.ts';
+
+const Files = (description: string) => Type.Integer({ description });
+const Bytes = (description: string) => Type.Integer({ description });
+
+export const RequestBody = Type.Object(
+  {
+    id: Id,
+    header: Sealed(limits.requestHeaderChars, 'base64url of what visitors get: the key that they seal for'),
+    access: Hash('SHA-256 of what visitors send in X-Share-Access, in hex'),
+    own: Sealed(
+      limits.shareOwnChars,
+      'base64url of what the owner gets back in the list: the client seals it',
+    ),
+    expires_at: Type.Optional(At('ISO 8601, in the future; null or absent: it does not expire')),
+    files: Type.Integer({
+      minimum: 1,
+      maximum: limits.requestFiles,
+      description: 'how many visitors may upload, all together',
+    }),
+    bytes: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'how many bytes, of all their volumes together',
+    }),
+  },
+  { $id: 'NewRequest' },
+);
+export type RequestBody = Static<typeof RequestBody>;
+
+export const ListedRequest = Type.Object(
+  {
+    id: Type.String(),
+    own: Type.String(),
+    created_at: Type.String({ description: 'ISO 8601, UTC' }),
+    expires_at: At('ISO 8601, UTC; null: it does not expire'),
+    files: Files('how many may come'),
+    bytes: Bytes('how many bytes may come'),
+    delivered: Files('how many have come; those that were taken over or deleted since count, too'),
+    delivered_bytes: Bytes('how many bytes they were'),
+    uploading: Files('how many are on their way; they count, until they are given up'),
+    ended: Type.Union([Type.String(), Type.Null()], {
+      description: `why nobody uploads by it any more: ${endings.join(', ')}; null while somebody may`,
+    }),
+  },
+  { $id: 'Request' },
+);
+export type ListedRequest = Omit<Static<typeof ListedRequest>, 'ended'> & { ended: Ending | null };
+
+export const OpenedRequest = Type.Object(
+  {
+    header: Type.String({ description: 'as the owner gave it' }),
+    expires_at: At('ISO 8601, UTC; null: it does not expire'),
+    files_left: Files('how many may still be begun'),
+    bytes_left: Bytes('how many bytes they may have together'),
+  },
+  { $id: 'OpenedRequest' },
+);
+export type OpenedRequest = Static<typeof OpenedRequest>;
+
+export const UploadBody = Type.Object(
+  {
+    token: Token(
+      'by which this upload, and nothing else, is done: the bearer token of the routes of its transfer',
+    ),
+    chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
+    chunks: Type.Array(StreamedVolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile }),
+  },
+  { $id: 'NewUpload' },
+);
+export type UploadBody = Static<typeof UploadBody>;
+
+export const RequestFull = Type.Object(
+  {
+    error: Type.String(),
+    files_left: Files('how many may still be begun'),
+    bytes_left: Bytes('how many bytes they may have together'),
+  },
+  { $id: 'RequestFull' },
+);
+
+const DELIVERY = /^delivery-([A-Za-z0-9_-]{22})$/;
+
+/** What a file is called that a visitor has uploaded, until its owner takes it over: the service names it, never the visitor. */
+export const deliveryName = (requestId: string) => `delivery-${requestId}`;
+
+/** The request by which such a file came; undefined for any other name. */
+export const deliveredBy = (fileName: string): string | undefined => DELIVERY.exec(fileName)?.[1];

@@ -1,0 +1,20 @@
+/** What shares and requests have in common. */
+import { Type } from './type.ts';
+
+export const Id = Type.String({
+  pattern: '^[A-Za-z0-9_-]{22}$',
+  description: '22 characters that the client draws at random: base64url of 16 bytes',
+});
+export const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
+export const At = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+export const Sealed = (maxLength: number, description: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength, description });
+export const Token = (description: string) =>
+  Type.String({
+    pattern: '^[A-Za-z0-9_-]{43}$',
+    description: `43 characters that the visitor draws at random, base64url of 32 bytes: ${description}`,
+  });
+
+/** Why a link opens nothing any more. */
+export const endings = ['expired', 'used up', 'ended'] as const;
+export type Ending = (typeof endings)[number];

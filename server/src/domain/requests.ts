@@ -1,0 +1,148 @@
+import {
+  checkEnd,
+  checkStreamedInit,
+  type Ending,
+  type ListedRequest,
+  type OpenedRequest,
+  type RequestBody,
+  type UploadBody,
+} from '@szafa/protocol';
+import type { Config } from '../config.ts';
+import { ServiceError, TryLater } from '../errors.ts';
+import type { Metadata } from '../metadata/metadata.ts';
+import type { FoundRequest, NoRoom } from '../metadata/requests.ts';
+import type { Bounds, Creation, NewIds } from '../metadata/transfers.ts';
+import { hashToken } from './ids.ts';
+import type { Pace } from './pace.ts';
+import { type Caller, requireRegistered } from './sessions.ts';
+import type { Transfers } from './transfers.ts';
+import { type Refusal, type Visit, Visitors } from './visitors.ts';
+
+const iso = (time: number) => new Date(time).toISOString();
+const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
+
+const HOUR_SECONDS = 3600;
+
+const WORDS: Record<Ending, string> = {
+  expired: 'this link has expired: nothing can be uploaded by it any more',
+  'used up': 'this link takes no more files',
+  ended: 'this link has ended: its owner has taken it back',
+};
+
+interface Dependencies {
+  metadata: Pick<Metadata, 'requests'>;
+  transfers: Pick<Transfers, 'begin'>;
+  pace: Pick<Pace, 'isTooOften'>;
+  config: Pick<Config, 'shares' | 'maxVolumeBytes'>;
+  onUpload?: () => void;
+  onRefusal?: (reason: Refusal) => void;
+  now?: () => number;
+}
+
+/**
+ * What accounts ask for, and what visitors upload for it. A visitor shows that the link is known, as with shares, and begins an upload
+ * under a token of its own: a streamed transfer of the owner's whose sizes are said at once, so that it is counted, in one transaction,
+ * before its first byte. From then on it is as any other transfer, which the token reaches and nothing else.
+ */
+export class Requests {
+  readonly #deps: Dependencies;
+  readonly #visitors: Visitors;
+  readonly #now: () => number;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+    this.#visitors = new Visitors(deps, WORDS, deps.onRefusal);
+    this.#now = deps.now ?? Date.now;
+  }
+
+  async create({ username, accountId }: Caller, body: RequestBody): Promise<void> {
+    requireRegistered(username);
+    if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
+    const { id, header, access: accessHash, own, files, bytes } = body;
+    const now = this.#now();
+    const expiresAt = checkEnd(body.expires_at, now);
+    const fields = { id, owner: username, accountId, header, accessHash, own, files, bytes, now, expiresAt };
+    const made = await this.#deps.metadata.requests.create(fields);
+    if (made === 'taken') throw new ServiceError(409, 'there is another request of this id');
+    if (made === 'too many') throw new ServiceError(409, 'you have too many requests; end some of them');
+    if (made === 'too often')
+      throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
+  }
+
+  async list({ username }: Caller): Promise<ListedRequest[]> {
+    requireRegistered(username);
+    const now = this.#now();
+    const rows = await this.#deps.metadata.requests.list(username);
+    const latestFirst = rows.toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+    return latestFirst.map(({ id, own, files, bytes, uploading, ...row }) => {
+      const delivered = row.begun - uploading;
+      const isOver = row.expires_at !== null && row.expires_at <= now;
+      return {
+        ...{ id, own, files, bytes, uploading, delivered },
+        delivered_bytes: row.begun_bytes - row.uploading_bytes,
+        created_at: iso(row.created_at),
+        expires_at: isoOrNull(row.expires_at),
+        ended: row.ending ?? (isOver ? 'expired' : delivered >= files ? 'used up' : null),
+      };
+    });
+  }
+
+  async end({ username }: Caller, id: string): Promise<void> {
+    requireRegistered(username);
+    if (!(await this.#deps.metadata.requests.end(id, this.#now(), 'account', username)))
+      throw new ServiceError(404, 'you have no such request');
+  }
+
+  async open(visit: Visit): Promise<OpenedRequest> {
+    const { header, expires_at, files, bytes, begun, begun_bytes } = await this.#find(visit);
+    return {
+      header,
+      expires_at: isoOrNull(expires_at),
+      ...left({ files: files - begun, bytes: bytes - begun_bytes }),
+    };
+  }
+
+  /** The transfer that the token is for from now on. */
+  async begin(visit: Visit, { token, chunk_count, chunks }: UploadBody): Promise<string> {
+    const { metadata, transfers, config, onUpload } = this.#deps;
+    const { owner: username, account_id: accountId } = await this.#find(visit);
+    const tokenHash = hashToken(token);
+    const begun = () => metadata.requests.transferOf(visit.id, tokenHash);
+    const before = await begun();
+    if (before !== undefined) return before;
+    const init = checkStreamedInit({ streamed: true, chunk_count, chunks }, config.maxVolumeBytes);
+    const maker = { username, accountId, sessionId: visit.id };
+    let same: string | undefined;
+    const create = async (ids: Required<NewIds>, bounds: Bounds): Promise<Creation> => {
+      const result = await metadata.requests.begin(visit.id, tokenHash, init, ids, bounds);
+      // The same one has come twice in this moment.
+      if (result === 'taken') same = await begun();
+      if (result === 'over') throw this.#visitors.over('expired');
+      if (result === 'crowded') throw this.#visitors.refused('limit', busy());
+      if (typeof result === 'object') throw this.#visitors.refused('over', full(result));
+      return result;
+    };
+    try {
+      const transferId = await transfers.begin(init, maker, create);
+      onUpload?.();
+      return transferId;
+    } catch (error) {
+      if (same === undefined) throw error;
+      return same;
+    }
+  }
+
+  #find(visit: Visit): Promise<FoundRequest> {
+    const { requests } = this.#deps.metadata;
+    return this.#visitors.find(visit, (accessHash) => requests.find(visit.id, accessHash, this.#now()));
+  }
+}
+
+const left = ({ files, bytes }: NoRoom) => ({
+  files_left: Math.max(0, files),
+  bytes_left: Math.max(0, bytes),
+});
+
+const full = (room: NoRoom) =>
+  new ServiceError(409, 'this link takes no more files, or none as large as this one', { extra: left(room) });
+const busy = () => new TryLater(429, 'too many upload by this link at the same time; try again later', 60);

@@ -1,0 +1,78 @@
+/** What stands between visitors, who have no account, and what they may know: the same for shares and requests. */
+import { hash } from 'node:crypto';
+import type { Ending } from '@szafa/protocol';
+import { ServiceError, TryLater } from '../errors.ts';
+import type { Pace } from './pace.ts';
+
+/** Of requests that name a link, from one address on one node: so many a second, and those of half a minute at once. */
+const VISITS_A_SECOND = 10;
+
+export type Refusal = 'unknown' | 'over' | 'limit';
+
+/** Whoever asks without a token. */
+export interface Visit {
+  id: string;
+  /** What limits go by; see caller-address.ts. */
+  network: string;
+  access: string | undefined;
+}
+
+class LinkOver extends ServiceError {
+  override name = 'LinkOver';
+
+  constructor(ended: Ending, message: string) {
+    super(410, message, { extra: { ended } });
+  }
+}
+
+/** Longer ones are not even hashed. */
+const MOST_CHARS = 100;
+
+export class Visitors {
+  readonly #pace: Pick<Pace, 'isTooOften'>;
+  readonly #open: boolean;
+  readonly #words: Record<Ending, string>;
+  readonly #onRefusal: ((reason: Refusal) => void) | undefined;
+
+  constructor(
+    { pace, config }: { pace: Pick<Pace, 'isTooOften'>; config: { shares: boolean } },
+    words: Record<Ending, string>,
+    onRefusal?: (reason: Refusal) => void,
+  ) {
+    this.#pace = pace;
+    this.#open = config.shares;
+    this.#words = words;
+    this.#onRefusal = onRefusal;
+  }
+
+  /** What a link is for. The same answer whether there never was one, the caller does not know it, or nothing is shared here at all. */
+  async find<T extends object>(
+    { access, network }: Visit,
+    find: (accessHash: string) => Promise<T | { ending: Ending } | undefined>,
+  ): Promise<T> {
+    await this.requireSeldom(network);
+    const known = this.#open && access !== undefined && access.length < MOST_CHARS;
+    const found = known ? await find(hash('sha256', access, 'hex')) : undefined;
+    if (!found) throw this.refused('unknown', new ServiceError(404, 'there is no such link'));
+    if ('ending' in found) throw this.over(found.ending as Ending);
+    return found;
+  }
+
+  async requireSeldom(network: string): Promise<void> {
+    if (!(await this.#pace.isTooOften(`visit ${network}`, VISITS_A_SECOND))) return;
+    throw this.refused(
+      'limit',
+      new TryLater(429, 'too many requests from your address; try again later', 60),
+    );
+  }
+
+  over(ending: Ending): ServiceError {
+    return this.refused('over', new LinkOver(ending, this.#words[ending]));
+  }
+
+  /** Counts it. */
+  refused(reason: Refusal, error: ServiceError): ServiceError {
+    this.#onRefusal?.(reason);
+    return error;
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import type { NewRequest } from '../src/metadata/requests.ts';
+import type { Stores } from './metadata.contract.ts';
+import { fresh, NOW, newId, newTransfer, openSession } from './metadata.fixture.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What accounts ask for, and what visitors upload for it. */
+export function requestsContract(stores: Stores): void {
+  async function asked(over: Partial<NewRequest> = {}): Promise<NewRequest> {
+    const owner = fresh('u');
+    const { account_id: accountId } = await openSession(stores, fresh('t'), owner, NOW);
+    const id = randomBytes(16).toString('base64url');
+    const texts = { id, header: 'header', accessHash: fresh('a'), own: 'own' };
+    const request = { owner, accountId, ...texts, files: 3, bytes: 100, now: NOW, expiresAt: null, ...over };
+    assert.equal(await stores.one.requests.create(request), 'made');
+    return request;
+  }
+
+  const begin = async (
+    { id, owner, accountId }: NewRequest,
+    { tokenHash = fresh('token'), bytes = 10, now = NOW, store = stores.one, most = 20 } = {},
+  ) => {
+    const ids = { transferId: fresh('t'), fileId: newId(), creator: owner, accountId, madeBy: id, now };
+    const init = newTransfer({ streamed: 'sized', storedSize: bytes });
+    const result = await store.requests.begin(id, tokenHash, init, ids, {}, most);
+    return { result, tokenHash, transferId: ids.transferId };
+  };
+
+  const visit = async (tokenHash: string, transferId: string, now = NOW) => {
+    const found = await stores.two.transfers.lookUp(transferId).visitor!(tokenHash, now);
+    return found && [found.scope, found.session_id, found.transfer?.status];
+  };
+
+  test('an upload by a request is counted, and found by its token and transfer together', async () => {
+    const request = await asked({ expiresAt: NOW + DAY_MS });
+    const { result, tokenHash, transferId } = await begin(request);
+    assert.equal(result, 'created');
+    assert.deepEqual(await visit(tokenHash, transferId), ['upload', request.id, 'uploading']);
+    const other = await begin(request);
+    for (const [token, transfer] of [
+      [tokenHash, other.transferId],
+      [fresh('token'), transferId],
+    ] as const) {
+      assert.equal(await visit(token, transfer), undefined);
+    }
+    assert.equal(await visit(tokenHash, transferId, NOW + DAY_MS), undefined);
+    assert.equal((await begin(request, { tokenHash })).result, 'taken');
+    assert.equal((await begin(request, { now: NOW + DAY_MS })).result, 'over');
+    const [row] = await stores.two.requests.list(request.owner);
+    const { begun, begun_bytes, uploading, uploading_bytes } = row!;
+    assert.deepEqual([begun, begun_bytes, uploading, uploading_bytes], [2, 20, 2, 20]);
+    // One that is given up counts no more.
+    assert.ok(await stores.one.transfers.remove(transferId, ['uploading'], NOW));
+    assert.equal(await visit(tokenHash, transferId), undefined);
+    const found = await stores.two.requests.find(request.id, request.accessHash, NOW);
+    assert.ok(found && 'begun' in found);
+    assert.deepEqual([found.begun, found.begun_bytes], [1, 10]);
+    assert.equal(await stores.two.requests.find(request.id, fresh('a'), NOW), undefined);
+  });
+
+  test('nobody passes the limits of a request, however many begin at once', async () => {
+    const request = await asked({ files: 4 });
+    const all = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => begin(request, { store: at % 2 ? stores.one : stores.two })),
+    );
+    assert.equal(all.filter(({ result }) => result === 'created').length, 4);
+    const small = await asked({ files: 100, bytes: 35 });
+    const many = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => begin(small, { store: at % 2 ? stores.one : stores.two })),
+    );
+    assert.equal(many.filter(({ result }) => result === 'created').length, 3);
+    assert.deepEqual((await begin(small)).result, { files: 97, bytes: 5 });
+    const busy = await asked();
+    assert.equal((await begin(busy, { most: 1 })).result, 'created');
+    assert.equal((await begin(busy, { most: 1 })).result, 'crowded');
+  });
+
+  test('a request that has ended or expired takes nothing, and what was on its way is known to be left over', async () => {
+    const ended = await asked();
+    const { tokenHash, transferId } = await begin(ended);
+    const { requests } = stores.one;
+    assert.equal(await requests.end(ended.id, NOW + 1, 'account', fresh('u')), false);
+    assert.equal(await requests.end(ended.id, NOW + 1, 'account', ended.owner), true);
+    assert.equal(await requests.end(ended.id, NOW + 1, 'account', ended.owner), false);
+    assert.equal((await begin(ended)).result, 'over');
+    assert.equal(await visit(tokenHash, transferId), undefined);
+    assert.deepEqual(await requests.list(ended.owner), []);
+    assert.deepEqual(await requests.find(ended.id, ended.accessHash, NOW), { ending: 'ended' });
+    const expired = await asked({ expiresAt: NOW + 10 });
+    const late = await begin(expired);
+    const before = (await requests.leftOver(NOW, 1000)).map(({ transfer_id }) => transfer_id);
+    assert.ok(before.includes(transferId) && !before.includes(late.transferId));
+    await requests.expire(NOW + 10, NOW - DAY_MS);
+    const after = (await requests.leftOver(NOW, 1000)).map(({ transfer_id }) => transfer_id);
+    assert.ok(after.includes(late.transferId));
+    assert.deepEqual(await requests.find(expired.id, expired.accessHash, NOW), { ending: 'expired' });
+    await requests.expire(NOW + 10, NOW + 11);
+    assert.equal(await requests.find(expired.id, expired.accessHash, NOW), undefined);
+  });
+
+  test('requests go with their account', async () => {
+    const request = await asked();
+    await begin(request);
+    const leaving = await stores.one.departures.begin(request.owner, { actor: 'account', now: NOW });
+    assert.equal(await stores.two.requests.find(request.id, request.accessHash, NOW), undefined);
+    assert.equal(await stores.one.departures.removeRequests(leaving!, 10), 1);
+    assert.equal(await stores.one.departures.removeRequests(leaving!, 10), 0);
+  });
+}

@@ -17,12 +17,12 @@ export const RequestBody = Type.Object(
       'base64url of what the owner gets back in the list: the client seals it',
     ),
     expires_at: Type.Optional(At('ISO 8601, in the future; null or absent: it does not expire')),
-    files: Type.Integer({
+    max_files: Type.Integer({
       minimum: 1,
       maximum: limits.requestFiles,
       description: 'how many visitors may upload, all together',
     }),
-    bytes: Type.Integer({
+    max_bytes: Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'how many bytes, of all their volumes together',
@@ -38,8 +38,8 @@ export const ListedRequest = Type.Object(
     own: Type.String(),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
     expires_at: At('ISO 8601, UTC; null: it does not expire'),
-    files: Files('how many may come'),
-    bytes: Bytes('how many bytes may come'),
+    max_files: Files('how many may come'),
+    max_bytes: Bytes('how many bytes may come'),
     delivered: Files('how many have come; those that were taken over or deleted since count, too'),
     delivered_bytes: Bytes('how many bytes they were'),
     uploading: Files('how many are on their way; they count, until they are given up'),
@@ -64,7 +64,7 @@ export type OpenedRequest = Static<typeof OpenedRequest>;
 
 export const UploadBody = Type.Object(
   {
-    token: Token(
+    upload_token: Token(
       'by which this upload, and nothing else, is done: the bearer token of the routes of its transfer',
     ),
     chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),

@@ -74,7 +74,7 @@ class Visitor {
       method: 'POST',
       path: pathOf('beginUpload', { request_id: this.id }),
       headers: { [headers.shareAccess]: this.access },
-      json: { token, chunk_count, chunks: sizes, ...over },
+      json: { upload_token: token, chunk_count, chunks: sizes, ...over },
     });
   }
 
@@ -99,16 +99,18 @@ class Visitor {
 
 function bodyOf(access: string, over: Partial<RequestBody> = {}): RequestBody {
   const texts = { id: random(16), header: random(33), access: digest(access), own: random(60) };
-  return { ...texts, files: 5, bytes: 100_000, ...over };
+  return { ...texts, max_files: 5, max_bytes: 100_000, ...over };
 }
 
 async function ask(
   over: Partial<RequestBody> = {},
   at = service,
+  expiresIn?: number,
 ): Promise<{ owner: User; visitor: Visitor; body: RequestBody }> {
   const owner = await register(at);
   const access = random(32);
-  const body = bodyOf(access, over);
+  const until = expiresIn && { expires_at: new Date(Date.now() + expiresIn).toISOString() };
+  const body = bodyOf(access, { ...over, ...until });
   assertOk(await owner.post(pathOf('createRequest'), body), { ok: true });
   return { owner, visitor: new Visitor(at, body.id, access), body };
 }
@@ -145,7 +147,7 @@ describe('requests', () => {
     const [own] = await listed(owner);
     const { created_at, ...rest } = own!;
     assert.ok(Math.abs(Date.now() - Date.parse(created_at)) < 60_000);
-    const counts = { files: 5, bytes: 100_000, delivered: 1, delivered_bytes: 1500, uploading: 0 };
+    const counts = { max_files: 5, max_bytes: 100_000, delivered: 1, delivered_bytes: 1500, uploading: 0 };
     assert.deepEqual(rest, { id: body.id, own: body.own, ...counts, expires_at: null, ended: null });
     // What was delivered counts, whatever becomes of it.
     assertOk(await owner.delete(pathOf('deleteFile', { file_id: fileId })));
@@ -170,7 +172,7 @@ describe('requests', () => {
   test('who knows the link is told why it is over, and an upload under way ends with it', async () => {
     for (const [why, ended] of [
       ['ended', await ask({}, strict)],
-      ['expired', await ask({ expires_at: new Date(Date.now() + 2500).toISOString() }, strict)],
+      ['expired', await ask({}, strict, 3000)],
     ] as const) {
       const { owner, visitor, body } = ended;
       const made = file([300, 200]);
@@ -196,7 +198,7 @@ describe('requests', () => {
   });
 
   test('of many at once, no more begin than there is room for, in number and in bytes', async () => {
-    const { owner, visitor } = await ask({ files: 3 });
+    const { owner, visitor } = await ask({ max_files: 3 });
     const answers = await Promise.all(Array.from({ length: 12 }, () => visitor.begin(file([100]))));
     assert.equal(answers.filter(({ status }) => status === 200).length, 3);
     for (const answer of answers.filter(({ status }) => status !== 200)) {
@@ -204,7 +206,7 @@ describe('requests', () => {
       assert.deepEqual([answer.json['files_left'], answer.json['bytes_left']], [0, 99_700]);
     }
     assert.equal((await listed(owner))[0]!.uploading, 3);
-    const small = await ask({ bytes: 1000, files: 100 });
+    const small = await ask({ max_bytes: 1000, max_files: 100 });
     const many = await Promise.all(Array.from({ length: 12 }, () => small.visitor.begin(file([150, 150]))));
     assert.equal(many.filter(({ status }) => status === 200).length, 3);
     assertError(await small.visitor.begin(file([101])), 409);
@@ -212,7 +214,7 @@ describe('requests', () => {
   });
 
   test('the same token is the same upload, counted once; one that is cancelled counts no more', async () => {
-    const { owner, visitor } = await ask({ files: 1 });
+    const { owner, visitor } = await ask({ max_files: 1 });
     const [made, token] = [file(), random(32)];
     const answers = await Promise.all(Array.from({ length: 6 }, () => visitor.begin(made, token)));
     for (const answer of answers) assertOk(answer);
@@ -229,7 +231,7 @@ describe('requests', () => {
   });
 
   test('too many cannot be on their way at a time', async () => {
-    const { visitor } = await ask({ files: 1000 });
+    const { visitor } = await ask({ max_files: 1000 });
     for (let at = 0; at < limits.uploadsOfRequest; at++) assertOk(await visitor.begin(file([1])));
     const refused = await visitor.begin(file([1]));
     assertError(refused, 429);
@@ -336,21 +338,21 @@ describe('requests', () => {
       { header: 'x'.repeat(limits.requestHeaderChars + 1) },
       { access: 'AB'.repeat(32) },
       { own: '' },
-      { files: 0 },
-      { files: limits.requestFiles + 1 },
-      { files: '5' },
-      { files: undefined },
-      { bytes: 0 },
-      { bytes: 1.5 },
-      { bytes: 2 ** 60 },
+      { max_files: 0 },
+      { max_files: limits.requestFiles + 1 },
+      { max_files: '5' },
+      { max_files: undefined },
+      { max_bytes: 0 },
+      { max_bytes: 1.5 },
+      { max_bytes: 2 ** 60 },
       { expires_at: 'tomorrow' },
       { expires_at: '2020-01-01T00:00:00Z' },
     ];
     for (const over of bad)
       assertError(await owner.post(pathOf('createRequest'), { ...bodyOf('x'), ...over }), 400);
     const begins: Partial<Record<keyof UploadBody, unknown>>[] = [
-      { token: 'short' },
-      { token: undefined },
+      { upload_token: 'short' },
+      { upload_token: undefined },
       { chunk_count: undefined },
       { chunk_count: 3 },
       { chunks: [] },

@@ -369,9 +369,9 @@ describe('tokens with a scope', () => {
       const { method, path } = routes[name] as Route;
       for (const kind of ['R', 'a'] as const) {
         const { status } = await world.users[kind].call(method, path);
-        // This server does not know its own address, and so offers no passkeys; and there is no such share.
+        // This server does not know its own address, and so offers no passkeys; and there is no such share or request.
         const wanted =
-          name === 'passkeyChallenge' || path.startsWith('/api/shares/') ? [404, 400] : [200, 400];
+          name === 'passkeyChallenge' || /^\/api\/(shares|requests)\//.test(path) ? [404, 400] : [200, 400];
         assert.ok(wanted.includes(status), `${name} ${status}`);
       }
     }

@@ -207,7 +207,7 @@ export class Operator {
     );
     return {
       requests: page.map(({ id, owner, files, bytes, uploading, ...row }) => ({
-        ...{ id, owner, files, bytes, uploading },
+        ...{ id, owner, max_files: files, max_bytes: bytes, uploading },
         delivered: row.begun - uploading,
         delivered_bytes: row.begun_bytes - row.uploading_bytes,
         created_at: iso(row.created_at),

@@ -58,7 +58,7 @@ export class Requests {
   async create({ username, accountId }: Caller, body: RequestBody): Promise<void> {
     requireRegistered(username);
     if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
-    const { id, header, access: accessHash, own, files, bytes } = body;
+    const { id, header, access: accessHash, own, max_files: files, max_bytes: bytes } = body;
     const now = this.#now();
     const expiresAt = checkEnd(body.expires_at, now);
     const fields = { id, owner: username, accountId, header, accessHash, own, files, bytes, now, expiresAt };
@@ -78,7 +78,7 @@ export class Requests {
       const delivered = row.begun - uploading;
       const isOver = row.expires_at !== null && row.expires_at <= now;
       return {
-        ...{ id, own, files, bytes, uploading, delivered },
+        ...{ id, own, max_files: files, max_bytes: bytes, uploading, delivered },
         delivered_bytes: row.begun_bytes - row.uploading_bytes,
         created_at: iso(row.created_at),
         expires_at: isoOrNull(row.expires_at),
@@ -103,7 +103,7 @@ export class Requests {
   }
 
   /** The transfer that the token is for from now on. */
-  async begin(visit: Visit, { token, chunk_count, chunks }: UploadBody): Promise<string> {
+  async begin(visit: Visit, { upload_token: token, chunk_count, chunks }: UploadBody): Promise<string> {
     const { metadata, transfers, config, onUpload } = this.#deps;
     const { owner: username, account_id: accountId } = await this.#find(visit);
     const tokenHash = hashToken(token);

@@ -125,7 +125,8 @@ export class Sweeper {
       for (let found = await more(); found.length > 0; ) {
         let gone = 0;
         for (const { transfer_id, file_id } of found) {
-          const only = { keepVolumes: await volumes.hasManifest(file_id), untouchedSince };
+          const keepVolumes = await volumes.hasManifest(file_id);
+          const only = { keepVolumes, untouchedSince };
           if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, only)) gone++;
         }
         found = gone === 0 ? [] : await more();

@@ -1,0 +1,59 @@
+/** Bugs of what visitors upload. */
+import type { Mutant } from '../../scripts/mutants.ts';
+
+const BLACKBOX = 'tests/blackbox/requests.test.ts';
+const CONTRACT = 'server/test/metadata.sqlite.test.ts';
+const HPKE = 'client/test/hpke.test.ts';
+
+export const mutants: Mutant[] = [
+  {
+    name: 'visitors upload more than was asked for',
+    file: 'server/src/metadata/requests.ts',
+    find: 'if (left.files < 1 || left.bytes < init.storedSize) return left;',
+    replace: 'if (left.files < 1) return left;',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'the token of an upload reaches every transfer of the owner',
+    file: 'server/src/metadata/visits.ts',
+    find: 'JOIN transfers t ON t.transfer_id = v.transfer_id\n     WHERE v.token_hash = ? AND v.transfer_id = ? AND',
+    replace:
+      'JOIN transfers t ON t.creator = c.username\n     WHERE v.token_hash = ? AND t.transfer_id = ? AND',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'the token of an upload outlives its request',
+    file: 'server/src/metadata/visits.ts',
+    find: 'AND v.transfer_id = ? AND ${IS_OPEN}`',
+    replace: 'AND v.transfer_id = ? AND ? > 0`',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'visitors choose the name of a file',
+    file: 'server/src/domain/transfers.ts',
+    find: 'return { ...file, fileName: deliveryName(sessionId!) };',
+    replace: 'return file;',
+    tests: [BLACKBOX],
+  },
+  {
+    name: 'visitors fill the quota of the owner with a size that they only say',
+    file: 'server/src/domain/transfers.ts',
+    find: 'if (file.fileSize !== stored_size) throw new RuleError(`file_size: the volumes have ${stored_size} bytes`);',
+    replace: '',
+    tests: [BLACKBOX],
+  },
+  {
+    name: 'an upload that is given up counts for ever',
+    file: 'server/src/metadata/transfers.ts',
+    find: 'await forgetUpload(tx, transferId);',
+    replace: '',
+    tests: [CONTRACT],
+  },
+  {
+    name: 'HPKE ignores the secret of the link',
+    file: 'client/src/format/hpke.ts',
+    find: "const secret = await extract(suite, agreed, 'secret', psk ? requireKey(psk.secret) : EMPTY);",
+    replace: "const secret = await extract(suite, agreed, 'secret', EMPTY);",
+    tests: [HPKE],
+  },
+];

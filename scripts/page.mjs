@@ -10,6 +10,7 @@ const SOURCES = [
   'web/public',
   'web/build',
   'web/index.html',
+  'web/share.html',
   'web/vite.config.ts',
   'cli/src',
   'cli/scripts/bundle.ts',

@@ -17,9 +17,13 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2023',
     assetsInlineLimit: 0,
-    modulePreload: false,
+    // What a page is made of is named in the page itself, with its digest; nothing is fetched ahead later.
+    modulePreload: {
+      polyfill: false,
+      resolveDependencies: (_file, parts, { hostType }) => (hostType === 'html' ? parts : []),
+    },
     rolldownOptions: {
-      input: { page: at('index.html'), sw: at('src/sw/main.ts') },
+      input: { page: at('index.html'), share: at('share.html'), sw: at('src/sw/main.ts') },
       output: {
         // A service worker is found by its address, and its scope is the folder it lies in.
         entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),

@@ -9,7 +9,7 @@ const service = useService();
 const PEM = fileURLToPath(new URL('../cross/certificates/self-signed.pem', import.meta.url));
 
 test('no page of another one shows ours inside itself, the documentation neither', async () => {
-  for (const path of ['/', '/docs']) {
+  for (const path of ['/', '/docs', `/s/${'x'.repeat(22)}`]) {
     const { status, headers } = await service.call({ path });
     assert.equal(status, 200, path);
     const policy = String(headers['content-security-policy']).split('; ');

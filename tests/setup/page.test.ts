@@ -11,6 +11,8 @@ import { addPage, missingPage } from '../../server/src/http/page.ts';
 const REAL = fileURLToPath(new URL('../..', import.meta.url));
 const root = mkdtempSync(join(tmpdir(), 'szafa-page-'));
 const dist = join(root, 'web', 'dist');
+/** Of the shape of a link's id. */
+const ID = '-_0aZ'.padEnd(22, 'x');
 after(() => rmSync(root, { recursive: true, force: true }));
 
 /** A checkout whose build does what `script` says. */
@@ -26,7 +28,13 @@ function checkout(script: string): void {
   ]) {
     mkdirSync(join(root, path), { recursive: true });
   }
-  for (const file of ['web/index.html', 'web/vite.config.ts', 'cli/scripts/bundle.ts', 'package-lock.json']) {
+  for (const file of [
+    'web/index.html',
+    'web/share.html',
+    'web/vite.config.ts',
+    'cli/scripts/bundle.ts',
+    'package-lock.json',
+  ]) {
     cpSync(join(REAL, file), join(root, file));
   }
   mkdirSync(join(root, 'node_modules/vite/bin'), { recursive: true });
@@ -55,7 +63,7 @@ test('a build that fails is told with its reason, by the set-up, by the service 
   const { status, body } = await front();
   assert.equal(status, 503);
   assert.match(body, /Cannot find module/);
-  assert.deepEqual(await front('/szafa.cjs'), { status, body });
+  for (const url of ['/szafa.cjs', `/s/${ID}`]) assert.deepEqual(await front(url), { status, body });
 });
 
 test('a failed build is tried again, and a good one is left alone', async () => {
@@ -72,6 +80,21 @@ test('a failed build is tried again, and a good one is left alone', async () => 
   assert.equal(missingPage(dist), undefined);
   assert.deepEqual(await front(), { status: 200, body: 'the page' });
   assert.equal(readFileSync(join(dist, '.sources'), 'utf8').length, 64);
+});
+
+test('whatever could be the id of a link gets the same page, and nothing else does', async () => {
+  writeFileSync(join(dist, 'share.html'), 'what is shared');
+  for (const id of [ID, '0'.repeat(22)])
+    assert.deepEqual(await front(`/s/${id}`), { status: 200, body: 'what is shared' });
+  for (const url of [
+    '/share.html',
+    '/s/',
+    `/s/${ID}x`,
+    `/s/${ID.slice(1)}`,
+    `/s/${ID}/x`,
+    `/s/${ID.slice(1)}.`,
+  ])
+    assert.equal((await front(url)).status, 404, url);
 });
 
 test('where nothing was built, that is said', async () => {

@@ -64,21 +64,33 @@ test('one policy for everything that the service serves as the page, and nothing
   const names = files
     .filter((entry) => entry.isFile() && entry.name !== '.sources')
     .map((entry) => join(entry.parentPath, entry.name).slice(dist.length));
-  const paths = names.filter((name) => !/index\.html|\.(br|gz)$/.test(name));
+  const paths = names.filter((name) => !/\.(html|br|gz)$/.test(name));
+  const shared = `/s/${'x'.repeat(22)}`;
   assert.ok(
     paths.includes('/sw.js') && paths.some((path) => /^\/assets\/main-.*\.js$/.test(path)),
     `${paths}`,
   );
-  for (const path of ['/', '/?anything', ...paths]) {
+  for (const path of ['/', '/?anything', shared, ...paths]) {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers } = await send(service.url, { method, path });
       assert.equal(status, 200, path);
       assert.equal(headers['content-security-policy'], POLICY, path);
       assert.equal(headers['x-content-type-options'], 'nosniff', path);
+      assert.equal(headers['referrer-policy'], 'no-referrer', path);
+      assert.equal(headers['set-cookie'], undefined, path);
     }
   }
   // No path of another kind is answered with a page.
-  for (const path of ['/index.html', '/sw.js/x', '/assets/', '/assets/none.js', '/local/x', '/no%2Fwhere']) {
+  for (const path of [
+    '/index.html',
+    '/share.html',
+    `${shared}/x`,
+    '/sw.js/x',
+    '/assets/',
+    '/assets/none.js',
+    '/local/x',
+    '/no%2Fwhere',
+  ]) {
     const { status, headers, text } = await send(service.url, { path });
     assert.equal(status, 404, path);
     assert.match(String(headers['content-type']), /^application\/json/, path);

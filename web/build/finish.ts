@@ -17,15 +17,17 @@ function withIntegrity(html: string, folder: string): string {
   });
 }
 
-/** After the build: Subresource Integrity in the page, and every file compressed once instead of at each request. */
+/** After the build: Subresource Integrity in the pages, and every file compressed once instead of at each request. */
 export function finish(folder: string): Plugin {
   return {
     name: 'szafa-finish',
     apply: 'build',
     enforce: 'post',
     closeBundle() {
-      const page = join(folder, 'index.html');
-      writeFileSync(page, withIntegrity(readFileSync(page, 'utf8'), folder));
+      for (const name of readdirSync(folder).filter((one) => one.endsWith('.html'))) {
+        const page = join(folder, name);
+        writeFileSync(page, withIntegrity(readFileSync(page, 'utf8'), folder));
+      }
       for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
         if (!COMPRESSED.test(name)) continue;
         const bytes = readFileSync(join(folder, name));

@@ -1,5 +1,5 @@
 /** What the page and its worker say to each other. The worker has the keys; the page has none. */
-import type { MadePasskey } from '@szafa/client';
+import type { MadePasskey, OwnLink } from '@szafa/client';
 import type { Factor, NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota, Scope } from '@szafa/protocol';
 
 export interface Account {
@@ -72,9 +72,12 @@ export interface Second {
 export interface NewTotp {
   secret: string;
   uri: string;
-  /** The address as a QR code: its modules row by row, true for dark. */
-  picture: boolean[][];
+  /** The address as a QR code. */
+  picture: Modules;
 }
+
+/** Of a QR code, row by row, true for dark. */
+export type Modules = boolean[][];
 
 /** What a tab tells the service worker: that it wants to be served by it, or what it is made of. */
 export type ToServiceWorker = 'claim' | { keep: string[] };
@@ -88,6 +91,7 @@ export interface Item {
   name: string;
   verified: boolean;
   size: number;
+  /** 0 where nobody says. */
   createdAt: number;
   /** Something about the record does not fit. */
   problem?: string;
@@ -180,8 +184,49 @@ export interface Zip {
   parts: { fileId: string; path: string }[];
 }
 
-/** The calls of the worker. */
-export interface Calls {
+/** What somebody wants of a new link. */
+export interface LinkWishes {
+  /** What it is called in the owner's list. */
+  title: string;
+  /** For those who open it. */
+  note?: string;
+  passphrase?: string;
+  expiresAt?: number;
+  /** How many may be begun. */
+  downloads?: number;
+}
+
+/** A link as it is given to others: whoever has it has the files. */
+export interface MadeLink {
+  link: string;
+  /** As a QR code. */
+  picture: Modules;
+}
+
+/** A link as its owner sees it. */
+export interface ListedLink extends Omit<OwnLink, 'createdAt' | 'expiresAt' | 'problem'> {
+  createdAt: number;
+  expiresAt: number | null;
+  /** What the service keeps beside it is not what its owner put there. */
+  problem?: string;
+}
+
+/** What every page of ours does with a file. */
+export interface FileCalls {
+  info(fileId: string): FileInfo;
+  readText(fileId: string, most: number): string;
+  /** Streams a file into one that the person has chosen. */
+  save(id: string, fileId: string, handle: FileSystemFileHandle): void;
+  saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): void;
+  /** Answers the service worker over the port that comes with the call. */
+  serve(id: string, fileId: string, request: LocalRequest): void;
+  serveZip(id: string, zip: Zip): void;
+  /** Stops an upload or a download; its own call then fails with the code `stopped`. */
+  stop(id: string): void;
+}
+
+/** The calls of the app's worker. */
+export interface Calls extends FileCalls {
   /** `second`: empty where it is not known whether there is a second factor. */
   login(username: string, password: string, second: Second): Entered;
   /** Whether passkeys can be used at this address. */
@@ -233,8 +278,6 @@ export interface Calls {
   restoreVersion(fileId: string): void;
   /** Puts one version into the trash. */
   trashVersion(fileId: string): void;
-  info(fileId: string): FileInfo;
-  readText(fileId: string, most: number): string;
   /** A small picture of a picture. */
   thumbnail(fileId: string): ImageBitmap | null;
   remember(notes: UploadNote[]): void;
@@ -244,17 +287,46 @@ export interface Calls {
   stored(note: UploadNote): number;
   /** Cancels what the service holds of an upload that is not running. */
   abandon(note: UploadNote): void;
-  /** Streams a file into one that the person has chosen. */
-  save(id: string, fileId: string, handle: FileSystemFileHandle): void;
-  saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): void;
-  /** Answers the service worker over the port that comes with the call. */
-  serve(id: string, fileId: string, request: LocalRequest): void;
-  serveZip(id: string, zip: Zip): void;
-  /** Stops an upload or a download; its own call then fails with the code `stopped`. */
-  stop(id: string): void;
+  /** Whether links can be made on this server. */
+  offersLinks(): boolean;
+  /** Of files and whole folders (a slash at the end), by their paths, as they are now. */
+  makeLink(id: string, paths: string[], wishes: LinkWishes): MadeLink;
+  links(): ListedLink[];
+  /** One that is over leaves the list. */
+  endLink(id: string): void;
 }
 
-export type CallName = keyof Calls;
+/** What a link gives away before its passphrase is known. */
+export interface Visited {
+  /** Names the download of this visit, to be kept before it is begun: with it a reload is not counted again. */
+  ticket: string;
+  needsPassphrase: boolean;
+  expiresAt: number | null;
+  /** Null: any number. */
+  downloadsLeft: number | null;
+}
+
+/** A file behind a link; its id is its number there. */
+export interface SharedItem extends Item {
+  /** Its owner has deleted it since. */
+  missing: boolean;
+}
+
+export interface SharedFiles {
+  items: SharedItem[];
+  /** What the owner says about it. */
+  note?: string;
+}
+
+/** The calls of the worker of the page that links lead to. */
+export interface VisitorCalls extends FileCalls {
+  visit(link: string, ticket: string | null): Visited;
+  openLink(passphrase: string | null): SharedFiles;
+}
+
+/** Of both workers. */
+export type AllCalls = Calls & VisitorCalls;
+export type CallName = keyof AllCalls;
 
 /** A request of the browser for `/local/…`, as the service worker passes it on. */
 export interface LocalRequest {

@@ -51,12 +51,22 @@ export function aboutKeys({ stage = '' }: Fault): Words['keys'][keyof Words['key
   return stage in text.keys ? text.keys[stage as keyof Words['keys']] : text.keys.damaged;
 }
 
+/** What to say about a link that opens nothing; undefined where something else went wrong. */
+export function aboutLink({ code, stage = '' }: Fault): Words['link'][keyof Words['link']] | undefined {
+  const { link } = text;
+  if (code === 'link') return link.incomplete;
+  if (code === 'link-over') return stage in link ? link[stage as keyof Words['link']] : link.ended;
+  return code === 'tampered' && /^(link|link-key|share)$/.test(stage) ? link.changed : undefined;
+}
+
 /** What a person reads about a failure; `here` is what a status, or a code, means where it came up. */
 export function explain(fault: Fault, here: Record<number | string, string> = {}): string {
   const { code, status = 0, message } = fault;
   const statuses: Record<number, string> = text.status;
   const codes: Record<string, string> = text.codes;
   if (code === 'api') return here[status] ?? statuses[status] ?? text.refused(message);
+  const over = aboutLink(fault);
+  if (over) return `${over.title}. ${over.next}`;
   if (code === 'keys') return `${aboutKeys(fault).title}. ${aboutKeys(fault).why}`;
   if (code === 'rule' || code === 'name') return sentence(text.rule(message));
   return here[code] ?? codes[code] ?? sentence(message);

@@ -17,7 +17,7 @@ const PARALLEL = 8;
 const DAY_MS = 86_400_000;
 
 /** Uploaded at a time that has not come yet: a clock is wrong, here or where it was uploaded. @public */
-export function isAhead({ added }: Metadata, now = Date.now()): boolean {
+export function isAhead({ added }: Pick<Metadata, 'added'>, now = Date.now()): boolean {
   return added > now + DAY_MS;
 }
 

@@ -36,6 +36,12 @@ const POLICY = [
 
 const HEADERS = { 'content-security-policy': POLICY, ...PAGE_HEADERS, vary: 'Accept-Encoding' };
 
+/** Pages have addresses of their own. What fits the shape of a link's id is answered alike, whether there is such a link or not. */
+const PAGES: Record<string, string> = {
+  'index.html': '/',
+  'share.html': '/s/:id([A-Za-z0-9_-]{22})',
+};
+
 interface PageFile {
   url: string;
   type: string;
@@ -58,7 +64,7 @@ function readFiles(folder: string): PageFile[] {
       }
       const hashed = name.startsWith('assets/');
       return {
-        url: name === 'index.html' ? '/' : `/${name}`,
+        url: PAGES[name] ?? `/${name}`,
         type: TYPES[extname(name)]!,
         etag: `"${createHash('sha256').update(bodies.get('identity')!).digest('base64url').slice(0, 22)}"`,
         cacheControl: hashed ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -94,7 +100,7 @@ export function missingPage(folder = BUILT): string | undefined {
 export function addPage(app: FastifyInstance, folder = BUILT): void {
   const missing = missingPage(folder);
   if (missing !== undefined) {
-    for (const url of ['/', '/szafa.cjs']) {
+    for (const url of [...Object.values(PAGES), '/szafa.cjs']) {
       app.get(url, async (_, reply) =>
         reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(`szafa: ${missing}\n`),
       );

@@ -1,7 +1,7 @@
 /** What a person is asked, and how files come in and the person goes out. */
 import { signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
-import type { Item } from '../bridge.ts';
+import type { Item, ListedLink } from '../bridge.ts';
 import { settle } from './collisions.ts';
 import { call } from './core.ts';
 import { tellFault } from './notices.ts';
@@ -18,6 +18,8 @@ type Dialog =
   | { kind: 'versions'; item: Item }
   | { kind: 'remove'; items: Item[]; all: boolean }
   | { kind: 'preview'; item: Item }
+  | { kind: 'share'; rows: Row[] }
+  | { kind: 'end-link'; link: ListedLink }
   | { kind: 'leave'; uploads: string[]; downloads: string[] }
   | { kind: 'account' }
   | { kind: 'settings' }

@@ -1,10 +1,10 @@
 /**
  * Addresses of places and previews. They are in the fragment, which a browser sends to nobody: `#/photos/2026/` is a folder,
- * `#/photos/2026/a.jpg` a file shown over its folder, `#trash` the trash.
+ * `#/photos/2026/a.jpg` a file shown over its folder, `#trash` the trash, `#shared` the links.
  */
 import { parentOf } from './tree.ts';
 
-export type Place = { at: 'folder'; path: string } | { at: 'trash' };
+export type Place = { at: 'folder'; path: string } | { at: 'trash' } | { at: 'shared' };
 
 export interface Address {
   place: Place;
@@ -23,7 +23,7 @@ const written = (path: string) =>
 
 export function formatAddress({ place, shown }: Address): string {
   if (shown !== undefined) return `#/${written(shown)}`;
-  if (place.at === 'trash') return '#trash';
+  if (place.at !== 'folder') return `#${place.at}`;
   return place.path === '' ? '#/' : `#/${written(place.path)}/`;
 }
 
@@ -36,7 +36,8 @@ function decoded(text: string): string {
 }
 
 export function parseAddress(fragment: string): Address {
-  if (fragment === '#trash') return { place: { at: 'trash' } };
+  if (fragment === '#trash' || fragment === '#shared')
+    return { place: { at: fragment === '#trash' ? 'trash' : 'shared' } };
   if (!fragment.startsWith('#/')) return { place: TOP };
   const path = decoded(fragment.slice(2));
   if (path === '' || path.endsWith('/')) return { place: { at: 'folder', path: path.slice(0, -1) } };

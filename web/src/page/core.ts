@@ -1,8 +1,9 @@
 /** The page's side of its worker. */
-import type { CallName, Calls, Fault, FromWorker, Progress, ToWorker } from '../bridge.ts';
+import type { AllCalls, CallName, Fault, FromWorker, Progress, ToWorker } from '../bridge.ts';
 import readerUrl from '../reader/main.ts?worker&url';
 import { scriptPolicy } from '../scripts.ts';
-import workerUrl from '../worker/main.ts?worker&url';
+import visitorUrl from '../visitor/worker.ts?worker&url';
+import appUrl from '../worker/main.ts?worker&url';
 
 /** A call that failed; `fault` says how, text.ts what to tell. */
 export class CoreError extends Error {
@@ -19,8 +20,8 @@ export function faultOf(error: unknown): Fault {
   return error instanceof CoreError ? error.fault : { code: 'unexpected', message: (error as Error).message };
 }
 
-export { workerUrl };
-export const scriptUrl = scriptPolicy(workerUrl, readerUrl, '/sw.js');
+export { appUrl };
+export const scriptUrl = scriptPolicy(appUrl, visitorUrl, readerUrl, '/sw.js');
 
 type Answer = { resolve(value: unknown): void; reject(error: unknown): void };
 
@@ -30,6 +31,7 @@ const listeners = {
   reachable: (_: boolean) => {},
   fault: (_: Fault) => {},
 };
+let workerUrl = appUrl;
 let worker: Worker | undefined;
 /** It has said something: its script is here. */
 let begun = false;
@@ -66,10 +68,15 @@ export function listen(added: Partial<typeof listeners>): void {
   Object.assign(listeners, added);
 }
 
+/** Before the first call, on the page that links lead to. */
+export function beVisitor(): void {
+  workerUrl = visitorUrl;
+}
+
 export function call<N extends CallName>(
   name: N,
-  ...args: Parameters<Calls[N]>
-): Promise<ReturnType<Calls[N]>> {
+  ...args: Parameters<AllCalls[N]>
+): Promise<ReturnType<AllCalls[N]>> {
   return callWith(undefined, name, ...args);
 }
 
@@ -77,8 +84,8 @@ export function call<N extends CallName>(
 export function callWith<N extends CallName>(
   port: MessagePort | undefined,
   name: N,
-  ...args: Parameters<Calls[N]>
-): Promise<ReturnType<Calls[N]>> {
+  ...args: Parameters<AllCalls[N]>
+): Promise<ReturnType<AllCalls[N]>> {
   const message: ToWorker = { call: ++last, name, args, ...(port && { port }) };
   return new Promise((resolve, reject) => {
     waiting.set(message.call, { resolve: resolve as (value: unknown) => void, reject });

@@ -52,9 +52,17 @@ export async function downloadZip(items: Item[], name: string): Promise<void> {
     name: `${name}.zip`,
     parts: items.map(({ fileId, name: path }) => ({ fileId, path })),
   };
+  await saveZip(
+    zip,
+    items.reduce((sum, { size }) => sum + size, 0),
+  );
+}
+
+/** `size`: of all files in it. */
+export async function saveZip(zip: Zip, size: number): Promise<void> {
   await save({
     name: zip.name,
-    size: items.reduce((sum, { size }) => sum + size, 0),
+    size,
     into: (id, handle) => call('saveZip', id, zip, handle),
     serve: (id) => (port) => callWith(port, 'serveZip', id, zip),
   });

@@ -6,7 +6,7 @@ import {
   type LocalRequest,
   type ToServiceWorker,
 } from '../bridge.ts';
-import { CoreError, call, callWith, scriptUrl, workerUrl } from './core.ts';
+import { CoreError, call, callWith, scriptUrl } from './core.ts';
 
 interface Question {
   local: string;
@@ -56,19 +56,10 @@ async function register(): Promise<boolean> {
       active!.postMessage('claim' satisfies ToServiceWorker);
       await taken;
     }
-    keepShell(active!);
     return true;
   } catch {
     return false; // private windows of some browsers have none
   }
-}
-
-/** What this page is made of came before the service worker did, at least at the first visit. */
-function keepShell(worker: ServiceWorker): void {
-  const loaded = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
-  const parts = loaded.filter((path) => path.startsWith('/assets/'));
-  const message: ToServiceWorker = { keep: ['/', workerUrl, ...parts] };
-  worker.postMessage(message);
 }
 
 interface Offered {

@@ -6,14 +6,16 @@ import '../style/index.css';
 import { language, speak } from '../text.ts';
 import { noteReachable } from './connection.ts';
 import { listen } from './core.ts';
-import { localReady } from './local.ts';
+import { startLinks } from './links.ts';
 import { startNavigation } from './navigation.ts';
 import { missingHere } from './needs.ts';
 import { onOperation } from './operations.ts';
 import { listenForPaste } from './paste.ts';
 import { onFault, shownKey, start } from './session.ts';
 import { chosenColours, chosenLanguage } from './settings.ts';
-import { active, onProgress } from './transfers.ts';
+import { changed } from './shelf.ts';
+import { keepShell } from './shell.ts';
+import { active, onProgress, onUploaded } from './transfers.ts';
 import { startWatching } from './watch.ts';
 
 const page = document.getElementById('page')!;
@@ -39,12 +41,14 @@ function begin(): void {
   globalThis.addEventListener('beforeunload', (event) => {
     if (active.value.length > 0 || shownKey.value) event.preventDefault();
   });
+  onUploaded(() => void changed());
   listenForPaste();
   render(<App />, page);
   startNavigation();
   startWatching();
+  startLinks();
   void start();
-  void localReady();
+  void keepShell();
 }
 
 const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undefined;

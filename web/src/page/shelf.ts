@@ -69,6 +69,7 @@ export const rows = computed((): Row[] => {
   const isWanted = filter.value.trim() !== '';
   const matches = matcher(filter.value);
   const fits = ({ name }: Row) => matches(name);
+  if (place.value.at === 'shared') return [];
   if (place.value.at === 'trash')
     return ordered((trashed.value ?? []).filter((item) => !isWanted || fits(item)));
   if (!isWanted) return [...ordered(here.value.folders), ...ordered(here.value.files)];

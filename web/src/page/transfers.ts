@@ -6,7 +6,6 @@ import { text } from '../text.ts';
 import { call, faultOf } from './core.ts';
 import { tell, tellFault } from './notices.ts';
 import { Rate } from './rate.ts';
-import { changed } from './shelf.ts';
 import { lastOf } from './tree.ts';
 
 export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
@@ -119,6 +118,13 @@ async function run(transfer: Transfer): Promise<void> {
   schedule();
 }
 
+let uploaded = () => {};
+
+/** What is done when uploads have ended. */
+export function onUploaded(act: () => void): void {
+  uploaded = act;
+}
+
 let settling: ReturnType<typeof setTimeout> | undefined;
 
 /** The list is read again once, not after each of a thousand small files. */
@@ -126,7 +132,7 @@ function settled(): void {
   if (settling !== undefined) return;
   settling = setTimeout(() => {
     settling = undefined;
-    void changed();
+    uploaded();
   }, SETTLE_MS);
 }
 

@@ -1,38 +1,12 @@
 import { connected, online } from '../page/connection.ts';
-import { dismiss, notices } from '../page/notices.ts';
 import { account, leave, phase, shownKey, start, startFault } from '../page/session.ts';
 import { aboutKeys, explain, text } from '../text.ts';
-import { IconButton, Placard, Spinner } from './controls.tsx';
+import { Placard, Spinner } from './controls.tsx';
 import { Enter } from './enter.tsx';
 import { KeySteps } from './key-trouble.tsx';
+import { Notices } from './notices.tsx';
 import { RecoveryKey } from './recovery-key.tsx';
 import { Room } from './room.tsx';
-
-function Notices() {
-  return (
-    <div class="notices" role="status" aria-live="polite">
-      {notices.value.map(({ id, text: words, bad, ongoing, act }) => (
-        // Not read out at each step.
-        <div key={id} class={`notice ${bad ? 'bad' : ''}`} aria-live={ongoing ? 'off' : undefined}>
-          <span dir="auto">{words}</span>
-          {act && (
-            <button
-              type="button"
-              class="notice-act"
-              onClick={() => {
-                dismiss(id);
-                act.do();
-              }}
-            >
-              {act.label}
-            </button>
-          )}
-          {!ongoing && <IconButton icon="close" label={text.actions.close} onClick={() => dismiss(id)} />}
-        </div>
-      ))}
-    </div>
-  );
-}
 
 function Busy({ label }: { label: string }) {
   return (

@@ -1,10 +1,14 @@
+import type { Item } from '../bridge.ts';
 import { closeDialog as close, dialog } from '../page/actions.ts';
+import { shownFiles } from '../page/layout.ts';
+import { endLink } from '../page/links.ts';
 import { removeForGood } from '../page/operations.ts';
 import { leave } from '../page/session.ts';
 import { text } from '../text.ts';
 import { AccountPanel } from './account-panel.tsx';
 import { ChooseFolder } from './choose-folder.tsx';
 import { Modal } from './controls.tsx';
+import { ShareDialog } from './later.tsx';
 import { MakeFolder, Rename } from './name-dialogs.tsx';
 import { Preview } from './preview.tsx';
 import { Settings } from './settings.tsx';
@@ -83,6 +87,11 @@ function About() {
   );
 }
 
+function previewed(): Item | undefined {
+  const now = dialog.peek();
+  return now?.kind === 'preview' ? now.item : undefined;
+}
+
 export function Dialogs() {
   const now = dialog.value;
   switch (now?.kind) {
@@ -106,6 +115,18 @@ export function Dialogs() {
           onAct={() => void leave()}
         />
       );
+    case 'share':
+      return <ShareDialog rows={now.rows} />;
+    case 'end-link':
+      return (
+        <Confirm
+          title={text.shared.endTitle}
+          body={text.shared.endBody}
+          names={[now.link.title]}
+          act={text.shared.end}
+          onAct={() => void endLink(now.link)}
+        />
+      );
     case 'move':
     case 'copy':
       return <ChooseFolder kind={now.kind} rows={now.rows} />;
@@ -122,7 +143,17 @@ export function Dialogs() {
     case 'about':
       return <About />;
     case 'preview':
-      return <Preview item={now.item} />;
+      return (
+        <Preview
+          item={now.item}
+          among={shownFiles.value}
+          now={previewed}
+          onShow={(item) => {
+            dialog.value = { kind: 'preview', item };
+          }}
+          onClose={close}
+        />
+      );
     default:
       return null;
   }

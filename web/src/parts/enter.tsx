@@ -7,36 +7,13 @@ import type { Fault, Second } from '../bridge.ts';
 import { call, faultOf } from '../page/core.ts';
 import { confirmPasskey } from '../page/passkeys.ts';
 import { login, loginWithPasskey, parting, recover, register } from '../page/session.ts';
-import { chosenLanguage } from '../page/settings.ts';
-import { LANGUAGES, type Language } from '../text/language.ts';
-import { language, text } from '../text.ts';
+import { text } from '../text.ts';
+import { DoorLanguage } from './door-language.tsx';
 import { Code, Field, NewSecret, requireGood, Secret, Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
 type How = 'login' | 'register' | 'recover';
 const words = text.enter;
-
-/** Whoever cannot read this page finds their own language by its name. */
-function DoorLanguage() {
-  return (
-    <div class="door-language">
-      {Object.entries(LANGUAGES).map(([one, name]) => (
-        <button
-          key={one}
-          type="button"
-          class="link"
-          lang={one}
-          aria-pressed={one === language()}
-          onClick={() => {
-            chosenLanguage.value = one as Language;
-          }}
-        >
-          {name}
-        </button>
-      ))}
-    </div>
-  );
-}
 
 /** What all of the door's pages are on. */
 export function Door({ children }: { children: ComponentChildren }) {

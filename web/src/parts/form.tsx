@@ -14,6 +14,7 @@ interface FieldProps {
   type?: 'text' | 'password';
   autocomplete: AutoFill;
   max?: number;
+  optional?: boolean;
   value: Signal<string>;
 }
 
@@ -24,6 +25,7 @@ export function Field({
   type = 'text',
   autocomplete,
   max = SECRET_CHARS.max,
+  optional = false,
   value,
 }: FieldProps) {
   return (
@@ -35,7 +37,7 @@ export function Field({
         // The types of JSX tell the kinds of inputs apart; these two take the same attributes.
         type={type as 'text'}
         value={value.value}
-        required
+        required={!optional}
         autocomplete={autocomplete}
         autocapitalize="none"
         spellcheck={false}
@@ -73,6 +75,7 @@ interface SecretProps {
   hint?: string | undefined;
   name: string;
   autocomplete: AutoFill;
+  optional?: boolean;
   value: Signal<string>;
   shown: Signal<boolean>;
 }

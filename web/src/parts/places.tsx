@@ -1,13 +1,15 @@
 import { signal, useSignal } from '@preact/signals';
 import { dialog } from '../page/actions.ts';
+import type { Place } from '../page/address.ts';
 import { bytes } from '../page/format.ts';
+import { offersLinks } from '../page/links.ts';
 import { trash } from '../page/operations.ts';
-import { go, goTo, here, place, quota } from '../page/shelf.ts';
+import { go, here, place, quota } from '../page/shelf.ts';
 import type { Folder } from '../page/tree.ts';
 import { text } from '../text.ts';
 import { Menu, type MenuItem, type MenuPlace } from './controls.tsx';
 import { FolderTree } from './folder-tree.tsx';
-import { Icon } from './icon.tsx';
+import { Icon, type IconName } from './icon.tsx';
 import { askNewFolder, menuFor } from './row-menu.ts';
 
 /** What is unfolded stays so while somebody looks elsewhere. */
@@ -58,21 +60,40 @@ function onKey(event: KeyboardEvent, folder: Folder): boolean {
   return true;
 }
 
+interface OtherPlaceProps {
+  icon: IconName;
+  name: string;
+  isHere: boolean;
+  onGo(): void;
+}
+
+/** One that is no folder. */
+function OtherPlace({ icon, name, isHere, onGo }: OtherPlaceProps) {
+  return (
+    <button type="button" class="place other" aria-current={isHere ? 'page' : undefined} onClick={onGo}>
+      <span class="twist" />
+      <Icon name={icon} />
+      <span class="place-name">{name}</span>
+    </button>
+  );
+}
+
 export function Places({ onGo }: { onGo(): void }) {
   const menu = useSignal<{ folder: Folder; at: MenuPlace } | null>(null);
-  const inTrash = place.value.at === 'trash';
+  const { at } = place.value;
+  const goes = (to: Place) => () => {
+    go(to);
+    onGo();
+  };
   return (
     <nav class="places" aria-label={text.places.title}>
       <div class="places-list">
         <FolderTree
           label={text.places.title}
           open={unfolded}
-          current={inTrash ? undefined : here.value.path}
+          current={at === 'folder' ? here.value.path : undefined}
           isTarget
-          onChoose={({ path }) => {
-            goTo(path);
-            onGo();
-          }}
+          onChoose={({ path }) => goes({ at: 'folder', path })()}
           onKey={(event, folder) => {
             const isMenu = event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey);
             if (!isMenu) return onKey(event, folder);
@@ -84,19 +105,20 @@ export function Places({ onGo }: { onGo(): void }) {
             menu.value = { folder, at };
           }}
         />
-        <button
-          type="button"
-          class="place other"
-          aria-current={inTrash ? 'page' : undefined}
-          onClick={() => {
-            go({ at: 'trash' });
-            onGo();
-          }}
-        >
-          <span class="twist" />
-          <Icon name="trash" />
-          <span class="place-name">{text.trash.title}</span>
-        </button>
+        {offersLinks.value && (
+          <OtherPlace
+            icon="link"
+            name={text.shared.title}
+            isHere={at === 'shared'}
+            onGo={goes({ at: 'shared' })}
+          />
+        )}
+        <OtherPlace
+          icon="trash"
+          name={text.trash.title}
+          isHere={at === 'trash'}
+          onGo={goes({ at: 'trash' })}
+        />
       </div>
       <QuotaBar />
       {menu.value && (

@@ -1,11 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../bridge.ts';
-import { closeDialog, dialog } from '../page/actions.ts';
 import { faultOf } from '../page/core.ts';
 import { download } from '../page/downloads.ts';
 import { bytes, fullDate } from '../page/format.ts';
-import { shownFiles } from '../page/layout.ts';
 import { type Opened, openPreview, TEXT_BYTES } from '../page/preview.ts';
 import { Zoom } from '../page/zoom.ts';
 import { explain, text } from '../text.ts';
@@ -56,7 +54,8 @@ function Shown({ item, opened, zoom, asSource, onFail }: ShownProps) {
 /** When it was added, as the list says, and when the file itself was last changed. */
 function about(item: Item, opened: Opened | null): string {
   const { info } = opened ?? {};
-  const parts = [bytes(info?.size ?? item.size), text.preview.added(fullDate(item.createdAt))];
+  const parts = [bytes(info?.size ?? item.size)];
+  if (item.createdAt > 0) parts.push(text.preview.added(fullDate(item.createdAt)));
   if (info?.mtime !== undefined) parts.push(text.preview.modified(fullDate(info.mtime)));
   if (info?.ahead) parts.push(text.preview.ahead);
   return parts.join(' · ');
@@ -74,24 +73,30 @@ function ZoomButtons({ zoom }: { zoom: Zoom }) {
   );
 }
 
-function neighbour({ fileId }: Item, step: number): Item | undefined {
-  const at = shownFiles.value.findIndex((one) => one.fileId === fileId);
-  return at < 0 ? undefined : shownFiles.value[at + step];
+interface PreviewProps {
+  item: Item;
+  /** The files that are gone through, in their order. */
+  among: readonly Item[];
+  /** The file that is shown by now: keys may come faster than what is drawn. */
+  now(): Item | undefined;
+  onShow(item: Item): void;
+  onClose(): void;
 }
 
-/** From the file that is shown by now: keys may come faster than what is drawn. */
-function show(step: number): void {
-  const now = dialog.value;
-  const next = now?.kind === 'preview' && neighbour(now.item, step);
-  if (next) dialog.value = { kind: 'preview', item: next };
-}
-
-export function Preview({ item }: { item: Item }) {
+export function Preview({ item, among, now: current, onShow, onClose }: PreviewProps) {
   const opened = useSignal<Opened | null>(null);
   const trouble = useSignal('');
   const asSource = useSignal(false);
   const zoom = useMemo(() => new Zoom(), [item.fileId]);
   const touched = useRef<{ x: number; y: number } | undefined>(undefined);
+  const neighbour = (of: Item | undefined, step: number) => {
+    const at = among.findIndex(({ fileId }) => fileId === of?.fileId);
+    return at < 0 ? undefined : among[at + step];
+  };
+  const show = (step: number) => {
+    const next = neighbour(current(), step);
+    if (next) onShow(next);
+  };
 
   useEffect(() => {
     const gone = new AbortController();
@@ -126,7 +131,7 @@ export function Preview({ item }: { item: Item }) {
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
-  }, [zoom]);
+  }, [zoom, among]);
 
   const onTouchStart = ({ touches, target }: TouchEvent) => {
     const [one] = touches;
@@ -146,7 +151,7 @@ export function Preview({ item }: { item: Item }) {
   const now = opened.value?.fileId === item.fileId ? opened.value : null;
   const isPicture = now?.url !== undefined && now.info.type.startsWith('image/') && !trouble.value;
   return (
-    <Modal title={item.name} class="preview" onClose={closeDialog}>
+    <Modal title={item.name} class="preview" onClose={onClose}>
       <div class="preview-stage" onTouchStart={onTouchStart} onTouchEnd={onTouchEnd}>
         {trouble.value ? (
           <Placard icon="warning" title={trouble.value} />

@@ -6,6 +6,7 @@ import { closeDialog, dialog, uploadBatches } from '../page/actions.ts';
 import { download } from '../page/downloads.ts';
 import { dropPath, filesOver, listenForDrags } from '../page/dragging.ts';
 import { isTimeline, shownFiles } from '../page/layout.ts';
+import { links, offersLinks } from '../page/links.ts';
 import { restore, trash } from '../page/operations.ts';
 import { fromInput } from '../page/pick.ts';
 import { clearSelection } from '../page/selection.ts';
@@ -36,9 +37,10 @@ import { Crumbs } from './crumbs.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Icon } from './icon.tsx';
+import { SharedList } from './later.tsx';
 import { Files, LayoutButtons } from './layouts.tsx';
 import { Places } from './places.tsx';
-import { askNewFolder } from './row-menu.ts';
+import { askNewFolder, askShare } from './row-menu.ts';
 import { TransferPanel } from './transfer-panel.tsx';
 
 function SelectionActs() {
@@ -67,6 +69,14 @@ function SelectionActs() {
         disabled={files.length === 0}
         onClick={() => void download(files)}
       />
+      {offersLinks.value && (
+        <IconButton
+          icon="link"
+          label={text.share.do}
+          disabled={files.length === 0}
+          onClick={() => askShare(all)}
+        />
+      )}
       <IconButton icon="move" label={text.actions.move} onClick={ask('move')} />
       <IconButton icon="copy" label={text.actions.copy} onClick={ask('copy')} />
       <IconButton icon="trash" class="danger" label={text.actions.remove} onClick={() => void trash(all)} />
@@ -155,6 +165,7 @@ function UploadButtons() {
 
 function Contents() {
   const { list } = text;
+  if (place.value.at === 'shared') return <SharedList />;
   if (listing.value === 'loading') return <Spinner label={list.loading} />;
   if (listing.value === 'failed') {
     return (
@@ -209,6 +220,7 @@ function onShortcut(event: KeyboardEvent): void {
 
 function counted(): string {
   if (filter.value.trim() !== '') return text.list.found(visible.value.length, tree.value.top.count);
+  if (place.value.at === 'shared') return text.shared.count(links.value?.length ?? 0);
   if (place.value.at === 'trash') return text.list.count(trashed.value?.length ?? 0);
   return text.tree.counts(here.value.folders.length, here.value.files.length);
 }
@@ -230,7 +242,7 @@ export function Room() {
     };
   }, []);
 
-  const isTrash = place.value.at === 'trash';
+  const { at } = place.value;
   return (
     <div class={`room ${drawer.value ? 'drawer-open' : ''}`}>
       <Bar drawer={drawer} />
@@ -257,8 +269,9 @@ export function Room() {
             {listing.value === 'ready' && <p aria-live="polite">{counted()}</p>}
           </div>
           {chosenRows.value.length > 0 && <SelectionBar />}
-          {!isTrash && <LayoutButtons />}
-          {isTrash ? <EmptyTrash /> : <UploadButtons />}
+          {at === 'folder' && <LayoutButtons />}
+          {at === 'trash' && <EmptyTrash />}
+          {at === 'folder' && <UploadButtons />}
         </div>
         <Contents />
       </main>

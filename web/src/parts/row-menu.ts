@@ -2,6 +2,7 @@
 import type { Item } from '../bridge.ts';
 import { dialog, targetFolder } from '../page/actions.ts';
 import { download } from '../page/downloads.ts';
+import { offersLinks } from '../page/links.ts';
 import { restore, trash } from '../page/operations.ts';
 import { filesOf, goTo, isFolder, type Row } from '../page/shelf.ts';
 import { text } from '../text.ts';
@@ -19,6 +20,10 @@ export function removeRows(rows: Row[]): void {
   const items = rows.filter(isTrashed);
   if (items.length > 0) dialog.value = { kind: 'remove', items, all: false };
   else void trash(rows);
+}
+
+export function askShare(rows: Row[]): void {
+  dialog.value = { kind: 'share', rows };
 }
 
 export function askRename(row: Row): void {
@@ -47,6 +52,9 @@ export function menuFor(rows: Row[]): MenuItem[] {
   }
   if (filesOf(rows).length > 0) {
     items.push({ icon: 'download', label: actions.download, act: () => void download(filesOf(rows)) });
+  }
+  if (offersLinks.value && filesOf(rows).length > 0) {
+    items.push({ icon: 'link', label: text.share.do, act: () => askShare(rows) });
   }
   if (alone) items.push({ icon: 'rename', label: text.rename.do, act: () => askRename(alone) });
   const ask = (kind: 'move' | 'copy') => () => {

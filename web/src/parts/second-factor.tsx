@@ -7,22 +7,9 @@ import { confirmPasskey } from '../page/passkeys.ts';
 import { text } from '../text.ts';
 import { CurrentPassword, Fold, Foot, type PartProps, Said, wrong } from './fold.tsx';
 import { Code, Trouble, useForm } from './form.tsx';
+import { QrCode } from './qr-code.tsx';
 
 const words = text.account.factor;
-const QUIET = 4;
-
-/** Dark on light in either theme: readers expect that. */
-function Picture({ modules }: { modules: boolean[][] }) {
-  const size = modules.length + 2 * QUIET;
-  const path = modules.flatMap((row, y) =>
-    row.flatMap((dark, x) => (dark ? [`M${x + QUIET} ${y + QUIET}h1v1h-1z`] : [])),
-  );
-  return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={words.picture}>
-      <path d={path.join('')} shape-rendering="crispEdges" />
-    </svg>
-  );
-}
 
 interface FormProps extends PartProps {
   onDone(): Promise<void>;
@@ -52,7 +39,7 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
       <p>{words.how}</p>
       {made.value && (
         <>
-          <Picture modules={made.value.picture} />
+          <QrCode modules={made.value.picture} label={words.picture} />
           <p>
             {words.secret}: <code class="totp-secret">{made.value.secret.match(/.{4}/g)!.join(' ')}</code>
           </p>

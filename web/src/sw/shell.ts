@@ -45,7 +45,8 @@ async function part(request: Request): Promise<Response> {
   const kept = await cache?.match(request.url);
   if (kept) return kept;
   const found = await fetch(request);
-  if (found.ok) await cache?.put(request.url, found.clone()).catch(() => {});
+  // Whoever only opens a link keeps nothing: these are parts of a page that is not kept.
+  if (found.ok && (await cache?.match(PAGE))) await cache?.put(request.url, found.clone()).catch(() => {});
   return found;
 }
 

@@ -11,6 +11,7 @@ export function en({ number, plural, secret }: Tools) {
   const uploads = (count: number) => plural(count, { one: 'upload', other: 'uploads' });
   const downloads = (count: number) => plural(count, { one: 'download', other: 'downloads' });
   const items = (count: number) => plural(count, { one: 'item', other: 'items' });
+  const links = (count: number) => plural(count, { one: 'link', other: 'links' });
   const share = (count: number, all: number) => `${number(count)} of ${files(all)}`;
   const startAnew =
     'delete what this browser has stored for this address; that is in its settings, among the data of sites.';
@@ -504,6 +505,109 @@ export function en({ number, plural, secret }: Tools) {
       noWorker: 'This browser cannot stream downloads to disk here. A private window may be the reason.',
     },
 
+    share: {
+      title: 'Share by a link',
+      do: 'Share by a link',
+      what: 'Whoever has the link gets these files as they are now, without an account. Later changes are not shared.',
+      ends: 'Ends',
+      ended: {
+        1: 'after a day',
+        7: 'after a week',
+        30: 'after 30 days',
+        365: 'after a year',
+        never: 'when I end it',
+      } as Record<'1' | '7' | '30' | '365' | 'never', string>,
+      downloads: 'Downloads',
+      any: 'any number',
+      downloadsHint: 'How often it can be taken. A first look at a file counts as well.',
+      passphrase: 'Passphrase',
+      passphraseHint: 'If you set one, tell it in another way than the link.',
+      note: 'Note for those who open it',
+      make: 'Make the link',
+      making: 'Making the link…',
+      made: 'The link',
+      whoever: 'Send it to whom you like. Whoever has it, and the passphrase if you set one, has the files.',
+      copy: 'Copy the link',
+      copied: 'Copied.',
+      notCopied: 'The browser does not allow this. Select the link and copy it by hand.',
+      picture: 'QR code of the link',
+      later: 'You find it again under “Shared”, where you can end it.',
+      honest:
+        'The key is behind the #, which browsers do not send to the server. But the page that a link opens comes from the server: a hostile one could serve a page that takes the key. The command cannot be fooled so: szafa get LINK',
+      off: 'Sharing is switched off on this server.',
+      tooMuch: 'You share too much already. End some of your links first.',
+    },
+    shared: {
+      title: 'Shared',
+      count: links,
+      empty: 'You share nothing',
+      emptyBody: 'Choose files or a folder, then “Share by a link”: others get them without an account.',
+      unnamed: 'Unnamed',
+      downloads: (count: number, all: number | null) =>
+        all === null ? downloads(count) : `${number(count)} of ${downloads(all)}`,
+      until: (when: string) => `until ${when}`,
+      endless: 'until you end it',
+      passphrase: 'with a passphrase',
+      missing: (count: number) => `${files(count)} deleted or in the trash, and not served`,
+      over: { expired: 'expired', 'used up': 'used up', ended: 'ended' },
+      copyOf: (name: string) => `Copy the link of ${name}`,
+      endOf: (name: string) => `End the link of ${name}`,
+      dropOf: (name: string) => `Remove ${name} from the list`,
+      end: 'End the link',
+      endTitle: 'End this link?',
+      endBody: 'From then on nobody gets anything by it. What was downloaded stays with those who have it.',
+      done: 'The link has ended.',
+    },
+    /** The page that a link leads to. */
+    visitor: {
+      title: 'Shared with you',
+      opening: 'Opening the link…',
+      note: 'Note',
+      until: (when: string) => `Available until ${when}.`,
+      left: (count: number) =>
+        `${downloads(count)} left. The first preview or download counts; all that you do in this tab within a day is one.`,
+      last: 'The last download has begun, in this tab: you can go on with it for a day.',
+      missing: 'deleted by its owner since',
+      downloadOf: (name: string) => `Download ${name}`,
+      downloadAll: 'Download all as a zip',
+      more: (count: number) => `Show ${number(count)} more`,
+      locked: 'A passphrase is needed',
+      lockedWhy: 'Whoever sent you this link has protected it with a passphrase as well. Ask them for it.',
+      passphrase: 'Passphrase',
+      open: 'Open',
+      honest: [
+        'The files are encrypted. The key is in the link, behind the #: your browser does not send it to the server, and opens the files in this page.',
+        'The page itself comes from the server. A hostile server could serve one that takes the key. The command line cannot be fooled so: szafa get LINK',
+      ],
+    },
+    /** Why a link opens nothing, and what to do. */
+    link: {
+      expired: {
+        title: 'This link has expired',
+        next: 'Ask whoever sent it to you for a new one.',
+      },
+      'used up': {
+        title: 'This link is used up',
+        next: 'It was downloaded as often as its owner allowed. Ask whoever sent it to you for a new one. If you began a download yourself, go on in the tab where you began it.',
+      },
+      ended: {
+        title: 'This link has ended',
+        next: 'Its owner has taken it back, or the files are gone. Ask whoever sent it to you.',
+      },
+      unknown: {
+        title: 'There is no such link here',
+        next: 'It may have ended long ago, or a part of it was changed on its way to you. Copy the whole link again from the message that it came in, or ask whoever sent it to you.',
+      },
+      incomplete: {
+        title: 'This link is incomplete',
+        next: 'A link ends with a # and 64 characters behind it, which are the key. Without them nobody can open the files, the server neither. Copy the whole link again from the message that it came in.',
+      },
+      changed: {
+        title: 'This is not what the link was made for',
+        next: 'The link was changed on its way to you, or the server gives something else than its owner put there. So nothing was opened. Copy the whole link again from the message that it came in; if that does not help, tell whoever sent it to you.',
+      },
+    },
+
     drop: { title: 'Drop to upload', into: (place: string) => `into ${place}` },
 
     state: {
@@ -582,6 +686,8 @@ export function en({ number, plural, secret }: Tools) {
         'This passkey cannot open your files by itself: sign in with the password, and use it as second factor.',
       'wrong-code':
         'The code is wrong, or was used already. Wait for the next one; if none is taken, check the clock of the device that shows it.',
+      'wrong-passphrase':
+        'The passphrase is wrong. Try again: large and small letters count, and blanks too.',
       locked: 'You are signed out.',
       gone: 'This no longer exists.',
       conflict: 'Another device or tab changed this at the same time. Look at it again.',
@@ -590,6 +696,7 @@ export function en({ number, plural, secret }: Tools) {
         'Another device or tab changed the keys of this account at the same time. Its change counts, this one does not.',
       unsettled:
         'The server did not answer, so it is not known whether this was done. Try it again: the same a second time does no harm.',
+      'too-many': 'These are too many files for one link.',
       unsupported: 'This was made by another program or a newer version. Open it there.',
       'file-changed': 'The file changed while it was being uploaded.',
       'too-long': 'The server sent more than it should.',

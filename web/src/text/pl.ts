@@ -17,6 +17,8 @@ export function pl({ number, plural, secret }: Tools): Words {
     plural(count, { one: 'znak', few: 'znaki', many: 'znaków', other: 'znaku' });
   const items = (count: number) =>
     plural(count, { one: 'element', few: 'elementy', many: 'elementów', other: 'elementu' });
+  const links = (count: number) =>
+    plural(count, { one: 'link', few: 'linki', many: 'linków', other: 'linku' });
   /** "3 z 12 plików": after "z" there is only one plural. */
   const share = (count: number, all: number) =>
     `${number(count)} z ${plural(all, { one: 'pliku', other: 'plików' })}`;
@@ -517,6 +519,107 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Ta przeglądarka nie potrafi tu zapisywać pobieranych plików na dysk. Powodem może być okno prywatne.',
     },
 
+    share: {
+      title: 'Udostępnianie linkiem',
+      do: 'Udostępnij linkiem',
+      what: 'Każdy, kto ma link, dostaje te pliki takie, jakie są teraz, bez konta. Późniejsze zmiany nie są udostępniane.',
+      ends: 'Koniec',
+      ended: {
+        1: 'po jednym dniu',
+        7: 'po tygodniu',
+        30: 'po 30 dniach',
+        365: 'po roku',
+        never: 'gdy go zakończę',
+      },
+      downloads: 'Liczba pobrań',
+      any: 'dowolna',
+      downloadsHint: 'Ile razy można pobrać. Pierwszy podgląd pliku też się liczy.',
+      passphrase: 'Hasło linku',
+      passphraseHint: 'Jeśli je ustawisz, przekaż je inną drogą niż link.',
+      note: 'Notatka dla tych, którzy go otworzą',
+      make: 'Utwórz link',
+      making: 'Tworzenie linku…',
+      made: 'Link',
+      whoever: 'Wyślij go, komu chcesz. Kto ma link, a także hasło, jeśli je ustawisz, ten ma pliki.',
+      copy: 'Kopiuj link',
+      copied: 'Skopiowano.',
+      notCopied: 'Przeglądarka na to nie pozwala. Zaznacz link i skopiuj go ręcznie.',
+      picture: 'Kod QR linku',
+      later: 'Znajdziesz go w miejscu „Udostępnione”, gdzie można go zakończyć.',
+      honest:
+        'Klucz jest za znakiem #, którego przeglądarki nie wysyłają do serwera. Ale strona, którą otwiera link, pochodzi z serwera: wrogi serwer mógłby podać stronę, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
+      off: 'Udostępnianie jest na tym serwerze wyłączone.',
+      tooMuch: 'Udostępniasz już za dużo. Zakończ najpierw niektóre linki.',
+    },
+    shared: {
+      title: 'Udostępnione',
+      count: links,
+      empty: 'Nic nie udostępniasz',
+      emptyBody: 'Wybierz pliki lub folder, potem „Udostępnij linkiem”: inni dostaną je bez konta.',
+      unnamed: 'Bez nazwy',
+      downloads: (count: number, all: number | null) =>
+        all === null ? `pobrania: ${number(count)}` : `pobrania: ${number(count)} z ${number(all)}`,
+      until: (when: string) => `do: ${when}`,
+      endless: 'bez terminu',
+      passphrase: 'z hasłem',
+      missing: (count: number) => `usunięte lub w koszu i niedostępne: ${files(count)}`,
+      over: { expired: 'wygasł', 'used up': 'wykorzystany', ended: 'zakończony' },
+      copyOf: (name: string) => `Kopiuj link do: ${name}`,
+      endOf: (name: string) => `Zakończ link do: ${name}`,
+      dropOf: (name: string) => `Usuń ${name} z listy`,
+      end: 'Zakończ link',
+      endTitle: 'Zakończyć ten link?',
+      endBody: 'Od tej chwili nikt nic nim nie dostanie. Co zostało pobrane, zostaje u tych, którzy to mają.',
+      done: 'Link jest zakończony.',
+    },
+    visitor: {
+      title: 'Udostępnione Tobie',
+      opening: 'Otwieranie linku…',
+      note: 'Notatka',
+      until: (when: string) => `Dostępne do: ${when}.`,
+      left: (count: number) =>
+        `Pozostało: ${downloads(count)}. Liczy się pierwszy podgląd lub pobranie; wszystko, co robisz w tej karcie w ciągu doby, to jedno pobieranie.`,
+      last: 'Ostatnie pobieranie zaczęło się w tej karcie: można je tu kontynuować przez dobę.',
+      missing: 'usunięty w międzyczasie przez właściciela',
+      downloadOf: (name: string) => `Pobierz ${name}`,
+      downloadAll: 'Pobierz wszystko jako zip',
+      more: (count: number) => `Pokaż jeszcze ${number(count)}`,
+      locked: 'Potrzebne jest hasło',
+      lockedWhy: 'Osoba, która wysłała ten link, zabezpieczyła go dodatkowo hasłem. Zapytaj ją o nie.',
+      passphrase: 'Hasło linku',
+      open: 'Otwórz',
+      honest: [
+        'Pliki są zaszyfrowane. Klucz jest w linku, za znakiem #: przeglądarka nie wysyła go do serwera i otwiera pliki na tej stronie.',
+        'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
+      ],
+    },
+    link: {
+      expired: {
+        title: 'Ten link wygasł',
+        next: 'Poproś o nowy osobę, która go wysłała.',
+      },
+      'used up': {
+        title: 'Ten link jest wykorzystany',
+        next: 'Pobrano z niego tyle razy, ile pozwolił właściciel. Poproś o nowy osobę, która go wysłała. Pobieranie, które zaczęło się w innej karcie, można w niej dokończyć.',
+      },
+      ended: {
+        title: 'Ten link jest zakończony',
+        next: 'Właściciel go wycofał albo plików już nie ma. Zapytaj osobę, która go wysłała.',
+      },
+      unknown: {
+        title: 'Nie ma tu takiego linku',
+        next: 'Mógł się skończyć dawno temu albo jego część zmieniła się po drodze. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł, albo zapytaj osobę, która go wysłała.',
+      },
+      incomplete: {
+        title: 'Ten link jest niepełny',
+        next: 'Link kończy się znakiem # i 64 znakami za nim, które są kluczem. Bez nich nikt nie otworzy plików, także serwer. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł.',
+      },
+      changed: {
+        title: 'To nie jest to, do czego ten link powstał',
+        next: 'Link zmienił się po drodze albo serwer podaje coś innego, niż zostawił tam właściciel. Dlatego nic nie zostało otwarte. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł; jeśli to nie pomoże, powiadom osobę, która go wysłała.',
+      },
+    },
+
     drop: { title: 'Upuść, aby wysłać', into: (place: string) => `do: ${place}` },
 
     state: {
@@ -593,6 +696,8 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Ten klucz dostępu sam nie otworzy plików: zaloguj się hasłem i użyj go jako drugiego składnika.',
       'wrong-code':
         'Kod jest błędny albo był już użyty. Poczekaj na następny; jeśli żaden nie działa, sprawdź zegar urządzenia, które go pokazuje.',
+      'wrong-passphrase':
+        'Hasło linku jest błędne. Spróbuj ponownie: wielkie i małe litery oraz spacje mają znaczenie.',
       locked: 'Sesja na tej stronie jest zakończona.',
       gone: 'To już nie istnieje.',
       conflict: 'Inne urządzenie lub inna karta zmieniły to w tej samej chwili. Sprawdź, jak jest teraz.',
@@ -601,6 +706,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Inne urządzenie lub inna karta zmieniły w tej samej chwili klucze tego konta. Obowiązuje tamta zmiana, ta nie.',
       unsettled:
         'Serwer nie odpowiedział, więc nie wiadomo, czy to zrobił. Spróbuj ponownie: drugi raz to samo nie zaszkodzi.',
+      'too-many': 'To za dużo plików na jeden link.',
       unsupported: 'To zrobił inny program albo nowsza wersja. Otwórz to tam.',
       'file-changed': 'Plik zmienił się podczas wysyłania.',
       'too-long': 'Serwer wysłał więcej, niż powinien.',

@@ -67,6 +67,10 @@ export class SignedIn {
     return (await new Api(this.#options).service()).origin === globalThis.location.origin;
   }
 
+  async offersLinks(): Promise<boolean> {
+    return (await this.szafa.api.service()).features.includes('shares');
+  }
+
   async passkeyChallenge(): Promise<PasskeyRequest & Prf> {
     return { ...(await Szafa.passkeyChallenge(this.#options)), prf: PRF_INPUT };
   }

@@ -2,15 +2,13 @@ import {
   displayName,
   type Entry,
   type FileNode,
-  isAhead,
   lastOf,
   type RemoteFile,
   type Szafa,
   SzafaError,
   Tree,
 } from '@szafa/client';
-import type { FileInfo, Item, Listing, VersionInfo } from '../bridge.ts';
-import { shownType } from './types.ts';
+import type { Item, Listing, VersionInfo } from '../bridge.ts';
 
 const OPEN_FILES = 16;
 
@@ -117,22 +115,5 @@ export class Cabinet {
     const found = this.#entries.get(fileId);
     if (!found) throw new SzafaError('gone', 'this file is not in the list any more');
     return found;
-  }
-
-  async info(fileId: string): Promise<FileInfo> {
-    const { metadata } = await this.open(fileId);
-    const { name, size, mtime, type } = metadata;
-    return {
-      size,
-      type: shownType(name, type),
-      ...(mtime !== undefined && { mtime }),
-      ahead: isAhead(metadata),
-    };
-  }
-
-  async readText(fileId: string, most: number): Promise<string> {
-    const bytes = await (await this.open(fileId)).readRange(0, most);
-    // A character that the limit cuts in two is left out.
-    return new TextDecoder().decode(bytes, { stream: true });
   }
 }

@@ -1,10 +1,11 @@
 /** Answers the browser's own requests for a file (a download, a film) or a zip with plaintext, through the service worker. */
-import type { DownloadProgress, RemoteFile } from '@szafa/client';
+import type { DownloadProgress } from '@szafa/client';
 import { PIECE_SIZE, safeSegments } from '@szafa/client';
 import { extentOf, volumeAt } from '@szafa/client/format';
 import { parseRange } from '@szafa/protocol';
 import { HARMLESS, type LocalHead, type LocalPart, type LocalPull, type LocalRequest } from '../bridge.ts';
 import { Packer, type Pieces } from './packer.ts';
+import type { Readable } from './readable.ts';
 import { shownType } from './types.ts';
 
 /** The browser stopped reading: it refused a download, or the person broke it off there. */
@@ -33,7 +34,7 @@ function savedAs(name: string): Record<string, string> {
   };
 }
 
-function headersOf(remote: RemoteFile, attachment: boolean): Record<string, string> {
+function headersOf(remote: Readable, attachment: boolean): Record<string, string> {
   const { name, type } = remote.metadata;
   if (attachment) return savedAs(name);
   const shown = shownType(name, type) || 'application/octet-stream';
@@ -50,7 +51,7 @@ function headersOf(remote: RemoteFile, attachment: boolean): Record<string, stri
 
 /** What to answer: a range gets no more than the rest of its volume, so that a film fetches only what it plays. */
 export function answerTo(
-  remote: RemoteFile,
+  remote: Readable,
   request: LocalRequest,
 ): { head: LocalHead; from: number; to: number } {
   const { size } = remote.layout;
@@ -70,7 +71,7 @@ export function answerTo(
   return { head: { status: 206, headers }, from, to };
 }
 
-async function* range(remote: RemoteFile, from: number, to: number, signal: AbortSignal): Pieces {
+async function* range(remote: Readable, from: number, to: number, signal: AbortSignal): Pieces {
   const bytes = await remote.readRange(from, to - from, { signal });
   for (let at = 0; at < bytes.length; at += PIECE_SIZE) yield bytes.subarray(at, at + PIECE_SIZE);
 }
@@ -116,7 +117,7 @@ async function send(
 }
 
 export function serveFile(
-  remote: RemoteFile,
+  remote: Readable,
   request: LocalRequest,
   port: MessagePort,
   signal: AbortSignal,

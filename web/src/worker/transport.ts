@@ -5,6 +5,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '@szafa/client';
+import { noting } from './reachable.ts';
 import { VolumeSockets } from './volume-socket.ts';
 
 /** Browsers open six connections to a host for requests without credentials, which only volumes are. */
@@ -59,19 +60,11 @@ function watched(request: TransportRequest): Promise<TransportResponse> {
   });
 }
 
-/** `onReachable` hears when requests begin to fail, and when they work again. */
 export function pageTransport(onReachable: (reachable: boolean) => void): Transport {
   let running = 0;
   const waiting: (() => void)[] = [];
-  let reachable = true;
   /** How it was with the volume before; a slow line is what a person looks at. */
   let slow = true;
-  const note = (now: boolean) => {
-    // Each failure is told: the page may have found the server itself since the last one.
-    if (!(now && reachable)) onReachable(now);
-    reachable = now;
-  };
-
   const sockets = new VolumeSockets();
 
   const room = () => (slow && sockets.refused ? WATCHED_AT_ONCE : VOLUMES_AT_ONCE) - running;
@@ -93,14 +86,5 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     }
   }
 
-  return async (request) => {
-    try {
-      const response = await (isVolume(request) ? volume(request) : fetchTransport(request));
-      note(response.status !== 502 && response.status !== 503 && response.status !== 504);
-      return response;
-    } catch (error) {
-      if (error instanceof NetworkError) note(false);
-      throw error;
-    }
-  };
+  return noting((request) => (isVolume(request) ? volume(request) : fetchTransport(request)), onReachable);
 }

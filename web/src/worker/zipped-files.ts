@@ -1,22 +1,23 @@
-import type { DownloadProgress, RemoteFile } from '@szafa/client';
+import type { DownloadProgress } from '@szafa/client';
 import type { Zip } from '../bridge.ts';
 import type { Pieces } from './packer.ts';
+import type { Readable } from './readable.ts';
 import { type ZipEntry, ZipPaths, zip } from './zip.ts';
 
 /** Small files come whole with their header, so that as many are on their way at once. */
 const AHEAD = 6;
 
-type Open = (fileId: string, signal: AbortSignal) => Promise<RemoteFile>;
+type Open = (fileId: string, signal: AbortSignal) => Promise<Readable>;
 
 /** Each is opened a few before its turn; the first that cannot be opened ends it. */
 async function* opened(
   parts: Zip['parts'],
   open: Open,
   signal: AbortSignal,
-): AsyncGenerator<[RemoteFile, string], void> {
+): AsyncGenerator<[Readable, string], void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const coming: Promise<RemoteFile>[] = [];
+  const coming: Promise<Readable>[] = [];
   let next = 0;
   try {
     for (const { path } of parts) {
@@ -47,7 +48,7 @@ export function zippedFiles(
       const onProgress = ({ done }: DownloadProgress) =>
         tell({ done: before + done, total: Number.POSITIVE_INFINITY });
       const pieces = () => remote.pieces({ signal, onProgress });
-      yield { path: paths.of(path), size, mtime: mtime ?? added, pieces };
+      yield { path: paths.of(path), size, mtime: mtime ?? added ?? Date.now(), pieces };
       before += size;
     }
   }

@@ -1,0 +1,232 @@
+/** Links between the page and the command, both ways: what is shared here is opened there. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import type { Download, Page } from 'playwright-core';
+import { Device } from '../cross/device.ts';
+import { freshName, useService } from '../harness/index.ts';
+import {
+  type Chromium,
+  choose,
+  makeFolder,
+  obstacles,
+  open,
+  PASSWORD,
+  register,
+  row,
+  shoot,
+  until,
+  upload,
+  useChromium,
+  type Visit,
+} from './browser.ts';
+
+const service = useService();
+const browser = useChromium();
+const PHONE = { width: 360, height: 740 };
+const WIDE = { width: 1280, height: 800 };
+const MIB = 1024 * 1024;
+
+const visitOn = (chromium: Chromium, link: string, locale = 'en-GB'): Promise<Visit> =>
+  chromium.visit(link, { viewport: PHONE, locale });
+
+async function bytesOf(saved: Download): Promise<Buffer> {
+  assert.equal(await saved.failure(), null);
+  return readFile(await saved.path());
+}
+
+async function save(page: Page, name: string): Promise<Download> {
+  const soon = page.waitForEvent('download');
+  await page.getByRole('button', { name, exact: true }).click();
+  return soon;
+}
+
+/** That it can be read, and fits. */
+async function assertReadable(page: Page, what: string): Promise<void> {
+  assert.deepEqual(await obstacles(page), [], what);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= PHONE.width, `${what}: ${wide} px wide`);
+}
+
+suite('links', () => {
+  test('what the command shares opens in the page, for whoever knows the passphrase, as often as allowed', async () => {
+    const device = await Device.make(service.url, { SZ_USER: freshName(), SZ_LINK_PASSPHRASE: 'two geese' });
+    try {
+      await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+      const contents: Record<string, Buffer> = {
+        'large.bin': randomBytes(3 * MIB),
+        'in/żółw.txt': Buffer.from('a turtle'),
+      };
+      await mkdir(device.path('given/in'), { recursive: true });
+      for (const [name, content] of Object.entries(contents)) {
+        await writeFile(device.path(join('given', name)), content);
+      }
+      await device.ok(['put', 'given', '--volume-size', '1M']);
+      const share = async (...more: string[]) =>
+        String((await device.ok(['share', 'given', '--json', ...more])).line('link')['link']);
+      const link = await share('--passphrase', '--downloads', '1', '--note', 'for <b>you</b>');
+      const [address, secret] = link.split('#') as [string, string];
+
+      const { page, context, errors } = await visitOn(browser, link);
+      const asked: string[] = [];
+      context.on('request', (request) => asked.push(`${request.url()} ${request.postData() ?? ''}`));
+      const field = page.getByLabel('Passphrase', { exact: true });
+      const unlock = async (passphrase: string) => {
+        await field.fill(passphrase);
+        await page.getByRole('button', { name: 'Open', exact: true }).click();
+      };
+      await unlock('one goose');
+      await page.getByText('The passphrase is wrong.').waitFor();
+      await assertReadable(page, 'a wrong passphrase');
+      await unlock('two geese');
+      await page.getByRole('heading', { name: 'given', exact: true }).waitFor();
+      await page.getByText('2 files · 3.0 MB').waitFor();
+      await page.getByText('for <b>you</b>').waitFor();
+      await page.getByText('1 download left').waitFor();
+      await assertReadable(page, 'files');
+      await shoot(page, 'shared-with-you');
+
+      // A look counts, and a reload and all that follows are the same download.
+      await page.getByRole('button', { name: 'żółw.txt', exact: true }).click();
+      await page.getByRole('dialog').getByText('a turtle').waitFor();
+      await page.keyboard.press('Escape');
+      await page.reload();
+      await unlock('two geese');
+      await page.getByText('The last download has begun').waitFor();
+      const large = await bytesOf(await save(page, 'Download large.bin'));
+      assert.ok(large.equals(contents['large.bin']!), 'the bytes of a file');
+      const zip = await save(page, 'Download all as a zip');
+      assert.equal(zip.suggestedFilename(), 'given.zip');
+      const out = join(browser.folder, 'shared-zip');
+      const env = { ...process.env, LC_ALL: 'C.UTF-8' };
+      execFileSync('unzip', ['-q', await zip.path(), '-d', out], { env });
+      for (const [name, content] of Object.entries(contents)) {
+        assert.ok(content.equals(await readFile(join(out, 'given', name))), name);
+      }
+
+      // A volume that was changed: the zip ends before its directory, and the page says so.
+      await context.route('**/chunk/2', async (route) => {
+        const response = await route.fetch();
+        const body = await response.body();
+        body[body.length - 1]! ^= 1;
+        await route.fulfill({ response, body });
+      });
+      const broken = await save(page, 'Download all as a zip');
+      assert.notEqual(await broken.failure(), null);
+      await page.getByText('This was changed since it was uploaded').waitFor();
+      await assertReadable(page, 'a failed download');
+
+      assert.ok(asked.some((one) => one.includes('/api/') && one.includes('/chunk/')));
+      for (const part of [secret, secret.slice(0, 20), 'two geese']) {
+        assert.deepEqual(
+          asked.filter((one) => one.includes(part)),
+          [],
+          'what is behind the # stays in the browser',
+        );
+      }
+      assert.deepEqual(await context.cookies(), []);
+      assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 1]);
+      const refusals = errors.filter((one) => !/status of 4/.test(one));
+      assert.deepEqual(refusals, []);
+
+      // Another visitor comes too late. What is not whole, or not right, is told as that.
+      const late = await visitOn(browser, link, 'pl-PL');
+      const told = async (words: string) => {
+        await late.page.getByRole('heading', { name: words }).waitFor();
+      };
+      const go = async (to: string) => {
+        await late.page.goto('about:blank');
+        await late.page.goto(to);
+      };
+      await told('Ten link jest wykorzystany');
+      await assertReadable(late.page, 'used up');
+      const open = await share();
+      const [opened, key] = open.split('#') as [string, string];
+      await go(opened);
+      await told('Ten link jest niepełny');
+      await go(`${address}#${key}`);
+      await told('Nie ma tu takiego linku');
+      await go(`${opened}#${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`);
+      await told('To nie jest to, do czego ten link powstał');
+      await go(`${opened}?from=mail#${key}`);
+      await told('given');
+      await assertReadable(late.page, 'files in Polish');
+      const id = opened.slice(opened.lastIndexOf('/') + 1);
+      await device.ok(['unshare', id]);
+      await late.page.reload();
+      await told('Ten link jest zakończony');
+    } finally {
+      await device.remove();
+    }
+  });
+
+  test('what the page shares the command gets; the list says what became of it, and ends it', async () => {
+    const { page, context } = await browser.visit(service.url, { viewport: WIDE });
+    await register(page);
+    const content = randomBytes(70_000);
+    await makeFolder(page, 'For them');
+    await makeFolder(page, 'Empty');
+    await open(page, 'For them');
+    await upload(page, await browser.file('gift.bin', content), await browser.file('card.txt', 'dear'));
+
+    await open(page, 'All files');
+    await choose(page, 'For them', 'Share by a link');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('2 files, 68 KB').waitFor();
+    await dialog.getByLabel('Ends').selectOption('after a day');
+    await dialog.getByLabel('Downloads').fill('2');
+    await dialog.getByLabel('Passphrase', { exact: true }).fill('a swan');
+    await dialog.getByLabel('Note for those who open it').fill('with love');
+    await shoot(page, 'share');
+    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    const link = await dialog.locator('.shared-link').innerText();
+    await dialog.getByRole('img', { name: 'QR code of the link' }).waitFor();
+    await dialog.getByText('a hostile one could serve a page that takes the key').waitFor();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await dialog.getByRole('button', { name: 'Copy the link' }).click();
+    await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === link);
+    await shoot(page, 'share-made');
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+
+    const device = await Device.make('');
+    try {
+      const got = await device.ok(['get', link, '--json'], { env: { SZ_LINK_PASSPHRASE: 'a swan' } });
+      assert.equal(got.line('says')['note'], 'with love');
+      assert.ok(content.equals(await readFile(device.path('For them/gift.bin'))), 'the command opens it');
+      assert.equal(await readFile(device.path('For them/card.txt'), 'utf8'), 'dear');
+
+      await page.getByRole('navigation').getByRole('button', { name: 'Shared' }).click();
+      await page.getByRole('heading', { name: 'Shared', level: 1 }).waitFor();
+      const line = page.getByRole('list', { name: 'Shared' }).getByRole('listitem');
+      await line.getByText(/3 files, 68 KB · 1 of 2 downloads · until .* · with a passphrase/).waitFor();
+      await shoot(page, 'shared');
+      await page.reload();
+      await line.getByRole('button', { name: 'End the link of For them' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'End the link' }).click();
+      await line.getByText('ended', { exact: true }).waitFor();
+      await line.getByRole('button', { name: 'Remove For them from the list' }).click();
+      await page.getByText('You share nothing').waitFor();
+    } finally {
+      await device.remove();
+    }
+
+    // Where the server lets nobody share, nothing is offered.
+    await context.route('**/api/service', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { features: string[] };
+      const features = body.features.filter((one) => one !== 'shares');
+      await route.fulfill({ response, json: { ...body, features } });
+    });
+    await page.goto(service.url);
+    const asked = page.waitForResponse('**/api/service');
+    await page.reload();
+    await asked;
+    await row(page, 'For them').waitFor();
+    await row(page, 'For them').click();
+    await page.getByRole('toolbar').getByRole('button', { name: 'Move' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /^(Share by a link|Shared)$/ }).count(), 0);
+  });
+});

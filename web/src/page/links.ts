@@ -1,0 +1,68 @@
+/** The links of the account. */
+import { computed, effect, signal } from '@preact/signals';
+import type { Fault, ListedLink } from '../bridge.ts';
+import { text } from '../text.ts';
+import { call, faultOf } from './core.ts';
+import { tell, tellFault } from './notices.ts';
+import { matcher } from './search.ts';
+import { phase } from './session.ts';
+import { filter, place } from './shelf.ts';
+
+/** Whether this server lets its accounts share. */
+export const offersLinks = signal(false);
+/** Null until they were read. */
+const all = signal<ListedLink[] | null>(null);
+export const linksFault = signal<Fault | null>(null);
+export const links = computed(() => {
+  const fits = matcher(filter.value);
+  return filter.value.trim() === '' ? all.value : (all.value?.filter(({ title }) => fits(title)) ?? null);
+});
+
+export async function readLinks(): Promise<void> {
+  linksFault.value = null;
+  try {
+    const found = await call('links');
+    if (phase.value === 'in') all.value = found;
+  } catch (error) {
+    linksFault.value = faultOf(error);
+  }
+}
+
+export async function endLink({ id, ended }: ListedLink): Promise<void> {
+  try {
+    await call('endLink', id);
+    if (ended === null) tell(text.shared.done);
+    await readLinks();
+  } catch (error) {
+    tellFault(error);
+  }
+}
+
+/** Into the clipboard, where the browser allows it. */
+export async function copyLink(link: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(link);
+    tell(text.share.copied);
+  } catch {
+    tell(text.share.notCopied, true);
+  }
+}
+
+export function startLinks(): void {
+  effect(() => {
+    if (phase.value !== 'in') {
+      all.value = null;
+      offersLinks.value = false;
+      return;
+    }
+    call('offersLinks').then(
+      (offered) => {
+        offersLinks.value = offered;
+      },
+      () => {}, // whoever cannot be asked is told by what is done next
+    );
+  });
+  effect(() => {
+    if (phase.value === 'in' && place.value.at === 'shared') void readLinks();
+  });
+}

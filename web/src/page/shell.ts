@@ -1,0 +1,13 @@
+/** Has the browser keep the app itself, for when the server cannot be reached. */
+import type { ToServiceWorker } from '../bridge.ts';
+import { appUrl } from './core.ts';
+import { localReady } from './local.ts';
+
+/** What this page is made of came before the service worker did, at least at the first visit. */
+export async function keepShell(): Promise<void> {
+  if (!(await localReady())) return;
+  const { active } = await navigator.serviceWorker.ready;
+  const loaded = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
+  const parts = loaded.filter((path) => path.startsWith('/assets/'));
+  active!.postMessage({ keep: ['/', appUrl, ...parts] } satisfies ToServiceWorker);
+}

@@ -1,0 +1,91 @@
+/** What the account shares by links: what each holds, how often it was taken, and its end. */
+import type { ListedLink } from '../bridge.ts';
+import { dialog } from '../page/actions.ts';
+import { bytes, fullDate } from '../page/format.ts';
+import { copyLink, endLink, links, linksFault, readLinks } from '../page/links.ts';
+import { filter } from '../page/shelf.ts';
+import { explain, text } from '../text.ts';
+import { IconButton, Placard, Spinner } from './controls.tsx';
+
+function factsOf({ files, size, downloaded, downloads, expiresAt, hasPassphrase, missing }: ListedLink) {
+  const words = text.shared;
+  return [
+    `${text.list.count(files)}, ${bytes(size)}`,
+    words.downloads(downloaded, downloads),
+    expiresAt === null ? words.endless : words.until(fullDate(expiresAt)),
+    hasPassphrase && words.passphrase,
+    missing > 0 && words.missing(missing),
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+function Line({ link }: { link: ListedLink }) {
+  const words = text.shared;
+  const { title, note, ended, problem, link: address } = link;
+  const name = title || words.unnamed;
+  const end = () => {
+    if (ended === null) dialog.value = { kind: 'end-link', link };
+    else void endLink(link);
+  };
+  return (
+    <li>
+      <div class="device-words">
+        <bdi>{name}</bdi>
+        {ended !== null && <span class="badge">{words.over[ended]}</span>}
+        {problem && (
+          <span class="badge bad" title={text.list.problemHint}>
+            {text.list.problem}
+          </span>
+        )}
+        <span class="hint">{factsOf(link)}</span>
+        {note !== undefined && (
+          <span class="hint" dir="auto">
+            {note}
+          </span>
+        )}
+      </div>
+      {address && ended === null && (
+        <IconButton icon="copy" label={words.copyOf(name)} onClick={() => void copyLink(address)} />
+      )}
+      <IconButton
+        icon={ended === null ? 'trash' : 'close'}
+        class={ended === null ? 'danger' : ''}
+        label={ended === null ? words.endOf(name) : words.dropOf(name)}
+        onClick={end}
+      />
+    </li>
+  );
+}
+
+export function SharedList() {
+  const all = links.value;
+  const words = text.shared;
+  if (linksFault.value) {
+    return (
+      <Placard icon="warning" title={explain(linksFault.value)}>
+        <button type="button" class="button" onClick={() => void readLinks()}>
+          {text.list.retry}
+        </button>
+      </Placard>
+    );
+  }
+  if (!all) return <Spinner label={text.account.loading} />;
+  if (all.length === 0) {
+    const wanted = filter.value.trim();
+    return wanted === '' ? (
+      <Placard icon="link" title={words.empty}>
+        <p>{words.emptyBody}</p>
+      </Placard>
+    ) : (
+      <Placard icon="search" title={text.list.noMatch(wanted)} />
+    );
+  }
+  return (
+    <ul class="devices shared-links" aria-label={words.title}>
+      {all.map((link) => (
+        <Line key={link.id} link={link} />
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,65 @@
+/** What this page knows of the link that led to it. */
+import { signal } from '@preact/signals';
+import type { Fault, SharedFiles, Visited } from '../bridge.ts';
+import { onBack } from '../page/connection.ts';
+import { call, faultOf } from '../page/core.ts';
+
+type Shown =
+  | { at: 'opening' }
+  | { at: 'locked' }
+  | ({ at: 'open' } & SharedFiles)
+  | { at: 'fault'; fault: Fault };
+
+export const shown = signal<Shown>({ at: 'opening' });
+export const visited = signal<Visited | null>(null);
+
+const ticketKey = () => `szafa-ticket ${globalThis.location.pathname}`;
+
+/** For as long as this tab is open. */
+function keptTicket(): string | null {
+  try {
+    const kept = sessionStorage.getItem(ticketKey());
+    return kept !== null && /^[\w-]{43}$/.test(kept) ? kept : null;
+  } catch {
+    return null; // a browser that keeps nothing
+  }
+}
+
+function keepTicket(ticket: string): void {
+  try {
+    sessionStorage.setItem(ticketKey(), ticket);
+  } catch {
+    // A reload counts as another download then.
+  }
+}
+
+/** Without what others may have put behind a `?` on the way. */
+function link(): string {
+  const { origin, pathname, hash } = globalThis.location;
+  return `${origin}${pathname}${hash}`;
+}
+
+export async function begin(): Promise<void> {
+  shown.value = { at: 'opening' };
+  try {
+    const found = await call('visit', link(), keptTicket());
+    keepTicket(found.ticket);
+    visited.value = found;
+    if (found.needsPassphrase) shown.value = { at: 'locked' };
+    else await open(null);
+  } catch (error) {
+    shown.value = { at: 'fault', fault: faultOf(error) };
+  }
+}
+
+/** Throws where the passphrase is another one. */
+export async function open(passphrase: string | null): Promise<void> {
+  shown.value = { at: 'open', ...(await call('openLink', passphrase)) };
+}
+
+onBack(() => {
+  const now = shown.value;
+  if (now.at === 'fault' && now.fault.code === 'network') void begin();
+});
+// Another link in the same tab changes nothing but what is behind the `#`.
+globalThis.addEventListener('hashchange', () => globalThis.location.reload());

@@ -1,0 +1,21 @@
+import { NetworkError, type Transport } from '@szafa/client';
+
+/** `onReachable` hears when requests begin to fail, and when they work again. */
+export function noting(send: Transport, onReachable: (reachable: boolean) => void): Transport {
+  let reachable = true;
+  const note = (now: boolean) => {
+    // Each failure is told: the page may have found the server itself since the last one.
+    if (!(now && reachable)) onReachable(now);
+    reachable = now;
+  };
+  return async (request) => {
+    try {
+      const response = await send(request);
+      note(response.status !== 502 && response.status !== 503 && response.status !== 504);
+      return response;
+    } catch (error) {
+      if (error instanceof NetworkError) note(false);
+      throw error;
+    }
+  };
+}

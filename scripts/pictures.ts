@@ -183,6 +183,23 @@ async function transfers(page: Page, line: SlowLine): Promise<void> {
   await settled(page);
 }
 
+/** The link of a folder, and what somebody sees who opens it on a phone. */
+async function sharing(page: Page): Promise<void> {
+  await choose(page, 'Holiday', 'Share by a link');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Note for those who open it').fill('The three days on the ridge, as promised.');
+  await take(page, 'share');
+  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  const link = await dialog.locator('.shared-link').innerText();
+  await page.keyboard.press('Escape');
+  const visitor = await page.context().newPage();
+  await visitor.setViewportSize(PHONE);
+  await visitor.goto(link);
+  await heading(visitor, 'Holiday');
+  await take(visitor, 'shared');
+  await visitor.close();
+}
+
 async function settings(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
   await page.getByRole('menuitem', { name: 'Settings' }).click();
@@ -202,6 +219,7 @@ async function main(): Promise<void> {
   await account(page);
   await fill(page);
   await functions(page);
+  await sharing(page);
   await transfers(page, line);
   await settings(page);
   await page.setViewportSize(PHONE);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { chunksOf } from './build/chunks.ts';
 import { command } from './build/command.ts';
 import { finish } from './build/finish.ts';
 
@@ -26,6 +27,7 @@ export default defineConfig({
       input: { page: at('index.html'), share: at('share.html'), sw: at('src/sw/main.ts') },
       output: {
         // A service worker is found by its address, and its scope is the folder it lies in.
+        codeSplitting: { groups: chunksOf(at('src/page/main.tsx'), at('src/visitor/main.tsx')) },
         entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
       },
     },

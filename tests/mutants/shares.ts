@@ -6,7 +6,38 @@ const CONTRACT = 'server/test/metadata.sqlite.test.ts';
 const VECTORS = 'client/test/vectors.test.ts';
 const CROSS = 'tests/cross/links.test.ts';
 
+const PAGE = 'tests/worker/links.test.ts';
+const SETUP = 'tests/setup/page.test.ts';
+
 export const mutants: Mutant[] = [
+  {
+    name: 'the page shares a folder with what is above it in the names',
+    file: 'web/src/worker/links.ts',
+    find: "(above === '' ? path : path.slice(above.length + 1))",
+    replace: 'path',
+    tests: [PAGE],
+  },
+  {
+    name: 'two files of one name are one in a link of the page',
+    file: 'web/src/worker/links.ts',
+    find: 'if (new Set(items.map(({ name }) => name)).size === items.length) return items;',
+    replace: 'if (items.length > 0) return items;',
+    tests: [PAGE],
+  },
+  {
+    name: 'a changed volume is told as a changed link',
+    file: 'web/src/text.ts',
+    find: "code === 'tampered' && /^(link|link-key|share)$/.test(stage)",
+    replace: "code === 'tampered'",
+    tests: [PAGE],
+  },
+  {
+    name: 'the page of links answers at every address below /s/',
+    file: 'server/src/http/page.ts',
+    find: "'/s/:id([A-Za-z0-9_-]{22})'",
+    replace: "'/s/*'",
+    tests: [SETUP],
+  },
   {
     name: 'a ticket is given although none is left',
     file: 'server/src/metadata/shares.ts',

@@ -194,7 +194,7 @@ suite('links', () => {
     const device = await Device.make('');
     try {
       const got = await device.ok(['get', link, '--json'], { env: { SZ_LINK_PASSPHRASE: 'a swan' } });
-      assert.equal(got.line('says')['note'], 'with love');
+      assert.equal(got.line('note')['note'], 'with love');
       assert.ok(content.equals(await readFile(device.path('For them/gift.bin'))), 'the command opens it');
       assert.equal(await readFile(device.path('For them/card.txt'), 'utf8'), 'dear');
 

@@ -5,14 +5,12 @@ import { endLink } from '../page/links.ts';
 import { removeForGood } from '../page/operations.ts';
 import { leave } from '../page/session.ts';
 import { text } from '../text.ts';
-import { AccountPanel } from './account-panel.tsx';
 import { ChooseFolder } from './choose-folder.tsx';
 import { Modal } from './controls.tsx';
-import { ShareDialog } from './later.tsx';
+import { AccountPanel, ShareDialog, Versions } from './later.tsx';
 import { MakeFolder, Rename } from './name-dialogs.tsx';
 import { Preview } from './preview.tsx';
 import { Settings } from './settings.tsx';
-import { Versions } from './versions.tsx';
 
 interface ConfirmProps {
   title: string;

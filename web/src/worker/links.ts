@@ -7,15 +7,20 @@ import {
   type ShareItem,
   type Szafa,
   SzafaError,
+  type Tree,
 } from '@szafa/client';
 import type { LinkWishes, ListedLink, MadeLink, Progress } from '../bridge.ts';
-import type { Cabinet } from './cabinet.ts';
+
+/** What a person has seen, and means when they point at it. */
+interface Listed {
+  tree: Tree;
+}
 
 /** The files of a folder under its own name, and what stands for the folders in it that are empty. */
-function* itemsOf(cabinet: Cabinet, folder: Folder): Generator<ShareItem> {
+function* itemsOf({ tree }: Listed, folder: Folder): Generator<ShareItem> {
   const above = parentOf(folder.path);
   const below = (path: string) => (above === '' ? path : path.slice(above.length + 1));
-  for (const { path, folders, files, markers } of cabinet.tree.foldersWithin(folder)) {
+  for (const { path, folders, files, markers } of tree.foldersWithin(folder)) {
     for (const file of files) yield { entry: file.entry, name: below(file.path) };
     const [marker] = markers;
     if (marker && folders.length + files.length === 0) yield { entry: marker, name: `${below(path)}/` };
@@ -23,14 +28,17 @@ function* itemsOf(cabinet: Cabinet, folder: Folder): Generator<ShareItem> {
 }
 
 /** What visitors get of these paths: by the whole path where two would have the same name. */
-export function shareItems(cabinet: Cabinet, paths: readonly string[]): ShareItem[] {
-  const items = paths.flatMap((path): ShareItem[] => {
-    const folder = path.endsWith('/') ? cabinet.tree.folder(path.slice(0, -1)) : undefined;
-    if (folder) return [...itemsOf(cabinet, folder)];
-    const file = cabinet.tree.file(path);
+export function shareItems({ tree }: Listed, paths: readonly string[]): ShareItem[] {
+  const found = paths.flatMap((path): ShareItem[] => {
+    const folder = path.endsWith('/') ? tree.folder(path.slice(0, -1)) : undefined;
+    if (folder) return [...itemsOf({ tree }, folder)];
+    const file = tree.file(path);
     if (!file) throw new SzafaError('gone', 'this file is not in the list any more');
     return [{ entry: file.entry, name: file.name }];
   });
+  // A file may have been chosen together with its folder.
+  const seen = new Set<string>();
+  const items = found.filter(({ entry: { fileId } }) => !seen.has(fileId) && seen.add(fileId));
   if (new Set(items.map(({ name }) => name)).size === items.length) return items;
   return items.map(({ entry }) => ({ entry, name: entry.path }));
 }

@@ -88,7 +88,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the bytes of a held key stay',
-    file: 'web/src/worker/engine.ts',
+    file: 'web/src/worker/holding.ts',
     find: '    bytes.fill(0);\n    return bytes;',
     replace: '    return bytes;',
     tests: [KEYS],
@@ -109,7 +109,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a held key can be exported',
-    file: 'web/src/worker/engine.ts',
+    file: 'web/src/worker/holding.ts',
     find: 'held.set(bytes, await asBase(bytes));',
     replace:
       "held.set(bytes, await subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, true, ['sign']));",
@@ -187,28 +187,28 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that was not verified gets its name',
-    file: 'web/src/worker/transfers.ts',
+    file: 'web/src/worker/tasks.ts',
     find: '        await target.abort(error);\n',
     replace: '        await target.close();\n',
     tests: [CABINET],
   },
   {
     name: 'a transfer that a person stops fails as a broken one',
-    file: 'web/src/worker/transfers.ts',
+    file: 'web/src/worker/tasks.ts',
     find: 'throw stop.signal.aborted ? stop.signal.reason : error;',
     replace: 'throw error;',
     tests: [CABINET],
   },
   {
     name: 'the end of a transfer may go untold',
-    file: 'web/src/worker/transfers.ts',
+    file: 'web/src/worker/tasks.ts',
     find: 'now - last < TELL_EVERY_MS && progress.done < total',
     replace: 'now - last < TELL_EVERY_MS',
     tests: [CABINET],
   },
   {
     name: 'a copy of a handle is a key of zeros',
-    file: 'web/src/worker/engine.ts',
+    file: 'web/src/worker/holding.ts',
     find: "subtle.importKey('raw', requireKey(bytes), 'HKDF'",
     replace: "subtle.importKey('raw', bytes, 'HKDF'",
     tests: [KEYS],

@@ -91,9 +91,14 @@ test('what is there is not overwritten: a file, a folder, a file where a folder 
   const oldest = b.versions.at(-1)!;
   const copy = await user.copyTo(oldest, 'b', { asVersion: true });
   assert.equal((await nodeAt(user, 'b')).entry.fileId, copy);
+  // As often as somebody likes, into one folder too.
+  const again = await user.copyTo(oldest, 'b', { asVersion: true });
+  assert.equal((await nodeAt(user, 'b')).entry.fileId, again);
   const there = await user.copyTo(oldest, 'e/copy');
   assert.deepEqual(await bytesOf(user, (await nodeAt(user, 'e/copy')).entry), content(2));
   assert.equal((await nodeAt(user, 'e/copy')).entry.fileId, there);
+  await user.copyTo(oldest, 'e/another');
+  assert.ok(await nodeAt(user, 'e/another'));
 });
 
 test('a file that another device changed or removed is a conflict, and nothing is renamed', async () => {

@@ -69,4 +69,11 @@ export const mutants: Mutant[] = [
     replace: 'const own = true;',
     tests: [OPERATIONS, ATTACKS],
   },
+  {
+    name: 'a file can be copied into a folder once only',
+    file: 'server/src/metadata/renaming.ts',
+    find: 'dir_id = ?, cloned_from = NULL, rev',
+    replace: 'dir_id = ?, rev',
+    tests: [OPERATIONS],
+  },
 ];

@@ -25,8 +25,9 @@ export class RenamingTable extends Queries {
       if (refused.length > 0) return refused.map(({ fileId }) => fileId);
       for (const { fileId, fileName, encParams, dirId } of names) {
         const [row] = await tx.execute<{ rev: number }>(
-          `UPDATE files SET file_name = ?, enc_params = ?, dir_id = ?, rev = rev + 1 WHERE file_id = ?
-           RETURNING rev`,
+          // A copy that has got a name is a file of its own: the next copy of the same file may stand beside it.
+          `UPDATE files SET file_name = ?, enc_params = ?, dir_id = ?, cloned_from = NULL, rev = rev + 1
+           WHERE file_id = ? RETURNING rev`,
           ...[fileName, encParams, dirId ?? now.get(fileId)!.dir_id, fileId],
         );
         await outdate(tx, fileId, row!.rev);

@@ -91,7 +91,7 @@ export const accountCommands = {
     usage: '',
     summary: 'make a new master key, and seal every file key and name anew',
     details: [
-      'For somebody whose old password, or whose machine, others may have had: change the password first, then rekey. No file is uploaded again; the names and keys of all files are sealed anew. All other sessions end, a new recovery key is made, and passkeys have to be added again.',
+      'For somebody whose old password, or whose machine, others may have had: change the password first, then rekey. No file is uploaded again; the names and keys of all files are sealed anew. All other sessions end, a new recovery key is made, and passkeys only stand beside the password, until they are added again. What is in the trash stays under the keys of before.',
       'If it is cut off, files are under the old or the new key, and every client opens both; run it again to finish.',
     ],
     options: ['recovery-file', 'no-recovery', 'raw-password'],

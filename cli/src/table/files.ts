@@ -68,7 +68,7 @@ export const fileCommands = {
     details: [
       'A folder is uploaded with all that is in it, under its own name. With --dir everything goes into that folder on the server, which is created if it does not exist.',
       'After Ctrl-C, a crash, or a lost connection, run the same command again: it sends the volumes that are missing. A file that is already there is skipped: one of the same path, whose size, time and source (its path here, which is sealed with it) are the same, or that came from elsewhere with the same size and time and has the same content. A file that has changed becomes a new version; with --skip-existing it is left alone, with --both it is uploaded under another name.',
-      'What fits a pattern of --exclude, --exclude-from or a file .szafaignore in a folder is left out; the patterns are those of a .gitignore. Symbolic links in folders are kept as links, empty folders and modes are kept, too.',
+      'What fits a pattern of --exclude, --exclude-from or a file .szafaignore in a folder is left out; the patterns are those of a .gitignore. Symbolic links in folders are kept as links; empty folders, and the modes of files, are kept, too.',
     ],
     options: [
       'dir',

@@ -42,7 +42,9 @@ export type Stage =
   | 'link'
   | 'link-key'
   | 'share'
-  | 'public-key';
+  | 'public-key'
+  | 'request'
+  | 'delivery';
 
 const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
   'service',

@@ -110,6 +110,11 @@ export const labels = {
   link: 'szafa/v1/link',
   linkAccess: 'szafa/v1/link-access',
   ownShare: 'szafa/v1/own-share',
+  request: 'szafa/v1/request',
+  requestAccess: 'szafa/v1/request-access',
+  requestNote: 'szafa/v1/request-note',
+  requestPsk: 'szafa/v1/request-psk',
+  delivery: 'szafa/v1/delivery',
 } as const;
 
 /** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */

@@ -96,6 +96,21 @@ export {
   RECOVERY_GROUPS,
   recoveryText,
 } from './recovery.ts';
+export {
+  type DeliveryParams,
+  type OpenedRequestHeader,
+  type OwnRequestKeys,
+  openDelivery,
+  openRequestHeader,
+  ownRequestKeys,
+  parseRequestKey,
+  type RequestKey,
+  type RequestName,
+  requestAccess,
+  requestKeyText,
+  sealDelivery,
+  sealRequest,
+} from './request.ts';
 export { seal, unseal } from './seal.ts';
 export { HEAD_BYTES, SALT_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
 export type { ShareContent, SharedFile } from './share-content.ts';

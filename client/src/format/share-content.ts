@@ -66,13 +66,22 @@ function jsonOf(file: SharedFile): FileJson {
   };
 }
 
-/** The JSON text, with blanks behind it. */
-export function contentText({ files, note }: ShareContent): Bytes {
-  const text = utf8(JSON.stringify({ files: files.map(jsonOf), ...(note !== undefined && { note }) }));
+/** JSON text, with blanks behind it. */
+function paddedText(json: object): Bytes {
+  const text = utf8(JSON.stringify(json));
   const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
   padded.set(text);
   return padded;
 }
+
+export function contentText({ files, note }: ShareContent): Bytes {
+  return paddedText({ files: files.map(jsonOf), ...(note !== undefined && { note }) });
+}
+
+/** Of one file, as a visitor gives it. */
+export const fileText = (file: SharedFile): Bytes => paddedText(jsonOf(file));
+
+export const parseFile = (text: Uint8Array): SharedFile => fileOf(parseObject(text, 'share', 'the file'));
 
 const malformed = (what: string) => new TamperedError('share', `${what} in the share is malformed`);
 const isDigest = (value: unknown): value is string =>

@@ -5,6 +5,12 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type RemoteFile, webEngine } from '../src/index.ts';
 import { downloadToFile, nodeEngine } from '../src/node/index.ts';
+import {
+  type DeliveryVector,
+  type RequestVector,
+  runRequest,
+  runRequestWriter,
+} from '../vectors/request-vectors.ts';
 import { type LinkVector, runLink, runLinkWriter } from '../vectors/share-vectors.ts';
 import {
   type BagVector,
@@ -126,6 +132,17 @@ for (const [name, engine] of [
         if (!vector.random || !('content' in vector.expect)) continue;
         const { fragment, header } = vector;
         assert.deepEqual(await runLinkWriter(engine, vector), { fragment, header }, vector.name);
+      }
+    });
+
+    test('requests', async () => {
+      for (const vector of load<RequestVector | DeliveryVector>('requests')) {
+        assert.deepEqual(await runRequest(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
+        const written = await runRequestWriter(engine, vector);
+        if (!written) continue;
+        const { fragment, header } = vector as RequestVector;
+        const wanted = vector.kind === 'request' ? { fragment, header } : vector.enc_params;
+        assert.deepEqual(written, wanted, vector.name);
       }
     });
 

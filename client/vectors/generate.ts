@@ -15,6 +15,7 @@ import { type Base, buildFile, type Faults, reproducible, withKey } from './buil
 import { cases, flip, replaced } from './file-cases.ts';
 import { links } from './link-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
+import { requestVectors } from './request-cases.ts';
 import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
 import { boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
@@ -376,7 +377,7 @@ function textOf(vectors: unknown[]): string {
 const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
-  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links },
+  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links, requests: requestVectors },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

@@ -10,6 +10,7 @@ import {
   parseLinkHeader,
   parseLinkKey,
   type ShareContent,
+  type SharedFile,
   sealLink,
   toBase64Url,
 } from '../src/format/index.ts';
@@ -47,27 +48,48 @@ export interface LinkVector {
   expect: { access: string; content: LinkJson } | { code: string; stage?: string };
 }
 
-const own = (engine: Engine, random: Engine['random']): Engine => ({ ...engine, random });
+/** An engine that draws these. */
+export const own = (engine: Engine, random: Engine['random']): Engine => ({ ...engine, random });
 
-function jsonOf({ files, note }: ShareContent): LinkJson {
+export function jsonOfFile(file: SharedFile): LinkFileJson {
+  const { fileId, fileKey, layout, totalSha256, name, mtime, type, thumbnail } = file;
   return {
-    files: files.map(({ fileId, fileKey, layout, totalSha256, name, mtime, type, thumbnail }) => ({
-      file_id: toBase64Url(fileId),
-      file_key: toBase64Url(fileKey),
-      name,
-      size: layout.size,
-      ...(layout.padded !== layout.size && { padded: layout.padded }),
-      volume_size: layout.volumeSize,
-      ...(layout.lateVolumeSize !== layout.volumeSize && { late_volume_size: layout.lateVolumeSize }),
-      volume_count: layout.count,
-      total_sha256: totalSha256,
-      ...(mtime !== undefined && { mtime }),
-      ...(type !== undefined && { type }),
-      ...(thumbnail !== undefined && { thumbnail }),
-    })),
-    ...(note !== undefined && { note }),
+    file_id: toBase64Url(fileId),
+    file_key: toBase64Url(fileKey),
+    name,
+    size: layout.size,
+    ...(layout.padded !== layout.size && { padded: layout.padded }),
+    volume_size: layout.volumeSize,
+    ...(layout.lateVolumeSize !== layout.volumeSize && { late_volume_size: layout.lateVolumeSize }),
+    volume_count: layout.count,
+    total_sha256: totalSha256,
+    ...(mtime !== undefined && { mtime }),
+    ...(type !== undefined && { type }),
+    ...(thumbnail !== undefined && { thumbnail }),
   };
 }
+
+export function fileOfJson(file: LinkFileJson): SharedFile {
+  return {
+    fileId: fromBase64Url(file.file_id),
+    fileKey: fromBase64Url(file.file_key),
+    name: file.name,
+    layout: layoutWith(
+      { volumeSize: file.volume_size, lateVolumeSize: file.late_volume_size ?? file.volume_size },
+      file.size,
+      file.padded,
+    ),
+    totalSha256: file.total_sha256,
+    ...(file.mtime !== undefined && { mtime: file.mtime }),
+    ...(file.type !== undefined && { type: file.type }),
+    ...(file.thumbnail !== undefined && { thumbnail: file.thumbnail }),
+  };
+}
+
+const jsonOf = ({ files, note }: ShareContent): LinkJson => ({
+  files: files.map(jsonOfFile),
+  ...(note !== undefined && { note }),
+});
 
 /** With keys in the clear, which are compared. */
 const clear = (engine: Engine): Engine => ({ ...engine, hold: (key) => key });
@@ -98,20 +120,7 @@ export async function runLinkWriter(
   const drawn = random.map((hex) => Uint8Array.fromHex(hex) as Bytes);
   const { files, note } = expect.content;
   const content: ShareContent = {
-    files: files.map((file) => ({
-      fileId: fromBase64Url(file.file_id),
-      fileKey: fromBase64Url(file.file_key),
-      name: file.name,
-      layout: layoutWith(
-        { volumeSize: file.volume_size, lateVolumeSize: file.late_volume_size ?? file.volume_size },
-        file.size,
-        file.padded,
-      ),
-      totalSha256: file.total_sha256,
-      ...(file.mtime !== undefined && { mtime: file.mtime }),
-      ...(file.type !== undefined && { type: file.type }),
-      ...(file.thumbnail !== undefined && { thumbnail: file.thumbnail }),
-    })),
+    files: files.map(fileOfJson),
     ...(note !== undefined && { note }),
   };
   const { header, key } = await sealLink(

@@ -285,6 +285,7 @@ test('the vectors of the format, in the browser, with the engine of the page', a
     'volumes',
     'writers',
     'links',
+    'requests',
     'files',
   ];
   for (const kind of kinds) {

@@ -1,4 +1,5 @@
 /** Bundled for the browser: runs vectors and names those that came out otherwise. */
+import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
 import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
 import {
   type BagVector,
@@ -39,6 +40,10 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
   bags: async (vector: BagVector) => [await runBag(engine, vector), vector.expect],
   'bag-writers': async (vector: BagWriterVector) => [await runBagWriter(engine, vector), vector.expect],
   links: async (vector: LinkVector) => [await runLink(engine, vector), vector.expect],
+  requests: async (vector: RequestVector | DeliveryVector) => [
+    await runRequest(engine, vector),
+    vector.expect,
+  ],
   writers: async (vector: WriterVector) => [await runWriter(engine, vector), vector.expect],
   files: async (vector: FileVector) => [await runFile(engine, vector), vector.expect],
 };

@@ -189,8 +189,10 @@ export async function openChosen(
   return remote;
 }
 
-/** Before a file is changed by a path that is not proved: the file itself must say that the path is its own. */
+/** Before a file is changed by a path: it is no path of an earlier time, and where it is not proved the file itself must say that it is its own. */
 export async function prove(szafa: Szafa, entries: readonly Entry[], signal: AbortSignal): Promise<void> {
+  const replayed = entries.find(({ verified, problem }) => verified && problem);
+  if (replayed) throw replayed.problem;
   const doubtful = entries.filter(({ verified }) => !verified);
   // Without keys there is nothing to prove it by, and nothing that could be read either.
   if (doubtful.length === 0 || !szafa.keys.unlocked) return;

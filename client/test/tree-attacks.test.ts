@@ -54,7 +54,13 @@ test('a rename that is taken back by the service is noticed by whoever has seen 
   const [now] = await renamer.list();
   await renamer.rename([{ entry: now!, path: 'c' }]);
   proxy.hostility = onList((file) => ({ ...file, file_name: now!.record.file_name }));
-  assert.equal((await renamer.list())[0]!.problem?.code, 'tampered');
+  const [back] = await renamer.list();
+  assert.equal(back!.problem?.code, 'tampered');
+  // Nothing is done to it by a path that it has no more.
+  await assert.rejects(renamer.removeFolder('b'), { code: 'tampered', stage: 'rev' });
+  await assert.rejects(renamer.rename([{ entry: back!, path: 'd' }]), { code: 'tampered', stage: 'rev' });
+  await assert.rejects(renamer.copyTo(back!, 'd'), { code: 'tampered', stage: 'rev' });
+  await assert.rejects(renamer.shareLink([{ entry: back!, name: 'd' }]), { code: 'tampered', stage: 'rev' });
   proxy.hostility = () => undefined;
   assert.equal((await renamer.list())[0]!.problem, undefined);
 });

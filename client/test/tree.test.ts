@@ -14,6 +14,7 @@ import {
   parentOf,
   prunable,
   segmentsOf,
+  TamperedError,
   Tree,
 } from '../src/index.ts';
 import { belowFirst, dirNameOf, firstOf } from '../src/tree/paths.ts';
@@ -218,6 +219,13 @@ test('of the versions of a file those go that are neither among the newest nor y
   const unproven = [1, 2].map(() => entry('f', { verified: false }));
   assert.deepEqual(gone({}, unproven), []);
   assert.deepEqual(gone({}, [entries[0]!, ...unproven]), []);
+  // One under a name that it has no more is another file's version, and neither goes nor stays in for one.
+  const replayed = entry('f', { gen: 9, problem: new TamperedError('rev', 'an older one') });
+  assert.deepEqual(gone({}, [replayed, ...entries]), [3, 2, 1]);
+  assert.deepEqual(
+    gone({ keep: 2 }, [...entries, { ...replayed, age: { rev: 1, gen: 0, added: 1 } }]),
+    [2, 1],
+  );
 });
 
 test('a free path gets a number before its ending', () => {
@@ -240,4 +248,21 @@ test('ten thousand files make a tree at once', () => {
   assert.equal(tree.top.count, 10_000);
   // A tenth of it on an idle machine.
   assert.ok(took < 500, `${took} ms`);
+});
+
+test('no name is more than a name, and no number of folders too large', () => {
+  const odd = ['__proto__/x', 'constructor', 'a/__proto__', 'toString/valueOf'];
+  const tree = new Tree(odd.map((path) => entry(path)));
+  assert.deepEqual(
+    tree.files().map(({ path }) => path),
+    odd,
+  );
+  assert.equal(tree.folder('hasOwnProperty'), undefined);
+  const wide = new Tree(
+    [],
+    Array.from({ length: 130_000 }, (_, at) => dir(`d${at}`, at + 1)),
+  );
+  let folders = 0;
+  for (const _ of wide.foldersWithin(wide.top)) folders++;
+  assert.equal(folders, 130_001);
 });

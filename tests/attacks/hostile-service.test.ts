@@ -15,6 +15,8 @@ interface Listed {
   file_id: string;
   file_name: string;
   created_at: string;
+  dir_id: number | null;
+  dir_name: string;
 }
 
 /** Answers to GET /api/files, changed. */
@@ -142,6 +144,52 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     assert.equal((await device.ok(['get', 'v', '-o', '-'])).stdout, 'third');
     await device.ok(['get', '/', '--output', 'all']);
     assert.equal(await readFile(device.path('all/v'), 'utf8'), 'third');
+  });
+
+  test('a name that was taken back, and a folder that was swapped, lead no command to another place', async () => {
+    await using stack = new AsyncDisposableStack();
+    const files: [string, string][] = [
+      ['Tax/2025.txt', 'to be kept'],
+      ['Old/rest.txt', 'the rest'],
+    ];
+    const { between, device, ids } = await setUp(stack, files);
+    const records = new Map<string, Listed>();
+    onList(between, (list) => {
+      for (const record of list) records.set(record.file_id, record);
+      return list;
+    });
+    await device.ok(['ls']);
+    // Both in the other's folder: their paths are what was sealed, and nothing of Tax is taken for a part of Old.
+    const [first, second] = ids.map((id) => records.get(id)!);
+    onList(between, (list) =>
+      list.map((file) => {
+        const { dir_id, dir_name } = file.file_id === ids[0] ? second! : first!;
+        return { ...file, dir_id, dir_name };
+      }),
+    );
+    const swapped = await device.ok(['find', '*.txt', '--json']);
+    assert.deepEqual(swapped.lines.map(({ path }) => path).sort(), files.map(([path]) => path).sort());
+    assert.equal((await device.ok(['get', 'Tax/2025.txt', '-o', '-'])).stdout, 'to be kept');
+    onList(between, (list) => list);
+    await device.ok(['mv', 'Tax/2025.txt', 'Kept/2025.txt']);
+    // The same file under the name that it had before.
+    onList(between, (list) =>
+      list.map((file) => (file.file_id === ids[0] ? { ...file, file_name: first!.file_name } : file)),
+    );
+    for (const args of [
+      ['get', 'Tax/2025.txt', '-o', 'out'],
+      ['get', 'Tax/2025.txt', '-o', '-'],
+      ['rm', 'Tax/2025.txt', '--yes'],
+      ['mv', 'Tax/2025.txt', 'x'],
+      ['cp', 'Tax/2025.txt', 'x'],
+      ['share', 'Tax/2025.txt'],
+      ['check', 'Tax/2025.txt'],
+    ]) {
+      assertError(await device.run(args), 1, /an older one/, /do not use/);
+    }
+    assert.ok(!(await there(device.path('out'))));
+    onList(between, (list) => list);
+    assert.equal((await device.ok(['get', 'Kept/2025.txt', '-o', '-'])).stdout, 'to be kept');
   });
 
   test('a refused login does not lead to the raw password, and what was derived once stays derived', async () => {

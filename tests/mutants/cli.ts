@@ -299,4 +299,11 @@ export const mutants: Mutant[] = [
     replace: '',
     tests: ['tests/cross/compare.test.ts'],
   },
+  {
+    name: 'rm believes a name that was taken back',
+    file: 'cli/src/selection.ts',
+    find: 'if (replayed) throw replayed.problem;',
+    replace: '',
+    tests: ['tests/attacks/hostile-service.test.ts'],
+  },
 ];

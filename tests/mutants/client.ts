@@ -1061,4 +1061,11 @@ export const mutants: Mutant[] = [
     replace: 'stored: this.#told, total',
     tests: ['client/test/upload.test.ts'],
   },
+  {
+    name: 'a version under a name that was taken back is pruned',
+    file: 'client/src/tree/trash.ts',
+    find: 'versions.filter(({ problem }) => problem === undefined)',
+    replace: 'versions.filter(() => true)',
+    tests: ['client/test/tree.test.ts'],
+  },
 ];

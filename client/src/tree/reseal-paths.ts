@@ -51,6 +51,7 @@ async function resealOne(
 ): Promise<Sealed> {
   const { api, engine, keys, places } = context;
   const { record, fileId } = entry;
+  if (entry.problem) throw entry.problem;
   const dirId = await places.of(path, { signal });
   const head = await readHead(api, fileId, signal).catch((error: unknown) => {
     throw error instanceof ApiError && error.status === 404 ? new ConflictError([entry.path]) : error;

@@ -97,6 +97,9 @@ export async function removeFolder(
   const folder = tree.folder(checkPath(path));
   if (!folder) throw new ConflictError([path]);
   const files = [...tree.within(folder)].flatMap(recordsOf);
+  // One that the service shows under an earlier path is in another folder by now.
+  const replayed = files.find(({ verified, problem }) => verified && problem);
+  if (replayed) throw replayed.problem;
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
   await trash(context, [...files, ...markers], options);
   if (folder.dirId === undefined) return;
@@ -105,8 +108,9 @@ export async function removeFolder(
   });
 }
 
-/** The versions that go; never the newest, and none whose age is not proven. @public */
+/** The versions that go; never the newest, none whose age is not proven, and none that the service shows under an earlier name. @public */
 export function prunable({ versions }: FileNode, { keep = 1, olderThan }: PruneOptions): Entry[] {
-  const older = versions.slice(Math.max(1, keep)).filter(({ age }) => age !== undefined);
+  const sound = versions.filter(({ problem }) => problem === undefined);
+  const older = sound.slice(Math.max(1, keep)).filter(({ age }) => age !== undefined);
   return olderThan === undefined ? older : older.filter(({ age }) => age!.added < olderThan);
 }

@@ -140,7 +140,8 @@ export class Tree {
     const left = [folder];
     for (let next = left.pop(); next; next = left.pop()) {
       yield next;
-      left.push(...next.folders);
+      // One by one: so many arguments as a folder may have folders are too many for a call.
+      for (const inner of next.folders) left.push(inner);
     }
   }
 

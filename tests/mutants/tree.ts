@@ -23,8 +23,8 @@ export const mutants: Mutant[] = [
   {
     name: 'prune takes the newest version, too',
     file: 'client/src/tree/trash.ts',
-    find: 'versions.slice(Math.max(1, keep))',
-    replace: 'versions.slice(keep - 1)',
+    find: 'sound.slice(Math.max(1, keep))',
+    replace: 'sound.slice(keep - 1)',
     tests: [TREE],
   },
   {

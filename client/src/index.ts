@@ -71,6 +71,7 @@ export {
   parentOf,
   segmentsOf,
 } from './tree/paths.ts';
+export type { Thumbnail } from './tree/thumbnails.ts';
 export { type PruneOptions, prunable, type TrashEntry } from './tree/trash.ts';
 export { type FileNode, type Folder, freePath, Tree } from './tree/tree.ts';
 export { type ClaimOptions, type Claims, waitFor } from './upload/claims.ts';

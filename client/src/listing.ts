@@ -53,6 +53,22 @@ export interface DirEntry {
 }
 
 const PARALLEL = 8;
+/** In a browser each step of opening a name is a message to another thread: many are on their way at a time. */
+const NAMES_AT_ONCE = 500;
+
+/** The name of the directory, as the service has it; '' for the root. */
+const filedIn = ({ dir_id, dir_name }: FileRecord) => (dir_id ? (dir_name ?? '') : '');
+
+async function* inGroups<T>(all: Iterable<T> | AsyncIterable<T>, most: number): AsyncGenerator<T[]> {
+  let group: T[] = [];
+  for await (const one of all) {
+    group.push(one);
+    if (group.length < most) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
 
 function bindingOf(record: FileRecord) {
   return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
@@ -103,21 +119,29 @@ interface ListOptions {
  */
 export async function listEntries(
   context: OpenContext,
-  records: Iterable<FileRecord>,
+  records: Iterable<FileRecord> | AsyncIterable<FileRecord>,
   { signal, cut = false }: ListOptions = {},
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   const open: { at: number; record: FileRecord; dir: string }[] = [];
   const masters = await mastersOf(context, signal);
   const dirs = new Map<string, string>();
-  for (const record of records) {
-    const filed = record.dir_id ? (record.dir_name ?? '') : '';
-    const dir = dirs.get(filed) ?? (await dirNameOf(context.engine, masters, filed)) ?? filed;
-    dirs.set(filed, dir);
-    const sealed = context.keys.unlocked && looksSealed(record.file_name);
-    const name = sealed ? await nameOf(context, masters, record, cut) : undefined;
-    if (sealed && !name && !cut) open.push({ at: entries.length, record, dir });
-    entries.push(entryOf(record, dir, name));
+  for await (const some of inGroups(records, NAMES_AT_ONCE)) {
+    for (const filed of new Set(some.map(filedIn))) {
+      if (!dirs.has(filed)) dirs.set(filed, (await dirNameOf(context.engine, masters, filed)) ?? filed);
+    }
+    const found = await Promise.all(
+      some.map(async (record) => {
+        const sealed = context.keys.unlocked && looksSealed(record.file_name);
+        return { sealed, name: sealed ? await nameOf(context, masters, record, cut) : undefined };
+      }),
+    );
+    for (const [at, { sealed, name }] of found.entries()) {
+      const record = some[at]!;
+      const dir = dirs.get(filedIn(record))!;
+      if (sealed && !name && !cut) open.push({ at: entries.length, record, dir });
+      entries.push(entryOf(record, dir, name));
+    }
   }
   await forEach(open, PARALLEL, async ({ at, record, dir }) => {
     entries[at] = await entryFromHeader(context, record, dir, signal);

@@ -54,7 +54,7 @@ import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
 import { checkPath } from './tree/paths.ts';
 import { Places } from './tree/places.ts';
-import { readThumbnail, sendThumbnail, writeThumbnail } from './tree/thumbnails.ts';
+import { readThumbnails, sendThumbnail, type Thumbnail, writeThumbnail } from './tree/thumbnails.ts';
 import {
   emptyTrash,
   listTrash,
@@ -419,9 +419,12 @@ export class Szafa {
 
   /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
-    const records = await Array.fromAsync(this.api.files(options));
-    this.#context.headers?.listed(options.dirId, records);
-    return listEntries(this.#context, records, options);
+    const entries = await listEntries(this.#context, this.api.files(options), options);
+    this.#context.headers?.listed(
+      options.dirId,
+      entries.map(({ record }) => record),
+    );
+    return entries;
   }
 
   /** All files and folders, as they are now. */
@@ -482,8 +485,15 @@ export class Szafa {
   }
 
   /** The small picture of a file; undefined where it has none. */
-  thumbnail(entry: Entry, options?: CallOptions): Promise<Bytes | undefined> {
-    return readThumbnail(this.#context, entry, options);
+  async thumbnail(entry: Entry, options?: CallOptions): Promise<Bytes | undefined> {
+    const found = (await this.thumbnails([entry], options)).get(entry.fileId);
+    if (found?.problem) throw found.problem;
+    return found?.bytes;
+  }
+
+  /** The same of many, by the ids of the files: a few requests for all of them. */
+  thumbnails(entries: readonly Entry[], options?: CallOptions): Promise<Map<string, Thumbnail>> {
+    return readThumbnails(this.#context, entries, options);
   }
 
   /** A small picture for a file that has none; false where it has one. */
@@ -510,8 +520,8 @@ export class Szafa {
     return emptyTrash(this.#context, options);
   }
 
-  /** Puts a folder into the trash, with all that is in it. */
-  removeFolder(path: string, options?: TreeOptions): Promise<void> {
+  /** Puts a folder into the trash, with all that is in it; those are the result. */
+  removeFolder(path: string, options?: TreeOptions): Promise<Entry[]> {
     return removeFolder(this.#context, path, options);
   }
 

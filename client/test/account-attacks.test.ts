@@ -330,15 +330,22 @@ function watching(): { engine: Engine; uses: Map<string, string>; seals: () => n
       note('gcm', key, nonce ?? new Uint8Array(12), data);
       return engine.gcmSeal(key, aad, data, nonce);
     },
-    async ctr(key, counter, data) {
-      const result = await engine.ctr(key, counter, data);
-      // Opening shows the same pair as sealing did: the plaintext is the one whose MAC is the counter; note the smaller of the two.
-      const [a, b] = [data.toHex(), result.toHex()].sort();
-      const use = `ctr ${key.toHex()} ${counter.toHex()}`;
-      assert.equal(uses.get(use) ?? `${a}${b}`, `${a}${b}`, 'one counter for two names');
-      uses.set(use, `${a}${b}`);
-      seals++;
-      return result;
+    async nameCipher(mac, key) {
+      const cipher = await engine.nameCipher(mac, key);
+      const keyText = key.toHex();
+      return {
+        mac: (data) => cipher.mac(data),
+        async ctr(counter, data) {
+          const result = await cipher.ctr(counter, data);
+          // Opening shows the same pair as sealing did: the plaintext is the one whose MAC is the counter; note the smaller of the two.
+          const [a, b] = [data.toHex(), result.toHex()].sort();
+          const use = `ctr ${keyText} ${counter.toHex()}`;
+          assert.equal(uses.get(use) ?? `${a}${b}`, `${a}${b}`, 'one counter for two names');
+          uses.set(use, `${a}${b}`);
+          seals++;
+          return result;
+        },
+      };
     },
   };
   return { engine: watched, uses, seals: () => seals };

@@ -232,14 +232,36 @@ test('thumbnails: with the upload or later, for their own file only', async () =
   assert.equal(await user.putThumbnail(now, content(2)), false);
   // Those of other files, and changed ones, are no thumbnails.
   const small = (await nodeAt(user, 'small')).entry;
-  const theirs = Buffer.from((await user.api.readThumbnail(small.fileId))!);
-  const flipped = Buffer.from((await user.api.readThumbnail(now.fileId))!);
+  const [theirs] = await user.api.readThumbnails([small.fileId]);
+  const [own] = await user.api.readThumbnails([now.fileId]);
+  const flipped = Buffer.from(own!.thumbnail!, 'base64');
   flipped[100]! ^= 1;
-  for (const body of [theirs, flipped, Buffer.alloc(0)]) {
-    proxy.hostility = ({ path }) => (path.endsWith('/thumbnail') ? { body } : undefined);
+  const given = (answer: object) => {
+    const body = Buffer.from(JSON.stringify({ thumbnails: [{ ...own!, ...answer }] }));
+    proxy.hostility = ({ path }) => (path.endsWith('/thumbnails') ? { body } : undefined);
+  };
+  for (const thumbnail of [theirs!.thumbnail, flipped.toString('base64'), '', '*']) {
+    given({ thumbnail });
     await assert.rejects(other.thumbnail(now), { code: 'tampered', stage: 'thumbnail' });
   }
+  // With the header of the file that it is of, it is not this file's either.
+  for (const [enc_params, stage] of [
+    [theirs!.enc_params, 'record'],
+    ['*', 'params'],
+  ]) {
+    given({ enc_params, thumbnail: theirs!.thumbnail });
+    await assert.rejects(other.thumbnail(now), { code: 'tampered', stage });
+  }
+  given({ file_id: small.fileId });
+  assert.equal(await other.thumbnail(now), undefined, 'not asked for');
+  given({ thumbnail: 5 });
+  await assert.rejects(other.thumbnail(now), { code: 'not-the-service' });
   proxy.hostility = () => undefined;
+  // Many at once: one that is changed is told, and takes no other with it.
+  const entries = await user.list();
+  const all = await user.thumbnails([...entries, ...entries]);
+  assert.deepEqual([...all.keys()].sort(), entries.map(({ fileId }) => fileId).sort());
+  assert.deepEqual(all.get(small.fileId), { bytes: picture });
   // A renamed file keeps its own, and so does a copy.
   await user.rename([{ entry: now, path: 'renamed' }]);
   assert.deepEqual(await user.thumbnail((await nodeAt(user, 'renamed')).entry), content(1));

@@ -34,6 +34,8 @@ export const limits = {
   filesPerBatch: 1000,
   namesBodyBytes: 16 * 1_048_576,
   thumbnailBytes: 33_000,
+  /** Of one request for several, which are in memory together. */
+  thumbnailsPerBatch: 50,
   /** Of an operator's lists, where nothing is said. */
   adminPage: 100,
   /** Bytes a second: by less, a client whose connections wait in turn would seem silent. */

@@ -1,10 +1,35 @@
 /** A small sealed picture of a file, which lies beside its volumes. */
+import type { Static } from 'typebox';
 import { headers, limits } from './limits.ts';
 import { DetailBody, ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
 
 const ok = Type.Literal(true);
+
+export const ThumbnailsBody = Type.Object(
+  {
+    files: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: limits.thumbnailsPerBatch,
+      description: 'ids of files',
+    }),
+  },
+  { $id: 'ThumbnailsWanted' },
+);
+export type ThumbnailsBody = Static<typeof ThumbnailsBody>;
+
+export const ReadThumbnail = Type.Object(
+  {
+    file_id: Type.String(),
+    enc_params: Type.String({ description: `base64, as ${headers.encParams} has it` }),
+    thumbnail: Type.Union([Type.String(), Type.Null()], {
+      description: 'base64; null: the file has none',
+    }),
+  },
+  { $id: 'ReadThumbnail' },
+);
+export type ReadThumbnail = Static<typeof ReadThumbnail>;
 
 export const thumbnailRoutes = {
   writeThumbnail: {
@@ -48,5 +73,17 @@ export const thumbnailRoutes = {
       404: ErrorBody,
       416: ErrorBody,
     },
+  },
+  readThumbnails: {
+    method: 'POST',
+    path: '/api/files/thumbnails',
+    summary:
+      'The thumbnails of several files, each with the enc_params that it is opened with. Files that the caller does not have are left out',
+    tag: 'Files',
+    access: 'read',
+    folder: ['files'],
+    changes: false,
+    body: ThumbnailsBody,
+    responses: { 200: Type.Object({ thumbnails: Type.Array(ReadThumbnail) }), 400: ErrorBody },
   },
 } satisfies Record<string, Route>;

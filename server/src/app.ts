@@ -30,6 +30,7 @@ import {
   type RouteName,
   routes,
   type StreamedInitBody,
+  type ThumbnailsBody,
   type TokenBody,
   type TotpBody,
   type TotpOffBody,
@@ -299,6 +300,13 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     readThumbnail: async (request, reply) => {
       const { file_id } = params(request);
       return send(request, reply, await thumbnails.open(file_id, user(request), isWhole(request)));
+    },
+    readThumbnails: async (request, reply) => {
+      const { files: ids } = request.body as ThumbnailsBody;
+      const found = await thumbnails.several(ids, request.caller);
+      countOut(found.reduce((sum, { thumbnail }) => sum + Buffer.byteLength(thumbnail ?? '', 'base64'), 0));
+      reply.header('cache-control', 'private, no-store');
+      return { thumbnails: found };
     },
     init: async (request) => {
       const init = { body: request.body as InitBody | StreamedInitBody, text: request.bodyText };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { contentDigest, headers, limits, pathOf } from '@szafa/protocol';
+import { contentDigest, headers, limits, pathOf, type ReadThumbnail } from '@szafa/protocol';
 import {
   assertDetail,
   assertError,
@@ -110,4 +110,44 @@ test('it goes with its file: into the trash and back, to a copy, and away', asyn
   assert.ok((await get(user, copy)).body.equals(bytes));
   assertError(await put(user, copy, randomBytes(3)), 409);
   await checkInvariants(service, user.token);
+});
+
+test('several at once: of the own files that are there, each with its enc_params', async () => {
+  const [user, other] = [await register(service), await sharedUser(service)];
+  const ask = (files: unknown, by: User = user) => by.post(pathOf('readThumbnails'), { files });
+  const found = async (files: string[], by: User = user) => {
+    const answer = await ask(files, by);
+    assertOk(answer);
+    const all = answer.json['thumbnails'] as ReadThumbnail[];
+    return new Map(all.map((one) => [one.file_id, one]));
+  };
+  const files = await Promise.all(
+    [300, 20, 0, 1].map(async (size) => (await upload(user, makeFile([size]))).fileId),
+  );
+  const [large, small, trashed, none] = files as [string, string, string, string];
+  const pictures = new Map([large, small, trashed].map((id) => [id, randomBytes(limits.thumbnailBytes)]));
+  for (const [id, bytes] of pictures) assertOk(await put(user, id, bytes));
+  assertOk(await user.post(pathOf('trashFiles'), { files: [trashed] }));
+
+  const all = await found([large, none, trashed, small, small, 'nosuch', '0'.repeat(32), '\0']);
+  assert.deepEqual(new Set(all.keys()), new Set([large, none, small]), 'each once, without the others');
+  for (const id of [large, small]) {
+    assert.ok(Buffer.from(all.get(id)!.thumbnail!, 'base64').equals(pictures.get(id)!));
+    const { headers: sent } = await readVolume(user, id, 1);
+    assert.equal(all.get(id)!.enc_params, sent[headers.encParams.toLowerCase()]);
+  }
+  assert.equal(all.get(none)!.thumbnail, null);
+  assert.equal((await found([large], other)).size, 0, 'of nobody else');
+  assert.equal((await found(Array.from({ length: limits.thumbnailsPerBatch }, () => large))).size, 1);
+
+  for (const bad of [
+    [],
+    Array.from({ length: limits.thumbnailsPerBatch + 1 }, () => large),
+    'x',
+    [5],
+    null,
+  ]) {
+    assertError(await ask(bad), 400);
+  }
+  assertDetail(await service.call({ method: 'POST', path: pathOf('readThumbnails'), json: { files } }), 401);
 });

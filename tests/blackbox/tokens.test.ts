@@ -100,6 +100,7 @@ const MAY: Record<RouteName, string> = {
   readHeader: 'FRAfra',
   writeThumbnail: 'FAfa',
   readThumbnail: 'FRfr',
+  readThumbnails: 'FRfr',
   init: 'FAfa',
   received: 'FAfa',
   writeVolume: 'FAfa',
@@ -302,6 +303,7 @@ const TRIES: Partial<Record<RouteName, Try>> = {
     200,
   ],
   readThumbnail: [onFile('readThumbnail'), 404],
+  readThumbnails: [onFiles('readThumbnails'), 200],
   init: [
     (world, kind, dirId) => world.users[kind].post(at('init'), makeFile([10], { dir_id: dirId }).init),
     200,

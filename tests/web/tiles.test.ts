@@ -1,6 +1,7 @@
 /** Files as tiles, with small pictures of pictures, and the pictures of all places by month. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ReadThumbnail } from '@szafa/protocol';
 import type { Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
 import { register, shoot, until, upload, useChromium } from './browser.ts';
@@ -36,7 +37,8 @@ test('tiles show small pictures, and never that of another file', async () => {
   await page.getByRole('button', { name: 'Clear finished' }).click();
   const asked = new Set<string>();
   context.on('request', (request) => {
-    if (request.url().endsWith('/thumbnail') && request.method() === 'GET') asked.add(request.url());
+    if (!request.url().endsWith('/thumbnails')) return;
+    for (const id of (request.postDataJSON() as { files: string[] }).files) asked.add(id);
   });
 
   await page.getByRole('button', { name: 'Grid' }).click();
@@ -70,18 +72,20 @@ test('tiles show small pictures, and never that of another file', async () => {
   assert.ok(!('note.txt' in (await tiles(page))), 'only pictures');
   await shoot(page, 'timeline');
 
-  assert.equal(asked.size, 3, 'a thumbnail for each picture, and nothing else');
+  assert.equal(asked.size, 4, 'a thumbnail for each picture, by its name, and nothing else');
 
   // A server that gives the thumbnail of one picture for every other as well.
-  const [one] = asked;
   let given = 0;
-  await context.route('**/api/files/*/thumbnail', async (route) => {
-    await route.fulfill({ response: await route.fetch({ url: one! }) });
-    given++;
+  await context.route('**/api/files/thumbnails', async (route) => {
+    const { thumbnails } = (await (await route.fetch()).json()) as { thumbnails: ReadThumbnail[] };
+    const one = thumbnails.find(({ thumbnail }) => thumbnail !== null)!;
+    const json = { thumbnails: thumbnails.map((each) => ({ ...each, thumbnail: one.thumbnail })) };
+    await route.fulfill({ json });
+    given += thumbnails.length;
   });
   await page.reload();
   await page.getByRole('heading', { name: month, level: 2 }).waitFor();
-  await until(async () => given === 3 && Object.values(await tiles(page)).filter(Boolean).length === 1);
+  await until(async () => given === 4 && Object.values(await tiles(page)).filter(Boolean).length === 1);
   await page.waitForLoadState('networkidle');
   const shown = Object.entries(await tiles(page)).filter(([, size]) => size);
   assert.deepEqual(

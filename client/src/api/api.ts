@@ -30,6 +30,7 @@ import {
   type PullProgress,
   pathOf,
   type Quota,
+  type ReadThumbnail,
   type ReceivedVolume,
   type RecoverBody,
   type Registration,
@@ -57,6 +58,7 @@ import {
   areSessions,
   areShares,
   areTexts,
+  areThumbnails,
   areTrashed,
   areVolumes,
   hasFileId,
@@ -121,6 +123,11 @@ export interface TaggedKeys {
   tag: string;
 }
 
+interface ListPage {
+  files: unknown;
+  next_cursor?: string;
+}
+
 interface Call extends VolumeOptions {
   params?: Record<string, string | number>;
   query?: Record<string, string | number | undefined>;
@@ -163,6 +170,9 @@ const NAMELESS = 'a file without its id';
 const NO_SUCH_ROUTE = new Set([404, 405]);
 
 const JSON_BYTES = 64 * 1024 * 1024;
+/** In base64, each with its header and what stands around them. */
+const MOST_THUMBNAILS_BYTES =
+  limits.thumbnailsPerBatch * (limits.thumbnailBytes * 1.5 + limits.encParamsBase64Bytes + 1024);
 const QUIET_MS = 60_000;
 /** The slowest line a volume is still waited for. */
 const SLOW_BYTES_PER_MS = 16;
@@ -391,13 +401,20 @@ export class Api {
     fit: (value: unknown) => value is Shown[],
     { signal }: CallOptions,
   ): AsyncGenerator<Shown> {
-    let cursor: string | undefined;
-    do {
+    const read = (cursor?: string) => {
       const call = { query: { limit: limits.listPage, cursor, ...query }, signal };
-      const page = await this.#json<{ files: unknown; next_cursor?: string }>(route, call);
-      yield* this.#expect(page.files, fit, 'a list of another kind');
-      cursor = page.next_cursor === cursor ? undefined : page.next_cursor;
-    } while (cursor !== undefined);
+      return this.#json<ListPage>(route, call);
+    };
+    let cursor: string | undefined;
+    let coming: Promise<ListPage> | undefined = read();
+    while (coming) {
+      const { files, next_cursor: next }: ListPage = await coming;
+      // On its way while this one is worked on.
+      coming = next === undefined || next === cursor ? undefined : read(next);
+      coming?.catch(() => {}); // awaited in the next round
+      cursor = next;
+      yield* this.#expect(files, fit, 'a list of another kind');
+    }
   }
 
   deleteFile(fileId: string, options?: CallOptions): Promise<{ ok: true; file_id: string }> {
@@ -518,6 +535,14 @@ export class Api {
       if (error instanceof ApiError && error.status === 404) return undefined;
       throw error;
     }
+  }
+
+  /** Those of several files, up to `limits.thumbnailsPerBatch`, and what each is opened with; without those of files that are not there. */
+  async readThumbnails(files: string[], options?: CallOptions): Promise<ReadThumbnail[]> {
+    const { thumbnails } = await this.#json<{ thumbnails: unknown }>('readThumbnails', {
+      ...{ json: { files }, maxBytes: MOST_THUMBNAILS_BYTES, ...options },
+    });
+    return this.#expect(thumbnails, areThumbnails, 'thumbnails of another kind');
   }
 
   init(body: InitBody, options?: CallOptions): Promise<{ transfer_id: string }> {

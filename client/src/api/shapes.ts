@@ -12,6 +12,7 @@ import type {
   Passkey,
   PasskeyRequest,
   Quota,
+  ReadThumbnail,
   ReceivedVolume,
   ServiceInfo,
   Session,
@@ -89,6 +90,7 @@ const openedShare: Shape<OpenedShare> = {
   downloads_left: countOrNone,
   missing: (value) => areNumbers(value),
 };
+const readThumbnail: Shape<ReadThumbnail> = { file_id: text, enc_params: text, thumbnail: textOrNone };
 const boolean = (value: unknown) => typeof value === 'boolean';
 const encoded = (value: unknown) => text(value) && /^[A-Za-z0-9_-]+$/.test(value as string);
 const passkey: Shape<Passkey> = {
@@ -143,6 +145,8 @@ export const areRecords = (value: unknown): value is FileRecord[] =>
 export const areTrashed = (value: unknown): value is TrashedFile[] =>
   Array.isArray(value) && value.every((one) => fits(trashedFile, one));
 export const isEmptied = (value: unknown): value is Emptied => fits(emptied, value);
+export const areThumbnails = (value: unknown): value is ReadThumbnail[] =>
+  Array.isArray(value) && value.every((one) => fits(readThumbnail, one));
 export const isChanges = (value: unknown): value is Changes => fits(changes, value);
 export const areDirectories = (value: unknown): value is Directory[] =>
   Array.isArray(value) && value.every((one) => fits(directory, one));

@@ -127,14 +127,26 @@ export async function openKept(
   const params = await context.headers?.load(record);
   if (!params) return undefined;
   try {
-    const header = await openParams(context, params, signal);
-    checkRecord(record, header);
-    if (await context.revs?.check(record.file_id, header.metadata.rev)) return undefined;
-    return (await nameKind(context, record, header)) === 'other' ? undefined : header;
+    return await openBeside(context, record, params, signal);
   } catch (error) {
     if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;
     throw error;
   }
+}
+
+/** A header that came by itself, held together with the record of its file. */
+export async function openBeside(
+  context: OpenContext,
+  record: FileRecord,
+  params: Record<string, unknown>,
+  signal?: AbortSignal,
+): Promise<OpenedHeader> {
+  const header = await openParams(context, params, signal);
+  checkRecord(record, header);
+  const older = await context.revs?.check(record.file_id, header.metadata.rev);
+  if (older) throw older;
+  if ((await nameKind(context, record, header)) === 'other') throw otherName();
+  return header;
 }
 
 async function openParams(

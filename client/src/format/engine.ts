@@ -47,6 +47,14 @@ export interface VolumeKey {
   isLast: boolean;
 }
 
+/** What names are sealed with. Made once for thousands of them: in a browser each import of a key costs as much as its use. @public */
+export interface NameCipher {
+  /** HMAC-SHA256. */
+  mac(data: Bytes): Soon<Bytes>;
+  /** AES-256-CTR with a counter of 128 bits. */
+  ctr(counter: Bytes, data: Bytes): Soon<Bytes>;
+}
+
 /**
  * The primitives under the format. There are two sets: Web Crypto, which runs everywhere, and Node's own,
  * which gives the same bytes faster. The format itself is written once, above this interface. @public
@@ -60,8 +68,8 @@ export interface Engine {
   gcmSeal(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): Soon<Bytes>;
   /** Undefined when the tag does not fit. */
   gcmOpen(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): Soon<Bytes | undefined>;
-  /** AES-256-CTR with a counter of 128 bits. */
-  ctr(key: Bytes, counter: Bytes, data: Bytes): Soon<Bytes>;
+  /** Under two keys of 32 bytes, which the engine copies. */
+  nameCipher(mac: Bytes, cipher: Bytes): Soon<NameCipher>;
   /**
    * Told of every key that lives as long as a session or an opened file, as soon as it is there and needed in the clear no
    * more. An engine may keep the key itself and empty these bytes; the array then stands for the key, in `hkdf` only.

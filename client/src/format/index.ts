@@ -19,6 +19,7 @@ export {
   type Engine,
   type KdfParams,
   labels,
+  type NameCipher,
   type OpenedSegments,
   type OpenedVolume,
   requireKey,

@@ -14,7 +14,7 @@ import {
   u64,
   utf8,
 } from './bytes.ts';
-import { EMPTY, type Engine, labels } from './engine.ts';
+import { EMPTY, type Engine, labels, type NameCipher } from './engine.ts';
 
 /** What a sealed file name is bound to: the public fields of its record, which a clone keeps. @public */
 export interface NameBinding {
@@ -53,43 +53,39 @@ const STEP = 32;
 /** A sealed file name of the shortest kind. */
 const SEALED_LEAST = SIV + BEFORE_NAME + STEP;
 
-interface NameKeys {
-  mac: Bytes;
-  cipher: Bytes;
-}
-
-const derived = new WeakMap<Bytes, Map<string, Promise<NameKeys>>>();
+const derived = new WeakMap<Bytes, Map<string, Promise<NameCipher>>>();
 
 /** Derived once for a key and a label: a listing opens thousands of names. */
-function nameKeys(engine: Engine, key: Bytes, label: string): Promise<NameKeys> {
-  const byLabel = derived.get(key) ?? new Map<string, Promise<NameKeys>>();
+function nameCipher(engine: Engine, key: Bytes, label: string): Promise<NameCipher> {
+  const byLabel = derived.get(key) ?? new Map<string, Promise<NameCipher>>();
   derived.set(key, byLabel);
-  let keys = byLabel.get(label);
-  if (!keys) {
-    keys = Promise.resolve(engine.hkdf(key, EMPTY, utf8(label), 64)).then((okm) => ({
-      mac: okm.slice(0, 32),
-      cipher: okm.slice(32),
-    }));
-    byLabel.set(label, keys);
+  let cipher = byLabel.get(label);
+  if (!cipher) {
+    cipher = derive(engine, key, label);
+    byLabel.set(label, cipher);
   }
-  return keys;
+  return cipher;
+}
+
+async function derive(engine: Engine, key: Bytes, label: string): Promise<NameCipher> {
+  const okm = await engine.hkdf(key, EMPTY, utf8(label), 64);
+  try {
+    return await engine.nameCipher(okm.subarray(0, 32), okm.subarray(32));
+  } finally {
+    okm.fill(0);
+  }
 }
 
 /** Deterministic: the IV is a MAC over what is bound and what is hidden. */
-async function sealSiv(engine: Engine, keys: NameKeys, bound: Bytes, plain: Bytes): Promise<string> {
-  const siv = (await engine.hmac(keys.mac, concat(bound, plain))).slice(0, SIV);
-  return toBase64Url(concat(siv, await engine.ctr(keys.cipher, siv, plain)));
+async function sealSiv(cipher: NameCipher, bound: Bytes, plain: Bytes): Promise<string> {
+  const siv = (await cipher.mac(concat(bound, plain))).slice(0, SIV);
+  return toBase64Url(concat(siv, await cipher.ctr(siv, plain)));
 }
 
-async function openSiv(
-  engine: Engine,
-  keys: NameKeys,
-  bound: Bytes,
-  sealed: Bytes,
-): Promise<Bytes | undefined> {
+async function openSiv(cipher: NameCipher, bound: Bytes, sealed: Bytes): Promise<Bytes | undefined> {
   const siv = sealed.slice(0, SIV);
-  const plain = await engine.ctr(keys.cipher, siv, sealed.slice(SIV));
-  const mac = await engine.hmac(keys.mac, concat(bound, plain));
+  const plain = await cipher.ctr(siv, sealed.slice(SIV));
+  const mac = await cipher.mac(concat(bound, plain));
   return equal(mac.subarray(0, SIV), siv) ? plain : undefined;
 }
 
@@ -157,7 +153,7 @@ export async function sealFileName(
   const shown = whole ? all : cut(name, FILE_NAME_BYTES);
   const before = [Uint8Array.of(whole ? 0 : 1), u32(rev), u32(gen), u48(added)];
   const plain = concat(...before, padded(shown, FILE_NAME_BYTES));
-  return sealSiv(engine, await nameKeys(engine, master, labels.fileName), boundTo(binding), plain);
+  return sealSiv(await nameCipher(engine, master, labels.fileName), boundTo(binding), plain);
 }
 
 /** Undefined when this master key did not seal this name for this record. @public */
@@ -169,8 +165,8 @@ export async function openFileName(
 ): Promise<OpenedName | undefined> {
   const sealed = sealedBytes(text, SEALED_LEAST);
   if (!sealed || !canBind(binding)) return undefined;
-  const keys = await nameKeys(engine, master, labels.fileName);
-  const plain = await openSiv(engine, keys, boundTo(binding), sealed);
+  const cipher = await nameCipher(engine, master, labels.fileName);
+  const plain = await openSiv(cipher, boundTo(binding), sealed);
   if (!plain || plain[0]! > 1) return undefined;
   const name = textOf(plain.subarray(BEFORE_NAME));
   if (name === undefined) return undefined;
@@ -192,19 +188,14 @@ export async function sealDirName(engine: Engine, master: Bytes, name: string): 
       `an encrypted directory name has at most ${DIR_NAME_BYTES} bytes, not ${plain.length}`,
     );
   }
-  return sealSiv(
-    engine,
-    await nameKeys(engine, master, labels.dirName),
-    EMPTY,
-    padded(plain, DIR_NAME_BYTES),
-  );
+  return sealSiv(await nameCipher(engine, master, labels.dirName), EMPTY, padded(plain, DIR_NAME_BYTES));
 }
 
 /** Undefined when this master key did not seal it. @public */
 export async function openDirName(engine: Engine, master: Bytes, text: string): Promise<string | undefined> {
   if (!looksLikeSealedDir(text)) return undefined;
-  const keys = await nameKeys(engine, master, labels.dirName);
-  const plain = await openSiv(engine, keys, EMPTY, fromBase64Url(text));
+  const cipher = await nameCipher(engine, master, labels.dirName);
+  const plain = await openSiv(cipher, EMPTY, fromBase64Url(text));
   return plain && textOf(plain);
 }
 

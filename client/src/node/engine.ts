@@ -3,6 +3,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createSecretKey,
   hash,
   hkdfSync,
   randomBytes,
@@ -103,9 +104,15 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       }
     },
 
-    ctr(key, counter, data) {
-      const cipher = createCipheriv('aes-256-ctr', requireKey(key), counter);
-      return concat(cipher.update(data), cipher.final());
+    nameCipher(mac, key) {
+      const [macKey, cipherKey] = [mac, key].map((bytes) => createSecretKey(requireKey(bytes)));
+      return {
+        mac: (data) => plain(createHmac('sha256', macKey!).update(data).digest()),
+        ctr(counter, data) {
+          const cipher = createCipheriv('aes-256-ctr', cipherKey!, counter);
+          return concat(cipher.update(data), cipher.final());
+        },
+      };
     },
 
     async argon2id(secret, salt, { m, t, p }) {

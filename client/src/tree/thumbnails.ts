@@ -1,6 +1,7 @@
 /** Small pictures of files, sealed beside them; the header says which one is the file's own. */
+import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
 import type { CallOptions } from '../api/api.ts';
-import { openFile } from '../download/remote-file.ts';
+import { openBeside, openFile } from '../download/remote-file.ts';
 import { SzafaError, TamperedError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import { openThumbnail, sealThumbnail } from '../format/thumbnail.ts';
@@ -8,22 +9,72 @@ import type { Entry } from '../listing.ts';
 import type { TreeContext } from './context.ts';
 import { resealPaths } from './reseal-paths.ts';
 
-/** Undefined where the file has none. */
-export async function readThumbnail(
+/** Of one file: the picture, if it has one, or why what the service has is not shown. @public */
+export interface Thumbnail {
+  bytes?: Bytes;
+  problem?: SzafaError;
+}
+
+/** Of these files, by their ids; without those that the service does not have any more. */
+export async function readThumbnails(
   context: TreeContext,
-  { fileId, record }: Entry,
+  entries: readonly Entry[],
   { signal }: CallOptions = {},
-): Promise<Bytes | undefined> {
-  const { engine, api } = context;
-  const { header } = await openFile(context, fileId, { record, headOnly: true, signal });
-  const { thumbnail } = header.metadata;
-  if (thumbnail === undefined) return undefined;
-  const sealed = (await api.readThumbnail(fileId, { signal })) as Bytes | undefined;
-  if (!sealed) return undefined;
-  const own = (await engine.sha256(sealed)).toHex() === thumbnail;
-  const bytes = own ? await openThumbnail(engine, header, sealed) : undefined;
-  if (!bytes) throw new TamperedError('thumbnail', 'the thumbnail is not that of this file');
-  return bytes;
+): Promise<Map<string, Thumbnail>> {
+  const byId = new Map(entries.map((entry) => [entry.fileId, entry]));
+  const ids = [...byId.keys()];
+  const found = new Map<string, Thumbnail>();
+  for (let at = 0; at < ids.length; at += limits.thumbnailsPerBatch) {
+    const batch = ids.slice(at, at + limits.thumbnailsPerBatch);
+    const answers = await context.api.readThumbnails(batch, { signal });
+    await Promise.all(
+      answers.map(async (answer) => {
+        const entry = byId.get(answer.file_id);
+        if (entry) found.set(entry.fileId, await verified(context, entry, answer, signal));
+      }),
+    );
+  }
+  return found;
+}
+
+/** The header is the file's own, and names the picture that is. */
+async function verified(
+  context: TreeContext,
+  { record }: Entry,
+  { enc_params, thumbnail: sealed }: ReadThumbnail,
+  signal?: AbortSignal,
+): Promise<Thumbnail> {
+  const { engine } = context;
+  try {
+    const header = await openBeside(context, record, paramsIn(enc_params), signal);
+    const { thumbnail } = header.metadata;
+    if (thumbnail === undefined || sealed === null) return {};
+    const bytes = bytesIn(sealed);
+    const isOwn = bytes && (await engine.sha256(bytes)).toHex() === thumbnail;
+    const opened = isOwn ? await openThumbnail(engine, header, bytes) : undefined;
+    if (!opened) throw new TamperedError('thumbnail', 'the thumbnail is not that of this file');
+    return { bytes: opened };
+  } catch (error) {
+    if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+    return { problem: error };
+  }
+}
+
+function paramsIn(text: string): Record<string, unknown> {
+  try {
+    return decodeEncParams(text);
+  } catch (cause) {
+    if (!(cause instanceof RuleError)) throw cause;
+    throw new TamperedError('params', cause.message, { cause });
+  }
+}
+
+function bytesIn(text: string): Bytes | undefined {
+  try {
+    return Uint8Array.fromBase64(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** For a file that has none; false where the service has another one already. The header is first: whoever is cut off can do it again. */

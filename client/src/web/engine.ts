@@ -33,6 +33,8 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
   const { subtle } = globalThis.crypto;
   const aes = (key: Bytes, name: 'AES-GCM' | 'AES-CTR') =>
     subtle.importKey('raw', requireKey(key), name, false, ['encrypt', 'decrypt']);
+  const macKeyOf = (key: Bytes) =>
+    subtle.importKey('raw', requireKey(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const gcm = (aad: Bytes, iv: Bytes) => ({ name: 'AES-GCM', iv, additionalData: aad });
   const sha256 = async (data: Uint8Array) => new Uint8Array(await subtle.digest('SHA-256', data as Bytes));
   const release = () => {};
@@ -45,16 +47,7 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
 
     random: (length) => globalThis.crypto.getRandomValues(new Uint8Array(length)),
 
-    async hmac(key, data) {
-      const hash = { name: 'HMAC', hash: 'SHA-256' };
-      return new Uint8Array(
-        await subtle.sign(
-          'HMAC',
-          await subtle.importKey('raw', requireKey(key), hash, false, ['sign']),
-          data,
-        ),
-      );
-    },
+    hmac: async (key, data) => new Uint8Array(await subtle.sign('HMAC', await macKeyOf(key), data)),
 
     async hkdf(key, salt, info, length) {
       const base = await subtle.importKey('raw', requireKey(key), 'HKDF', false, ['deriveBits']);
@@ -62,9 +55,15 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
       return new Uint8Array(await subtle.deriveBits(params, base, length * 8));
     },
 
-    async ctr(key, counter, data) {
-      const params = { name: 'AES-CTR', counter, length: 128 };
-      return new Uint8Array(await subtle.encrypt(params, await aes(key, 'AES-CTR'), data));
+    async nameCipher(mac, cipher) {
+      const [macKey, cipherKey] = await Promise.all([macKeyOf(mac), aes(cipher, 'AES-CTR')]);
+      return {
+        mac: async (data) => new Uint8Array(await subtle.sign('HMAC', macKey, data)),
+        async ctr(counter, data) {
+          const params = { name: 'AES-CTR', counter, length: 128 };
+          return new Uint8Array(await subtle.encrypt(params, cipherKey, data));
+        },
+      };
     },
 
     async gcmSeal(key, aad, data, nonce = NONCE) {

@@ -89,6 +89,11 @@ export class Pace {
     return { writable, end: () => writable.leave() };
   }
 
+  /** Before an answer of so many bytes that leaves at once. */
+  async answer(bytes: number, { username, downloadRate }: Paced): Promise<void> {
+    if (downloadRate !== null) await this.#payer(`down ${username}`, downloadRate)(bytes);
+  }
+
   /** Whether somebody asks more often than so many times a second: those of the longest wait may come at once. */
   async isTooOften(who: string, timesASecond: number): Promise<boolean> {
     return (await this.#take(who, 1, timesASecond)) > LONGEST_WAIT_MS;

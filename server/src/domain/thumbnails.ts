@@ -1,14 +1,27 @@
 import { createHash } from 'node:crypto';
-import { limits, parseContentDigest, RuleError, type Volume } from '@szafa/protocol';
+import { Writable } from 'node:stream';
+import {
+  limits,
+  parseContentDigest,
+  type ReadThumbnail,
+  RuleError,
+  toBase64,
+  type Volume,
+} from '@szafa/protocol';
 import { ServiceError, unknownFile } from '../errors.ts';
+import { isOwn } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { THUMBNAIL, thumbnailOf } from '../metadata/thumbnails.ts';
+import { inParallel } from '../parallel.ts';
 import { deposit } from '../volumes/body.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import type { Files } from './files.ts';
 import type { Pace } from './pace.ts';
 import type { Caller } from './sessions.ts';
 import type { Space } from './space.ts';
+
+/** From a disk one after the other would do; S3 takes its time for each. */
+const READ_AT_ONCE = 8;
 
 interface Dependencies {
   metadata: Pick<Metadata, 'files' | 'thumbnails'>;
@@ -69,6 +82,48 @@ export class Thumbnails {
     if (!volume) throw new ServiceError(404, 'the file has no thumbnail');
     return { sha256: known.sha256, volume };
   }
+
+  /** Of those files that are the caller's, in no order: a page shows many at once. */
+  async several(ids: readonly string[], caller: Caller): Promise<ReadThumbnail[]> {
+    const { metadata, pace } = this.#deps;
+    const rows = await metadata.files.withThumbnails([...new Set(ids)]);
+    const own = new Map(rows.filter((row) => isOwn(caller.username, row)).map((row) => [row.file_id, row]));
+    const found = new Map<string, Buffer>();
+    await inParallel(own.values(), READ_AT_ONCE, async (row) => {
+      const known = thumbnailOf(row);
+      const volume = known && (await this.#deps.volumes.open(row.file_id, known, true));
+      if (volume) found.set(row.file_id, await bytesOf(volume));
+    });
+    await pace.answer(
+      found.values().reduce((sum, { length }) => sum + length, 0),
+      caller,
+    );
+    return [...own.values()].map(({ file_id, enc_params }) => ({
+      file_id,
+      enc_params: toBase64(enc_params),
+      thumbnail: found.get(file_id)?.toString('base64') ?? null,
+    }));
+  }
+}
+
+/** All of it: no more than `limits.thumbnailBytes`. */
+async function bytesOf(volume: OpenVolume): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  const sink = new Writable({
+    write: (piece: Buffer, _encoding, done) => {
+      // What a store sends may be in memory that it uses again.
+      pieces.push(Buffer.from(piece));
+      done();
+    },
+  });
+  // Told by what `send` rejects with.
+  sink.on('error', () => undefined);
+  try {
+    await volume.send(sink, 0, volume.size);
+  } finally {
+    await volume.close();
+  }
+  return Buffer.concat(pieces);
 }
 
 const another = () => new ServiceError(409, 'the file has another thumbnail');

@@ -141,6 +141,15 @@ export class FilesTable extends Queries {
     );
   }
 
+  /** Of these files, those that are there and not in the trash, in no order: what is needed to show their thumbnails. */
+  withThumbnails(ids: string[]): Promise<Pick<FileRow, 'file_id' | 'owner' | 'enc_params' | 'thumbnail'>[]> {
+    return this.sql.query(
+      `SELECT file_id, owner, enc_params, thumbnail FROM files
+       WHERE trashed_at = 0 AND file_id ${this.sql.dialect.amongListed}`,
+      JSON.stringify(ids.filter(isFileId)),
+    );
+  }
+
   /** The file and one of its volumes, in one look. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
     const { start, block, parse } = readAt(idx);

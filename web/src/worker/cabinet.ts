@@ -9,8 +9,11 @@ import {
   Tree,
 } from '@szafa/client';
 import type { Item, Listing, VersionInfo } from '../bridge.ts';
+import { StoredThumbnails } from './thumbnails.ts';
 
 const OPEN_FILES = 16;
+/** A tile has left the sight of whoever waited by then. */
+const THUMBNAILS_MS = 30_000;
 
 function itemOf({ path, entry, versions, size, createdAt, verified, problem, misplaced }: FileNode): Item {
   const trouble = problem?.code ?? (misplaced && 'misplaced');
@@ -32,9 +35,14 @@ export class Cabinet {
   #tree = new Tree([]);
   #entries = new Map<string, Entry>();
   readonly #open = new Map<string, Promise<RemoteFile>>();
+  readonly #stored: StoredThumbnails;
 
   constructor(szafa: () => Szafa) {
     this.#szafa = szafa;
+    this.#stored = new StoredThumbnails((fileIds) => {
+      const entries = fileIds.flatMap((fileId) => this.#entries.get(fileId) ?? []);
+      return szafa().thumbnails(entries, { signal: AbortSignal.timeout(THUMBNAILS_MS) });
+    });
   }
 
   clear(): void {
@@ -87,10 +95,11 @@ export class Cabinet {
   }
 
   /** Where a small picture of a file may come from. */
-  picturesOf(fileId: string, signal: AbortSignal) {
+  picturesOf(fileId: string) {
+    const signal = AbortSignal.timeout(THUMBNAILS_MS);
     return {
       name: this.entry(fileId).path,
-      stored: () => this.#szafa().thumbnail(this.entry(fileId), { signal }),
+      stored: () => this.#stored.of(fileId),
       open: () => this.openOnce(fileId, signal),
     };
   }

@@ -1,5 +1,6 @@
 /** Small pictures of pictures: made at the upload, sealed beside the file, and shown in grids when they were verified. */
-import { type Bytes, MOST_THUMBNAIL_BYTES, type RemoteFile } from '@szafa/client';
+import { type Bytes, MOST_THUMBNAIL_BYTES, type RemoteFile, type Thumbnail } from '@szafa/client';
+import { limits } from '@szafa/protocol';
 import { shownType } from './types.ts';
 
 /** The longer side, in pixels: sharp in a tile, and a quarter of a megabyte in memory at most. */
@@ -16,6 +17,10 @@ const FORMS = [
 ];
 /** Of a few kilobytes each. */
 const KEPT = 500;
+/** One is opened while the next is on its way. */
+const REQUESTS_AT_ONCE = 2;
+/** Tiles that come into sight together ask within a few messages. */
+const GATHERING_MS = 5;
 
 /** Browsers draw SVG only in a page. */
 const isPicture = (type: string) => type.startsWith('image/') && type !== 'image/svg+xml';
@@ -56,8 +61,61 @@ export function thumbnailFor(file: File): Promise<Bytes | undefined> {
   return made.then((blob) => blob?.bytes() as Promise<Bytes> | undefined);
 }
 
+const typeBy = (name: string) => shownType(name, undefined);
 /** What a tile may have a picture of; others are not asked for. */
-const mayHave = (name: string) => /^(image|video)\//.test(shownType(name, undefined));
+const mayHave = (name: string) => /^(image|video)\//.test(typeBy(name));
+
+type Read = (fileIds: string[]) => Promise<Map<string, Thumbnail>>;
+interface Wish {
+  fileId: string;
+  resolve(bytes: Bytes | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** Those that lie beside files. Tiles ask one by one; what comes while requests are under way is one more request. */
+export class StoredThumbnails {
+  readonly #read: Read;
+  #wishes: Wish[] = [];
+  #running = 0;
+  #gathering: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(read: Read) {
+    this.#read = read;
+  }
+
+  of(fileId: string): Promise<Bytes | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#wishes.push({ fileId, resolve, reject });
+      this.#gathering ??= setTimeout(() => {
+        this.#gathering = undefined;
+        this.#ask();
+      }, GATHERING_MS);
+    });
+  }
+
+  #ask(): void {
+    while (this.#running < REQUESTS_AT_ONCE && this.#wishes.length > 0) {
+      this.#running++;
+      void this.#request(this.#wishes.splice(0, limits.thumbnailsPerBatch)).finally(() => {
+        this.#running--;
+        this.#ask();
+      });
+    }
+  }
+
+  async #request(wishes: Wish[]): Promise<void> {
+    try {
+      const found = await this.#read(wishes.map(({ fileId }) => fileId));
+      for (const { fileId, resolve, reject } of wishes) {
+        const { bytes, problem } = found.get(fileId) ?? {};
+        if (problem) reject(problem);
+        else resolve(bytes);
+      }
+    } catch (error) {
+      for (const { reject } of wishes) reject(error);
+    }
+  }
+}
 
 interface Sources {
   name: string;
@@ -66,43 +124,54 @@ interface Sources {
   open(): Promise<RemoteFile>;
 }
 
-/** Those that were made lately, compressed; the page gets pixels, and gives them up with the tile. */
+/** Those that were shown lately, compressed; the page gets pixels, and gives them up with the tile. */
 export class Thumbnails {
-  readonly #made = new Map<string, Promise<Blob | undefined>>();
+  readonly #kept = new Map<string, Promise<Blob | undefined>>();
 
-  /** Null where there is none; a file that fails its check has none either. */
-  async of(fileId: string, sources: Sources): Promise<ImageBitmap | null> {
-    if (!mayHave(sources.name)) return null;
-    const made = this.#made.get(fileId) ?? this.#make(sources);
-    // The ones that were looked at last are kept.
-    this.#made.delete(fileId);
-    this.#made.set(fileId, made);
-    made.catch(() => this.#made.delete(fileId));
-    for (const oldest of this.#made.keys()) {
-      if (this.#made.size <= KEPT) break;
-      this.#made.delete(oldest);
-    }
-    const blob = await made;
-    return blob ? createImageBitmap(blob) : null;
+  /** Null where there is none, and none can be made; a file that fails its check has none either. */
+  async of(fileId: string, { name, stored }: Sources): Promise<ImageBitmap | 'unmade' | null> {
+    if (!mayHave(name)) return null;
+    const found = await this.#keep(fileId, async () => {
+      const bytes = await stored();
+      return bytes && new Blob([bytes]);
+    });
+    if (found) return createImageBitmap(found);
+    return isPicture(typeBy(name)) ? 'unmade' : null;
   }
 
-  async #make({ stored, open }: Sources): Promise<Blob | undefined> {
-    const found = await stored();
-    if (found) return new Blob([found]);
-    const remote = await open();
-    const { name, type, size } = remote.metadata;
-    const shown = shownType(name, type);
-    if (!isPicture(shown) || size === 0 || size > MOST_FETCHED) return undefined;
-    const parts: BlobPart[] = [];
-    for await (const piece of remote.pieces()) parts.push(piece.slice() as Bytes);
-    try {
-      return await shrunk(new Blob(parts, { type: shown }));
-    } catch {
-      return undefined; // not a picture that this browser knows
+  /** Of a file that came without: from all of it. */
+  async make(fileId: string, { open }: Sources): Promise<ImageBitmap | null> {
+    const made = await this.#keep(`made of ${fileId}`, async () => fromWhole(await open()));
+    return made ? createImageBitmap(made) : null;
+  }
+
+  #keep(key: string, find: () => Promise<Blob | undefined>): Promise<Blob | undefined> {
+    const found = this.#kept.get(key) ?? find();
+    // The ones that were looked at last are kept.
+    this.#kept.delete(key);
+    this.#kept.set(key, found);
+    found.catch(() => this.#kept.delete(key));
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT) break;
+      this.#kept.delete(oldest);
     }
+    return found;
   }
 
   clear(): void {
-    this.#made.clear();
+    this.#kept.clear();
+  }
+}
+
+async function fromWhole(remote: RemoteFile): Promise<Blob | undefined> {
+  const { name, type, size } = remote.metadata;
+  const shown = shownType(name, type);
+  if (!isPicture(shown) || size === 0 || size > MOST_FETCHED) return undefined;
+  const parts: BlobPart[] = [];
+  for await (const piece of remote.pieces()) parts.push(piece.slice() as Bytes);
+  try {
+    return await shrunk(new Blob(parts, { type: shown }));
+  } catch {
+    return undefined; // not a picture that this browser knows
   }
 }

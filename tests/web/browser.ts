@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { freshName, type Service, usually } from '../harness/index.ts';
 
 export const PASSWORD = 'correct horse battery';
@@ -396,11 +396,17 @@ export async function makeFolder(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 }
 
-/** Drops files and folders of the disk onto the page, as a file manager does. */
-export async function drop(page: Page, paths: string[], name?: string): Promise<void> {
+/** Drops files and folders of the disk onto the page, or onto something in it, as a file manager does. */
+export async function drop(
+  page: Page,
+  paths: string[],
+  { name, onto }: { name?: string; onto?: Locator } = {},
+): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: paths, dragOperationsMask: 1 };
-  const at = { x: 600, y: 400, data };
+  const box = await onto?.boundingBox();
+  const middle = box ? { x: box.x + box.width / 2, y: box.y + box.height / 2 } : { x: 600, y: 400 };
+  const at = { ...middle, data };
   await session.send('Input.dispatchDragEvent', { type: 'dragEnter', ...at });
   await session.send('Input.dispatchDragEvent', { type: 'dragOver', ...at });
   await page.getByText('Drop to upload').waitFor();

@@ -3,7 +3,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { useService, usually } from '../harness/index.ts';
-import { obstacles, PASSWORD, pick, register, row, signOut, until, useChromium } from './browser.ts';
+import {
+  choose,
+  makeFolder,
+  obstacles,
+  PASSWORD,
+  pick,
+  register,
+  row,
+  signOut,
+  until,
+  upload,
+  useChromium,
+} from './browser.ts';
+import { png } from './media.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -84,8 +97,18 @@ const FEW: Look[] = [
   { language: 'pl', colours: 'light', width: 1280 },
 ];
 
-async function inspect(page: Page, what: string): Promise<void> {
-  for (const { language, colours, width } of usually(FEW, ALL)) {
+/** The last in English, which the test goes on in. */
+const FEW_OF_FILES: Look[] = [
+  { language: 'pl', colours: 'dark', width: 360 },
+  { language: 'en', colours: 'light', width: 1280 },
+];
+/** Each width in both colours and both languages; English on a desk is last. */
+const SOME: Look[] = ALL.filter(({ language, colours, width }) => {
+  return ((language === 'en') === (colours === 'light')) === (width !== 768);
+}).sort((a, b) => a.width - b.width || (a.language === 'pl' ? -1 : 1));
+
+async function inspect(page: Page, what: string, looks = usually(FEW, ALL)): Promise<void> {
+  for (const { language, colours, width } of looks) {
     await page.setViewportSize({ width, height: 740 });
     await page.emulateMedia({ colorScheme: colours });
     // What the settings do, without leaving what is looked at.
@@ -98,7 +121,29 @@ async function inspect(page: Page, what: string): Promise<void> {
     assert.deepEqual(await obstacles(page), [], at);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${at}: ${wide} px wide`);
+    if (await page.evaluate(() => matchMedia('(pointer: coarse)').matches)) {
+      assert.deepEqual(await smallTargets(page), [], at);
+    }
   }
+}
+
+/** What can be pressed and is too small for a finger, unless what it lies in is large enough and does the same. */
+function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const LEAST = 43.9;
+    const top =
+      document.querySelector('dialog[open]') ?? document.querySelector('[role=menu]') ?? document.body;
+    const all = top.querySelectorAll<HTMLElement>(
+      'button, a[href], select, summary, input, textarea, [role=treeitem], [role=menuitem]',
+    );
+    return [...all]
+      .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest('p, [inert]'))
+      .flatMap((one) => {
+        const { width, height } = (one.closest('.rows .row, label, .filter') ?? one).getBoundingClientRect();
+        const isLarge = width === 0 || (width >= LEAST && height >= LEAST);
+        return isLarge ? [] : [`${Math.round(width)}x${Math.round(height)} ${one.outerHTML.slice(0, 120)}`];
+      });
+  });
 }
 
 test('every page can be read and fits, in both languages and colours, from a phone to a desk', async () => {
@@ -122,5 +167,78 @@ test('every page can be read and fits, in both languages and colours, from a pho
   await page.keyboard.press('?');
   await inspect(page, 'shortcuts');
   await page.getByRole('dialog').getByText('?', { exact: true }).waitFor();
+  assert.deepEqual(errors, []);
+});
+
+test('so can every state of files: folders, tiles, versions, the trash; and a finger hits what it means', async () => {
+  const viewport = { width: 1280, height: 740 };
+  const { page, errors } = await browser.visit(service.url, { hasTouch: true, viewport });
+  assert.ok(await page.evaluate(() => matchMedia('(pointer: coarse)').matches));
+  const see = (what: string) => inspect(page, what, usually(FEW_OF_FILES, SOME));
+  const { keyboard } = page;
+  const dialog = page.getByRole('dialog');
+  const isClosed = () => dialog.waitFor({ state: 'detached' });
+  await register(page);
+  await makeFolder(page, 'photos');
+  await makeFolder(page, 'a folder with a name that needs some room');
+  const note = await browser.file('note.md', '# Note\n\nWith *words*.');
+  await upload(page, await browser.file('picture.png', png(300, 600)), note);
+  await see('transfers');
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await see('folder');
+
+  await pick(page, note);
+  await page.getByRole('heading', { name: 'This is there already' }).waitFor();
+  await see('collision');
+  await dialog.getByRole('button', { name: 'Replace' }).click();
+  await row(page, 'note.md').getByText('2 versions').waitFor();
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await choose(page, 'note.md', 'Versions');
+  await dialog.getByText('Current').waitFor();
+  await see('versions');
+  await keyboard.press('Escape');
+  await choose(page, 'note.md', 'Rename');
+  await see('rename');
+  await keyboard.press('Escape');
+  await choose(page, 'note.md', 'Move');
+  await see('chooser');
+  await keyboard.press('Escape');
+  await isClosed();
+  for (const name of ['note.md', 'picture.png']) {
+    await row(page, name).getByRole('button', { name, exact: true }).click();
+    await dialog.getByRole('heading', { name }).waitFor();
+    await see(`preview of ${name}`);
+    await keyboard.press('Escape');
+    await isClosed();
+  }
+  await row(page, 'note.md').getByRole('checkbox').check();
+  await see('chosen');
+  await keyboard.press('Escape');
+  for (const layout of ['Grid', 'Pictures by month', 'List']) {
+    await page.getByRole('button', { name: layout, exact: true }).click();
+    if (layout !== 'List') await see(layout);
+  }
+  await choose(page, 'note.md', 'Delete');
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await see('a notice');
+  await page.evaluate(() => {
+    location.hash = '#trash';
+  });
+  await row(page, 'note.md').first().waitFor();
+  await see('trash');
+  await openSettings(page);
+  await see('settings');
+  await keyboard.press('Escape');
+  await isClosed();
+
+  // The folders on a phone; Escape puts them away.
+  await page.setViewportSize({ width: 360, height: 740 });
+  const side = page.getByRole('button', { name: 'Folders', exact: true });
+  await side.click();
+  assert.equal(await side.getAttribute('aria-expanded'), 'true');
+  await see('drawer');
+  await page.setViewportSize({ width: 360, height: 740 });
+  await keyboard.press('Escape');
+  await until(async () => (await side.getAttribute('aria-expanded')) === 'false');
   assert.deepEqual(errors, []);
 });

@@ -335,7 +335,7 @@ test('what is dropped in a folder stays there; a browser without handles finds e
   const small = join(browser.folder, 'Small');
   await mkdir(join(small, 'empty'), { recursive: true });
   await writeFile(join(small, 'inner.txt'), 'inner');
-  await drop(page, [small, await browser.file('loose.txt', 'loose')], 'drop-into');
+  await drop(page, [small, await browser.file('loose.txt', 'loose')], { name: 'drop-into' });
   await row(page, 'loose.txt').waitFor();
   await page.getByRole('treeitem', { name: 'Taxes 2' }).waitFor();
   await row(page, 'Small').getByRole('button', { name: 'Small', exact: true }).click();

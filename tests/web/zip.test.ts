@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Download } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { letPick, picked, register, upload, useChromium } from './browser.ts';
+import { choose, drop, letPick, picked, register, row, upload, useChromium } from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -22,6 +23,30 @@ test('chosen files are saved as one zip; a volume that was changed breaks it', a
     'empty.txt': Buffer.alloc(0),
   };
   for (const [name, content] of Object.entries(contents)) await browser.file(name, content);
+  // A folder is one zip, with the folders in it, also those that are empty.
+  const travel = join(browser.folder, 'travel');
+  await mkdir(join(travel, 'deep', 'empty'), { recursive: true });
+  await writeFile(join(travel, 'one.txt'), 'one');
+  await writeFile(join(travel, 'deep', 'two.txt'), 'two');
+  await drop(page, [travel]);
+  await row(page, 'travel').waitFor();
+  await page.getByRole('treeitem', { name: 'travel 2' }).waitFor();
+  const soon = page.waitForEvent('download');
+  await choose(page, 'travel', 'Download');
+  const folder = await soon;
+  assert.equal(folder.suggestedFilename(), 'travel.zip');
+  const inside = async (zip: Download) =>
+    execFileSync('unzip', ['-Z1', await zip.path()], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .sort();
+  const all = ['travel/deep/empty/', 'travel/deep/two.txt', 'travel/one.txt'];
+  assert.deepEqual(await inside(folder), all);
+  const text = execFileSync('unzip', ['-p', await folder.path(), 'travel/deep/two.txt'], {
+    encoding: 'utf8',
+  });
+  assert.equal(text, 'two');
+
   await upload(page, ...Object.keys(contents).map((name) => join(browser.folder, name)));
   await page.getByRole('button', { name: 'Clear finished' }).click();
 
@@ -30,6 +55,17 @@ test('chosen files are saved as one zip; a volume that was changed breaks it', a
     await page.getByRole('button', { name: 'Download', exact: true }).click();
     return soon;
   };
+  // With other files, it stays a folder among them.
+  await row(page, 'travel').getByRole('checkbox').check();
+  await row(page, 'empty.txt').getByRole('checkbox').check();
+  const both = await save();
+  assert.equal(both.suggestedFilename(), 'szafa.zip');
+  assert.deepEqual(await inside(both), ['empty.txt', ...all]);
+  await page.getByRole('button', { name: 'Clear the selection' }).click();
+  await choose(page, 'travel', 'Delete');
+  await row(page, 'travel').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+
   await page.getByLabel('Select all').check();
   const saved = await save();
   assert.equal(saved.suggestedFilename(), 'szafa.zip');

@@ -180,8 +180,8 @@ export interface FileInfo {
 export interface Zip {
   /** Of the zip itself. */
   name: string;
-  /** Paths are cleaned, and made different, where the zip is written; one that ends in `/` is a folder's. */
-  parts: { fileId: string; path: string }[];
+  /** Paths are cleaned, and made different, where the zip is written; one that ends in `/` is an empty folder's, which has no file. */
+  parts: { fileId?: string; path: string }[];
 }
 
 /** What somebody wants of a new link. */
@@ -269,17 +269,17 @@ export interface Calls extends FileCalls {
   /** Files with all their versions, and whole folders (a slash at the end), by their paths; the ids of all that went. */
   trash(id: string, paths: string[]): string[];
   restoreFiles(id: string, fileIds: string[]): void;
-  /** For good, of what is in the trash. */
-  removeFiles(id: string, fileIds: string[]): void;
-  emptyTrash(): void;
+  /** For good: these of the trash, or all that is there. */
+  removeFiles(id: string, fileIds?: string[]): void;
   /** Newest first. */
   versions(path: string): VersionInfo[];
   /** Makes a version the newest of its path. */
   restoreVersion(fileId: string): void;
   /** Puts one version into the trash. */
   trashVersion(fileId: string): void;
-  /** A small picture of a picture. */
-  thumbnail(fileId: string): ImageBitmap | null;
+  /** A small picture of a file. `unmade`: there is none beside it, but one can be made of the whole. */
+  thumbnail(fileId: string): ImageBitmap | 'unmade' | null;
+  makeThumbnail(fileId: string): ImageBitmap | null;
   remember(notes: UploadNote[]): void;
   remembered(): UploadNote[];
   upload(note: UploadNote, file: File): { fileId: string };

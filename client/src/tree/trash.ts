@@ -87,12 +87,12 @@ export async function emptyTrash(
   return removed;
 }
 
-/** A folder with all that is in it. The directory goes too: what is restored brings its path back. */
+/** A folder with all that is in it, which is the result. The directory goes too: what is restored brings its path back. */
 export async function removeFolder(
   context: TreeContext,
   path: string,
   options: TreeOptions = {},
-): Promise<void> {
+): Promise<Entry[]> {
   const tree = options.tree ?? (await context.tree(options));
   const folder = tree.folder(checkPath(path));
   if (!folder) throw new ConflictError([path]);
@@ -101,11 +101,13 @@ export async function removeFolder(
   const replayed = files.find(({ verified, problem }) => verified && problem);
   if (replayed) throw replayed.problem;
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
-  await trash(context, [...files, ...markers], options);
-  if (folder.dirId === undefined) return;
+  const all = [...files, ...markers];
+  await trash(context, all, options);
+  if (folder.dirId === undefined) return all;
   await context.places.remove(folder.dirId, options).catch((error: unknown) => {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   });
+  return all;
 }
 
 /** The versions that go; never the newest, none whose age is not proven, and none that the service shows under an earlier name. @public */

@@ -207,7 +207,7 @@ export class Tree {
 }
 
 /** A path that is free: the path itself, or the first number that is not taken. @public */
-export function freePath(tree: Tree, path: string): string {
+export function freePath(tree: { has(path: string): boolean }, path: string): string {
   let free = path;
   for (let number = 2; tree.has(free); number++) free = numberedPath(path, number);
   return free;

@@ -32,30 +32,13 @@ async function save({ name, size, into, serve }: Saved): Promise<void> {
   }
 }
 
-/** One file as it is; several as a zip of this name. */
-export async function download(items: Item[], zipName: string = text.name): Promise<void> {
-  const [item] = items;
-  if (item && items.length === 1) {
-    const { fileId, name, size } = item;
-    await save({
-      name,
-      size,
-      into: (id, handle) => call('save', id, fileId, handle),
-      serve: (id) => (port, request) => callWith(port, 'serve', id, fileId, request),
-    });
-  } else if (item) await downloadZip(items, zipName);
-}
-
-/** These files as one zip, also where it is only one: a folder stays a folder. */
-export async function downloadZip(items: Item[], name: string): Promise<void> {
-  const zip: Zip = {
-    name: `${name}.zip`,
-    parts: items.map(({ fileId, name: path }) => ({ fileId, path })),
-  };
-  await saveZip(
-    zip,
-    items.reduce((sum, { size }) => sum + size, 0),
-  );
+export async function download({ fileId, name, size }: Item): Promise<void> {
+  await save({
+    name,
+    size,
+    into: (id, handle) => call('save', id, fileId, handle),
+    serve: (id) => (port, request) => callWith(port, 'serve', id, fileId, request),
+  });
 }
 
 /** `size`: of all files in it. */

@@ -16,6 +16,18 @@ interface Words {
   doing(count: number, all: number): string;
   done(count: number): string;
   failed(why: string): string;
+  /** Said where a part of it was done. */
+  partly?(why: string): string;
+  /** Said where it cannot be seen whether anything was. */
+  unsure?(why: string): string;
+}
+
+interface More {
+  /** Folders, and where they are from then on. */
+  moved?: Move[] | undefined;
+  undo?: (() => void) | undefined;
+  /** Of a list that was read after a failure: how many of all are as they were meant to be. */
+  arrived?: (() => number) | undefined;
 }
 
 const running = new Map<string, (progress: Progress) => void>();
@@ -30,7 +42,7 @@ async function operate(
   all: number,
   words: Words,
   work: (id: string) => Promise<unknown>,
-  { moved = [], undo }: { moved?: Move[] | undefined; undo?: (() => void) | undefined } = {},
+  { moved = [], undo, arrived }: More = {},
 ): Promise<boolean> {
   const who = account.peek();
   const id = crypto.randomUUID();
@@ -54,10 +66,17 @@ async function operate(
     notice?.end();
   }
   if (account.peek() !== who) return false;
-  await changed(fault ? [] : moved);
-  if (fault) tell(words.failed(explain(faultOf(fault))), true);
-  else tell(words.done(all), false, undo && { label: text.tree.undo, do: undo });
-  return fault === undefined;
+  const isListed = await changed(fault ? [] : moved);
+  // One of several transactions may have failed, or only an answer was lost.
+  const there = fault && arrived && isListed ? arrived() : 0;
+  const isDone = !fault || there === all;
+  if (isDone) tell(words.done(all), false, undo && { label: text.tree.undo, do: undo });
+  else {
+    const { failed, partly = failed, unsure = failed } = words;
+    const say = there > 0 ? partly : isListed ? failed : unsure;
+    tell(say(explain(faultOf(fault))), true);
+  }
+  return isDone;
 }
 
 const thingOf = (row: Row) => (isFolder(row) ? `${row.path}/` : row.path);
@@ -76,10 +95,15 @@ export function refusalOf(folder: string, name: string): string {
 function carryOut(moves: Move[], words: Words, undo: boolean): Promise<boolean> {
   const folders = moves.filter(({ from }) => from.endsWith('/'));
   const moved = folders.map(({ from, to }) => ({ from: from.slice(0, -1), to: to.slice(0, -1) }));
+  const isThere = ({ from, to }: Move) => {
+    const { file, folder } = tree.value;
+    return from.endsWith('/') ? folder(to.slice(0, -1)) !== undefined : file(to) !== undefined;
+  };
   const back = moves.map(({ from, to }) => ({ from: to, to: from }));
   return operate(moves.length, words, (id) => call('rename', id, moves), {
     moved,
     undo: undo ? () => void carryOut(back, text.move, false) : undefined,
+    arrived: () => moves.filter(isThere).length,
   });
 }
 
@@ -147,9 +171,7 @@ export async function restore(items: readonly Item[]): Promise<void> {
 /** All of the trash, where nothing is said of what. */
 export async function removeForGood(items: readonly Item[], all: boolean): Promise<void> {
   clearSelection();
-  await operate(items.length, text.remove, (id) =>
-    all ? call('emptyTrash') : call('removeFiles', id, idsOf(items)),
-  );
+  await operate(items.length, text.remove, (id) => call('removeFiles', id, all ? undefined : idsOf(items)));
 }
 
 export async function makeFolder(path: string): Promise<void> {

@@ -65,6 +65,12 @@ function ordered<T extends Row>(rows: readonly T[]): T[] {
   return rows.toSorted((a, b) => (down ? order(b, a) : order(a, b)) || byName(a, b));
 }
 
+/** Everything in its order: sorted once, and not at each key of a search. */
+const everything = computed(() => {
+  const { top } = tree.value;
+  return { folders: ordered([...foldersBelow(top)]), files: ordered([...filesBelow(top)]) };
+});
+
 export const rows = computed((): Row[] => {
   const isWanted = filter.value.trim() !== '';
   const matches = matcher(filter.value);
@@ -73,8 +79,8 @@ export const rows = computed((): Row[] => {
   if (place.value.at === 'trash')
     return ordered((trashed.value ?? []).filter((item) => !isWanted || fits(item)));
   if (!isWanted) return [...ordered(here.value.folders), ...ordered(here.value.files)];
-  const { top } = tree.value;
-  return [...ordered([...foldersBelow(top)].filter(fits)), ...ordered([...filesBelow(top)].filter(fits))];
+  const { folders, files } = everything.value;
+  return [...folders.filter(fits), ...files.filter(fits)];
 });
 
 /** The files of the list, in its order. */
@@ -82,22 +88,20 @@ export const visible = computed(() => rows.value.filter(isFile));
 
 export const chosenRows = computed(() => rows.value.filter((row) => selected.value.has(keyOf(row))));
 
-/** The files that are chosen, with those in folders that are. */
-export const chosen = computed(() => filesOf(chosenRows.value));
-
+/** Files, and those in folders. */
 export function filesOf(all: readonly Row[]): Item[] {
   return all.flatMap((row) => (isFolder(row) ? [...filesBelow(row)] : [row]));
 }
 
 export const dirNames = computed(() => new Map(dirs.value.map((dir) => [dir.dirId, dir.name])));
 
-let reading: Promise<void> | undefined;
-let next: Promise<void> | undefined;
+let reading: Promise<boolean> | undefined;
+let next: Promise<boolean> | undefined;
 /** Counts the accounts: what was read for one that has left is nobody's. */
 let visit = 0;
 
-/** Reads the list; further wishes during one reading are one more reading, not many. */
-export function refresh(): Promise<void> {
+/** Reads the list; further wishes during one reading are one more reading, not many. False where it failed. */
+export function refresh(): Promise<boolean> {
   if (reading) {
     next ??= reading.then(() => {
       next = undefined;
@@ -112,10 +116,11 @@ export function refresh(): Promise<void> {
 }
 
 /** After a change: this tab reads the list again, and so do the others. `moved`: folders, and where they are now. */
-export async function changed(moved: readonly Move[] = []): Promise<void> {
+export async function changed(moved: readonly Move[] = []): Promise<boolean> {
   followed.push(...moved);
-  await refresh();
+  const isListed = await refresh();
   toTabs('changed');
+  return isListed;
 }
 
 const followed: Move[] = [];
@@ -130,13 +135,13 @@ function followMoved(): void {
   }
 }
 
-async function read(): Promise<void> {
+async function read(): Promise<boolean> {
   const asked = visit;
   if (listing.value === 'failed') listing.value = 'loading';
   try {
     const isTrash = place.value.at === 'trash';
     const [found, inTrash] = await Promise.all([call('list'), isTrash ? call('listTrash') : null]);
-    if (asked !== visit) return;
+    if (asked !== visit) return false;
     batch(() => {
       trashed.value = inTrash;
       items.value = found.items;
@@ -148,11 +153,15 @@ async function read(): Promise<void> {
       followMoved();
       dropGone();
     });
+    return true;
   } catch (error) {
-    if (asked !== visit) return;
-    if (listing.value === 'ready') return tellFault(error);
-    listFault.value = faultOf(error);
-    listing.value = 'failed';
+    if (asked !== visit) return false;
+    if (listing.value === 'ready') tellFault(error);
+    else {
+      listFault.value = faultOf(error);
+      listing.value = 'failed';
+    }
+    return false;
   }
 }
 

@@ -2,8 +2,10 @@
  * The tree as the page shows it, made of what the worker lists. A path is whole, from the top, without a slash at its end; '' is the top.
  * Paths are as they are sealed; only names are cleaned to be shown.
  */
-import { displayName } from '@szafa/client';
+import { displayName, freePath as freeIn, lastOf, parentOf } from '@szafa/client';
 import type { FolderInfo, Item } from '../bridge.ts';
+
+export { isWithin, joinPath, lastOf, parentOf } from '@szafa/client';
 
 export interface Folder {
   kind: 'folder';
@@ -26,15 +28,6 @@ export interface Tree {
   folder(path: string): Folder | undefined;
   file(path: string): Item | undefined;
 }
-
-/** The path of the folder that a path is in. */
-export const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
-/** The last part of a path. */
-export const lastOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
-export const joinPath = (folder: string, name: string) => (folder === '' ? name : `${folder}/${name}`);
-/** Whether a path is that folder, or in it at any depth. */
-export const isWithin = (path: string, folder: string) =>
-  folder === '' || path === folder || path.startsWith(`${folder}/`);
 
 function newFolder(path: string, above: Folder | undefined): Folder {
   const name = displayName(lastOf(path));
@@ -101,13 +94,8 @@ export function nearest(tree: Tree, path: string): Folder {
   }
 }
 
-/** A path in the same folder that nothing has: `a.txt`, `a (2).txt`, `a (3).txt`. */
+/** A path in the same folder that nothing has, and that is not given already: `a.txt`, `a (2).txt`, `a (3).txt`. */
 export function freePath(tree: Tree, path: string, given: ReadonlySet<string> = new Set()): string {
-  const name = lastOf(path);
-  const dot = name.lastIndexOf('.');
-  const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-  for (let number = 1; ; number++) {
-    const wish = number === 1 ? path : joinPath(parentOf(path), `${stem} (${number})${extension}`);
-    if (!tree.file(wish) && !tree.folder(wish) && !given.has(wish)) return wish;
-  }
+  const has = (at: string) => tree.file(at) !== undefined || tree.folder(at) !== undefined || given.has(at);
+  return freeIn({ has }, path);
 }

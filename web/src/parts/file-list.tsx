@@ -150,12 +150,14 @@ export function FileList() {
       >
         <div role="row" class="row head" aria-rowindex={1} tabIndex={-1}>
           <div role="columnheader" class="cell check">
-            <input
-              type="checkbox"
-              checked={allChosen}
-              aria-label={text.list.selectAll}
-              onChange={() => (allChosen ? clearSelection() : selectAll())}
-            />
+            <label class="hit">
+              <input
+                type="checkbox"
+                checked={allChosen}
+                aria-label={text.list.selectAll}
+                onChange={() => (allChosen ? clearSelection() : selectAll())}
+              />
+            </label>
           </div>
           <Header name="name" label={text.list.name} />
           <Header name="size" label={text.list.size} />

@@ -191,7 +191,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
             {text.preview.source}
           </button>
         )}
-        <button type="button" class="button" onClick={() => void download([item])}>
+        <button type="button" class="button" onClick={() => void download(item)}>
           <Icon name="download" />
           {text.actions.download}
         </button>

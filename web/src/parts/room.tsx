@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { useEffect, useRef } from 'preact/hooks';
 import { closeDialog, dialog, uploadBatches } from '../page/actions.ts';
-import { download } from '../page/downloads.ts';
+import { downloadRows } from '../page/download-rows.ts';
 import { dropPath, filesOver, listenForDrags } from '../page/dragging.ts';
 import { isTimeline, shownFiles } from '../page/layout.ts';
 import { links, offersLinks } from '../page/links.ts';
@@ -11,8 +11,8 @@ import { restore, trash } from '../page/operations.ts';
 import { fromInput } from '../page/pick.ts';
 import { clearSelection } from '../page/selection.ts';
 import {
-  chosen,
   chosenRows,
+  filesOf,
   filter,
   here,
   isFile,
@@ -60,20 +60,14 @@ function SelectionActs() {
       </>
     );
   }
-  const files = chosen.value;
   return (
     <>
-      <IconButton
-        icon="download"
-        label={text.actions.download}
-        disabled={files.length === 0}
-        onClick={() => void download(files)}
-      />
+      <IconButton icon="download" label={text.actions.download} onClick={() => void downloadRows(all)} />
       {offersLinks.value && (
         <IconButton
           icon="link"
           label={text.share.do}
-          disabled={files.length === 0}
+          disabled={filesOf(all).length === 0}
           onClick={() => askShare(all)}
         />
       )}
@@ -267,6 +261,7 @@ export function Room() {
           <div class="main-title">
             <Crumbs />
             {listing.value === 'ready' && <p aria-live="polite">{counted()}</p>}
+            {isTrash && <p>{text.trash.counts}</p>}
           </div>
           {chosenRows.value.length > 0 && <SelectionBar />}
           {at === 'folder' && <LayoutButtons />}

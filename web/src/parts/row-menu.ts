@@ -1,7 +1,7 @@
 /** What can be done with rows of the list, with a folder of the tree, and where no row is. */
 import type { Item } from '../bridge.ts';
 import { dialog, targetFolder } from '../page/actions.ts';
-import { download } from '../page/downloads.ts';
+import { downloadRows } from '../page/download-rows.ts';
 import { offersLinks } from '../page/links.ts';
 import { restore, trash } from '../page/operations.ts';
 import { filesOf, goTo, isFolder, type Row } from '../page/shelf.ts';
@@ -50,9 +50,7 @@ export function menuFor(rows: Row[]): MenuItem[] {
   if (alone && !isFolder(alone)) {
     items.push({ icon: 'eye', label: actions.preview, act: () => openRow(alone) });
   }
-  if (filesOf(rows).length > 0) {
-    items.push({ icon: 'download', label: actions.download, act: () => void download(filesOf(rows)) });
-  }
+  items.push({ icon: 'download', label: actions.download, act: () => void downloadRows(rows) });
   if (offersLinks.value && filesOf(rows).length > 0) {
     items.push({ icon: 'link', label: text.share.do, act: () => askShare(rows) });
   }

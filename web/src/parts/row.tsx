@@ -39,6 +39,13 @@ function Badges({ item }: { item: Item }) {
   );
 }
 
+/** The exact time; in the trash also the day on which it is gone. */
+function timeTitle(row: Line): string {
+  const when = fullDate(timeOf(row));
+  if (isFolder(row) || row.expiresAt === undefined) return when;
+  return `${when}. ${text.trash.leaves(fullDate(row.expiresAt))}`;
+}
+
 interface RowProps {
   row: Line;
   index: number;
@@ -82,17 +89,18 @@ export function Row({ row, index, top, focused, onFocus, onMenu }: RowProps) {
       }}
     >
       <div role="gridcell" class="cell check">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          checked={isChosen}
-          aria-label={text.list.select(row.name)}
-          onClick={(event) => {
-            event.stopPropagation();
-            if (event.shiftKey) selectTo(row);
-            else toggle(row);
-          }}
-        />
+        <label class="hit" onClick={(event) => event.stopPropagation()}>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            checked={isChosen}
+            aria-label={text.list.select(row.name)}
+            onClick={(event) => {
+              if (event.shiftKey) selectTo(row);
+              else toggle(row);
+            }}
+          />
+        </label>
       </div>
       <div role="gridcell" class="cell name">
         <span class={`file-icon ${hasFolderIcon ? 'of-folder' : ''}`}>
@@ -121,7 +129,7 @@ export function Row({ row, index, top, focused, onFocus, onMenu }: RowProps) {
       <div role="gridcell" class="cell size">
         {isFolder(row) && row.count === 0 ? '–' : bytes(row.size)}
       </div>
-      <div role="gridcell" class="cell date" title={fullDate(when)}>
+      <div role="gridcell" class="cell date" title={timeTitle(row)}>
         {when > 0 ? date(when) : ''}
       </div>
       <div role="gridcell" class="cell acts">

@@ -77,12 +77,14 @@ function Tile({ item, index, focused }: { item: Item; index: number; focused: bo
       </button>
       {/* What is chosen is of one place. */}
       {!isTimeline.value && (
-        <input
-          type="checkbox"
-          checked={chosen}
-          aria-label={text.list.select(name)}
-          onChange={() => toggle(item)}
-        />
+        <label class="tile-check">
+          <input
+            type="checkbox"
+            checked={chosen}
+            aria-label={text.list.select(name)}
+            onChange={() => toggle(item)}
+          />
+        </label>
       )}
     </li>
   );

@@ -34,7 +34,7 @@ function VersionRow({ item, version, isCurrent, isBusy, onRestore, onRemove }: V
       <IconButton
         icon="download"
         label={words.download(when)}
-        onClick={() => void download([{ ...item, fileId, size }])}
+        onClick={() => void download({ ...item, fileId, size })}
       />
       {!isCurrent && (
         <IconButton

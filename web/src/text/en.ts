@@ -320,7 +320,7 @@ export function en({ number, plural, secret }: Tools) {
       emptyBody: 'Drop files or folders anywhere on this page. They are encrypted before they are sent.',
       emptyDir: 'This folder is empty',
       noMatch: (filter: string) => `No name contains “${filter}”`,
-      noMatchBody: 'The filter searches only the names in this view.',
+      noMatchBody: 'The search looks at the names of all files and folders.',
       failedTitle: 'The list could not be loaded',
       retry: 'Try again',
     },
@@ -357,6 +357,8 @@ export function en({ number, plural, secret }: Tools) {
       doing: (count: number, all: number) => `Renaming: ${share(count, all)}`,
       done: () => 'Renamed',
       failed: (why: string) => `It could not be renamed. ${why}`,
+      partly: (why: string) => `Not everything was renamed. ${why}`,
+      unsure: (why: string) => `It is not known whether it was renamed. ${why}`,
     },
     move: {
       title: (count: number) => (count === 1 ? 'Move to' : `Move ${items(count)} to`),
@@ -364,6 +366,8 @@ export function en({ number, plural, secret }: Tools) {
       doing: (count: number, all: number) => `Moving: ${share(count, all)}`,
       done: (count: number) => (count === 1 ? 'Moved' : `${items(count)} moved`),
       failed: (why: string) => `Nothing was moved. ${why}`,
+      partly: (why: string) => `Not everything was moved. ${why}`,
+      unsure: (why: string) => `It is not known whether everything was moved. ${why}`,
     },
     copy: {
       title: (count: number) => (count === 1 ? 'Copy to' : `Copy ${items(count)} to`),
@@ -377,11 +381,12 @@ export function en({ number, plural, secret }: Tools) {
       when: 'Deleted',
       doing: (count: number, all: number) => `Deleting: ${share(count, all)}`,
       done: (count: number) => (count === 1 ? 'Moved to the trash' : `${items(count)} moved to the trash`),
-      failed: (why: string) => `It could not be deleted. ${why}`,
+      failed: (why: string) => `Not everything was moved to the trash. ${why}`,
       empty: 'The trash is empty',
       emptyBody: 'What you delete comes here first, and can be restored for a while.',
       emptyNow: 'Empty the trash',
       leaves: (when: string) => `Deleted for good on ${when}`,
+      counts: 'What is here still uses your space, until it is deleted for good.',
     },
     restore: {
       do: 'Restore',
@@ -439,7 +444,6 @@ export function en({ number, plural, secret }: Tools) {
         [folderCount > 0 && folders(folderCount), (fileCount > 0 || folderCount === 0) && files(fileCount)]
           .filter(Boolean)
           .join(', '),
-      dropRow: (name: string) => `Move into ${name}`,
     },
 
     leave: {

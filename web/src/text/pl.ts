@@ -334,7 +334,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Upuść pliki lub foldery gdziekolwiek na tej stronie. Zostaną zaszyfrowane, zanim zostaną wysłane.',
       emptyDir: 'Ten folder jest pusty',
       noMatch: (filter: string) => `Żadna nazwa nie zawiera „${filter}”`,
-      noMatchBody: 'Filtr szuka tylko w nazwach z tego widoku.',
+      noMatchBody: 'Wyszukiwanie obejmuje nazwy wszystkich plików i folderów.',
       failedTitle: 'Nie udało się wczytać listy',
       retry: 'Spróbuj ponownie',
     },
@@ -370,6 +370,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       doing: (count: number, all: number) => `Zmiana nazwy: ${share(count, all)}`,
       done: () => 'Zmieniono nazwę',
       failed: (why: string) => `Nie udało się zmienić nazwy. ${why}`,
+      partly: (why: string) => `Nie wszędzie zmieniono nazwę. ${why}`,
+      unsure: (why: string) => `Nie wiadomo, czy zmieniono nazwę. ${why}`,
     },
     move: {
       title: (count: number) => (count === 1 ? 'Przenieś do' : `Przenieś ${items(count)} do`),
@@ -377,6 +379,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       doing: (count: number, all: number) => `Przenoszenie: ${share(count, all)}`,
       done: (count: number) => (count === 1 ? 'Przeniesiono' : `Przeniesiono ${items(count)}`),
       failed: (why: string) => `Niczego nie przeniesiono. ${why}`,
+      partly: (why: string) => `Nie wszystko przeniesiono. ${why}`,
+      unsure: (why: string) => `Nie wiadomo, czy wszystko przeniesiono. ${why}`,
     },
     copy: {
       title: (count: number) => (count === 1 ? 'Kopiuj do' : `Kopiuj ${items(count)} do`),
@@ -391,11 +395,12 @@ export function pl({ number, plural, secret }: Tools): Words {
       doing: (count: number, all: number) => `Usuwanie: ${share(count, all)}`,
       done: (count: number) =>
         count === 1 ? 'Przeniesiono do kosza' : `Przeniesiono do kosza ${items(count)}`,
-      failed: (why: string) => `Nie udało się usunąć. ${why}`,
+      failed: (why: string) => `Nie wszystko przeniesiono do kosza. ${why}`,
       empty: 'Kosz jest pusty',
       emptyBody: 'To, co usuwasz, trafia najpierw tutaj i przez pewien czas można to przywrócić.',
       emptyNow: 'Opróżnij kosz',
       leaves: (when: string) => `Zostanie trwale usunięty: ${when}`,
+      counts: 'To, co tu jest, nadal zajmuje Twoje miejsce, dopóki nie zostanie trwale usunięte.',
     },
     restore: {
       do: 'Przywróć',
@@ -452,7 +457,6 @@ export function pl({ number, plural, secret }: Tools): Words {
         [folderCount > 0 && folders(folderCount), (fileCount > 0 || folderCount === 0) && files(fileCount)]
           .filter(Boolean)
           .join(', '),
-      dropRow: (name: string) => `Przenieś do ${name}`,
     },
 
     leave: {

@@ -66,7 +66,7 @@ function Row({ item, onShow }: { item: SharedItem; onShow(): void }) {
         </span>
       </span>
       {isReadable(item) && (
-        <IconButton icon="download" label={words.downloadOf(name)} onClick={() => void download([item])} />
+        <IconButton icon="download" label={words.downloadOf(name)} onClick={() => void download(item)} />
       )}
     </li>
   );
@@ -101,7 +101,7 @@ function Files({ items, note }: { items: SharedItem[]; note?: string | undefined
         <button
           type="button"
           class="button primary wide"
-          onClick={() => void (items.length === 1 ? download([first]) : all())}
+          onClick={() => void (items.length === 1 ? download(first) : all())}
         >
           <Icon name="download" />
           {items.length === 1 ? text.actions.download : words.downloadAll}

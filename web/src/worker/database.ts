@@ -30,14 +30,34 @@ function finished<T>(request: IDBRequest<T>): Promise<T> {
 }
 
 function database(): Promise<IDBDatabase> {
-  opening ??= (() => {
-    const request = indexedDB.open('szafa', 1);
-    request.onupgradeneeded = () => {
-      for (const name of STORES) request.result.createObjectStore(name);
-    };
-    return finished(request);
-  })();
+  if (!opening) {
+    opening = openWhole();
+    opening.catch(forget);
+  }
   return opening;
+}
+
+const forget = () => {
+  opening = undefined;
+};
+
+/** With all stores, whichever page made the database: what it lacks is added, and what it has beside them stays. */
+async function openWhole(version?: number): Promise<IDBDatabase> {
+  const request = indexedDB.open('szafa', version);
+  const lacks = (name: Store) => !request.result.objectStoreNames.contains(name);
+  request.onupgradeneeded = () => {
+    for (const name of STORES.filter(lacks)) request.result.createObjectStore(name);
+  };
+  const found = await finished(request);
+  // The page of another tab adds what this one does not know of: it would wait for this connection.
+  found.onversionchange = () => {
+    found.close();
+    forget();
+  };
+  found.onclose = forget;
+  if (!STORES.some(lacks)) return found;
+  found.close();
+  return openWhole(found.version + 1);
 }
 
 async function read<T>(store: Store, key: string): Promise<T | undefined> {

@@ -10,8 +10,6 @@ import { fileHandlers } from './reading.ts';
 import { Thumbnails } from './thumbnails.ts';
 import { Transfers } from './transfers.ts';
 
-/** A tile has left the sight of whoever waited by then. */
-const THUMBNAIL_MS = 30_000;
 
 const signedIn = new SignedIn((reachable) => say({ reachable }));
 const cabinet = new Cabinet(() => signedIn.szafa);
@@ -30,6 +28,7 @@ function forgetFiles(): void {
   transfers.stopAll();
   cabinet.clear();
   thumbnails.clear();
+  operations.clear();
 }
 
 const handlers: Handlers<Calls> = {
@@ -74,11 +73,11 @@ const handlers: Handlers<Calls> = {
   trash: (id, paths) => operations.trash(id, paths),
   restoreFiles: (id, fileIds) => operations.restore(id, fileIds),
   removeFiles: (id, fileIds) => operations.remove(id, fileIds),
-  emptyTrash: () => operations.emptyTrash(),
   versions: (path) => cabinet.versions(path),
   restoreVersion: (fileId) => operations.restoreVersion(fileId),
   trashVersion: (fileId) => operations.trashVersion(fileId),
-  thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId, AbortSignal.timeout(THUMBNAIL_MS))),
+  thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId)),
+  makeThumbnail: (fileId) => thumbnails.make(fileId, cabinet.picturesOf(fileId)),
   remember: (notes) => kept.keepNotes(notes),
   async remembered() {
     const { username } = signedIn.szafa;

@@ -1,6 +1,5 @@
 /** What is done to files and folders, by the paths and ids that the list has shown. */
 import { displayName, type Entry, lastOf, type Szafa, SzafaError } from '@szafa/client';
-import { limits } from '@szafa/protocol';
 import type { Copy, Item, Move, Progress } from '../bridge.ts';
 import type { Cabinet } from './cabinet.ts';
 
@@ -13,6 +12,8 @@ export class Operations {
   readonly #szafa: () => Szafa;
   readonly #cabinet: Cabinet;
   readonly #tell: (progress: Progress) => void;
+  /** What was put into the trash here, or seen in it. */
+  readonly #trashed = new Map<string, Entry>();
 
   constructor(szafa: () => Szafa, cabinet: Cabinet, tell: (progress: Progress) => void) {
     this.#szafa = szafa;
@@ -64,53 +65,45 @@ export class Operations {
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, copies.length) }, lane));
   }
 
-  /** Files with all their versions, folders with all below them and what makes them stay when they are empty. */
-  #entriesAt(path: string): Entry[] {
-    const { tree } = this.#cabinet;
-    if (!isFolderPath(path)) {
-      const node = tree.file(path);
-      return node ? [...node.versions, ...node.unproven] : [];
-    }
-    const folder = tree.folder(withoutSlash(path));
-    if (!folder) return [];
-    const files = [...tree.within(folder)].flatMap(({ versions, unproven }) => [...versions, ...unproven]);
-    return [...files, ...[...tree.foldersWithin(folder)].flatMap(({ markers }) => markers)];
-  }
-
+  /** Files with all their versions in one go; each folder, with all below it, in one of its own. */
   async trash(id: string, paths: string[]): Promise<string[]> {
-    const entries = paths.flatMap((path) => this.#entriesAt(path));
-    const fileIds = entries.map(({ fileId }) => fileId);
-    const { api } = this.#szafa();
-    await this.#inBatches(id, fileIds, (batch) => api.trashFiles(batch));
-    // At the first level a folder is a directory of the service as well.
-    for (const path of paths.filter(isFolderPath)) {
-      const dirId = this.#cabinet.tree.folder(withoutSlash(path))?.dirId;
-      if (dirId !== undefined) await api.deleteDir(dirId);
+    const szafa = this.#szafa();
+    const { tree } = this.#cabinet;
+    const folders = paths.filter(isFolderPath).map(withoutSlash);
+    const files = paths.filter((path) => !isFolderPath(path)).map((path) => tree.file(path));
+    const records = files.flatMap((node) => (node ? [...node.versions, ...node.unproven] : []));
+    const onProgress = this.#teller(id);
+    if (records.length > 0) await szafa.trash(records, { onProgress });
+    this.#keep(records);
+    const went = [...records];
+    for (const path of folders) {
+      const inside = await szafa.removeFolder(path, { tree, onProgress });
+      this.#keep(inside);
+      went.push(...inside);
     }
-    return fileIds;
-  }
-
-  /** As many at once as the service takes. It says which are not as they were seen; nothing is done to their batch then. */
-  async #inBatches(
-    id: string,
-    fileIds: string[],
-    work: (batch: string[]) => Promise<string[]>,
-  ): Promise<void> {
-    const tell = this.#teller(id);
-    for (let at = 0; at < fileIds.length; at += limits.filesPerBatch) {
-      const batch = fileIds.slice(at, at + limits.filesPerBatch);
-      const others = await work(batch);
-      if (others.length > 0) throw new SzafaError('conflict', 'some of the files were changed elsewhere');
-      tell(at + batch.length, fileIds.length);
-    }
+    return went.map(({ fileId }) => fileId);
   }
 
   async trashVersion(fileId: string): Promise<void> {
-    await this.#inBatches('', [fileId], (batch) => this.#szafa().api.trashFiles(batch));
+    await this.#szafa().trash([this.#cabinet.entry(fileId)]);
+  }
+
+  #keep(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#trashed.set(entry.fileId, entry);
+  }
+
+  #inTrash(fileIds: readonly string[]): Entry[] {
+    return fileIds.map((fileId) => {
+      const entry = this.#trashed.get(fileId);
+      if (!entry) throw new SzafaError('gone', 'this file is not in the trash any more');
+      return entry;
+    });
   }
 
   async listTrash(): Promise<Item[]> {
     const entries = await this.#szafa().listTrash();
+    this.#trashed.clear();
+    this.#keep(entries);
     return entries.map((entry) => ({
       fileId: entry.fileId,
       path: entry.path.replace(/\/$/, ''),
@@ -126,22 +119,19 @@ export class Operations {
     }));
   }
 
-  restore(id: string, fileIds: string[]): Promise<void> {
-    return this.#inBatches(id, fileIds, (batch) => this.#szafa().api.restoreFiles(batch));
+  async restore(id: string, fileIds: string[]): Promise<void> {
+    await this.#szafa().restore(this.#inTrash(fileIds), { onProgress: this.#teller(id) });
   }
 
-  remove(id: string, fileIds: string[]): Promise<void> {
-    return this.#inBatches(id, fileIds, async (files) => {
-      await this.#szafa().api.emptyTrash({ files });
-      return [];
-    });
+  /** For good; all that is in the trash, where nothing is said of what. */
+  async remove(id: string, fileIds?: string[]): Promise<void> {
+    const entries = fileIds && this.#inTrash(fileIds);
+    await this.#szafa().emptyTrash({ entries, onProgress: this.#teller(id) });
   }
 
-  /** All, as often as it takes. */
-  async emptyTrash(): Promise<void> {
-    const { api } = this.#szafa();
-    let more = true;
-    while (more) ({ more } = await api.emptyTrash());
+  /** Of an account that has left. */
+  clear(): void {
+    this.#trashed.clear();
   }
 
   /** As the newest of its path; the one that was the newest becomes an earlier one. */

@@ -9,20 +9,23 @@ const AHEAD = 6;
 
 type Open = (fileId: string, signal: AbortSignal) => Promise<Readable>;
 
+async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+
 /** Each is opened a few before its turn; the first that cannot be opened ends it. */
 async function* opened(
   parts: Zip['parts'],
   open: Open,
   signal: AbortSignal,
-): AsyncGenerator<[Readable, string], void> {
+): AsyncGenerator<[Readable | undefined, string], void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const coming: Promise<Readable>[] = [];
+  const coming: Promise<Readable | undefined>[] = [];
   let next = 0;
   try {
     for (const { path } of parts) {
       for (; next < parts.length && coming.length < AHEAD; next++) {
-        const remote = open(parts[next]!.fileId, either);
+        const { fileId } = parts[next]!;
+        const remote = fileId === undefined ? Promise.resolve(undefined) : open(fileId, either);
         remote.catch(() => {}); // awaited below, in its turn
         coming.push(remote);
       }
@@ -44,6 +47,10 @@ export function zippedFiles(
   let before = 0;
   async function* entries(): AsyncGenerator<ZipEntry, void> {
     for await (const [remote, path] of opened(parts, open, signal)) {
+      if (!remote) {
+        yield { path: paths.of(path), size: 0, mtime: Date.now(), pieces: nothing };
+        continue;
+      }
       const { mtime, added, size } = remote.metadata;
       const onProgress = ({ done }: DownloadProgress) =>
         tell({ done: before + done, total: Number.POSITIVE_INFINITY });

@@ -75,15 +75,15 @@ export const mutants: Mutant[] = [
   {
     name: 'a list ends after its first page',
     file: 'client/src/api/api.ts',
-    find: 'cursor = page.next_cursor === cursor ? undefined : page.next_cursor;',
-    replace: 'cursor = undefined;',
+    find: 'coming = next === undefined || next === cursor ? undefined : read(next);',
+    replace: 'coming = undefined;',
     tests: [API],
   },
   {
     name: 'a page that comes again and again is asked for without an end',
     file: 'client/src/api/api.ts',
-    find: 'page.next_cursor === cursor ? undefined : page.next_cursor',
-    replace: 'page.next_cursor',
+    find: 'next === undefined || next === cursor ?',
+    replace: 'next === undefined ?',
     tests: [API],
   },
   {

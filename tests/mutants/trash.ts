@@ -92,4 +92,25 @@ export const mutants: Mutant[] = [
     replace: 'return thumbnail ? volumes : volumes;',
     tests: [THUMBNAILS],
   },
+  {
+    name: 'the thumbnails of several files are those of anybody',
+    file: 'server/src/domain/thumbnails.ts',
+    find: 'rows.filter((row) => isOwn(caller.username, row)).map(',
+    replace: 'rows.map(',
+    tests: [THUMBNAILS],
+  },
+  {
+    name: 'the thumbnails of several files come out of the trash as well',
+    file: 'server/src/metadata/files.ts',
+    find: 'WHERE trashed_at = 0 AND file_id ${this.sql.dialect.amongListed}',
+    replace: 'WHERE file_id ${this.sql.dialect.amongListed}',
+    tests: [THUMBNAILS],
+  },
+  {
+    name: 'a header that comes with a thumbnail may be of another file',
+    file: 'client/src/download/remote-file.ts',
+    find: 'const header = await openParams(context, params, signal);\n  checkRecord(record, header);',
+    replace: 'const header = await openParams(context, params, signal);',
+    tests: ['client/test/tree-operations.test.ts'],
+  },
 ];

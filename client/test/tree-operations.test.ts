@@ -1,6 +1,7 @@
 /** The tree on a real service: rename, folders, copies, trash, versions and thumbnails, seen by a second device. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sealThumbnail } from '../src/format/thumbnail.ts';
 import { bytesSource, type ConnectOptions, type Entry, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, quick, readAll, sameUser } from './service.ts';
@@ -240,7 +241,10 @@ test('thumbnails: with the upload or later, for their own file only', async () =
     const body = Buffer.from(JSON.stringify({ thumbnails: [{ ...own!, ...answer }] }));
     proxy.hostility = ({ path }) => (path.endsWith('/thumbnails') ? { body } : undefined);
   };
-  for (const thumbnail of [theirs!.thumbnail, flipped.toString('base64'), '', '*']) {
+  // Also one that somebody made with the file's own key, as whoever has a link to it could.
+  const { header, engine } = await user.openFile(now.fileId, { record: now.record });
+  const forged = (await sealThumbnail(engine, header, content(3))).toBase64();
+  for (const thumbnail of [theirs!.thumbnail, flipped.toString('base64'), forged, '', '*']) {
     given({ thumbnail });
     await assert.rejects(other.thumbnail(now), { code: 'tampered', stage: 'thumbnail' });
   }

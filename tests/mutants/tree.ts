@@ -65,8 +65,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the thumbnail of another upload is shown',
     file: 'client/src/tree/thumbnails.ts',
-    find: 'const own = (await engine.sha256(sealed)).toHex() === thumbnail;',
-    replace: 'const own = true;',
+    find: 'const isOwn = bytes && (await engine.sha256(bytes)).toHex() === thumbnail;',
+    replace: 'const isOwn = bytes !== undefined;',
     tests: [OPERATIONS, ATTACKS],
   },
   {

@@ -261,7 +261,7 @@ export function Room() {
           <div class="main-title">
             <Crumbs />
             {listing.value === 'ready' && <p aria-live="polite">{counted()}</p>}
-            {isTrash && <p>{text.trash.counts}</p>}
+            {at === 'trash' && <p>{text.trash.counts}</p>}
           </div>
           {chosenRows.value.length > 0 && <SelectionBar />}
           {at === 'folder' && <LayoutButtons />}

@@ -10,7 +10,6 @@ import { fileHandlers } from './reading.ts';
 import { Thumbnails } from './thumbnails.ts';
 import { Transfers } from './transfers.ts';
 
-
 const signedIn = new SignedIn((reachable) => say({ reachable }));
 const cabinet = new Cabinet(() => signedIn.szafa);
 const thumbnails = new Thumbnails();

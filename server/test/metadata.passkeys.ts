@@ -63,6 +63,12 @@ export function passkeysContract(stores: Stores): void {
     );
     assert.equal(opened.filter(Boolean).length, 1);
     const { passkeys, accounts } = stores.one;
+    const higher = used(id, 8, answer.challenge);
+    assert.equal(
+      await accounts.openSession(username, 'hash', session(), NOW, higher),
+      false,
+      'answered before',
+    );
     const alone = await alternately(6, async ({ passkeys: table }) =>
       table.openSession(await row(), used(id, 7), session(), NOW),
     );

@@ -1,5 +1,6 @@
-import type { ApiError, NetworkError, SzafaError, TamperedError } from '@szafa/client';
+import type { ApiError, ContactChangedError, NetworkError, SzafaError, TamperedError } from '@szafa/client';
 import { CliError, type Exit, exits } from './errors.ts';
+import { oneLine } from './text.ts';
 
 export interface Explained {
   code: string;
@@ -135,6 +136,11 @@ const hints: Record<string, string> = {
   'pull-address': 'give an address of this machine with --pull-address, or omit --pull',
   'other-upload': 'another szafa may be uploading the same file; run the same command again later',
   'input-too-long': 'split it, or give larger volumes with --volume-size',
+  'no-contact': 'ask for the exact name; an account needs keys, which a first login with szafa makes',
+  'own-account': 'give the name of another account with --with',
+  fingerprint: 'szafa contact shows how it looks; blanks do not matter',
+  'other-fingerprint':
+    'do not share anything with this account until you know why: somebody, perhaps the server, may pretend to be its owner',
   conflict: 'szafa ls shows what is there now; then run the command again',
   incomplete: 'the server has a problem; run the same command again later',
 };
@@ -172,6 +178,12 @@ export function explain(error: unknown): Explained {
   if (code === 'api') {
     const [hint, exit = exits.failed] = explainApi(error as ApiError);
     return { code: (error as ApiError).kind, message, hint, exit };
+  }
+  if (code === 'contact-changed') {
+    const { username: said, fingerprint } = error as ContactChangedError;
+    const username = oneLine(said);
+    const hint = `the account was made anew, or somebody, perhaps the server, pretends to be ${username}. Ask ${username} for the fingerprint in another way than by this server; only if it is the same: szafa contact ${username} --accept '${fingerprint}'`;
+    return { code, message, hint, exit: exits.failed };
   }
   if (code === 'network') {
     return { code, message, hint: explainNetwork(error as NetworkError), exit: exits.failed };

@@ -89,9 +89,16 @@ export const ownOptions = {
   bwlimit: { value: 'RATE', help: 'bytes per second, for all transfers together, like 2M' },
   'plain-names': { help: 'show the names to the server: they are neither sealed nor verified' },
   scope: { value: 'SCOPE', help: 'what the token may do: append, read or full' },
-  expires: { value: 'TIME', help: 'when the token or the link ends: 90d, 1y, or a date like 2030-01-31' },
-  downloads: { value: 'N', help: 'how often the link may be downloaded' },
+  expires: { value: 'TIME', help: 'when the token or the share ends: 90d, 1y, or a date like 2030-01-31' },
+  downloads: { value: 'N', help: 'how often it may be downloaded' },
   note: { value: 'TEXT', help: 'what those are told who open the link' },
+  with: { value: 'NAME', help: 'the account that gets it, and nobody else: there is no link' },
+  from: { value: 'NAME', help: 'of what this account shares with you' },
+  verify: { help: 'you have compared the fingerprint' },
+  accept: {
+    value: 'FINGERPRINT',
+    help: 'these keys are the right ones: their owner told you this fingerprint',
+  },
   output: {
     value: 'PATH',
     short: 'o',

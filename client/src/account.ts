@@ -23,6 +23,7 @@ import { checkBag, openCurrent, type ParsedBag, parseBag, type Way } from './for
 import { changeBag, rekeyBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
+import { identityOfBag } from './format/identity.ts';
 import { bytesOf } from './format/json.ts';
 import { type AccountKeys, type AccountName, deriveAccountKeys } from './format/keys.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
@@ -294,7 +295,8 @@ export async function setRecoveryKey(context: AccountContext, proof: Proof, key:
   const recovery = await deriveRecoveryKeys(engine, await accountOf(context, before), key);
   const way = await ownWay(context, before, now);
   const after = toBase64Url(await changeBag(engine, before.bag, way, { recovery: recovery.kek }));
-  const body = { password: now.authSecret, keys: after, recovery: recovery.authSecret };
+  const identity = await identityOfBag(engine, before.bag, way);
+  const body = { password: now.authSecret, keys: after, recovery: recovery.authSecret, ...identity };
   const send = () => api.replaceKeys(body, before.tag, { signal });
   await settle(context, { what: RECOVERY_KEY, before, after, send });
   await keys.replaced(after, { authSecret: now.authSecret });

@@ -44,7 +44,10 @@ export type Stage =
   | 'share'
   | 'public-key'
   | 'request'
-  | 'delivery';
+  | 'delivery'
+  | 'identity'
+  | 'signature'
+  | 'letter';
 
 const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
   'service',
@@ -114,6 +117,23 @@ export class LinkOverError extends SzafaError {
   constructor(why: string, message: string) {
     super('link-over', message);
     this.why = why;
+  }
+}
+
+/** An account has other public keys than before: a new account of its name, or a service that lies. @public */
+export class ContactChangedError extends SzafaError {
+  override name = 'ContactChangedError';
+  readonly username: string;
+  /** Of the keys that the service gives now. */
+  readonly fingerprint: string;
+  /** Whether people had compared the ones before. */
+  readonly wasVerified: boolean;
+
+  constructor(username: string, fingerprint: string, wasVerified: boolean) {
+    super('contact-changed', `the keys of ${username} are not those of before`);
+    this.username = username;
+    this.fingerprint = fingerprint;
+    this.wasVerified = wasVerified;
   }
 }
 

@@ -30,6 +30,7 @@ export type {
   SealedVolume,
   VolumeKey,
 } from './format/engine.ts';
+export { parseFingerprint } from './format/identity.ts';
 export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
 export type { Metadata } from './format/metadata.ts';
 export { PRF_INPUT } from './format/passkey.ts';
@@ -49,7 +50,9 @@ export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export type { RevStore, RevStores } from './seen-revs.ts';
 export { type LinkAddress, linkText, looksLikeLink, parseLink } from './shares/address.ts';
-export type { Link, LinkOptions, OwnLink, ShareItem } from './shares/links.ts';
+export type { Contact, ContactPin, ContactStore, ContactStores } from './shares/contacts.ts';
+export type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
+export type { ReceivedShare } from './shares/to-account.ts';
 export {
   LinkVisit,
   newTicket,

@@ -4,6 +4,8 @@ import {
   checkBag,
   type Master,
   openBag,
+  openCurrent,
+  openIdentity,
   type ParsedBag,
   type Pin,
   parseBag,
@@ -12,6 +14,7 @@ import {
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
+import { identityOfBag, type OwnIdentity, ownIdentity } from './format/identity.ts';
 import { bytesOf } from './format/json.ts';
 import { looksLikeSealedDir, looksSealed } from './format/names.ts';
 
@@ -74,6 +77,8 @@ const MOST_PROBES = 16;
 export class Keys {
   #options: KeysOptions;
   #loading: Loading | undefined;
+  /** It stays as it is, whatever becomes of the bag: see docs/format.md. */
+  #identity: Promise<OwnIdentity> | undefined;
   /** The highest epoch that the bag was fetched again for. */
   #askedFor = 0;
 
@@ -125,6 +130,25 @@ export class Keys {
     const found = masters.find((master) => master.epoch === epoch);
     if (found) return found.key;
     throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
+  }
+
+  /** What this account is known by to others, with the secret halves. */
+  identity(signal?: AbortSignal): Promise<OwnIdentity> {
+    this.#identity ??= this.#openIdentity(signal).catch((error: unknown) => {
+      this.#identity = undefined;
+      throw error;
+    });
+    return this.#identity;
+  }
+
+  async #openIdentity(signal: AbortSignal | undefined): Promise<OwnIdentity> {
+    const { engine } = this.#options;
+    const found = await this.found(signal);
+    if (!found) throw new LockedError('this account has no keys yet: log in with its password once');
+    const master = await openCurrent(engine, found.bag, this.way);
+    const secrets = await openIdentity(engine, found.bag, master);
+    master.fill(0);
+    return ownIdentity(engine, found.bag, secrets);
   }
 
   /** The bag that is there now, to be replaced by the next one; undefined for an account that never had one. */
@@ -221,8 +245,10 @@ export class Keys {
     }
     await this.#requireUnused(options);
     await options.beforeFirst?.();
-    const keys = toBase64Url(await makeBag(engine, { serviceId, username }, { password: kek }));
-    if (await api.writeFirstKeys({ password: authSecret, keys }, options)) return keys;
+    const bag = await makeBag(engine, { serviceId, username }, { password: kek });
+    const keys = toBase64Url(bag);
+    const identity = await identityOfBag(engine, parseBag(bag), { type, kek });
+    if (await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options)) return keys;
     const winner = await api.keys(options);
     if (winner === undefined) throw missing('it said that there are some');
     return winner;

@@ -25,9 +25,11 @@ import { type OpenOptions, openFile, type RemoteFile } from './download/remote-f
 import { type Version, versionsOf } from './download/versions.ts';
 import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
 import { logIn, removeTotp, type Second, setTotp } from './factors.ts';
+import { parseBag } from './format/bag.ts';
 import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
+import { fingerprintText, identityOfBag } from './format/identity.ts';
 import { type AccountName, deriveAccountKeys } from './format/keys.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
@@ -42,6 +44,7 @@ import {
 } from './passkeys.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import { type RevStores, SeenRevs } from './seen-revs.ts';
+import { type Contact, type ContactStores, Contacts } from './shares/contacts.ts';
 import {
   type Link,
   type LinkOptions,
@@ -49,7 +52,9 @@ import {
   makeLink,
   type OwnLink,
   type ShareItem,
+  type ShareOptions,
 } from './shares/links.ts';
+import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
 import { checkPath } from './tree/paths.ts';
@@ -92,6 +97,8 @@ export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   headers?: HeaderCaches | undefined;
   /** What is remembered of renamed files between sessions, so that a service cannot bring an earlier name back. */
   revs?: RevStores | undefined;
+  /** What is remembered of the keys of other accounts, so that a service cannot exchange them. */
+  contacts?: ContactStores | undefined;
   /** The service names itself as one that is known from these other addresses; called before it gets anything. */
   onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -169,12 +176,12 @@ export class Szafa {
   readonly engine: Engine;
   readonly username: string;
   readonly keys: Keys;
-  readonly #context: TreeContext & UploadContext;
+  readonly #context: TreeContext & UploadContext & { contacts: Contacts };
   readonly #options: ConnectOptions;
 
   private constructor(connect: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
     const { api, engine, username } = options;
-    const { pins, headers, revs } = connect;
+    const { pins, headers, revs, contacts } = connect;
     this.#options = connect;
     const keys = new Keys({ ...options, pin: pins?.of(username) });
     this.api = api;
@@ -191,6 +198,7 @@ export class Szafa {
     };
     this.#context = {
       ...{ ...open, username, memory, places: new Places(open) },
+      contacts: new Contacts(open, contacts?.of(username)),
       tree: (options) => this.tree(options),
       uploadMarker: (path, signal) => this.#uploadMarker(path, signal),
     };
@@ -275,11 +283,14 @@ export class Szafa {
         : undefined;
     const keks = files && { password: files.kek, recovery: recovery?.kek };
     const bag = how === 'register' && keks ? await makeBag(engine, account, keks) : undefined;
+    const way = files && { type: 'password' as const, kek: files.kek };
+    const identity = bag && way ? await identityOfBag(engine, parseBag(bag), way) : {};
     const credentials = {
       username,
       password: authSecret,
       ...(device !== undefined && { device }),
       ...(bag && { keys: toBase64Url(bag) }),
+      ...identity,
       ...(recovery && { recovery: recovery.authSecret }),
       ...(how === 'register' && invite !== undefined && { invite }),
     };
@@ -563,7 +574,45 @@ export class Szafa {
     return makeLink(this.#context, items, options);
   }
 
-  /** What this account shares by links, the latest first; those that are over for a month. */
+  /**
+   * Shares these files, as they are now, with another account of this service and nobody else; the id of the share. The first time
+   * the keys that the service gives for that name are believed, and pinned: compare fingerprints to be sure.
+   */
+  shareWith(username: string, items: readonly ShareItem[], options?: ShareOptions): Promise<string> {
+    return shareWith(this.#context, username, items, options);
+  }
+
+  /** What other accounts share with this one, the latest first. */
+  sharedWithMe(options?: CallOptions): Promise<ReceivedShare[]> {
+    return listReceived(this.#context, options?.signal);
+  }
+
+  /** Puts away what another account shares with this one: it ends. */
+  async endReceived(id: string, options?: CallOptions): Promise<void> {
+    await this.api.endReceived(id, options);
+  }
+
+  /** What others compare with what they see of this account. */
+  async fingerprint(options?: CallOptions): Promise<string> {
+    return fingerprintText(await this.keys.identity(options?.signal));
+  }
+
+  /** The keys of another account, to be compared. */
+  contact(username: string, options?: CallOptions): Promise<Contact> {
+    return this.#context.contacts.show(username, options?.signal);
+  }
+
+  /** Two people have compared the fingerprint that `contact` gave. */
+  verifyContact(username: string, options?: CallOptions): Promise<Contact> {
+    return this.#context.contacts.verify(username, options?.signal);
+  }
+
+  /** Keys of another fingerprint than before are right: this one comes from the account's owner. */
+  acceptContact(username: string, fingerprint: string, options?: CallOptions): Promise<Contact> {
+    return this.#context.contacts.accept(username, fingerprint, options?.signal);
+  }
+
+  /** What this account shares, by links and with accounts, the latest first; those that are over for a month. */
   links(options?: CallOptions): Promise<OwnLink[]> {
     return listLinks(this.#context, options?.signal);
   }

@@ -6,6 +6,14 @@ import { after, describe, test } from 'node:test';
 import { type RemoteFile, webEngine } from '../src/index.ts';
 import { downloadToFile, nodeEngine } from '../src/node/index.ts';
 import {
+  type IdentityVector,
+  type LetterVector,
+  runIdentity,
+  runIdentityWriter,
+  runLetter,
+  runLetterWriter,
+} from '../vectors/letter-vectors.ts';
+import {
   type DeliveryVector,
   type RequestVector,
   runRequest,
@@ -132,6 +140,21 @@ for (const [name, engine] of [
         if (!vector.random || !('content' in vector.expect)) continue;
         const { fragment, header } = vector;
         assert.deepEqual(await runLinkWriter(engine, vector), { fragment, header }, vector.name);
+      }
+    });
+
+    test('identities', async () => {
+      for (const vector of load<IdentityVector>('identities')) {
+        assert.deepEqual(await runIdentity(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
+        if (vector.secrets)
+          assert.equal(await runIdentityWriter(engine, vector), vector.document, vector.name);
+      }
+    });
+
+    test('letters', async () => {
+      for (const vector of load<LetterVector>('letters')) {
+        assert.deepEqual(await runLetter(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
+        if (vector.written) assert.equal(await runLetterWriter(engine, vector), vector.letter, vector.name);
       }
     });
 

@@ -13,6 +13,7 @@ import { type BagCase, badBags, goodBags, passkeyBags, recoveryBags } from './ba
 import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
+import { identities, letters } from './letter-cases.ts';
 import { links } from './link-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
 import { requestVectors } from './request-cases.ts';
@@ -377,7 +378,8 @@ function textOf(vectors: unknown[]): string {
 const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
-  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links, requests: requestVectors },
+  ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links, identities, letters },
+  ...{ requests: requestVectors },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

@@ -22,6 +22,17 @@ export const Keys = Type.String({
   description: KEYS_ABOUT,
 });
 
+const IDENTITY_ABOUT = `the public keys that others share files with and know the account by, as the client signed them: base64url, ${limits.identityChars} characters; the key bag has the secret halves`;
+const IDENTITY = `^[A-Za-z0-9_-]{${limits.identityChars}}$`;
+const Identity = Type.String({
+  pattern: IDENTITY,
+  description: IDENTITY_ABOUT,
+});
+
+/** Whether it is text that may have been stored as an identity. */
+export const isIdentity = (value: unknown): value is string =>
+  typeof value === 'string' && new RegExp(IDENTITY).test(value);
+
 const Recovery = Type.String({
   pattern: `^[A-Za-z0-9_-]{${recoveryChars.min},${recoveryChars.max}}$`,
   description: `what recover will ask for, made from the recovery key: base64url, ${recoveryChars.min} to ${recoveryChars.max} characters; only with keys, which it opens`,
@@ -36,6 +47,7 @@ export const Registration = Type.Object(
   {
     ...entering,
     keys: Type.Optional(Keys),
+    identity: Type.Optional(Identity),
     recovery: Type.Optional(Recovery),
     invite: Type.Optional(
       Type.String({
@@ -49,13 +61,26 @@ export const Registration = Type.Object(
 export type Registration = Static<typeof Registration>;
 
 export const KeysBody = Type.Object(
-  { password: Type.String({ description: 'as at login' }), keys: Keys, recovery: Type.Optional(Recovery) },
+  {
+    password: Type.String({ description: 'as at login' }),
+    keys: Keys,
+    identity: Type.Optional(
+      Type.String({ ...Identity, description: `${IDENTITY_ABOUT}; absent: as it was` }),
+    ),
+    recovery: Type.Optional(Recovery),
+  },
   { $id: 'KeysChange' },
 );
 export type KeysBody = Static<typeof KeysBody>;
 
 export const StoredKeys = Type.Object({ keys: Type.String() }, { $id: 'Keys' });
 export type StoredKeys = Static<typeof StoredKeys>;
+
+export const StoredIdentity = Type.Object(
+  { username: Type.String(), identity: Type.String() },
+  { $id: 'Identity' },
+);
+export type StoredIdentity = Static<typeof StoredIdentity>;
 
 export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
 export type Session = Static<typeof Session>;

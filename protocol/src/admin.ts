@@ -133,6 +133,7 @@ export const ShareRecord = Type.Object(
   {
     id: Type.String(),
     owner: Type.String(),
+    to: Type.Union([Type.String(), Type.Null()], { description: 'the account that it is for; null: a link' }),
     files: Type.Integer(),
     created_at: Time('when it was made'),
     expires_at: TimeOrNever('null: it does not expire'),

@@ -26,6 +26,8 @@ export const limits = {
   initBase64Bytes: 12 * 1024,
   /** Of an account's key bag, as the text that the service keeps. */
   keysChars: 32 * 1024,
+  /** Of an account's identity: one byte, two public keys and a signature. */
+  identityChars: 172,
   pullSeconds: 3600,
   pullDownloads: 8,
   pullConnections: 4,
@@ -50,9 +52,13 @@ export const limits = {
   shareBodyBytes: 10 * 1_048_576,
   /** Of what the owner keeps beside a share. */
   shareOwnChars: 8 * 1024,
+  /** Of what opens a share for the account that it is for. */
+  shareLetterChars: 8 * 1024,
   shareDownloads: 1_000_000,
   /** What all shares of an account may have together. */
   sharesOfAccount: { shares: 1000, files: 100_000, headerChars: 64 * 1_048_576 },
+  /** Shares that an account may be given, of all others and of one. */
+  sharesForAccount: { ofAll: 1000, ofOne: 200 },
   /** How long a ticket reads, and how many of one share there may be at a time. */
   ticketSeconds: 86_400,
   ticketsOfShare: 10_000,

@@ -1,7 +1,16 @@
+import { StoredIdentity } from './accounts.ts';
 import { headers, limits } from './limits.ts';
 import { ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
-import { ListedShare, NotShared, OpenedShare, ShareBody, ShareEnded, TicketBody } from './shares.ts';
+import {
+  ListedShare,
+  NotShared,
+  OpenedShare,
+  ReceivedShare,
+  ShareBody,
+  ShareEnded,
+  TicketBody,
+} from './shares.ts';
 import { Type } from './type.ts';
 
 const ok = Type.Literal(true);
@@ -17,12 +26,12 @@ const ticket = Type.Object({
   [headers.shareTicket]: Type.Optional(Type.String({ description: 'a ticket that was taken before' })),
 });
 
-/** Shares: what an owner gives to others, and what visitors get, who have no account. */
+/** Shares: what an owner gives to others, and what they get of it: visitors, who have no account, or another account. */
 export const shareRoutes = {
   createShare: {
     method: 'POST',
     path: '/api/shares',
-    summary: 'Share files by a link; the same share again is no other one',
+    summary: 'Share files by a link, or with an account; the same share again is no other one',
     tag: 'Shares',
     access: 'full',
     changes: true,
@@ -80,6 +89,58 @@ export const shareRoutes = {
       410: ShareEnded,
       429: ErrorBody,
     },
+  },
+  readIdentity: {
+    method: 'GET',
+    path: '/api/accounts/{username}/identity',
+    summary: 'The public keys of an account, for whoever wants to share something with it',
+    tag: 'Shares',
+    access: 'full',
+    responses: { 200: StoredIdentity, 403: ErrorBody, 404: ErrorBody, 429: ErrorBody },
+  },
+  listReceived: {
+    method: 'GET',
+    path: '/api/shared',
+    summary: 'What other accounts share with the caller and is not over, the latest first',
+    tag: 'Shares',
+    access: 'full',
+    responses: { 200: Type.Object({ shares: Type.Array(ReceivedShare) }), 403: ErrorBody },
+  },
+  openReceived: {
+    method: 'GET',
+    path: '/api/shared/{share_id}',
+    summary:
+      'What a share opens, for the account that it is for; any other caller is told that there is none',
+    tag: 'Shares',
+    access: 'full',
+    headers: ticket,
+    responses: { 200: OpenedShare, 403: ErrorBody, 404: ErrorBody, 410: ShareEnded },
+  },
+  takeReceived: {
+    method: 'POST',
+    path: '/api/shared/{share_id}/downloads',
+    summary: 'Begin a download of what is shared with the caller: a ticket, as visitors take one',
+    tag: 'Shares',
+    access: 'full',
+    changes: false,
+    body: TicketBody,
+    responses: {
+      200: Type.Object({ ok, expires_at: Type.String({ description: 'ISO 8601, UTC' }) }),
+      400: ErrorBody,
+      403: ErrorBody,
+      404: ErrorBody,
+      410: ShareEnded,
+      429: ErrorBody,
+    },
+  },
+  endReceived: {
+    method: 'DELETE',
+    path: '/api/shared/{share_id}',
+    summary: 'Put away what another account shares with the caller: it ends',
+    tag: 'Shares',
+    access: 'full',
+    changes: false,
+    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
   },
   readSharedVolume: {
     method: 'GET',

@@ -4,6 +4,11 @@ import { RuleError } from './names.ts';
 import { At, type Ending, endings, Hash, Id, Sealed, Token } from './share-parts.ts';
 import { Type } from './type.ts';
 
+const Letter = Sealed(
+  limits.shareLetterChars,
+  'base64url of what opens it, which the owner has sealed for that account, and signed',
+);
+
 export const ShareBody = Type.Object(
   {
     id: Id,
@@ -14,7 +19,23 @@ export const ShareBody = Type.Object(
         "the file_id of each, of the caller's own files; visitors know them by their number in this list",
     }),
     header: Sealed(limits.shareHeaderChars, 'base64url of what visitors get: the client seals it'),
-    access: Hash('SHA-256 of what visitors send in X-Share-Access, in hex'),
+    access: Type.Optional(
+      Type.String({
+        ...Hash(
+          'SHA-256 of what visitors send in X-Share-Access, in hex: for a link; a share has this or `to`',
+        ),
+        examples: ['0'.repeat(64)],
+      }),
+    ),
+    to: Type.Optional(
+      Type.Object(
+        {
+          username: Type.String({ description: 'the account that it is for, and nobody else' }),
+          letter: Letter,
+        },
+        { description: 'for a share with an account' },
+      ),
+    ),
     own: Sealed(
       limits.shareOwnChars,
       'base64url of what the owner gets back in the list: the client seals it',
@@ -42,6 +63,7 @@ export const ListedShare = Type.Object(
   {
     id: Type.String(),
     own: Type.String(),
+    to: Type.Union([Type.String(), Type.Null()], { description: 'the account that it is for; null: a link' }),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
     expires_at: At('ISO 8601, UTC; null: it does not expire'),
     downloads: Type.Union([Type.Integer(), Type.Null()], {
@@ -59,6 +81,23 @@ export const ListedShare = Type.Object(
   { $id: 'Share' },
 );
 export type ListedShare = Omit<Static<typeof ListedShare>, 'ended'> & { ended: Ending | null };
+
+/** A share as the account sees it that it is for. */
+export const ReceivedShare = Type.Object(
+  {
+    id: Type.String(),
+    from: Type.String({ description: 'whose files they are' }),
+    identity: Type.String({ description: 'the identity of that account, as it is now' }),
+    letter: Type.String({ description: 'as the owner gave it' }),
+    created_at: Type.String({ description: 'ISO 8601, UTC' }),
+    expires_at: At('ISO 8601, UTC; null: it does not expire'),
+    downloads_left: Type.Union([Type.Integer(), Type.Null()], { description: 'null: any number' }),
+    files: Type.Integer({ description: 'how many were shared' }),
+    missing: Type.Integer({ description: 'how many of them are deleted, or in the trash' }),
+  },
+  { $id: 'ReceivedShare' },
+);
+export type ReceivedShare = Static<typeof ReceivedShare>;
 
 export const OpenedShare = Type.Object(
   {
@@ -85,6 +124,8 @@ export const ShareEnded = Type.Object(
 );
 
 /** What a schema cannot say. */
-export function checkShare({ files }: Pick<ShareBody, 'files'>): void {
+export function checkShare({ files, access, to }: Pick<ShareBody, 'files' | 'access' | 'to'>): void {
+  if ((access === undefined) === (to === undefined))
+    throw new RuleError('a share has either access, for a link, or to, for an account');
   if (new Set(files).size !== files.length) throw new RuleError('files: one of them occurs twice');
 }

@@ -25,6 +25,7 @@ import { usageModel } from './metadata.model.ts';
 import { operatorContract } from './metadata.operator.ts';
 import { passkeysContract } from './metadata.passkeys.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
+import { receivedContract } from './metadata.received.ts';
 import { requestsContract } from './metadata.requests.ts';
 import { sharesContract } from './metadata.shares.ts';
 import { stormContract } from './metadata.storm.ts';
@@ -72,6 +73,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     departuresContract(stores);
     trashContract(stores);
     sharesContract(stores);
+    receivedContract(stores);
     requestsContract(stores);
     usageModel(stores);
     stormContract(stores);

@@ -174,7 +174,7 @@ export function documentsContract(stores: Stores): void {
     assert.equal(await accounts.create(ann, 'other', 8), false);
     assert.equal(await accounts.idOf(ann), id);
 
-    const secrets = { password_hash: 'hash', keys: null, recovery_hash: null };
+    const secrets = { password_hash: 'hash', keys: null, identity: null, recovery_hash: null };
     const user = { username: ann, created_at: 7, ...secrets, disabled_at: null, ...noLimits };
     const account = async (accountId = id) => {
       const { dirs: found, ...rest } = (await stores.two.documents.account(accountId))!;

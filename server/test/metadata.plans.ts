@@ -139,6 +139,7 @@ const VALUES: Record<string, string> = {
   'sessions.username': "'zzmany' || n",
   'shares.owner': "'zzmany' || n",
   'requests.owner': "'zzmany' || n",
+  'shares.recipient_id': "'zzmany' || n",
   'usage.owner': "'zzmany' || n / 2",
   'usage.dir_id': 'CASE WHEN n % 2 = 0 THEN -1 ELSE n END',
   'transfers.status': "'done'",
@@ -222,6 +223,9 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.requests.listOpen('', 10);
   await metadata.requests.expire(1, 1);
   await metadata.requests.leftOver(1, 10);
+  await metadata.received.list(fresh('u'), 1);
+  await metadata.received.end(fresh('s'), fresh('u'), 1);
+  await metadata.departures.endReceived({ username: fresh('u'), account_id: fresh('u') }, 1, 10);
   // Lists and sums.
   const dirId = (await dirs.create(ann, 'd', 1))!;
   for (const caller of [ann, ADMIN]) {

@@ -3,45 +3,44 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
 import { insertFile } from '../src/metadata/files.ts';
-import { copyShareParts, type NewShare } from '../src/metadata/shares.ts';
+import { copyShareParts } from '../src/metadata/share-parts.ts';
+import type { NewShare } from '../src/metadata/shares.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, NOW, newId, openSession } from './metadata.fixture.ts';
 
 const DAY_MS = 86_400_000;
-const newShareId = () => randomBytes(16).toString('base64url');
+export const newShareId = () => randomBytes(16).toString('base64url');
+
+/** An account with a file, and a share of it. */
+export async function sharedFile(stores: Stores, over: Partial<NewShare> = {}): Promise<NewShare> {
+  const owner = fresh('u');
+  const { account_id } = await openSession(stores, fresh('t'), owner, NOW);
+  const files = [await filed(stores.one, owner, { count: 2 })];
+  const share: NewShare = {
+    ...{ id: newShareId(), owner, accountId: account_id, files, now: NOW },
+    ...{ header: 'header', for: { accessHash: fresh('a') }, own: 'own' },
+    ...{ expiresAt: null, downloads: null, ...over },
+  };
+  assert.equal(await stores.one.shares.create(share), 'made');
+  return share;
+}
+
+/** As somebody who knows the link. */
+const doorOf = (share: NewShare) => share.for as { accessHash: string };
 
 /** What accounts share, and what visitors take of it. */
 export function sharesContract(stores: Stores): void {
-  /** An account with a file, and a share of it. */
-  async function shared(over: Partial<NewShare> = {}): Promise<NewShare> {
-    const owner = fresh('u');
-    const { account_id } = await openSession(stores, fresh('t'), owner, NOW);
-    const files = [await filed(stores.one, owner, { count: 2 })];
-    const limited = { expiresAt: null, downloads: null };
-    const texts = { header: 'header', accessHash: fresh('a'), own: 'own' };
-    const share = {
-      id: newShareId(),
-      owner,
-      accountId: account_id,
-      files,
-      now: NOW,
-      ...texts,
-      ...limited,
-      ...over,
-    };
-    assert.equal(await stores.one.shares.create(share), 'made');
-    return share;
-  }
+  const shared = (over: Partial<NewShare> = {}) => sharedFile(stores, over);
 
   test('a share is found by who knows the link, and read by a ticket', async () => {
     const share = await shared({ expiresAt: NOW + DAY_MS, downloads: 2 });
     const { shares } = stores.two;
-    const found = await shares.find(share.id, share.accessHash, NOW);
+    const found = await shares.find(share.id, doorOf(share), NOW);
     assert.deepEqual({ ...found }, { files: 1, expires_at: NOW + DAY_MS, downloads: 2, downloaded: 0 });
     assert.equal(await shares.header(share.id), 'header');
     assert.deepEqual(await shares.present(share.id), [1]);
-    assert.equal(await shares.find(share.id, fresh('a'), NOW), undefined);
-    assert.equal(await shares.find(newShareId(), share.accessHash, NOW), undefined);
+    assert.equal(await shares.find(share.id, { accessHash: fresh('a') }, NOW), undefined);
+    assert.equal(await shares.find(newShareId(), doorOf(share), NOW), undefined);
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
     assert.deepEqual(await shares.takeTicket(share.id, 'ticket', NOW), {
       expiresAt: NOW + DAY_MS,
@@ -77,7 +76,7 @@ export function sharesContract(stores: Stores): void {
       files: [...other.files, ...share.files, ...none],
     });
     assert.deepEqual(refused, { unknown: [share.files[0], ...none] });
-    assert.equal(await stores.one.shares.find(foreign, other.accessHash, NOW), undefined);
+    assert.equal(await stores.one.shares.find(foreign, doorOf(other), NOW), undefined);
     assert.equal((await stores.one.shares.list(share.owner)).length, 1);
   });
 
@@ -139,13 +138,13 @@ export function sharesContract(stores: Stores): void {
     assert.equal(await shares.end(share.id, NOW, 'account', share.owner), false);
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
     assert.equal(await shares.takeTicket(share.id, 'ticket', NOW), 'over');
-    assert.deepEqual(await shares.find(share.id, share.accessHash, NOW), { ending: 'ended' });
-    assert.equal(await shares.find(share.id, fresh('a'), NOW), undefined);
+    assert.deepEqual(await shares.find(share.id, doorOf(share), NOW), { ending: 'ended' });
+    assert.equal(await shares.find(share.id, { accessHash: fresh('a') }, NOW), undefined);
     assert.equal(await shares.header(share.id), '');
     assert.deepEqual(await shares.list(share.owner), []);
     assert.deepEqual(await shares.listOpen('', 100, share.owner), []);
     await shares.expire(NOW, NOW + 2);
-    assert.equal(await shares.find(share.id, share.accessHash, NOW), undefined);
+    assert.equal(await shares.find(share.id, doorOf(share), NOW), undefined);
     const noted = await stores.one.audit.list({ account: share.owner, limit: 2 });
     assert.deepEqual(
       noted.map(({ action, detail, actor }) => [action, detail, actor]),
@@ -182,7 +181,7 @@ export function sharesContract(stores: Stores): void {
     const { shares } = stores.one;
     await shares.takeTicket(used.id, 'ticket', NOW - limits.ticketSeconds * 1000);
     await shares.takeTicket(reading.id, 'ticket', NOW);
-    assert.deepEqual(await shares.find(expired.id, expired.accessHash, NOW + 1), { ending: 'expired' });
+    assert.deepEqual(await shares.find(expired.id, doorOf(expired), NOW + 1), { ending: 'expired' });
     await shares.expire(NOW + 1, NOW);
     const endings = async ({ owner }: NewShare) => (await shares.list(owner)).map(({ ending }) => ending);
     assert.deepEqual(await endings(expired), ['expired']);
@@ -208,9 +207,9 @@ export function sharesContract(stores: Stores): void {
     for (const { id } of [disabled, leaving]) await shares.takeTicket(id, 'ticket', NOW);
     await accountRecords.setDisabled(disabled.owner, true, NOW, 'operator');
     const left = (await departures.begin(leaving.owner, { actor: 'account', now: NOW }))!;
-    for (const { id, accessHash } of [disabled, leaving]) {
-      assert.equal(await shares.find(id, accessHash, NOW), undefined);
-      assert.equal(await shares.readable(id, 'ticket', 1, 1, NOW), undefined);
+    for (const share of [disabled, leaving]) {
+      assert.equal(await shares.find(share.id, doorOf(share), NOW), undefined);
+      assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
     }
     await accountRecords.setDisabled(disabled.owner, false, NOW, 'operator');
     assert.ok(await shares.readable(disabled.id, 'ticket', 1, 1, NOW));

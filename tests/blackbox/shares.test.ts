@@ -129,7 +129,7 @@ describe('shares', () => {
     const { created_at, ...rest } = own!;
     assert.ok(Math.abs(Date.now() - Date.parse(created_at)) < 60_000);
     const counts = { downloads: 3, downloaded: 1, files: 1, missing: 0, ended: null, expires_at: null };
-    assert.deepEqual(rest, { id: body.id, own: body.own, ...counts });
+    assert.deepEqual(rest, { id: body.id, own: body.own, to: null, ...counts });
   });
 
   test('without the right access every share is as one that never was, live or over', async () => {

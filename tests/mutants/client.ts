@@ -1008,8 +1008,9 @@ export const mutants: Mutant[] = [
   {
     name: 'the loser of two first key bags uses its own',
     file: 'client/src/keys.ts',
-    find: 'if (await api.writeFirstKeys({ password: authSecret, keys }, options)) return keys;',
-    replace: 'await api.writeFirstKeys({ password: authSecret, keys }, options);\n    if (keys) return keys;',
+    find: 'if (await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options)) return keys;',
+    replace:
+      'await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options);\n    if (keys) return keys;',
     tests: [SESSION],
   },
   {

@@ -286,6 +286,8 @@ test('the vectors of the format, in the browser, with the engine of the page', a
     'writers',
     'links',
     'requests',
+    'identities',
+    'letters',
     'files',
   ];
   for (const kind of kinds) {

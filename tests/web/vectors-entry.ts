@@ -1,5 +1,11 @@
 /** Bundled for the browser: runs vectors and names those that came out otherwise. */
 import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
+import {
+  type IdentityVector,
+  type LetterVector,
+  runIdentity,
+  runLetter,
+} from '../../client/vectors/letter-vectors.ts';
 import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
 import {
   type BagVector,
@@ -39,6 +45,8 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
   },
   bags: async (vector: BagVector) => [await runBag(engine, vector), vector.expect],
   'bag-writers': async (vector: BagWriterVector) => [await runBagWriter(engine, vector), vector.expect],
+  identities: async (vector: IdentityVector) => [await runIdentity(engine, vector), vector.expect],
+  letters: async (vector: LetterVector) => [await runLetter(engine, vector), vector.expect],
   links: async (vector: LinkVector) => [await runLink(engine, vector), vector.expect],
   requests: async (vector: RequestVector | DeliveryVector) => [
     await runRequest(engine, vector),

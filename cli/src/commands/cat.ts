@@ -3,6 +3,7 @@ import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { UsageError } from '../errors.ts';
 import { listenToStdout, pour } from '../get/pour.ts';
+import { getShared } from '../get/shared.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
 import { type Chosen, chooseFiles } from '../selection.ts';
@@ -12,6 +13,7 @@ import { lanesFor, transfersOf } from '../transfers.ts';
 /** One after the other: what is printed must not be mixed. After a failure nothing follows, or two halves would look like one file. */
 export const command: Command = async (invocation) => {
   const { flags, out, signal } = invocation;
+  if (flags.from !== undefined) return getShared(invocation, flags.from, true);
   out.dataOnStdout = true;
   await using connection = await connect(invocation, {
     keys: 'needed',

@@ -7,6 +7,7 @@ import { UsageError } from '../errors.ts';
 import { Destination, placeFor } from '../get/destination.ts';
 import { getLink } from '../get/link.ts';
 import { type Get, type Link, receive, receiveLink } from '../get/receive.ts';
+import { getShared } from '../get/shared.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
 import { type Chosen, chooseFiles } from '../selection.ts';
@@ -34,6 +35,7 @@ export const command: Command = async (invocation) => {
     if (args.length > 1) throw new UsageError('get takes one link at a time', 'give the others one by one');
     return getLink(invocation, first);
   }
+  if (flags.from !== undefined) return getShared(invocation, flags.from, flags.output === STDOUT);
   if (flags.output === STDOUT) return cat(invocation);
   const began = performance.now();
   await using connection = await connect(invocation, {

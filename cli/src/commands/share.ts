@@ -10,7 +10,7 @@ import { parseCount, parseEnd } from '../quantities.ts';
 import { readSecret } from '../question.ts';
 import { type Choice, chooseFiles } from '../selection.ts';
 import { SHOWN } from '../shares.ts';
-import { formatTime, plural } from '../text.ts';
+import { formatTime, oneLine, plural } from '../text.ts';
 
 /** By the whole path where two would have the same name. */
 function itemsOf({ files }: Choice): ShareItem[] {
@@ -33,6 +33,11 @@ export const command: Command = async (invocation) => {
     flags.downloads === undefined
       ? undefined
       : parseCount('downloads', flags.downloads, limits.shareDownloads);
+  if (flags.with !== undefined && flags.passphrase)
+    throw new UsageError(
+      '--passphrase is for links',
+      'what is shared with an account opens for its owner alone',
+    );
   const passphrase = await passphraseOf(invocation);
   await using connection = await connect(invocation, { keys: 'needed' });
   const { szafa } = connection;
@@ -43,6 +48,23 @@ export const command: Command = async (invocation) => {
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
   const title = args.length === 1 ? args[0]! : `${plural(items.length, 'file')}: ${args.join(', ')}`;
   const expiresAt = expires === undefined ? undefined : new Date(expires);
+  const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
+  const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
+  if (flags.with !== undefined) {
+    const id = await szafa.shareWith(flags.with, items, {
+      ...{ title, note: flags.note, expiresAt, downloads, signal },
+    });
+    const to = flags.with;
+    const fields = { id, to, files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
+    out.answer('share', fields, id);
+    const message = `${oneLine(to)} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, SHOWN)}`;
+    out.note('shared', message);
+    if ((await szafa.contact(to, { signal })).state !== 'verified') {
+      const advice = `the keys of ${oneLine(to)} are those that the server gave; to be sure of them: szafa contact ${oneLine(to)}`;
+      out.note('not-verified', advice);
+    }
+    return;
+  }
   const { id, link } = await szafa.shareLink(items, {
     ...{ title, note: flags.note, passphrase, expiresAt, downloads, signal },
   });
@@ -50,8 +72,6 @@ export const command: Command = async (invocation) => {
   out.answer('link', fields, link);
   if (out.json || out.quiet) return;
   if (out.terminal) for (const line of drawn(link, process.stderr.columns)) process.stderr.write(`${line}\n`);
-  const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
-  const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
   const message = `whoever has this link${passphrase === undefined ? '' : ' and the passphrase'} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, SHOWN)}`;
   out.note('shared', message);
 };

@@ -2,17 +2,18 @@ import type { OwnLink } from '@szafa/client/node';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { drawn } from '../qr.ts';
-import { linkOf, SHOWN } from '../shares.ts';
+import { SHOWN, shareOf } from '../shares.ts';
 import { formatBytes, formatTime, oneLine, plural, shorten } from '../text.ts';
 
 const TITLE_COLUMNS = 60;
 
 function notes(link: OwnLink): string {
-  const { downloads, downloaded, expiresAt, missing, ended, hasPassphrase, problem } = link;
+  const { to, downloads, downloaded, expiresAt, missing, ended, hasPassphrase, problem } = link;
   if (problem) return `not as you made it: ${oneLine(problem.message)}`;
   const times =
     downloads === null ? plural(downloaded, 'download') : `${downloaded} of ${plural(downloads, 'download')}`;
   return [
+    ...(to === undefined ? [] : [`with ${oneLine(to)}`]),
     ...(ended === null ? [] : [ended]),
     times,
     ...(expiresAt === null ? [] : [`until ${formatTime(expiresAt)}`]),
@@ -26,11 +27,20 @@ export const command: Command = async (invocation) => {
   await using connection = await connect(invocation, { keys: 'needed' });
   const all = await connection.szafa.links({ signal });
   const [wanted] = args;
-  const links = wanted === undefined ? all : [linkOf(all, wanted)];
+  const links = wanted === undefined ? all : [shareOf(all, wanted)];
   for (const one of links) {
-    const { id, link, title, note, files, size, problem } = one;
+    const { id, link, to, title, note, files, size, problem } = one;
     const fields = {
-      ...{ id, link: link ?? null, title, note: note ?? null, files, size, created_at: one.createdAt },
+      ...{
+        id,
+        link: link ?? null,
+        to: to ?? null,
+        title,
+        note: note ?? null,
+        files,
+        size,
+        created_at: one.createdAt,
+      },
       ...{ expires_at: one.expiresAt, downloads: one.downloads, downloaded: one.downloaded },
       ...{
         missing: one.missing,
@@ -45,7 +55,7 @@ export const command: Command = async (invocation) => {
       `${plural(files, 'file')}, ${formatBytes(size)}`,
       notes(one),
     ];
-    out.answer('link', fields, wanted === undefined ? row.join('  ') : `${row.join('  ')}\n${link ?? ''}`);
+    out.answer('link', fields, wanted === undefined || !link ? row.join('  ') : `${row.join('  ')}\n${link}`);
     if (wanted !== undefined && link && out.terminal && !out.json && !out.quiet) {
       for (const line of drawn(link, process.stderr.columns)) process.stderr.write(`${line}\n`);
     }

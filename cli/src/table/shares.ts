@@ -6,17 +6,19 @@ const MANY = Number.POSITIVE_INFINITY;
 export const shareCommands: CommandTable = {
   share: {
     usage: 'PATH…',
-    summary: 'make a link by which others get files or folders, without an account',
+    summary: 'give others files or folders: by a link, or with --with to an account of this server',
     details: [
       'Whoever has the link has the files, as they are now: a file that is uploaded anew later is another one. The server learns neither their names nor what opens them; what stands behind the # is never sent to it. A hostile server could serve a page that takes it, when somebody opens the link in a browser; szafa get LINK cannot be fooled so.',
       'A passphrase, told in another way, protects against somebody who only gets hold of the link. The link outlives renames and a new password, and ends with the files.',
+      'With --with nobody but that account gets them: what opens them is sealed for its key, and signed with yours. The first time, the key that the server gives for the name is believed and kept; from then on another key stops the command. To be sure from the beginning, compare fingerprints: szafa contact NAME.',
     ],
-    options: ['expires', 'downloads', 'passphrase', 'note'],
+    options: ['with', 'expires', 'downloads', 'passphrase', 'note'],
     args: [1, MANY],
     examples: [
       ['szafa share film.mkv', 'prints the link'],
       ['szafa share photos --expires 7d', 'a folder, for a week'],
       ['szafa share a.pdf b.pdf --downloads 3 --passphrase', ''],
+      ['szafa share photos --with bob', 'bob finds them with: szafa shared'],
     ],
     completes: 'path',
     load: () => import('../commands/share.ts'),
@@ -34,10 +36,41 @@ export const shareCommands: CommandTable = {
   },
   unshare: {
     usage: 'ID|LINK…',
-    summary: 'end links: nobody gets anything by them any more',
+    summary: 'end what you share: nobody gets it any more; or put away what is shared with you',
     options: [],
     args: [1, MANY],
     examples: [['szafa unshare Zk3pQ0aB', '']],
     load: () => import('../commands/unshare.ts'),
+  },
+  shared: {
+    usage: '[ID]',
+    summary: 'show what others share with you; with an ID, the files in it',
+    details: [
+      'Each is signed by whoever shares it; what is not, or by other keys than before, is shown as such and not opened.',
+    ],
+    options: [],
+    args: [0, 1],
+    examples: [
+      ['szafa shared', ''],
+      ['szafa shared Zk3pQ0aB', ''],
+      ['szafa get --from alice photos', 'downloads it'],
+    ],
+    load: () => import('../commands/shared.ts'),
+  },
+  contact: {
+    usage: '[NAME]',
+    summary: 'show the fingerprint of your keys, and of those of another account, to compare them',
+    details: [
+      'A server could give its own key for the name of somebody else, and read what you share. Both of you see the same two fingerprints if it does not: compare them in another way than by this server, on the phone for instance, then tell with --verify.',
+      'Keys that are not those of before stop whatever would use them: the account was made anew, or somebody pretends to be its owner. Ask the owner for the fingerprint, and only if it is the one that is shown: --accept.',
+    ],
+    options: ['verify', 'accept'],
+    args: [0, 1],
+    examples: [
+      ['szafa contact', 'your own'],
+      ['szafa contact bob', ''],
+      ['szafa contact bob --verify', ''],
+    ],
+    load: () => import('../commands/contact.ts'),
   },
 };

@@ -31,6 +31,7 @@ import {
   pathOf,
   type Quota,
   type ReadThumbnail,
+  type ReceivedShare,
   type ReceivedVolume,
   type RecoverBody,
   type Registration,
@@ -41,6 +42,7 @@ import {
   type ServiceInfo,
   type Session,
   type ShareBody,
+  type StoredIdentity,
   type StreamedInitBody,
   type TokenBody,
   type TotpBody,
@@ -54,6 +56,7 @@ import {
   areDirectories,
   areFactors,
   areNumbers,
+  areReceived,
   areRecords,
   areSessions,
   areShares,
@@ -64,6 +67,7 @@ import {
   hasFileId,
   isChanges,
   isEmptied,
+  isIdentityAnswer,
   isNewPasskeyRequest,
   isNewToken,
   isOpenedShare,
@@ -161,7 +165,9 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   removePasskey: 'unsent',
 };
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
-const removing = new Set<RouteName>(['deleteFile', 'deleteDir', 'cancel', 'endSession', 'endShare']);
+const removing = new Set<RouteName>([
+  ...(['deleteFile', 'deleteDir', 'cancel', 'endSession', 'endShare', 'endReceived'] as const),
+]);
 
 /** Whose answers are long, and come while they are read. */
 const sendsVolumes = new Set<RouteName>(['readVolume', 'readSharedVolume']);
@@ -688,6 +694,35 @@ export class Api {
   ): Promise<{ ok: true; expires_at: string }> {
     const headers = { [headerNames.shareAccess]: access };
     return this.#json('takeTicket', { params: { share_id: id }, headers, json: { ticket }, signal });
+  }
+
+  /** What an account is known by. 404: nothing can be shared with it. */
+  async identity(username: string, options?: CallOptions): Promise<StoredIdentity> {
+    const answer = await this.#json('readIdentity', { params: { username }, ...options });
+    return this.#expect(answer, isIdentityAnswer, 'an identity of another kind');
+  }
+
+  async receivedShares(options?: CallOptions): Promise<ReceivedShare[]> {
+    const { shares } = await this.#json<{ shares: unknown }>('listReceived', { ...options });
+    return this.#expect(shares, areReceived, 'a list of another kind');
+  }
+
+  /** As `openShare`, of what another account shares with this one. */
+  async openReceived(
+    id: string,
+    { ticket, signal }: CallOptions & { ticket?: string | undefined } = {},
+  ): Promise<OpenedShare> {
+    const headers = { ...(ticket !== undefined && { [headerNames.shareTicket]: ticket }) };
+    const answer = await this.#json('openReceived', { params: { share_id: id }, headers, signal });
+    return this.#expect(answer, isOpenedShare, 'a share of another kind');
+  }
+
+  takeReceived(id: string, ticket: string, options?: CallOptions): Promise<{ ok: true; expires_at: string }> {
+    return this.#json('takeReceived', { params: { share_id: id }, json: { ticket }, ...options });
+  }
+
+  endReceived(id: string, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('endReceived', { params: { share_id: id }, ...options });
   }
 
   /** As `readVolume`, of a shared file, by its number in the share (from 1). */

@@ -13,9 +13,11 @@ import type {
   PasskeyRequest,
   Quota,
   ReadThumbnail,
+  ReceivedShare,
   ReceivedVolume,
   ServiceInfo,
   Session,
+  StoredIdentity,
   TrashedFile,
 } from '@szafa/protocol';
 
@@ -73,9 +75,11 @@ const quota: Shape<Quota> = {
   percent: amount,
 };
 const textOrNone = (value: unknown) => value === null || text(value);
+const shareId = (value: unknown) => text(value) && /^[A-Za-z0-9_-]{22}$/.test(value as string);
 const listedShare: Shape<ListedShare> = {
-  id: (value) => text(value) && /^[A-Za-z0-9_-]{22}$/.test(value as string),
+  id: shareId,
   own: text,
+  to: textOrNone,
   created_at: text,
   expires_at: textOrNone,
   downloads: countOrNone,
@@ -84,6 +88,18 @@ const listedShare: Shape<ListedShare> = {
   missing: count,
   ended: textOrNone,
 };
+const receivedShare: Shape<ReceivedShare> = {
+  id: shareId,
+  from: text,
+  identity: text,
+  letter: text,
+  created_at: text,
+  expires_at: textOrNone,
+  downloads_left: countOrNone,
+  files: count,
+  missing: count,
+};
+const storedIdentity: Shape<StoredIdentity> = { username: text, identity: text };
 const openedShare: Shape<OpenedShare> = {
   header: text,
   expires_at: textOrNone,
@@ -139,6 +155,9 @@ export const isUser = (value: unknown): value is { username: string } => fits(us
 export const hasFileId = (value: unknown): value is { file_id: string } => fits(named, value);
 export const areShares = (value: unknown): value is ListedShare[] =>
   Array.isArray(value) && value.every((one) => fits(listedShare, one));
+export const areReceived = (value: unknown): value is ReceivedShare[] =>
+  Array.isArray(value) && value.every((one) => fits(receivedShare, one));
+export const isIdentityAnswer = (value: unknown): value is StoredIdentity => fits(storedIdentity, value);
 export const isOpenedShare = (value: unknown): value is OpenedShare => fits(openedShare, value);
 export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));

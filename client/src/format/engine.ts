@@ -123,6 +123,8 @@ export const labels = {
   requestNote: 'szafa/v1/request-note',
   requestPsk: 'szafa/v1/request-psk',
   delivery: 'szafa/v1/delivery',
+  identity: 'szafa/v1/identity',
+  letter: 'szafa/v1/letter',
 } as const;
 
 /** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */

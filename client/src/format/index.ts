@@ -15,6 +15,7 @@ export {
 } from './bag.ts';
 export { changeBag, type EntryChanges, type Keks, makeBag, rekeyBag } from './bag-writer.ts';
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
+export { ed25519PublicKey, ed25519Sign, ed25519Verify } from './ed25519.ts';
 export {
   type Engine,
   type KdfParams,
@@ -42,6 +43,14 @@ export {
 } from './header.ts';
 export { HPKE_OVERHEAD, type HpkeContext, hpkeOpen, hpkeSeal, type Psk, x25519PublicKey } from './hpke.ts';
 export {
+  fingerprintText,
+  type Identity,
+  type OwnIdentity,
+  ownIdentity,
+  parseFingerprint,
+  parseIdentity,
+} from './identity.ts';
+export {
   type AccountKeys,
   type AccountName,
   accountSalt,
@@ -62,6 +71,7 @@ export {
   type VolumeSizes,
   volumeAt,
 } from './layout.ts';
+export { type Letter, type LetterRoute, openLetter, sealLetter } from './letter.ts';
 export {
   type LinkKey,
   linkAccess,

@@ -7,6 +7,7 @@ export {
   unfinishedDownloads,
 } from './download-record.ts';
 export { type NodeEngine, type NodeEngineOptions, nodeEngine } from './engine.ts';
+export { fileContacts } from './file-contacts.ts';
 export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './file-headers.ts';
 export { fileJournal } from './file-journal.ts';
 export { filePins } from './file-pins.ts';

@@ -1,4 +1,4 @@
-/** Links of an account: make them, see them, end them. */
+/** What an account shares: links, and the list of all of it. */
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from '../download/remote-file.ts';
 import { SzafaError } from '../errors.ts';
@@ -41,11 +41,13 @@ export interface Link {
   link: string;
 }
 
-/** A link as its owner sees it. @public */
+/** A link, or a share with an account, as its owner sees it. @public */
 export interface OwnLink {
   id: string;
-  /** Absent where there is a problem. */
+  /** Absent where there is a problem, and where it is for an account. */
   link?: string;
+  /** The account that it is for. */
+  to?: string;
   title: string;
   note?: string;
   hasPassphrase: boolean;
@@ -65,9 +67,13 @@ export interface OwnLink {
   problem?: SzafaError;
 }
 
-interface OwnJson {
-  kind: 'link';
-  key: string;
+/** What is kept beside a share. */
+export interface OwnJson {
+  kind: 'link' | 'account';
+  /** Of a link: what stands behind the #. */
+  key?: string;
+  /** Of a share with an account. */
+  to?: string;
   title: string;
   note?: string;
   passphrase: boolean;
@@ -77,6 +83,22 @@ interface OwnJson {
 const ID_BYTES = 16;
 const PARALLEL = 8;
 
+/** @public */
+export type ShareOptions = Omit<LinkOptions, 'passphrase'>;
+
+/** An id that the service has no say in. */
+export const newShareId = ({ engine }: Pick<OpenContext, 'engine'>) => toBase64Url(engine.random(ID_BYTES));
+
+/** What it is called. */
+export const titleOf = (items: readonly ShareItem[], { title }: ShareOptions) =>
+  (title ?? (items.length === 1 ? items[0]!.name : `${items.length} files`)).slice(0, TITLE_CHARS);
+
+export const sizeOf = (files: readonly SharedFile[]) =>
+  files.reduce((sum, { layout }) => sum + layout.size, 0);
+
+/** What of a note its owner's list has. */
+export const noteOf = ({ note }: ShareOptions) => note !== undefined && { note: note.slice(0, TITLE_CHARS) };
+
 /** Of the files as they are now: one that is uploaded anew later is another one. */
 export async function makeLink(
   context: OpenContext,
@@ -85,22 +107,17 @@ export async function makeLink(
 ): Promise<Link> {
   const { api, engine, keys } = context;
   const { note, passphrase, expiresAt, downloads, signal } = options;
-  if (items.length === 0) throw new SzafaError('nothing', 'there is nothing to share');
-  if (items.length > limits.shareFiles) {
-    throw new SzafaError('too-many', `a link has at most ${limits.shareFiles} files, not ${items.length}`);
-  }
   const files = await sharedFiles(context, items, options);
   const { header, key } = await sealLink(engine, { files, ...(note !== undefined && { note }) }, passphrase);
   for (const { fileKey } of files) fileKey.fill(0);
-  const id = toBase64Url(engine.random(ID_BYTES));
-  const title = options.title ?? (items.length === 1 ? items[0]!.name : `${items.length} files`);
+  const id = newShareId(context);
   const own: OwnJson = {
     kind: 'link',
     key: linkKeyText(key),
-    title: title.slice(0, TITLE_CHARS),
-    ...(note !== undefined && { note: note.slice(0, TITLE_CHARS) }),
+    title: titleOf(items, options),
+    ...noteOf(options),
     passphrase: passphrase !== undefined,
-    size: files.reduce((sum, { layout }) => sum + layout.size, 0),
+    size: sizeOf(files),
   };
   await api.createShare(
     {
@@ -126,11 +143,16 @@ async function accessHash({ engine }: OpenContext, key: LinkKey): Promise<string
   return (await engine.sha256(access)).toHex();
 }
 
-async function sharedFiles(
+/** What others need of each. */
+export async function sharedFiles(
   context: OpenContext,
   items: readonly ShareItem[],
-  { signal, onProgress }: LinkOptions,
+  { signal, onProgress }: ShareOptions,
 ): Promise<SharedFile[]> {
+  if (items.length === 0) throw new SzafaError('nothing', 'there is nothing to share');
+  if (items.length > limits.shareFiles) {
+    throw new SzafaError('too-many', `a share has at most ${limits.shareFiles} files, not ${items.length}`);
+  }
   const files: SharedFile[] = [];
   let done = 0;
   await forEach(items.entries(), PARALLEL, async ([at, item]) => {
@@ -179,9 +201,16 @@ async function ownLink(
   const { files, missing, ended } = share;
   const facts = { id, createdAt, expiresAt, downloads, downloaded, files, missing, ended };
   try {
-    const { key, title, note, passphrase, size } = await openOwnLink(context, share, signal);
-    const link = linkText({ server: context.api.server, id, key });
-    return { ...facts, link, title, ...(note !== undefined && { note }), hasPassphrase: passphrase, size };
+    const { key, to, title, note, passphrase, size } = await openOwnLink(context, share, signal);
+    const whose = key ? { link: linkText({ server: context.api.server, id, key }) } : { to: to! };
+    return {
+      ...facts,
+      ...whose,
+      title,
+      ...(note !== undefined && { note }),
+      hasPassphrase: passphrase,
+      size,
+    };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     return { ...facts, title: '', hasPassphrase: false, size: 0, problem: error };
@@ -192,7 +221,7 @@ async function openOwnLink(
   { engine, keys }: OpenContext,
   { id, own }: ListedShare,
   signal: AbortSignal | undefined,
-): Promise<Omit<OwnJson, 'key'> & { key: LinkKey }> {
+): Promise<Omit<OwnJson, 'key'> & { key: LinkKey | undefined }> {
   let sealed: Bytes;
   try {
     sealed = fromBase64Url(own);
@@ -202,9 +231,18 @@ async function openOwnLink(
   const master = await keys.master(epochOfOwn(sealed), signal);
   const json = (await openOwn(engine, master, id, sealed)) as Partial<OwnJson>;
   const key = typeof json.key === 'string' ? parseLinkKey(json.key) : undefined;
-  if (json.kind !== 'link' || !key || typeof json.title !== 'string') {
+  const { kind, to, title, note, passphrase = false, size = 0 } = json;
+  const isKnown = kind === 'link' ? key !== undefined : kind === 'account' && typeof to === 'string';
+  if (!isKnown || typeof title !== 'string') {
     throw new SzafaError('unsupported', 'a newer szafa made this share');
   }
-  const { title, note, passphrase = false, size = 0 } = json;
-  return { kind: 'link', key, title, ...(note !== undefined && { note }), passphrase, size };
+  return {
+    kind: kind!,
+    key,
+    ...(to !== undefined && { to }),
+    title,
+    ...(note !== undefined && { note }),
+    passphrase,
+    size,
+  };
 }

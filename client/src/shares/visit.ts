@@ -26,7 +26,7 @@ export function newTicket(engine: Engine): string {
 }
 
 /** What the service says of a link that it does not serve. */
-function overOr(error: unknown): unknown {
+export function overOr(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
   const { ended } = error.body;
   if (error.status === 410)
@@ -84,8 +84,10 @@ export class LinkVisit {
   /** The files; a wrong passphrase, or none where one is needed, is a PassphraseError. */
   async open(passphrase?: string): Promise<OpenedLink> {
     const { files, note } = await openLink(this.#engine, this.#parsed, this.#address.key, passphrase);
-    const context = { api: this.#api, engine: this.#engine, address: this.#address };
-    return new OpenedLink(context, files, note, this.#missing);
+    const [api, engine, { id, key }] = [this.#api, this.#engine, this.#address];
+    const access = toBase64Url(await linkAccess(engine, key));
+    const take: Take = (ticket, signal) => api.takeTicket(id, ticket, { access, signal });
+    return new OpenedLink({ api, engine, id, take }, files, note, this.#missing);
   }
 }
 
@@ -105,24 +107,29 @@ export interface VisitedFile {
 /** A file of a link, to be read as any other one. @public */
 export type SharedRemoteFile = RemoteFile<ReadableHeader>;
 
-/** What is behind a link. @public */
+/** Begins a download on the service. */
+export type Take = (ticket: string, signal?: AbortSignal) => Promise<{ expires_at: string }>;
+
+/** What is behind a link, or is shared with an account. @public */
 export class OpenedLink {
+  readonly id: string;
   readonly note: string | undefined;
   readonly files: VisitedFile[];
   readonly engine: Engine;
   readonly #api: Api;
-  readonly #address: LinkAddress;
+  readonly #take: Take;
   readonly #shared: SharedFile[];
 
   constructor(
-    context: { api: Api; engine: Engine; address: LinkAddress },
+    context: { api: Api; engine: Engine; id: string; take: Take },
     shared: SharedFile[],
     note: string | undefined,
     missing: ReadonlySet<number>,
   ) {
     this.#api = context.api;
     this.engine = context.engine;
-    this.#address = context.address;
+    this.id = context.id;
+    this.#take = context.take;
     this.#shared = shared;
     this.note = note;
     this.files = shared.map(({ name, layout, mtime, type }, at) => ({
@@ -132,14 +139,9 @@ export class OpenedLink {
     }));
   }
 
-  get id(): string {
-    return this.#address.id;
-  }
-
   /** Begins a download, which counts, once for a ticket; `file` then reads with it. Until when it does. */
   async take(ticket: string, signal?: AbortSignal): Promise<Date> {
-    const access = toBase64Url(await linkAccess(this.engine, this.#address.key));
-    const { expires_at } = await this.#api.takeTicket(this.id, ticket, { access, signal }).catch((error) => {
+    const { expires_at } = await this.#take(ticket, signal).catch((error) => {
       throw overOr(error);
     });
     return new Date(expires_at);

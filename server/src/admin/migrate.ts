@@ -3,7 +3,7 @@ import { manifestFor } from '../domain/manifest.ts';
 import { identityOf, newStoreId, settleStore } from '../domain/store-identity.ts';
 import { VolumeRejected } from '../errors.ts';
 import type { FileRow } from '../metadata/files.ts';
-import { copyShareParts } from '../metadata/shares.ts';
+import { copyShareParts } from '../metadata/share-parts.ts';
 import { insertInto, type Sql, type Value } from '../metadata/sql.ts';
 import { handOver } from '../metadata/store-record.ts';
 import { insertArrived, isStreaming } from '../metadata/streamed.ts';

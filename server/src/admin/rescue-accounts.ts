@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ADMIN, cleanUsername, isKeys, isReservedUsername, limitNames } from '@szafa/protocol';
+import { ADMIN, cleanUsername, isIdentity, isKeys, isReservedUsername, limitNames } from '@szafa/protocol';
 import { isPasswordHash, Passwords } from '../domain/passwords.ts';
 import { insertAccount } from '../metadata/accounts.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../metadata/documents.ts';
@@ -107,6 +107,7 @@ export class AccountRescue {
           passwordHash: account.password_hash!,
           createdAt: Date.parse(account.created_at),
           keys: account.keys,
+          identity: account.identity,
           recoveryHash: account.recovery_hash,
           disabledAt: account.disabled_at === undefined ? undefined : Date.parse(account.disabled_at),
           limits: account.limits,
@@ -168,6 +169,7 @@ function check(document: AccountDocument, accountId: string): void {
     isTime(document.created_at) &&
     Number.isSafeInteger(document.rev) &&
     (document.keys === undefined || isKeys(document.keys)) &&
+    (document.identity === undefined || isIdentity(document.identity)) &&
     (document.recovery_hash === undefined || isHash(document.recovery_hash)) &&
     (document.disabled_at === undefined || isTime(document.disabled_at)) &&
     (document.limits === undefined || areLimits(document.limits)) &&

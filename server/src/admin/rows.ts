@@ -14,7 +14,7 @@ export const tables = {
   users: {
     key: 'username',
     columns: [
-      ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'recovery_hash'],
+      ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'identity', 'recovery_hash'],
       ...['totp_secret', 'totp_step', 'leaving_since', 'disabled_at', ...limitNames],
     ] as const,
   },

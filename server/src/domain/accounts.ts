@@ -63,7 +63,7 @@ export class Accounts {
     const hash = await passwords.hash(password, network);
     const recoveryHash = recovery && (await passwords.hash(recovery, network));
     const { accounts } = this.#metadata;
-    const options = { keys: raw.keys, recoveryHash, session, invite };
+    const options = { keys: raw.keys, identity: identityOf(raw), recoveryHash, session, invite };
     const taken =
       isReservedUsername(username) || !(await accounts.create(username, hash, this.#now(), options));
     if (taken) throw new ServiceError(409, 'this username is taken');
@@ -113,7 +113,7 @@ export class Accounts {
    */
   async replaceKeys(
     { username }: Caller,
-    { password, keys, recovery }: KeysBody,
+    { password, keys, identity, recovery }: KeysBody,
     { fits, isMissing }: KeysCondition,
     origin: Origin,
   ): Promise<string> {
@@ -127,7 +127,7 @@ export class Accounts {
         const recoveryHash = recovery && (await make(recovery));
         const before = { username, proven: hash, expected };
         const { accounts } = this.#metadata;
-        if (!(await accounts.replaceKeys(before, { keys, recoveryHash }, this.#now())))
+        if (!(await accounts.replaceKeys(before, { keys, identity, recoveryHash }, this.#now())))
           throw otherKeys(expected);
         return tagOf(keys);
       },
@@ -228,6 +228,12 @@ export class Accounts {
     if (finished === 'other keys') throw otherKeys(expected);
     return { session: { username: found.username, token }, tag: tagOf(raw.keys) };
   }
+}
+
+/** Its secret halves are in the key bag. */
+function identityOf({ keys, identity }: Pick<Registration, 'keys' | 'identity'>): string | undefined {
+  if (identity !== undefined && keys === undefined) throw new RuleError('identity is sent only with keys');
+  return identity;
 }
 
 /** A recovery key opens the key bag: without one it would recover nothing. */

@@ -43,6 +43,8 @@ export class Departures {
       do await requireWritable(this.#metadata);
       while ((await departures.removeRequests(account, SHARES_AT_ONCE)) > 0);
       do await requireWritable(this.#metadata);
+      while ((await departures.endReceived(account, this.#now(), SHARES_AT_ONCE)) > 0);
+      do await requireWritable(this.#metadata);
       while ((await departures.removeFiles(account, this.#now(), FILES_AT_ONCE)) > 0);
       do await requireWritable(this.#metadata);
       while (await departures.removeDir(account));

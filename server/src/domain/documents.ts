@@ -103,6 +103,7 @@ export function accountDocument(accountId: string, account: AccountState): Accou
     created_at: iso(account.created_at),
     dirs: account.dirs.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
     keys: account.keys ?? undefined,
+    identity: account.identity ?? undefined,
     recovery_hash: account.recovery_hash ?? undefined,
     disabled_at: account.disabled_at === null ? undefined : iso(account.disabled_at),
     limits: own.length === 0 ? undefined : Object.fromEntries(own),

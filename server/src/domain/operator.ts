@@ -187,8 +187,8 @@ export class Operator {
       this.#metadata.shares.listOpen(cursor, most, account),
     );
     return {
-      shares: page.map(({ id, owner, files, downloads, downloaded, created_at, expires_at }) => ({
-        ...{ id, owner, files, downloads, downloaded },
+      shares: page.map(({ id, owner, recipient, files, downloads, downloaded, created_at, expires_at }) => ({
+        ...{ id, owner, to: recipient, files, downloads, downloaded },
         created_at: iso(created_at),
         expires_at: isoOrNull(expires_at),
       })),

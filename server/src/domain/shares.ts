@@ -5,7 +5,10 @@ import {
   type ListedShare,
   limits,
   type OpenedShare,
+  type ReceivedShare,
+  RuleError,
   type ShareBody,
+  type StoredIdentity,
   type TicketBody,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
@@ -22,12 +25,20 @@ import { type Refusal, type Visit, Visitors } from './visitors.ts';
 const iso = (time: number) => new Date(time).toISOString();
 const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
 
+/** Of names that one account asks for, on one node: so many a second, and those of half a minute at once; too slow for lists of names. */
+const NAMES_A_SECOND = 1;
 const HOUR_SECONDS = 3600;
 
+/** The same whether there never was one, or it is another's. */
+const unknownReceived = () => new ServiceError(404, 'nothing like this is shared with you');
+/** The same for a name that nobody has, and for an account that cannot be used, or has no keys. */
+const nobody = (extra?: { files: string[] }) =>
+  new ServiceError(404, 'nothing can be shared with an account of this name', extra && { extra });
+
 const WORDS: Record<Ending, string> = {
-  expired: 'this link has expired',
-  'used up': 'this link is used up: it was downloaded as often as its owner allowed',
-  ended: 'this link has ended: its owner has taken it back, or what it was for is gone',
+  expired: 'this share has expired',
+  'used up': 'this share is used up: it was downloaded as often as its owner allowed',
+  ended: 'this share has ended: its owner has taken it back, or what it was for is gone',
 };
 
 /** Whoever asks without a token. */
@@ -36,7 +47,7 @@ export interface ShareVisit extends Visit {
 }
 
 interface Dependencies {
-  metadata: Pick<Metadata, 'shares'>;
+  metadata: Pick<Metadata, 'shares' | 'received' | 'accounts'>;
   volumes: Pick<VolumeStore, 'open'>;
   pace: Pick<Pace, 'isTooOften'>;
   config: Pick<Config, 'shares'>;
@@ -46,7 +57,7 @@ interface Dependencies {
 }
 
 /**
- * What accounts share, and what visitors get of it. A visitor shows that the link is known (`access`, made from its secret, which is never
+ * What accounts share, and what others get of it: visitors, and accounts that something is for. A visitor shows that the link is known (`access`, made from its secret, which is never
  * sent), and takes a ticket before the first byte: that counts, in one transaction. All volumes and ranges are then read by the
  * ticket, so that neither parallel requests nor repeated ones count, and no node needs to know what another one sent.
  */
@@ -65,6 +76,9 @@ export class Shares {
     requireRegistered(username);
     if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
     checkShare(body);
+    const { access, to } = body;
+    if (to?.username === username) throw new RuleError('to: these are your own files');
+    if (to && !isName(to.username)) throw nobody({ files: [] });
     const now = this.#now();
     const made = await this.#deps.metadata.shares.create({
       id: body.id,
@@ -72,7 +86,8 @@ export class Shares {
       accountId,
       files: body.files,
       header: body.header,
-      accessHash: body.access,
+      // One of the two is there: see checkShare.
+      for: to ?? { accessHash: access! },
       own: body.own,
       now,
       expiresAt: checkEnd(body.expires_at, now),
@@ -82,6 +97,10 @@ export class Shares {
     if (made === 'too many') throw new ServiceError(409, 'you share too much; end some of your shares');
     if (made === 'too often')
       throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
+    if (made === 'nobody') throw nobody({ files: [] });
+    if (made === 'no identity') throw new ServiceError(409, 'this account has no public keys to share with');
+    if (made === 'overfilled')
+      throw new ServiceError(409, 'so much is shared with this account that it gets no more');
     if (typeof made === 'object')
       throw new ServiceError(404, 'some of these are no files of yours', { extra: { files: made.unknown } });
   }
@@ -94,6 +113,7 @@ export class Shares {
     return latestFirst.map((row) => ({
       id: row.id,
       own: row.own,
+      to: row.recipient,
       created_at: iso(row.created_at),
       expires_at: isoOrNull(row.expires_at),
       downloads: row.downloads,
@@ -110,20 +130,65 @@ export class Shares {
       throw new ServiceError(404, 'you have no such share');
   }
 
-  /** What a link opens. One that is used up opens for whoever has a ticket. */
+  /** What others know an account by. */
+  async identity({ accountId }: Caller, username: string): Promise<StoredIdentity> {
+    const { pace, metadata } = this.#deps;
+    if (await pace.isTooOften(`names ${accountId}`, NAMES_A_SECOND))
+      throw new TryLater(429, 'you have asked for too many names; try again later', 60);
+    const identity = isName(username) ? await metadata.accounts.identity(username) : undefined;
+    if (identity === undefined) throw nobody();
+    return { username, identity };
+  }
+
+  /** What is for the caller, and not over. */
+  async received({ username, accountId }: Caller): Promise<ReceivedShare[]> {
+    requireRegistered(username);
+    if (!this.#deps.config.shares) return [];
+    const rows = await this.#deps.metadata.received.list(accountId, this.#now());
+    const latestFirst = rows.toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+    return latestFirst.map((row) => ({
+      ...{ id: row.id, from: row.owner, identity: row.identity, letter: row.letter },
+      created_at: iso(row.created_at),
+      expires_at: isoOrNull(row.expires_at),
+      downloads_left: leftOf(row),
+      files: row.files,
+      missing: row.files - row.present,
+    }));
+  }
+
+  async openReceived(caller: Caller, id: string, ticket: string | undefined): Promise<OpenedShare> {
+    return this.#open(id, await this.#findReceived(caller, id), ticket);
+  }
+
+  async takeReceived(caller: Caller, id: string, { ticket }: TicketBody): Promise<string> {
+    await this.#findReceived(caller, id);
+    return this.#take(id, ticket);
+  }
+
+  async endReceived({ username, accountId }: Caller, id: string): Promise<void> {
+    requireRegistered(username);
+    const ended = isShareId(id) && (await this.#deps.metadata.received.end(id, accountId, this.#now()));
+    if (!ended) throw unknownReceived();
+  }
+
+  /** What a link opens. */
   async open(visit: ShareVisit): Promise<OpenedShare> {
-    const share = await this.#find(visit);
+    return this.#open(visit.id, await this.#find(visit), visit.ticket);
+  }
+
+  /** One that is used up opens for whoever has a ticket. */
+  async #open(id: string, share: FoundShare, ticket: string | undefined): Promise<OpenedShare> {
     const { shares } = this.#deps.metadata;
-    const left = share.downloads === null ? null : Math.max(0, share.downloads - share.downloaded);
+    const left = leftOf(share);
     if (left === 0) {
-      const holds = visit.ticket && (await shares.hasTicket(visit.id, hashToken(visit.ticket), this.#now()));
+      const holds = ticket !== undefined && (await shares.hasTicket(id, hashToken(ticket), this.#now()));
       if (!holds) throw this.#visitors.over('used up');
     }
-    const present = new Set(await shares.present(visit.id));
+    const present = new Set(await shares.present(id));
     if (present.size === 0) throw this.#visitors.over('ended');
     const all = Array.from({ length: share.files }, (_, at) => at + 1);
     return {
-      header: await shares.header(visit.id),
+      header: await shares.header(id),
       expires_at: isoOrNull(share.expires_at),
       downloads_left: left,
       missing: all.filter((number) => !present.has(number)),
@@ -133,7 +198,11 @@ export class Shares {
   /** Until when the ticket reads. */
   async takeTicket(visit: ShareVisit, { ticket }: TicketBody): Promise<string> {
     await this.#find(visit);
-    const taken = await this.#deps.metadata.shares.takeTicket(visit.id, hashToken(ticket), this.#now());
+    return this.#take(visit.id, ticket);
+  }
+
+  async #take(id: string, ticket: string): Promise<string> {
+    const taken = await this.#deps.metadata.shares.takeTicket(id, hashToken(ticket), this.#now());
     if (taken === 'used up') throw this.#visitors.over('used up');
     if (taken === 'over') throw this.#visitors.over('expired');
     if (taken === 'crowded') {
@@ -172,9 +241,27 @@ export class Shares {
 
   #find(visit: Visit): Promise<FoundShare> {
     const { shares } = this.#deps.metadata;
-    return this.#visitors.find(visit, (accessHash) => shares.find(visit.id, accessHash, this.#now()));
+    return this.#visitors.find(visit, (accessHash) => shares.find(visit.id, { accessHash }, this.#now()));
+  }
+
+  async #findReceived({ username, accountId: recipientId }: Caller, id: string): Promise<FoundShare> {
+    requireRegistered(username);
+    const { config, metadata } = this.#deps;
+    const possible = config.shares && isShareId(id);
+    const found = possible ? await metadata.shares.find(id, { recipientId }, this.#now()) : undefined;
+    if (!found) throw this.#visitors.refused('unknown', unknownReceived());
+    if ('ending' in found) throw this.#visitors.over(found.ending);
+    return found;
   }
 }
+
+/** A database does not take every text. */
+const isShareId = (text: string) => /^[A-Za-z0-9_-]{22}$/.test(text);
+const isName = (text: string) => /^[A-Za-z0-9_]{1,32}$/.test(text);
+
+/** Null: any number. */
+const leftOf = ({ downloads, downloaded }: Pick<FoundShare, 'downloads' | 'downloaded'>) =>
+  downloads === null ? null : Math.max(0, downloads - downloaded);
 
 function endingOf(
   { expires_at, downloads, downloaded }: Pick<FoundShare, 'expires_at' | 'downloads' | 'downloaded'>,

@@ -163,7 +163,11 @@ function example({ method, path, security, requestBody, responses, parameters = 
   const raw = requestBody && !json;
   // Of several the first, which is the one of the specification.
   const { properties = {}, required = [] } = json?.anyOf?.[0] ?? json ?? {};
-  const names = required.length ? required : Object.keys(properties);
+  const all = Object.keys(properties);
+  // What may be absent is shown where the schema has an example of it.
+  const names = required.length
+    ? all.filter((name) => required.includes(name) || properties[name]?.examples)
+    : all;
   const sample = (name: string) => (areIds(properties[name]) ? [FILE_ID] : SAMPLES[name]);
   const body = JSON.stringify(Object.fromEntries(names.map((name: string) => [name, sample(name)])));
   const words = [

@@ -8,6 +8,7 @@ export type Params = {
   passkey_id: string;
   share_id: string;
   request_id: string;
+  username: string;
   number: string;
 };
 

@@ -1,4 +1,4 @@
-/** The routes of shares: those of owners, and those of visitors, who have no token. */
+/** The routes of shares: those of owners, of accounts that something is for, and of visitors, who have no token. */
 import type { Writable } from 'node:stream';
 import { headers, type ShareBody, type TicketBody } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -45,6 +45,25 @@ export function shareHandlers(
       ok: true,
       expires_at: await shares.takeTicket(visit(request), request.body as TicketBody),
     }),
+    readIdentity: (request) => shares.identity(request.caller, params(request).username),
+    listReceived: async (request) => ({ shares: await shares.received(request.caller) }),
+    openReceived: (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const { share_id } = params(request);
+      return shares.openReceived(request.caller, share_id, header(request, headers.shareTicket));
+    },
+    takeReceived: async (request) => ({
+      ok: true,
+      expires_at: await shares.takeReceived(
+        request.caller,
+        params(request).share_id,
+        request.body as TicketBody,
+      ),
+    }),
+    endReceived: async (request) => {
+      await shares.endReceived(request.caller, params(request).share_id);
+      return { ok: true };
+    },
     readSharedVolume: async (request, reply) => {
       const { number, idx } = params(request);
       const { range, 'if-none-match': tag } = request.headers;

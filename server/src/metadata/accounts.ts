@@ -4,6 +4,7 @@ import { note } from './audit.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
 import { useInvitation } from './invitations.ts';
 import { endAlone, hasPasskeys, type UsedPasskey, usePasskey } from './passkeys.ts';
+import { IS_PRESENT } from './received.ts';
 import { endSessions, insertSession, type Opening } from './sessions.ts';
 import { insertInto, isSame, Queries, type Sql } from './sql.ts';
 
@@ -20,7 +21,8 @@ const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 const ANY_NAME = '';
 
 const NEW_COLUMNS = [
-  ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'recovery_hash', 'disabled_at'],
+  ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'identity', 'recovery_hash'],
+  'disabled_at',
 ] as const;
 
 export interface NewAccount {
@@ -29,6 +31,7 @@ export interface NewAccount {
   passwordHash: string;
   createdAt: number;
   keys?: string | undefined;
+  identity?: string | undefined;
   recoveryHash?: string | undefined;
   disabledAt?: number | undefined;
   limits?: Partial<AccountLimits> | undefined;
@@ -36,11 +39,11 @@ export interface NewAccount {
 
 /** False when the name is taken. */
 export async function insertAccount(tx: Sql, account: NewAccount): Promise<boolean> {
-  const { username, accountId, passwordHash, createdAt, keys = null, recoveryHash = null } = account;
-  const { disabledAt = null, limits = {} } = account;
+  const { username, accountId, passwordHash, createdAt, keys = null, identity = null } = account;
+  const { recoveryHash = null, disabledAt = null, limits = {} } = account;
   const rows = await tx.execute(
     `${insertInto('users', [...NEW_COLUMNS, ...limitNames])} ON CONFLICT (username) DO NOTHING RETURNING username`,
-    ...[username, accountId, passwordHash, createdAt, keys, recoveryHash, disabledAt],
+    ...[username, accountId, passwordHash, createdAt, keys, identity, recoveryHash, disabledAt],
     ...limitNames.map((name) => limits[name] ?? null),
   );
   return rows.length === 1;
@@ -92,6 +95,7 @@ export class AccountsTable extends Queries {
     now: number,
     options: {
       keys?: string | undefined;
+      identity?: string | undefined;
       recoveryHash?: string | undefined;
       accountId?: string;
       session?: Opening;
@@ -99,9 +103,9 @@ export class AccountsTable extends Queries {
       invite?: string | undefined;
     } = {},
   ): Promise<boolean> {
-    const { keys, recoveryHash, accountId = newAccountId(), session, invite } = options;
+    const { keys, identity, recoveryHash, accountId = newAccountId(), session, invite } = options;
     return this.sql.transaction(async (tx) => {
-      const account = { username, accountId, passwordHash, createdAt: now, keys, recoveryHash };
+      const account = { username, accountId, passwordHash, createdAt: now, keys, identity, recoveryHash };
       if (!(await insertAccount(tx, account))) return false;
       await outdateAccount(tx, username);
       await note(tx, {
@@ -153,18 +157,31 @@ export class AccountsTable extends Queries {
     return row?.keys ?? undefined;
   }
 
+  /** Of an account that can be used. */
+  async identity(username: string): Promise<string | undefined> {
+    const [row] = await this.sql.query<{ identity: string | null }>(
+      `SELECT u.identity FROM users u WHERE u.username = ? AND ${IS_PRESENT('u')}`,
+      username,
+    );
+    return row?.identity ?? undefined;
+  }
+
   /** Replaces the key bag; nothing of it where the account is not as `before` says any more. */
   replaceKeys(
     { username, proven, expected }: Before,
-    { keys, recoveryHash }: Pick<NewSecrets, 'keys' | 'recoveryHash'>,
+    {
+      keys,
+      recoveryHash,
+      identity,
+    }: Pick<NewSecrets, 'keys' | 'recoveryHash'> & { identity?: string | undefined },
     now: number,
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [is, values] = isSame(expected);
       const [replaced] = await tx.execute<{ account_id: string }>(
-        `UPDATE users SET keys = ?, recovery_hash = COALESCE(?, recovery_hash)
+        `UPDATE users SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
          WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
-        ...[keys ?? null, recoveryHash ?? null, username, proven, ...values],
+        ...[keys ?? null, identity ?? null, recoveryHash ?? null, username, proven, ...values],
       );
       if (!replaced) return false;
       // Whoever has shown the one before must not finish with it.

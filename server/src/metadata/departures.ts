@@ -5,10 +5,11 @@ import { removeDir } from './dirs.ts';
 import { outdateAccount } from './documents.ts';
 import { removePasskeys } from './passkeys.ts';
 import { forgetPull } from './pulls.ts';
+import { endShares } from './received.ts';
 import { HELD, type HeldFile, removeFiles } from './removal.ts';
 import { removeRequests } from './requests.ts';
 import { endSessions } from './sessions.ts';
-import { removeShares } from './shares.ts';
+import { removeShares } from './share-parts.ts';
 import { Queries, type Sql } from './sql.ts';
 import { lockTransfer, NOT_DONE, type TransferRow } from './transfer-rows.ts';
 import { forgetVolumes } from './volumes.ts';
@@ -124,7 +125,7 @@ export class DeparturesTable extends Queries {
     });
   }
 
-  /** Up to `limit` of what it shares; how many there were. Visitors get nothing of it since the deletion began. */
+  /** Up to `limit` of what it shares; how many there were. Others get nothing of it since the deletion began. */
   removeShares({ username, account_id }: Leaving, limit: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
       return (await holdLeaving(tx, account_id)) ? removeShares(tx, username, limit) : 0;
@@ -135,6 +136,13 @@ export class DeparturesTable extends Queries {
   removeRequests({ username, account_id }: Leaving, limit: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
       return (await holdLeaving(tx, account_id)) ? removeRequests(tx, username, limit) : 0;
+    });
+  }
+
+  /** Up to `limit` of what others share with it, who then see that it has ended; how many there were. */
+  endReceived({ account_id }: Leaving, now: number, limit: number): Promise<number> {
+    return this.sql.transaction(async (tx) => {
+      return (await holdLeaving(tx, account_id)) ? endShares(tx, account_id, now, limit) : 0;
     });
   }
 
@@ -159,8 +167,10 @@ export class DeparturesTable extends Queries {
          UNION ALL SELECT 1 FROM transfers WHERE owner = ? AND status IN ('storing', 'failed')
          UNION ALL SELECT 1 FROM garbage WHERE owner = ? AND claim IS NOT NULL
          UNION ALL SELECT 1 FROM shares WHERE owner = ?
-         UNION ALL SELECT 1 FROM requests WHERE owner = ? LIMIT 1`,
+         UNION ALL SELECT 1 FROM requests WHERE owner = ?
+         UNION ALL SELECT 1 FROM shares WHERE recipient_id = ? AND ended_at IS NULL LIMIT 1`,
         ...Array<string>(7).fill(username),
+        account_id,
       );
       if (left.length > 0) return false;
       await tx.execute('DELETE FROM usage WHERE owner = ?', username);

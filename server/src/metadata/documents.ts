@@ -11,6 +11,7 @@ export interface AccountState extends AccountLimits {
   password_hash: string | null;
   created_at: number;
   keys: string | null;
+  identity: string | null;
   recovery_hash: string | null;
   disabled_at: number | null;
   dirs: { dir_id: number; name: string; created_at: number }[];
@@ -23,6 +24,7 @@ const ADMINISTRATOR = {
     password_hash: null,
     created_at: 0,
     keys: null,
+    identity: null,
     recovery_hash: null,
     disabled_at: null,
   },
@@ -108,8 +110,8 @@ export class DocumentsTable extends Queries {
       accountId === ADMIN_ACCOUNT
         ? [ADMINISTRATOR]
         : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
-            `SELECT username, password_hash, created_at, keys, recovery_hash, disabled_at, ${limitNames.join(', ')}
-             FROM users
+            `SELECT username, password_hash, created_at, keys, identity, recovery_hash, disabled_at,
+               ${limitNames.join(', ')} FROM users
              WHERE account_id = ? AND leaving_since IS NULL`,
             accountId,
           );

@@ -14,6 +14,7 @@ import type { Lookup } from './lookup.ts';
 import { OrphansTable } from './orphans.ts';
 import { PasskeysTable } from './passkeys.ts';
 import { PullsTable } from './pulls.ts';
+import { ReceivedTable } from './received.ts';
 import { RecoveriesTable } from './recoveries.ts';
 import { RenamingTable } from './renaming.ts';
 import { RequestsTable } from './requests.ts';
@@ -48,6 +49,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly orphans = new OrphansTable(this.sql);
   readonly passkeys = new PasskeysTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
+  readonly received = new ReceivedTable(this.sql);
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
   readonly requests = new RequestsTable(this.sql);

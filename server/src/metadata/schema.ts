@@ -12,7 +12,7 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // Limits are NULL where the settings hold.
     `CREATE TABLE users (
       username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,
-      created_at BIGINT NOT NULL, keys TEXT, recovery_hash TEXT, totp_secret TEXT, totp_step BIGINT,
+      created_at BIGINT NOT NULL, keys TEXT, identity TEXT, recovery_hash TEXT, totp_secret TEXT, totp_step BIGINT,
       leaving_since BIGINT, disabled_at BIGINT,
       quota_bytes BIGINT, open_transfers BIGINT, open_volumes BIGINT, pulls BIGINT, login_attempts BIGINT,
       upload_rate BIGINT, download_rate BIGINT)`,
@@ -118,13 +118,15 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       transfer_id TEXT PRIMARY KEY, caller TEXT NOT NULL, node TEXT NOT NULL, runner TEXT NOT NULL,
       lease_until BIGINT NOT NULL, landed TEXT NOT NULL)`,
     'CREATE INDEX pulls_running ON pulls (node) WHERE lease_until > 0',
-    // What accounts share; see shares.ts. One that is over keeps no files, tickets and header, and goes after a while; one that its
+    // What accounts share; see shares.ts. It has an access_hash, or whom it is for (received.ts). One that is over keeps no files, tickets and header, and goes after a while; one that its
     // owner has put away has no `own`.
     `CREATE TABLE shares (
-      id TEXT PRIMARY KEY, owner TEXT NOT NULL, account_id TEXT NOT NULL, header TEXT NOT NULL, access_hash TEXT NOT NULL,
+      id TEXT PRIMARY KEY, owner TEXT NOT NULL, account_id TEXT NOT NULL, header TEXT NOT NULL, access_hash TEXT,
       own TEXT NOT NULL, files INTEGER NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT, downloads BIGINT,
-      downloaded BIGINT NOT NULL, used_at BIGINT, ended_at BIGINT, ending TEXT)`,
+      downloaded BIGINT NOT NULL, used_at BIGINT, ended_at BIGINT, ending TEXT,
+      recipient TEXT, recipient_id TEXT, letter TEXT)`,
     'CREATE INDEX shares_owner ON shares (owner, id)',
+    'CREATE INDEX shares_recipient ON shares (recipient_id, id) WHERE ended_at IS NULL',
     'CREATE INDEX shares_open ON shares (id) WHERE ended_at IS NULL',
     'CREATE INDEX shares_expires ON shares (expires_at) WHERE ended_at IS NULL',
     'CREATE INDEX shares_used ON shares (used_at) WHERE ended_at IS NULL',

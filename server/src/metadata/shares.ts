@@ -2,7 +2,9 @@ import { type Ending, limits } from '@szafa/protocol';
 import { type Actor, isNotedOften, note } from './audit.ts';
 import { isFileId, JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
 import { holdAccount } from './presence.ts';
-import { countSome, hold, insertInto, Queries, type Sql, type Value } from './sql.ts';
+import { IS_OPEN, IS_PRESENT, OF_AN_ACCOUNT, recipientOf, THERE, type Unfit } from './received.ts';
+import { close, insertFiles, TICKET_COLUMNS } from './share-parts.ts';
+import { countSome, hold, insertInto, Queries, type Sql } from './sql.ts';
 
 export interface NewShare {
   id: string;
@@ -10,7 +12,8 @@ export interface NewShare {
   accountId: string;
   files: string[];
   header: string;
-  accessHash: string;
+  /** Who may open it: whoever shows what this is the digest of, or one account. */
+  for: { accessHash: string } | { username: string; letter: string };
   own: string;
   now: number;
   expiresAt: number | null;
@@ -20,6 +23,7 @@ export interface NewShare {
 export interface ShareRow {
   id: string;
   owner: string;
+  recipient: string | null;
   files: number;
   created_at: number;
   expires_at: number | null;
@@ -34,7 +38,10 @@ export interface OwnShareRow extends ShareRow {
   present: number;
 }
 
-/** As a visitor finds it who knows the link. */
+/** What somebody shows who wants to open a share: that the link is known, or which account it is. */
+export type Door = { accessHash: string } | { recipientId: string };
+
+/** As whoever may open it finds it. */
 export type FoundShare = Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded' | 'files'>;
 
 /** A volume of a shared file, and whose rate it is sent at. */
@@ -47,83 +54,18 @@ export interface SharedVolume {
 
 export const SHARE_COLUMNS = [
   ...['id', 'owner', 'account_id', 'header', 'access_hash', 'own', 'files', 'created_at', 'expires_at'],
-  ...['downloads', 'downloaded', 'used_at', 'ended_at', 'ending'],
+  ...['downloads', 'downloaded', 'used_at', 'ended_at', 'ending', 'recipient', 'recipient_id', 'letter'],
 ] as const;
-const SHARE_FILE_COLUMNS = ['share_id', 'number', 'file_id'] as const;
-const TICKET_COLUMNS = ['share_id', 'ticket_hash', 'expires_at'] as const;
+const LISTED =
+  's.id, s.owner, s.recipient, s.files, s.created_at, s.expires_at, s.downloads, s.downloaded, s.ending';
 
-const LISTED = 's.id, s.owner, s.files, s.created_at, s.expires_at, s.downloads, s.downloaded, s.ending';
-
-/** Whose account is there, and may do anything at all; with `s` for the share. */
-const OF_AN_ACCOUNT =
-  'JOIN users u ON u.account_id = s.account_id AND u.leaving_since IS NULL AND u.disabled_at IS NULL';
-const IS_OPEN = 's.ended_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > ?)';
-/** The files of a share that are there, with `g` for their place in it. */
-const THERE = 'JOIN files f ON f.file_id = g.file_id AND f.owner = s.owner AND f.trashed_at = 0';
+/** A share is for an account, or for whoever knows a link. */
+const NOBODY = { accessHash: null, username: null, letter: null };
 
 const THIS_TICKET = 'share_id = ? AND ticket_hash = ?';
 
-const ROWS_AT_ONCE = 125;
-const insertText = (rows: number) =>
-  `INSERT INTO share_files (${SHARE_FILE_COLUMNS.join(', ')}) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`;
-const INSERT_MANY = insertText(ROWS_AT_ONCE);
-const INSERT_ONE = insertText(1);
-
-async function insertFiles(tx: Sql, shareId: string, files: string[]): Promise<void> {
-  const rows = files.map((fileId, at): Value[] => [shareId, at + 1, fileId]);
-  const many = rows.length - (rows.length % ROWS_AT_ONCE);
-  for (let at = 0; at < many; at += ROWS_AT_ONCE) {
-    await tx.execute(INSERT_MANY, ...rows.slice(at, at + ROWS_AT_ONCE).flat());
-  }
-  for (const row of rows.slice(many)) await tx.execute(INSERT_ONE, ...row);
-}
-
-/** What belongs to a share, into another database that has its row. */
-export async function copyShareParts(from: Sql, to: Sql, id: string): Promise<void> {
-  const files = await from.query<{ file_id: string }>(
-    'SELECT file_id FROM share_files WHERE share_id = ? ORDER BY number',
-    id,
-  );
-  await insertFiles(
-    to,
-    id,
-    files.map(({ file_id }) => file_id),
-  );
-  const tickets = await from.query<{ ticket_hash: string; expires_at: number }>(
-    'SELECT ticket_hash, expires_at FROM share_tickets WHERE share_id = ?',
-    id,
-  );
-  for (const { ticket_hash, expires_at } of tickets) {
-    await to.execute(insertInto('share_tickets', TICKET_COLUMNS), id, ticket_hash, expires_at);
-  }
-}
-
-/** What visitors got is gone; that it was, and why it is over, is known for a while. */
-async function close(tx: Sql, id: string, ending: Ending, now: number, keepOwn: boolean): Promise<void> {
-  await tx.execute(
-    `UPDATE shares SET ended_at = ?, ending = ?, header = '' ${keepOwn ? '' : ", own = ''"} WHERE id = ?`,
-    now,
-    ending,
-    id,
-  );
-  await tx.execute('DELETE FROM share_files WHERE share_id = ?', id);
-  await tx.execute('DELETE FROM share_tickets WHERE share_id = ?', id);
-}
-
-/** Removes shares of an account that is leaving; how many there were. Part of a transaction that holds it. */
-export async function removeShares(tx: Sql, owner: string, limit: number): Promise<number> {
-  const text = 'SELECT id FROM shares WHERE owner = ? ORDER BY id LIMIT ?';
-  const shares = await tx.query<{ id: string }>(text, owner, limit);
-  for (const { id } of shares) {
-    await tx.execute('DELETE FROM share_files WHERE share_id = ?', id);
-    await tx.execute('DELETE FROM share_tickets WHERE share_id = ?', id);
-    await tx.execute('DELETE FROM shares WHERE id = ?', id);
-  }
-  return shares.length;
-}
-
 /**
- * Shares: files that an owner gives to whoever knows a link. A ticket is the right to one download: it is counted when it is taken, in
+ * Shares: files that an owner gives to whoever knows a link, or to one account (see received.ts). A ticket is the right to one download: it is counted when it is taken, in
  * the transaction that sees whether there is one left, and then reads as often as its holder likes. Neither what shows that
  * somebody knows the link is kept, nor a ticket: only their digests.
  */
@@ -131,20 +73,25 @@ export class SharesTable extends Queries {
   create(
     share: NewShare,
     mostNoted: number = limits.notedOfDay,
-  ): Promise<'made' | 'taken' | 'too many' | 'too often' | { unknown: string[] }> {
+  ): Promise<'made' | 'taken' | 'too many' | 'too often' | Unfit | { unknown: string[] }> {
     const { id, owner, accountId, files, now } = share;
     return this.sql.transaction(async (tx) => {
       await holdAccount(tx, accountId);
       await hold(tx, `shares ${accountId}`);
-      const [same] = await tx.query<{ account_id: string; header: string; access_hash: string }>(
-        'SELECT account_id, header, access_hash FROM shares WHERE id = ?',
-        id,
-      );
+      const { accessHash, username, letter } = { ...NOBODY, ...share.for };
+      const [same] = await tx.query<
+        Record<'account_id' | 'header', string> &
+          Record<'access_hash' | 'recipient' | 'letter', string | null>
+      >('SELECT account_id, header, access_hash, recipient, letter FROM shares WHERE id = ?', id);
       if (same) {
         const own = same.account_id === accountId && same.header === share.header;
-        return own && same.access_hash === share.accessHash ? 'made' : 'taken';
+        const toSame =
+          same.access_hash === accessHash && same.recipient === username && same.letter === letter;
+        return own && toSame ? 'made' : 'taken';
       }
       if (await this.#isFull(tx, share)) return 'too many';
+      const recipient = username === null ? { accountId: null } : await recipientOf(tx, accountId, username);
+      if (typeof recipient === 'string') return recipient;
       if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
       const there = await tx.query<{ file_id: string }>(
         `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ? AND trashed_at = 0`,
@@ -157,21 +104,12 @@ export class SharesTable extends Queries {
       }
       await tx.execute(
         insertInto('shares', SHARE_COLUMNS),
-        ...[
-          id,
-          owner,
-          accountId,
-          share.header,
-          share.accessHash,
-          share.own,
-          files.length,
-          now,
-          share.expiresAt,
-        ],
-        ...[share.downloads, 0, null, null, null],
+        ...[id, owner, accountId, share.header, accessHash, share.own, files.length, now, share.expiresAt],
+        ...[share.downloads, 0, null, null, null, username, recipient.accountId, letter],
       );
       await insertFiles(tx, id, files);
-      await note(tx, { at: now, actor: 'account', account: owner, action: 'share made', detail: id });
+      const detail = username === null ? id : `${id} for ${username}`;
+      await note(tx, { at: now, actor: 'account', account: owner, action: 'share made', detail });
       return 'made';
     });
   }
@@ -231,19 +169,19 @@ export class SharesTable extends Queries {
     });
   }
 
-  /** For whoever knows the link; undefined for all others. */
-  async find(
-    id: string,
-    accessHash: string,
-    now: number,
-  ): Promise<FoundShare | { ending: Ending } | undefined> {
-    const [row] = await this.sql.query<FoundShare & { access_hash: string; ending: Ending | null }>(
-      `SELECT s.access_hash, s.files, s.expires_at, s.downloads, s.downloaded, s.ending
+  /** For whoever may open it; undefined for all others. */
+  async find(id: string, door: Door, now: number): Promise<FoundShare | { ending: Ending } | undefined> {
+    const [row] = await this.sql.query<
+      FoundShare & { access_hash: string | null; recipient_id: string | null; ending: Ending | null }
+    >(
+      `SELECT s.access_hash, s.recipient_id, s.files, s.expires_at, s.downloads, s.downloaded, s.ending
        FROM shares s ${OF_AN_ACCOUNT} WHERE s.id = ?`,
       id,
     );
-    if (!row || row.access_hash !== accessHash) return undefined;
-    const { access_hash: _, ending, ...found } = row;
+    if (!row) return undefined;
+    const { access_hash: accessHash, recipient_id: recipientId, ending, ...found } = row;
+    const opens = 'accessHash' in door ? door.accessHash === accessHash : door.recipientId === recipientId;
+    if (!opens) return undefined;
     if (ending !== null) return { ending };
     return found.expires_at !== null && found.expires_at <= now ? { ending: 'expired' } : found;
   }
@@ -324,7 +262,8 @@ export class SharesTable extends Queries {
       `SELECT f.file_id, u.username, u.download_rate, ${READ}
        FROM share_tickets t JOIN shares s ON s.id = t.share_id ${OF_AN_ACCOUNT}
          JOIN share_files g ON g.share_id = s.id ${THERE} ${JOIN_BLOCK}
-       WHERE t.share_id = ? AND t.ticket_hash = ? AND t.expires_at > ? AND g.number = ? AND ${IS_OPEN}`,
+       WHERE t.share_id = ? AND t.ticket_hash = ? AND t.expires_at > ? AND g.number = ? AND ${IS_OPEN}
+         AND (s.recipient_id IS NULL OR EXISTS (SELECT 1 FROM users r WHERE r.account_id = s.recipient_id AND ${IS_PRESENT('r')}))`,
       ...[start, block, id, ticketHash, now, number, now],
     );
     if (!row) return undefined;

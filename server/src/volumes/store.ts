@@ -36,6 +36,8 @@ export interface AccountDocument {
   dirs: { dir_id: number; name: string; created_at: string }[];
   /** The key bag, as the client sealed it. */
   keys?: string | undefined;
+  /** The public keys that others know it by. */
+  identity?: string | undefined;
   /** What the recovery key is known by, where there is one. */
   recovery_hash?: string | undefined;
   /** Where an operator has disabled it. */

@@ -1,0 +1,46 @@
+import type { ReceivedShare } from '@szafa/client/node';
+import type { Command } from '../command.ts';
+import { connect } from '../connection.ts';
+import { RECEIVED, SHOWN, shareOf } from '../shares.ts';
+import { formatBytes, formatTime, oneLine, plural, shorten } from '../text.ts';
+
+const TITLE_COLUMNS = 60;
+
+function notes({ expiresAt, downloadsLeft, missing, problem }: ReceivedShare): string {
+  if (problem) return `not trusted, and not opened: ${oneLine(problem.message)}`;
+  return [
+    ...(expiresAt === null ? [] : [`until ${formatTime(expiresAt)}`]),
+    ...(downloadsLeft === null ? [] : [`${plural(downloadsLeft, 'download')} left`]),
+    ...(missing === 0 ? [] : [`${missing} deleted or in the trash, and not served`]),
+  ].join(', ');
+}
+
+export const command: Command = async (invocation) => {
+  const { args, out, signal } = invocation;
+  await using connection = await connect(invocation, { keys: 'needed' });
+  const all = await connection.szafa.sharedWithMe({ signal });
+  const [wanted] = args;
+  for (const one of wanted === undefined ? all : [shareOf(all, wanted, RECEIVED)]) {
+    const { id, from, title, files, size, missing, problem } = one;
+    const fields = {
+      ...{ id, from, title, files, size, missing, created_at: one.createdAt, expires_at: one.expiresAt },
+      ...{ downloads_left: one.downloadsLeft, problem: problem?.code ?? null },
+    };
+    const row = [
+      id.slice(0, SHOWN),
+      oneLine(from),
+      shorten(oneLine(title) || '-', TITLE_COLUMNS),
+      ...(problem ? [] : [`${plural(files, 'file')}, ${formatBytes(size)}`]),
+      notes(one),
+    ];
+    out.answer('shared', fields, row.filter((part) => part !== '').join('  '));
+    if (wanted === undefined) continue;
+    const opened = await one.open({ signal });
+    if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
+    for (const file of opened.files) {
+      const gone = file.missing ? '  deleted, or in the trash' : '';
+      const text = `  ${oneLine(file.name)}  ${formatBytes(file.size)}${gone}`;
+      out.answer('file', { path: file.name, size: file.size, missing: file.missing }, text);
+    }
+  }
+};

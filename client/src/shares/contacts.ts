@@ -1,0 +1,145 @@
+/** Who others are: their public keys, as they were when they were first seen, or when people compared them. */
+import { cleanUsername } from '@szafa/protocol';
+import type { OpenContext } from '../download/remote-file.ts';
+import { ApiError, ContactChangedError, SzafaError } from '../errors.ts';
+import type { Bytes } from '../format/bytes.ts';
+import {
+  fingerprintText,
+  type Identity,
+  type OwnIdentity,
+  parseFingerprint,
+  parseIdentity,
+} from '../format/identity.ts';
+import { bytesOf } from '../format/json.ts';
+
+/** What a client remembers of another account. @public */
+export interface ContactPin {
+  /** SHA-256 over its names and keys, in hex: all of what the fingerprint shows. */
+  digest: string;
+  /** Two people have compared the fingerprint. */
+  verified: boolean;
+}
+
+/** Where the contacts of one account are kept, without a secret; it must outlive a logout. @public */
+export interface ContactStore {
+  load(contact: string): Promise<ContactPin | undefined>;
+  save(contact: string, pin: ContactPin): Promise<void>;
+}
+
+/** By account. @public */
+export interface ContactStores {
+  of(username: string): ContactStore;
+}
+
+/** @public */
+export interface Contact {
+  username: string;
+  /** Of the keys that the service gives now: 60 digits, in groups of five. */
+  fingerprint: string;
+  /** `known`: used before, or seen now; `verified`: compared; `changed`: not the keys of before. */
+  state: 'known' | 'verified' | 'changed';
+}
+
+/** Forgotten with the session. */
+function inMemory(): ContactStore {
+  const pins = new Map<string, ContactPin>();
+  return {
+    load: async (contact) => pins.get(contact),
+    save: async (contact, pin) => void pins.set(contact, pin),
+  };
+}
+
+type Context = Pick<OpenContext, 'api' | 'engine' | 'keys'>;
+
+const noSuch = (username: string, cause?: unknown) =>
+  new SzafaError('no-contact', `there is no account ${username} that something could be shared with`, {
+    cause,
+  });
+
+/**
+ * The keys of other accounts are trusted when they are first seen, and pinned. From then on other keys stop whoever would use them, until
+ * somebody has compared them. A service that lies from the beginning is found out by comparing.
+ */
+export class Contacts {
+  readonly #context: Context;
+  readonly #store: ContactStore;
+
+  constructor(context: Context, store: ContactStore = inMemory()) {
+    this.#context = context;
+    this.#store = store;
+  }
+
+  own(signal?: AbortSignal): Promise<OwnIdentity> {
+    return this.#context.keys.identity(signal);
+  }
+
+  /** The keys of an account, if they are those of before; pinned if they were never seen. */
+  async trusted(username: string, signal?: AbortSignal): Promise<Identity> {
+    return this.check(await this.#find(cleanUsername(username), signal));
+  }
+
+  /** The same for those that came with something else. */
+  async received(username: string, document: string, signal?: AbortSignal): Promise<Identity> {
+    return this.check(await this.#parse(username, document, signal));
+  }
+
+  async check(identity: Identity): Promise<Identity> {
+    const { pin, isSame } = await this.#pinned(identity);
+    if (!isSame) throw new ContactChangedError(identity.username, fingerprintText(identity), pin.verified);
+    return identity;
+  }
+
+  /** What can be shown and compared. What is seen is pinned: what is compared is then what is used. */
+  async show(username: string, signal?: AbortSignal): Promise<Contact> {
+    const identity = await this.#find(cleanUsername(username), signal);
+    const { pin, isSame } = await this.#pinned(identity);
+    const state = isSame ? (pin.verified ? 'verified' : 'known') : 'changed';
+    return { username: identity.username, fingerprint: fingerprintText(identity), state };
+  }
+
+  /** People have compared the fingerprint that `show` gave. */
+  async verify(username: string, signal?: AbortSignal): Promise<Contact> {
+    const identity = await this.trusted(username, signal);
+    return this.#keep(identity);
+  }
+
+  /** From now on the keys with this fingerprint are those of the account: somebody has it from its owner. */
+  async accept(username: string, fingerprint: string, signal?: AbortSignal): Promise<Contact> {
+    const identity = await this.#find(cleanUsername(username), signal);
+    const given = parseFingerprint(fingerprint);
+    if (given === undefined) throw new SzafaError('fingerprint', 'a fingerprint has 60 digits');
+    if (given !== fingerprintText(identity)) {
+      const message = `the keys that the server gives for ${identity.username} have another fingerprint`;
+      throw new SzafaError('other-fingerprint', message);
+    }
+    return this.#keep(identity);
+  }
+
+  async #keep(identity: Identity): Promise<Contact> {
+    const { username, digest } = identity;
+    await this.#store.save(username, { digest: digest.toHex(), verified: true });
+    return { username, fingerprint: fingerprintText(identity), state: 'verified' };
+  }
+
+  async #pinned({ username, digest }: Identity): Promise<{ pin: ContactPin; isSame: boolean }> {
+    const pin = await this.#store.load(username);
+    if (pin) return { pin, isSame: pin.digest === digest.toHex() };
+    const first = { digest: digest.toHex(), verified: false };
+    await this.#store.save(username, first);
+    return { pin: first, isSame: true };
+  }
+
+  async #find(username: string, signal: AbortSignal | undefined): Promise<Identity> {
+    const { api } = this.#context;
+    const { identity } = await api.identity(username, { signal }).catch((error: unknown) => {
+      throw error instanceof ApiError && error.status === 404 ? noSuch(username, error) : error;
+    });
+    return this.#parse(username, identity, signal);
+  }
+
+  async #parse(username: string, text: string, signal: AbortSignal | undefined): Promise<Identity> {
+    const { serviceId } = await this.own(signal);
+    const document: Bytes = bytesOf(text, 'identity', `what the server gives for ${username}`);
+    return parseIdentity(this.#context.engine, { serviceId, username }, document);
+  }
+}

@@ -1,11 +1,12 @@
 /** Bundled for the browser: runs vectors and names those that came out otherwise. */
-import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
+
 import {
   type IdentityVector,
   type LetterVector,
   runIdentity,
   runLetter,
 } from '../../client/vectors/letter-vectors.ts';
+import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
 import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
 import {
   type BagVector,

@@ -20,6 +20,7 @@ import {
   runRequestWriter,
 } from '../vectors/request-vectors.ts';
 import { type LinkVector, runLink, runLinkWriter } from '../vectors/share-vectors.ts';
+import { runThumbnail, type ThumbnailVector } from '../vectors/thumbnail-vectors.ts';
 import {
   type BagVector,
   type BagWriterVector,
@@ -166,6 +167,13 @@ for (const [name, engine] of [
         const { fragment, header } = vector as RequestVector;
         const wanted = vector.kind === 'request' ? { fragment, header } : vector.enc_params;
         assert.deepEqual(written, wanted, vector.name);
+      }
+    });
+
+    test('thumbnails', async () => {
+      for (const vector of load<ThumbnailVector>('thumbnails')) {
+        const { sha256, expect } = vector;
+        assert.deepEqual(await runThumbnail(engine, vector), { sha256, expect }, vector.name);
       }
     });
 

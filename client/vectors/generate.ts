@@ -17,6 +17,7 @@ import { identities, letters } from './letter-cases.ts';
 import { links } from './link-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
 import { requestVectors } from './request-cases.ts';
+import { thumbnails } from './thumbnail-cases.ts';
 import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
 import { boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
@@ -362,24 +363,21 @@ const layouts: LayoutVector[] = [
   { size: 5, wish: 100 * MIB, stream: true, ...cut(5, 100 * MIB) },
 ];
 
-/** As the formatter of the repository writes it: an array that fits stands on one line. */
+/** As the formatter of the repository writes it: an array that fits stands on one line, those in others first. */
 function textOf(vectors: unknown[]): string {
-  const arrays = /^( *"\w+": )\[\n([^\]]*)\n *\](,?)$/gm;
-  const text = JSON.stringify(vectors, null, 2).replace(
-    arrays,
-    (long, key: string, items: string, comma: string) => {
-      const short = `${key}[${items.trim().replace(/\n */g, ' ')}]${comma}`;
-      return short.length <= 110 ? short : long;
-    },
-  );
-  return `${text}\n`;
+  const arrays = /^( *"\w+": )\[\n((?:.*[^[\n]\n)*?) *\](,?)$/gm;
+  const fold = (long: string, key: string, items: string, comma: string) => {
+    const short = `${key}[${items.trim().replace(/\n */g, ' ')}]${comma}`;
+    return short.length <= 110 ? short : long;
+  };
+  return `${JSON.stringify(vectors, null, 2).replace(arrays, fold).replace(arrays, fold)}\n`;
 }
 
 const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
   ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links, identities, letters },
-  ...{ requests: requestVectors },
+  ...{ requests: requestVectors, thumbnails },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

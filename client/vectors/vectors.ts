@@ -471,7 +471,7 @@ export function plainOf(length: number): Bytes {
   return new Uint8Array(length).map((_, k) => k % 251);
 }
 
-function changed(bytes: Bytes, change: Change): Bytes {
+export function changed(bytes: Bytes, change: Change): Bytes {
   const copy = bytes.slice();
   if ('cut' in change) return bytes.slice(0, change.cut);
   if ('flip' in change) copy[change.flip]! ^= 1;

@@ -288,6 +288,7 @@ test('the vectors of the format, in the browser, with the engine of the page', a
     'requests',
     'identities',
     'letters',
+    'thumbnails',
     'files',
   ];
   for (const kind of kinds) {

@@ -8,6 +8,7 @@ import {
 } from '../../client/vectors/letter-vectors.ts';
 import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
 import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
+import { runThumbnail, type ThumbnailVector } from '../../client/vectors/thumbnail-vectors.ts';
 import {
   type BagVector,
   type BagWriterVector,
@@ -53,6 +54,10 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
     await runRequest(engine, vector),
     vector.expect,
   ],
+  thumbnails: async (vector: ThumbnailVector) => {
+    const { sha256, expect } = vector;
+    return [await runThumbnail(engine, vector), { sha256, expect }];
+  },
   writers: async (vector: WriterVector) => [await runWriter(engine, vector), vector.expect],
   files: async (vector: FileVector) => [await runFile(engine, vector), vector.expect],
 };

@@ -62,7 +62,7 @@ export {
   type VisitOptions,
 } from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
-export { displayName, plainNameOf, safeSegments } from './text.ts';
+export { displayName, fold, plainNameOf, safeSegments } from './text.ts';
 export type { MoveOptions, TreeOptions } from './tree/context.ts';
 export type { Move } from './tree/moves.ts';
 export {

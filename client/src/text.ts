@@ -40,3 +40,30 @@ function shorten(segment: string): string {
   while (bytes(stem.join('')) + extension.length > SEGMENT_BYTES) stem.pop();
   return stem.join('') + extension;
 }
+
+/** Letters that Unicode does not take apart into a letter and its mark. */
+const PLAIN: Record<string, string> = {
+  ł: 'l',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ħ: 'h',
+  ı: 'i',
+  ŧ: 't',
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  þ: 'th',
+};
+const UNPLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g');
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** A name as it is looked for: accents, large and small letters do not matter. @public */
+export function fold(text: string): string {
+  const small = text.toLowerCase();
+  if (ASCII.test(small)) return small;
+  return small
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(UNPLAIN, (letter) => PLAIN[letter]!);
+}

@@ -243,7 +243,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a search minds accents',
-    file: 'web/src/page/search.ts',
+    file: 'client/src/text.ts',
     find: ".replace(/\\p{M}/gu, '')",
     replace: '',
     tests: ['tests/worker/search.test.ts'],

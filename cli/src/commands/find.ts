@@ -1,4 +1,4 @@
-import type { FileNode, Folder } from '@szafa/client/node';
+import { type FileNode, type Folder, fold } from '@szafa/client/node';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { CliError } from '../errors.ts';
@@ -8,18 +8,15 @@ import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
 import { named } from '../selection.ts';
 
-/** Without accents and in small letters: who looks for a name may not know how it is written. */
-const folded = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
-
 export const command: Command = async (invocation) => {
   const { args, flags, out, signal } = invocation;
   const [text = '', where = '/'] = args;
   await using connection = await connect(invocation, { keys: 'useful' });
   const tree = await new Lookup(connection.szafa, signal).tree();
-  const wanted = folded(text);
+  const wanted = fold(text);
   const pattern = isPattern(text) ? namePattern(wanted) : undefined;
   const fits = ({ name }: FileNode | Folder) =>
-    pattern ? pattern.test(folded(name)) : folded(name).includes(wanted);
+    pattern ? pattern.test(fold(name)) : fold(name).includes(wanted);
   const long = flags.long ?? false;
   let found = 0;
   const look = (folder: Folder) => {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { Szafa } from '@szafa/client/node';
 import type { Download, Page } from 'playwright-core';
 import { Device } from '../cross/device.ts';
 import { freshName, useService } from '../harness/index.ts';
@@ -53,7 +54,8 @@ async function assertReadable(page: Page, what: string): Promise<void> {
 
 suite('links', () => {
   test('what the command shares opens in the page, for whoever knows the passphrase, as often as allowed', async () => {
-    const device = await Device.make(service.url, { SZ_USER: freshName(), SZ_LINK_PASSPHRASE: 'two geese' });
+    const username = freshName();
+    const device = await Device.make(service.url, { SZ_USER: username, SZ_LINK_PASSPHRASE: 'two geese' });
     try {
       await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
       const contents: Record<string, Buffer> = {
@@ -69,6 +71,11 @@ suite('links', () => {
         String((await device.ok(['share', 'given', '--json', ...more])).line('link')['link']);
       const link = await share('--passphrase', '--downloads', '1', '--note', 'for <b>you</b>');
       const [address, secret] = link.split('#') as [string, string];
+      // One that is over by the time that somebody comes.
+      const owner = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
+      const [entry] = await owner.list();
+      const expiresAt = new Date(Date.now() + 2_000);
+      const { link: short } = await owner.shareLink([{ entry: entry!, name: 'short' }], { expiresAt });
 
       const { page, context, errors } = await visitOn(browser, link);
       const asked: string[] = [];
@@ -143,6 +150,9 @@ suite('links', () => {
       };
       await told('Ten link jest wykorzystany');
       await assertReadable(late.page, 'used up');
+      await until(() => Date.now() > expiresAt.getTime());
+      await go(short);
+      await told('Ten link wygasł');
       const open = await share();
       const [opened, key] = open.split('#') as [string, string];
       await go(opened);

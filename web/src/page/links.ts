@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { Fault, ListedLink } from '../bridge.ts';
 import { text } from '../text.ts';
+import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tell, tellFault } from './notices.ts';
 import { matcher } from './search.ts';
@@ -48,20 +49,22 @@ export async function copyLink(link: string): Promise<void> {
   }
 }
 
+async function ask(): Promise<void> {
+  if (phase.value !== 'in') return;
+  try {
+    offersLinks.value = await call('offersLinks');
+  } catch {
+    // It is asked again when the server is back.
+  }
+}
+
 export function startLinks(): void {
   effect(() => {
-    if (phase.value !== 'in') {
-      all.value = null;
-      offersLinks.value = false;
-      return;
-    }
-    call('offersLinks').then(
-      (offered) => {
-        offersLinks.value = offered;
-      },
-      () => {}, // whoever cannot be asked is told by what is done next
-    );
+    if (phase.value === 'in') return void ask();
+    all.value = null;
+    offersLinks.value = false;
   });
+  onBack(() => void ask());
   effect(() => {
     if (phase.value === 'in' && place.value.at === 'shared') void readLinks();
   });

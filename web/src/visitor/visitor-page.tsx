@@ -29,7 +29,7 @@ function topOf(items: readonly SharedItem[]): string {
 
 function titleOf(items: readonly SharedItem[]): string {
   if (items.length === 1) return items[0]!.name;
-  return displayName(topOf(items)) || text.list.count(items.length);
+  return displayName(topOf(items)) || text.list.count(items.filter(({ isFolder }) => !isFolder).length);
 }
 
 /** How long it is there, and how often it can be taken. */

@@ -159,7 +159,16 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
 
   // The right button, and its key, open the menu of a row; a double click opens the row.
   await cell('a.txt').click({ button: 'right' });
-  const entries = ['Preview', 'Download', 'Rename', 'Move', 'Make a copy', 'Versions', 'Delete'];
+  const entries = [
+    'Preview',
+    'Download',
+    'Share by a link',
+    'Rename',
+    'Move',
+    'Make a copy',
+    'Versions',
+    'Delete',
+  ];
   assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), entries);
   await shoot(page, 'tree-menu');
   await keyboard.press('Escape');

@@ -6,6 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Szafa } from '@szafa/client/node';
+import { pathOf } from '@szafa/protocol';
 import type { Download, Page } from 'playwright-core';
 import { Device } from '../cross/device.ts';
 import { freshName, useService } from '../harness/index.ts';
@@ -222,16 +223,12 @@ suite('links', () => {
     }
 
     // Where the server lets nobody share, nothing is offered.
-    await context.route('**/api/service', async (route) => {
-      const response = await route.fetch();
-      const body = (await response.json()) as { features: string[] };
-      const features = body.features.filter((one) => one !== 'shares');
-      await route.fulfill({ response, json: { ...body, features } });
-    });
+    const answer = (await service.call({ path: pathOf('service') })).json as { features: string[] };
+    const features = answer.features.filter((one) => one !== 'shares');
+    await context.route('**/api/service', (route) => route.fulfill({ json: { ...answer, features } }));
+    await page.goto('about:blank');
     await page.goto(service.url);
-    const asked = page.waitForResponse('**/api/service');
-    await page.reload();
-    await asked;
+    await page.waitForLoadState('networkidle');
     await row(page, 'For them').waitFor();
     await row(page, 'For them').click();
     await page.getByRole('toolbar').getByRole('button', { name: 'Move' }).waitFor();

@@ -206,7 +206,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   }
   await keyboard.press('Enter');
   await focusIs(page, 'Preview');
-  for (let step = 0; step < 3; step++) await keyboard.press('ArrowDown');
+  for (let step = 0; step < 4; step++) await keyboard.press('ArrowDown');
   await keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Move to' }).waitFor();
   await keyboard.press('Escape');

@@ -112,8 +112,8 @@ export const mutants: Mutant[] = [
     file: 'server/src/metadata/store-record.ts',
     find: 'await tx.execute(`UPDATE transfers SET touched_at = ? WHERE ${open}`, now, now);',
     replace: '',
-    tests: [OPERATOR],
-    only: 'writes are 503',
+    tests: ['server/test/metadata.sqlite.test.ts'],
+    only: 'uploads under way in pages',
   },
   {
     name: 'the sweeper works while nothing may be written',

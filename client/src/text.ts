@@ -36,9 +36,15 @@ function shorten(segment: string): string {
   const bytes = (text: string) => new TextEncoder().encode(text).length;
   if (bytes(segment) <= SEGMENT_BYTES) return segment;
   const extension = /\.[A-Za-z0-9]{1,10}$/.exec(segment)?.[0] ?? '';
-  const stem = Array.from(segment.slice(0, segment.length - extension.length));
-  while (bytes(stem.join('')) + extension.length > SEGMENT_BYTES) stem.pop();
-  return stem.join('') + extension;
+  let left = SEGMENT_BYTES - extension.length;
+  let end = 0;
+  // Only what fits is looked at: a name out of a link may have millions of letters.
+  for (const char of segment.slice(0, segment.length - extension.length)) {
+    left -= bytes(char);
+    if (left < 0) break;
+    end += char.length;
+  }
+  return segment.slice(0, end) + extension;
 }
 
 /** Letters that Unicode does not take apart into a letter and its mark. */

@@ -178,17 +178,35 @@ function writable(segment: string): string {
   return DEVICE.test(cleaned) ? `_${cleaned}` : cleaned;
 }
 
+/** No system opens a longer path, and a zip has two bytes for its length. */
+const MOST_PATH_BYTES = 4_000;
+
+/** The folders of a path from the top, as many as fit; a link may name millions. */
+function fitting(folders: string[], last: string): string[] {
+  let length = utf8Length(last);
+  const fits = (folder: string) => {
+    length += utf8Length(folder) + 1;
+    return length <= MOST_PATH_BYTES;
+  };
+  const count = folders.findIndex((folder) => !fits(folder));
+  return count < 0 ? folders : folders.slice(0, count);
+}
+
+const utf8Length = (text: string) => new TextEncoder().encode(text).length;
+
 /** Paths for one zip: each is below its top, and none is there twice, also for disks that do not tell A from a. */
 export class ZipPaths {
   readonly #folders = new Map<string, string>();
   readonly #taken = new Set<string>();
+  /** The last number that was tried for a name: thousands of files may have the same. */
+  readonly #tried = new Map<string, number>();
 
   /** A path that ends in `/` is a folder's, which may come as often as it likes. */
   of(path: string): string {
     const segments = safeSegments(path);
     const last = path.endsWith('/') ? undefined : segments.pop()!;
     let [from, to] = ['', ''];
-    for (const segment of segments) {
+    for (const segment of fitting(segments, last ?? '')) {
       from += `${segment}/`;
       const known = this.#folders.get(from) ?? `${this.#free(to, segment, false)}/`;
       this.#folders.set(from, known);
@@ -201,11 +219,14 @@ export class ZipPaths {
     const name = writable(segment);
     const dot = hasExtension ? name.lastIndexOf('.') : 0;
     const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-    for (let number = 1; ; number++) {
+    const keyOf = (wish: string) => wish.normalize('NFC').toLowerCase();
+    const all = `${keyOf(folder + stem)}/${keyOf(extension)}`;
+    for (let number = (this.#tried.get(all) ?? 0) + 1; ; number++) {
       const wish = folder + (number === 1 ? name : `${stem} (${number})${extension}`);
-      const key = wish.normalize('NFC').toLowerCase();
+      const key = keyOf(wish);
       if (this.#taken.has(key)) continue;
       this.#taken.add(key);
+      this.#tried.set(all, number);
       return wish;
     }
   }

@@ -49,9 +49,21 @@ export { qr } from './qr.ts';
 export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export type { RevStore, RevStores } from './seen-revs.ts';
-export { type LinkAddress, linkText, looksLikeLink, parseLink } from './shares/address.ts';
+export {
+  type LinkAddress,
+  linkText,
+  looksLikeLink,
+  looksLikeRequest,
+  parseLink,
+  parseRequest,
+  type RequestAddress,
+  requestText,
+} from './shares/address.ts';
 export type { Contact, ContactPin, ContactStore, ContactStores } from './shares/contacts.ts';
 export type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
+export type { DeliveryOptions } from './shares/request-upload.ts';
+export { type RequestLimits, RequestVisit } from './shares/request-visit.ts';
+export type { Delivery, FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
 export type { ReceivedShare } from './shares/to-account.ts';
 export {
   LinkVisit,

@@ -1,7 +1,9 @@
 /** What an account is and can do, each in one method; what it takes is in files of their own. One file: it is the SDK as its users read it. */
 import {
   cleanUsername,
+  deliveredBy,
   type Factors,
+  type FileRecord,
   type ListedSession,
   type NewPasskeyRequest,
   type PasskeyAnswer,
@@ -54,6 +56,16 @@ import {
   type ShareItem,
   type ShareOptions,
 } from './shares/links.ts';
+import {
+  type Delivery,
+  type FileRequest,
+  listDeliveries,
+  listRequests,
+  makeRequest,
+  type OwnRequest,
+  type RequestOptions,
+  takeOver,
+} from './shares/requests.ts';
 import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
@@ -430,12 +442,19 @@ export class Szafa {
 
   /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
-    const entries = await listEntries(this.#context, this.api.files(options), options);
+    const entries = await listEntries(this.#context, this.#ownFiles(options), options);
     this.#context.headers?.listed(
       options.dirId,
       entries.map(({ record }) => record),
     );
     return entries;
+  }
+
+  /** What visitors have delivered is no part of the tree before it is taken over. */
+  async *#ownFiles(options: CallOptions & { dirId?: number | undefined }): AsyncGenerator<FileRecord> {
+    for await (const record of this.api.files(options)) {
+      if (deliveredBy(record.file_name) === undefined) yield record;
+    }
   }
 
   /** All files and folders, as they are now. */
@@ -615,6 +634,31 @@ export class Szafa {
   /** What this account shares, by links and with accounts, the latest first; those that are over for a month. */
   links(options?: CallOptions): Promise<OwnLink[]> {
     return listLinks(this.#context, options?.signal);
+  }
+
+  /** A link by which others upload into a folder of this account, without one of their own. */
+  requestLink(options: RequestOptions): Promise<FileRequest> {
+    return makeRequest(this.#context, options);
+  }
+
+  /** What this account asks for, the latest first; those that are over for a month. */
+  requests(options?: CallOptions): Promise<OwnRequest[]> {
+    return listRequests(this.#context, options?.signal);
+  }
+
+  /** From now on nobody uploads by it. What was delivered stays. One that is over leaves the list. */
+  async endRequest(id: string, options?: CallOptions): Promise<void> {
+    await this.api.endRequest(id, options);
+  }
+
+  /** Files that came by a request, and that were not taken over yet: they are in no list and no tree. */
+  deliveries(options?: CallOptions): Promise<Delivery[]> {
+    return listDeliveries(this.#context, options?.signal);
+  }
+
+  /** Makes a delivery a file of one's own, in the folder of its request or in another one; its path. */
+  takeOver(delivery: Delivery, options?: TreeOptions & { folder?: string | undefined }): Promise<string> {
+    return takeOver(this.#context, delivery, options);
   }
 
   /** From now on nobody gets anything by it. One that is over leaves the list. */

@@ -15,6 +15,7 @@ import {
   type InitBody,
   isKeys,
   type KeysBody,
+  type ListedRequest,
   type ListedSession,
   type ListedShare,
   limits,
@@ -22,6 +23,7 @@ import {
   type NewPasskeyBody,
   type NewPasskeyRequest,
   type NewToken,
+  type OpenedRequest,
   type OpenedShare,
   type PasskeyEntry,
   type PasskeyRequest,
@@ -36,6 +38,7 @@ import {
   type RecoverBody,
   type Registration,
   type RemovePasskeyBody,
+  type RequestBody,
   type RouteName,
   RuleError,
   routes,
@@ -48,6 +51,7 @@ import {
   type TotpBody,
   type TotpOffBody,
   type TrashedFile,
+  type UploadBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
@@ -58,6 +62,7 @@ import {
   areNumbers,
   areReceived,
   areRecords,
+  areRequests,
   areSessions,
   areShares,
   areTexts,
@@ -65,11 +70,13 @@ import {
   areTrashed,
   areVolumes,
   hasFileId,
+  isBegunUpload,
   isChanges,
   isEmptied,
   isIdentityAnswer,
   isNewPasskeyRequest,
   isNewToken,
+  isOpenedRequest,
   isOpenedShare,
   isPasskeyRequest,
   isQuota,
@@ -167,6 +174,7 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>([
   ...(['deleteFile', 'deleteDir', 'cancel', 'endSession', 'endShare', 'endReceived'] as const),
+  'endRequest',
 ]);
 
 /** Whose answers are long, and come while they are read. */
@@ -739,6 +747,40 @@ export class Api {
     const response = await this.#call('readSharedVolume', call);
     const chunkCount = Number(response.header(headerNames.chunkCount) ?? Number.NaN);
     return { chunkCount, isRange: response.status === 206, body: response.body };
+  }
+
+  createRequest(json: RequestBody, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('createRequest', { json, ...options });
+  }
+
+  async requests(options?: CallOptions): Promise<ListedRequest[]> {
+    const { requests } = await this.#json<{ requests: unknown }>('listRequests', { ...options });
+    return this.#expect(requests, areRequests, 'a list of another kind');
+  }
+
+  endRequest(id: string, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('endRequest', { params: { request_id: id }, ...options });
+  }
+
+  /** What a request still takes; needs no account. 404: there is none that `access` fits; 410: it is over. */
+  async openRequest(
+    id: string,
+    { access, signal }: CallOptions & { access: string },
+  ): Promise<OpenedRequest> {
+    const headers = { [headerNames.shareAccess]: access };
+    const answer = await this.#json('openRequest', { params: { request_id: id }, headers, signal });
+    return this.#expect(answer, isOpenedRequest, 'a request of another kind');
+  }
+
+  /** Begins an upload by a request, which counts; the same token again is the same one. */
+  async beginUpload(
+    id: string,
+    json: UploadBody,
+    { access, signal }: CallOptions & { access: string },
+  ): Promise<{ transfer_id: string }> {
+    const headers = { [headerNames.shareAccess]: access };
+    const answer = await this.#json('beginUpload', { params: { request_id: id }, headers, json, signal });
+    return this.#expect(answer, isBegunUpload, 'an upload without its id');
   }
 
   #taggedKeys(response: TransportResponse): TaggedKeys {

@@ -4,10 +4,12 @@ import type {
   Emptied,
   Factors,
   FileRecord,
+  ListedRequest,
   ListedSession,
   ListedShare,
   NewPasskeyRequest,
   NewToken,
+  OpenedRequest,
   OpenedShare,
   Passkey,
   PasskeyRequest,
@@ -107,6 +109,25 @@ const openedShare: Shape<OpenedShare> = {
   missing: (value) => areNumbers(value),
 };
 const readThumbnail: Shape<ReadThumbnail> = { file_id: text, enc_params: text, thumbnail: textOrNone };
+const listedRequest: Shape<ListedRequest> = {
+  id: (value) => text(value) && /^[A-Za-z0-9_-]{22}$/.test(value as string),
+  own: text,
+  created_at: text,
+  expires_at: textOrNone,
+  max_files: count,
+  max_bytes: count,
+  delivered: count,
+  delivered_bytes: count,
+  uploading: count,
+  ended: textOrNone,
+};
+const openedRequest: Shape<OpenedRequest> = {
+  header: text,
+  expires_at: textOrNone,
+  files_left: count,
+  bytes_left: count,
+};
+const begunUpload: Shape<{ transfer_id: string }> = { transfer_id: text };
 const boolean = (value: unknown) => typeof value === 'boolean';
 const encoded = (value: unknown) => text(value) && /^[A-Za-z0-9_-]+$/.test(value as string);
 const passkey: Shape<Passkey> = {
@@ -158,6 +179,10 @@ export const areShares = (value: unknown): value is ListedShare[] =>
 export const areReceived = (value: unknown): value is ReceivedShare[] =>
   Array.isArray(value) && value.every((one) => fits(receivedShare, one));
 export const isIdentityAnswer = (value: unknown): value is StoredIdentity => fits(storedIdentity, value);
+export const areRequests = (value: unknown): value is ListedRequest[] =>
+  Array.isArray(value) && value.every((one) => fits(listedRequest, one));
+export const isOpenedRequest = (value: unknown): value is OpenedRequest => fits(openedRequest, value);
+export const isBegunUpload = (value: unknown): value is { transfer_id: string } => fits(begunUpload, value);
 export const isOpenedShare = (value: unknown): value is OpenedShare => fits(openedShare, value);
 export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));

@@ -125,6 +125,7 @@ export const labels = {
   delivery: 'szafa/v1/delivery',
   identity: 'szafa/v1/identity',
   letter: 'szafa/v1/letter',
+  uploadToken: 'szafa/v1/upload-token',
 } as const;
 
 /** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */

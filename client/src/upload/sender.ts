@@ -19,11 +19,15 @@ export class OtherUploadError extends SzafaError {
 export class Sender {
   readonly sent: Sent;
   readonly parallel: number;
-  readonly #context: UploadContext;
-  readonly #options: UploadOptions;
+  readonly #context: Pick<UploadContext, 'api'>;
+  readonly #options: Pick<UploadOptions, 'signal'>;
   readonly #pace: Pace;
 
-  constructor(context: UploadContext, options: UploadOptions, total: number | undefined) {
+  constructor(
+    context: Pick<UploadContext, 'api'>,
+    options: Pick<UploadOptions, 'parallel' | 'signal' | 'onProgress'>,
+    total: number | undefined,
+  ) {
     this.#context = context;
     this.#options = options;
     this.parallel = options.parallel ?? PARALLEL;

@@ -1,0 +1,240 @@
+/** The upload of one file by whoever has the link of a request. */
+import { type CompleteBody, deliveryName } from '@szafa/protocol';
+import { Api, type ApiOptions } from '../api/api.ts';
+import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
+import { type Bytes, toBase64Url, utf8 } from '../format/bytes.ts';
+import { type Engine, labels } from '../format/engine.ts';
+import { newSecrets } from '../format/header.ts';
+import { extentOf, layoutOf, storedSize } from '../format/layout.ts';
+import { type RequestName, sealDelivery } from '../format/request.ts';
+import { sealedSize } from '../format/segments.ts';
+import { totalSha256 } from '../format/volume.ts';
+import { forEach, range } from '../pool.ts';
+import { sizesOf } from '../upload/description.ts';
+import { type Journal, journalKey, type Remembered, UploadLog } from '../upload/journal.ts';
+import type { VolumeMemory } from '../upload/memory.ts';
+import type { UploadProgress } from '../upload/options.ts';
+import { Sender } from '../upload/sender.ts';
+import type { Source } from '../upload/source.ts';
+import { VolumeSupply } from '../upload/supply.ts';
+
+/** @public */
+export interface DeliveryOptions {
+  /** What the owner sees; only its last part is kept. */
+  name: string;
+  /** Milliseconds since 1970. */
+  mtime?: number | undefined;
+  /** Media type. */
+  type?: string | undefined;
+  volumeSize?: number | undefined;
+  /** Volumes on their way at once, at most. */
+  parallel?: number | undefined;
+  /** Goes on with what an earlier call with the same journal left unfinished. */
+  journal?: Journal | undefined;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+/** What is known of the request. */
+export interface RequestContext {
+  api: Api;
+  apiOptions: Omit<ApiOptions, 'server' | 'token'>;
+  engine: Engine;
+  memory: VolumeMemory;
+  request: RequestName;
+  publicKey: Bytes;
+  psk: Bytes;
+  /** What the service wants to see of the link. */
+  access: string;
+  /** What the service says of the link now, as an error. */
+  over(error: unknown): Promise<unknown>;
+}
+
+/** How often a service may say that volumes it had taken are missing. */
+const ROUNDS = 3;
+
+interface Begun {
+  transferId: string;
+  supply: VolumeSupply;
+  here: Set<number>;
+  description: CompleteBody | undefined;
+  resumed: boolean;
+}
+
+/** Reads, seals, remembers and sends one volume after the other; the token of the upload comes from its file key, so that nothing else need be kept. */
+export class RequestUpload {
+  readonly #context: RequestContext;
+  readonly #source: Source;
+  readonly #options: DeliveryOptions;
+  readonly #sender: Sender;
+  readonly #api: Api;
+  #log: UploadLog | undefined;
+
+  constructor(context: RequestContext, source: Source, options: DeliveryOptions) {
+    this.#context = context;
+    this.#source = source;
+    this.#options = options;
+    // With the token of this upload, once it has one.
+    this.#api = new Api({ ...context.apiOptions, server: context.api.server });
+    this.#sender = new Sender({ api: this.#api }, options, source.size);
+  }
+
+  /** How many volumes the service had from an earlier time. */
+  async run(): Promise<{ resumed: number }> {
+    await this.#openLog();
+    const found = await this.#resume();
+    const begun = found ?? (await this.#begin());
+    try {
+      return await this.#finish(begun);
+    } catch (error) {
+      if (error instanceof FileChangedError) await this.#giveUp(begun);
+      throw error instanceof ApiError && error.status === 401 ? await this.#context.over(error) : error;
+    } finally {
+      begun.supply.burn();
+    }
+  }
+
+  async #openLog(): Promise<void> {
+    const { journal, name } = this.#options;
+    const { engine, request, api, psk } = this.#context;
+    const { identity, place = '' } = this.#source;
+    if (!journal || identity === undefined) return;
+    const key = await journalKey(engine, ['delivery', api.server, request.id, place, name]);
+    this.#log = new UploadLog(journal, key, engine, [psk]);
+  }
+
+  async #tokenOf({ fileKey, fileId }: { fileKey: Bytes; fileId: Bytes }): Promise<string> {
+    return toBase64Url(await this.#context.engine.hkdf(fileKey, fileId, utf8(labels.uploadToken), 32));
+  }
+
+  async #resume(): Promise<Begun | undefined> {
+    const remembered = await this.#log?.load();
+    if (!remembered) return undefined;
+    const { state } = remembered;
+    this.#api.token = await this.#tokenOf(state);
+    try {
+      const isSame = state.identity === this.#source.identity && state.layout.size === this.#source.size;
+      const begun = isSame ? await this.#found(remembered) : undefined;
+      if (begun) return begun;
+      await this.#api.cancel(state.transferId, { signal: this.#options.signal });
+    } catch (error) {
+      // Cleared away meanwhile, or complete.
+      if (!(error instanceof ApiError && [401, 404, 409].includes(error.status))) throw error;
+    }
+    await this.#log!.end();
+    return undefined;
+  }
+
+  async #found({ state, volumes, completing }: Remembered): Promise<Begun | undefined> {
+    const { engine } = this.#context;
+    const { transferId, layout } = state;
+    const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
+    const here = new Set<number>();
+    for (const { idx, sha256 } of await this.#api.receivedStreamed(transferId, this.#signal)) {
+      const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
+      if (!record) return undefined;
+      records.set(idx, record);
+      here.add(idx);
+    }
+    const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
+    return { transferId, supply, here, description: completing?.description, resumed: true };
+  }
+
+  async #begin(): Promise<Begun> {
+    const { engine, api, request, access } = this.#context;
+    const layout = layoutOf(this.#source.size, this.#options.volumeSize);
+    const secrets = newSecrets(engine);
+    const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets });
+    // That it can be described is known before its volumes travel.
+    await this.#describe(supply, '0'.repeat(64));
+    const token = await this.#tokenOf(secrets);
+    const chunks = sizesOf(layout);
+    const body = { upload_token: token, chunk_count: chunks.length, chunks };
+    const { transfer_id: transferId } = await api
+      .beginUpload(request.id, body, { access, ...this.#signal })
+      .catch(async (error) => {
+        throw await this.#context.over(error);
+      });
+    this.#api.token = token;
+    const { identity = '', place = '' } = this.#source;
+    await this.#log?.begin({ transferId, path: this.#options.name, place, ...secrets, identity, layout });
+    return { transferId, supply, here: new Set(), description: undefined, resumed: false };
+  }
+
+  async #describe({ secrets, layout }: VolumeSupply, total: string): Promise<CompleteBody> {
+    const { engine, request, publicKey, psk } = this.#context;
+    const { name, mtime, type } = this.#options;
+    const file = {
+      ...secrets,
+      ...{ name: name.toWellFormed(), layout, totalSha256: total },
+      ...(mtime !== undefined && { mtime: Math.round(mtime) }),
+      ...(type !== undefined && { type }),
+    };
+    const sealed = await sealDelivery(engine, request, { publicKey, psk }, file);
+    return {
+      file_name: deliveryName(request.id),
+      file_size: storedSize(layout),
+      total_sha256: total,
+      chunk_count: layout.count,
+      enc_params: { ...sealed },
+    };
+  }
+
+  async #finish(begun: Begun): Promise<{ resumed: number }> {
+    const { engine } = this.#context;
+    const { transferId, supply, resumed } = begun;
+    const already = resumed ? begun.here.size : 0;
+    for (let round = 1; round <= ROUNDS; round++) {
+      await this.#push(begun);
+      await this.#source.check();
+      if (!begun.description) {
+        const total = (await totalSha256(engine, supply.digests)).toHex();
+        begun.description = await this.#describe(supply, total);
+        // Whoever has to ask again says the same.
+        await this.#log?.complete(begun.description, 0);
+      }
+      const answer = await this.#api.completeStreamed(transferId, begun.description, this.#signal);
+      if ('file_id' in answer) {
+        await this.#log?.end();
+        return { resumed: already };
+      }
+      begun.here = new Set(answer.received);
+    }
+    throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
+  }
+
+  async #push({ transferId, supply, here }: Begun): Promise<void> {
+    const { engine, memory } = this.#context;
+    const { layout, records } = supply;
+    const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
+    this.#sender.sent.begin(missing.reduce((left, idx) => left - extentOf(layout, idx).length, layout.size));
+    await forEach(missing, this.#sender.parallel + engine.parallel, async (idx) => {
+      const { length } = extentOf(layout, idx);
+      const room = await memory.take(sealedSize(length));
+      try {
+        this.#options.signal?.throwIfAborted();
+        const isNew = !records.has(idx);
+        const sealed = await supply.take(idx);
+        try {
+          if (isNew) await this.#log?.volume(idx, sealed);
+          await this.#sender.send(transferId, idx, sealed, { length, streamed: true });
+        } finally {
+          sealed.release();
+        }
+      } finally {
+        room.release();
+      }
+    });
+  }
+
+  /** Nothing more is sealed under its key. */
+  async #giveUp({ transferId }: Begun): Promise<void> {
+    await this.#log?.end();
+    // The service clears abandoned uploads away by itself.
+    await this.#api.cancel(transferId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});
+  }
+
+  get #signal() {
+    return { signal: this.#options.signal };
+  }
+}

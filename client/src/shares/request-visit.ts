@@ -1,0 +1,88 @@
+/** The link of a request, used by whoever has it: no account, no session. */
+import { Api } from '../api/api.ts';
+import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
+import { type Bytes, fromBase64Url, toBase64Url } from '../format/bytes.ts';
+import { layoutOf, storedSize } from '../format/layout.ts';
+import { openRequestHeader, requestAccess } from '../format/request.ts';
+import { VolumeMemory } from '../upload/memory.ts';
+import type { Source } from '../upload/source.ts';
+import { webEngine } from '../web/engine.ts';
+import { parseRequest, type RequestAddress } from './address.ts';
+import { type DeliveryOptions, type RequestContext, RequestUpload } from './request-upload.ts';
+import { overOr, type VisitOptions } from './visit.ts';
+
+/** What a request still takes. @public */
+export interface RequestLimits {
+  expiresAt: string | null;
+  files: number;
+  /** Of what is stored, which is a little more than the files. */
+  bytes: number;
+}
+
+/** @public */
+export class RequestVisit {
+  readonly limits: RequestLimits;
+  /** What its owner says. */
+  readonly note: string | undefined;
+  readonly #context: RequestContext;
+
+  private constructor(context: RequestContext, limits: RequestLimits, note: string | undefined) {
+    this.#context = context;
+    this.limits = limits;
+    this.note = note;
+  }
+
+  /** Fetches the key that files are sealed for, and checks that it is the one that the link was made for. */
+  static async begin(
+    link: string | RequestAddress,
+    options: Omit<VisitOptions, 'ticket'> = {},
+  ): Promise<RequestVisit> {
+    const address = typeof link === 'string' ? parseRequest(link) : link;
+    const { engine = webEngine(), signal, ...apiOptions } = options;
+    const { id, key } = address;
+    const api = new Api({ ...apiOptions, server: address.server });
+    const access = toBase64Url(await requestAccess(engine, key));
+    const open = () => api.openRequest(id, { access, signal });
+    const opened = await open().catch((error) => {
+      throw overOr(error);
+    });
+    let header: Bytes;
+    try {
+      header = fromBase64Url(opened.header);
+    } catch (cause) {
+      throw new TamperedError('request', 'what the server gives is no header of a request', { cause });
+    }
+    const { publicKey, note } = await openRequestHeader(engine, header, key);
+    const { service_id: serviceId } = await api.service({ signal });
+    const over = async (error: unknown): Promise<unknown> => {
+      if (!(error instanceof ApiError)) return error;
+      if (error.status === 409 && 'files_left' in error.body) return new LinkOverError('full', error.message);
+      if (error.status !== 401) return overOr(error);
+      // The token is void: the request says why.
+      return open().then(
+        () => error,
+        (reason) => overOr(reason),
+      );
+    };
+    const context = {
+      ...{ api, apiOptions, engine, memory: new VolumeMemory(), publicKey, psk: key.psk, access, over },
+      request: { serviceId, id },
+    };
+    const { expires_at: expiresAt, files_left: files, bytes_left: bytes } = opened;
+    return new RequestVisit(context, { expiresAt, files, bytes }, note);
+  }
+
+  get id(): string {
+    return this.#context.request.id;
+  }
+
+  /** Whether it would be taken, by what the service said at the beginning. */
+  takes(size: number): boolean {
+    return this.limits.files > 0 && storedSize(layoutOf(size)) <= this.limits.bytes;
+  }
+
+  /** Seals a file for the owner and uploads it. A LinkOverError says that the request takes no more. */
+  upload(source: Source, options: DeliveryOptions): Promise<{ resumed: number }> {
+    return new RequestUpload(this.#context, source, options).run();
+  }
+}

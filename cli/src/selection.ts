@@ -168,7 +168,8 @@ export function sealedBelow({ entry, base, below }: Chosen, { name: path }: Meta
 /** With those that have the path by the service's word alone. */
 const allOf = ({ versions, unproven }: FileNode) => [...versions, ...unproven];
 
-function* emptyWithin({ path, folders, files }: Folder): Generator<string> {
+/** Folders with nothing in them, which would otherwise be lost. */
+export function* emptyWithin({ path, folders, files }: Folder): Generator<string> {
   if (folders.length === 0 && files.length === 0) yield path;
   for (const inner of folders) yield* emptyWithin(inner);
 }

@@ -47,12 +47,13 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     await device.ok(['cp', '-r', 'box/out', 'copy']);
     assertError(await device.run(['mv', 'copy/one', 'copy/two']), 1, /"copy\/two" is there already/, /--yes/);
     await device.ok(['mv', '--yes', 'copy/one', 'copy/two']);
-    const [moved] = (await device.ok(['ls', 'copy', '--json'])).lines;
+    const [folder, moved] = (await device.ok(['ls', 'copy', '--json'])).lines;
+    assert.equal(folder?.['path'], 'copy/deep', 'with what is empty');
     assert.deepEqual([moved?.['path'], moved?.['versions'], moved?.['size']], ['copy/two', 2, 1]);
     assert.equal((await device.ok(['cat', 'copy/two', 'box/out/two'])).stdout, '1zwei');
     assert.match(
       (await device.ok(['ls', '-l', 'copy'])).stdout,
-      /^ +1 B {2}\S+ \S+ {2}[0-9a-f]{32} {2}two {2}\(2 versions\)\n$/,
+      /^ +1 B {2}\S+ \S+ {2}[0-9a-f]{32} {2}two {2}\(2 versions\)$/m,
     );
     assert.match((await device.ok(['du'])).stdout, /^ +1 B {2}copy\/ {2}\(and 4 B of older versions\)$/m);
     assertError(await device.run(['mv', 'box', 'box/out']), 2, /cannot be moved into itself/);

@@ -6,14 +6,15 @@ import { counted } from '../counted.ts';
 import { CliError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
-import { prove } from '../selection.ts';
+import { emptyWithin, prove } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { journeys } from './mv.ts';
 
 const PARALLEL = 4;
 
 interface Copy {
-  entry: Entry;
+  /** Absent for a folder with nothing in it. */
+  entry?: Entry;
   from: string;
   to: string;
 }
@@ -43,6 +44,7 @@ function* copiesOf(
   for (const file of tree.within(target.folder)) {
     yield { entry: file.entry, from: file.path, to: to + file.path.slice(path.length) };
   }
+  for (const empty of emptyWithin(target.folder)) yield { from: empty, to: to + empty.slice(path.length) };
 }
 
 export const command: Command = async (invocation) => {
@@ -57,6 +59,11 @@ export const command: Command = async (invocation) => {
   const progress = counted(out, 'copying');
   const options = { out, signal, parallel: PARALLEL, about: ({ from }: Copy) => from };
   await batch.run(copies, options, async ({ entry, from, to }) => {
+    if (!entry) {
+      if (!tree.folder(to)) await szafa.makeFolder(to, { tree, signal });
+      out.done('copied', { from: `${from}/`, to: `${to}/` }, `copied ${oneLine(from)}/ to ${oneLine(to)}/`);
+      return;
+    }
     await prove(szafa, [entry], signal);
     const copy = await szafa.copyTo(entry, to, { tree, signal, asVersion: flags.yes ?? false });
     const fields = { file_id: copy, source_id: entry.fileId, from, to };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { answersOf, type Route, routes } from '@szafa/protocol';
+import { answersOf, headers, type Route, routes } from '@szafa/protocol';
 import type { TSchema } from 'typebox';
 import Schema from 'typebox/schema';
 import type { Answer, Call } from './http.ts';
@@ -22,6 +22,11 @@ export function routeOf(method: string, path: string): Route | undefined {
   return matchers.find(({ route, pattern }) => route.method === method && pattern.test(bare))?.route;
 }
 
+/** What requests carry that must stand nowhere else. */
+const SENT = [
+  ...['token', 'password', 'current', 'next', 'secret', 'recovery', 'invite', 'ticket', 'base_url'],
+] as const;
+
 /**
  * Sees every exchange of a service. Holds each answer against the published schema and the error rules,
  * and remembers what must not stand in a log and what the OpenAPI document must list.
@@ -36,6 +41,16 @@ export class Witness {
     if (typeof value === 'string' && value.length >= 12) this.#secrets.add(value);
   }
 
+  /** Nobody reads an error without what was sent, but errors are shown, and kept. */
+  #checkEcho(call: Call, answer: Answer, what: string): void {
+    if (answer.status < 400 || typeof call.json !== 'object' || call.json === null) return;
+    const sent = call.json as Record<string, unknown>;
+    for (const key of SENT) {
+      const value = sent[key];
+      if (typeof value === 'string' && /^\S{12,}$/.test(value)) assert.ok(!answer.text.includes(value), what);
+    }
+  }
+
   note(call: Call, answer: Answer): void {
     const method = call.method ?? 'GET';
     const route = routeOf(method, call.path);
@@ -48,6 +63,7 @@ export class Witness {
       assert.equal(answer.body.length, 0, what);
     } else if (answer.status >= 400) {
       checkErrorShape(route, answer, what);
+      this.#checkEcho(call, answer, what);
     }
     const schema: TSchema | string | undefined = route && answersOf(route)[answer.status];
     if (method !== 'HEAD' && schema !== undefined && typeof schema !== 'string') {
@@ -69,11 +85,12 @@ export class Witness {
     this.keepSecret(call.token);
     if (typeof call.json === 'object' && call.json !== null) {
       const sent = call.json as Record<string, unknown>;
-      for (const key of ['token', 'password', 'secret', 'base_url']) this.keepSecret(sent[key]);
+      for (const key of SENT) this.keepSecret(sent[key]);
     }
+    for (const name of [headers.shareAccess, headers.shareTicket])
+      this.keepSecret(call.headers?.[name] ?? call.headers?.[name.toLowerCase()]);
     if (answer.status === 200 && String(answer.headers['content-type']).startsWith('application/json')) {
-      this.keepSecret(answer.json['token']);
-      this.keepSecret(answer.json['transfer_id']);
+      for (const key of ['token', 'transfer_id', 'invite']) this.keepSecret(answer.json[key]);
     }
   }
 

@@ -21,6 +21,13 @@ const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'codes whose change got no answer are taken for changed',
+    file: 'client/src/factors.ts',
+    find: 'counts: async () => (await api.factors({ signal })).totp === on,',
+    replace: 'counts: async () => true,',
+    tests: ['client/test/passkey-attacks.test.ts'],
+  },
+  {
     name: 'whether a new password counts is not seen where a login asks for a code',
     file: 'client/src/account.ts',
     find: "if (error instanceof ApiError && error.status === 401) return error.body['factors'] !== undefined;",

@@ -78,6 +78,13 @@ export const mutants: Mutant[] = [
     only: 'a login that began before a passkey',
   },
   {
+    name: 'migrate leaves passkeys behind',
+    file: 'server/src/admin/rows.ts',
+    find: "passkeys: { key: 'credential_id', columns: PASSKEY_COLUMNS },",
+    replace: '',
+    tests: ['tests/blackbox/passkeys.test.ts'],
+  },
+  {
     name: 'a passkey is asked in a page inside another one',
     file: 'server/src/domain/passkeys.ts',
     find: 'until === undefined || crossOrigin === true',

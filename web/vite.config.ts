@@ -32,6 +32,7 @@ export default defineConfig({
       },
     },
   },
-  worker: { format: 'es', rolldownOptions: { output: { codeSplitting: false } } },
+  // In files of their own parts as well: Argon2id comes when a password is asked for.
+  worker: { format: 'es' },
   plugins: [command(), finish(outDir)],
 });

@@ -1,4 +1,5 @@
 /** What the account shares by links: what each holds, how often it was taken, and its end. */
+import { displayName } from '@szafa/client';
 import type { ListedLink } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
 import { bytes, fullDate } from '../page/format.ts';
@@ -7,9 +8,11 @@ import { filter } from '../page/shelf.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 
-function factsOf({ files, size, downloaded, downloads, expiresAt, hasPassphrase, missing }: ListedLink) {
+function factsOf(link: ListedLink): string {
+  const { to, files, size, downloaded, downloads, expiresAt, hasPassphrase, missing } = link;
   const words = text.shared;
   return [
+    to !== undefined && words.to(displayName(to)),
     `${text.list.count(files)}, ${bytes(size)}`,
     words.downloads(downloaded, downloads),
     expiresAt === null ? words.endless : words.until(fullDate(expiresAt)),

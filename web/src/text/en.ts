@@ -551,6 +551,8 @@ export function en({ number, plural, secret }: Tools) {
         all === null ? downloads(count) : `${number(count)} of ${downloads(all)}`,
       until: (when: string) => `until ${when}`,
       endless: 'until you end it',
+      /** The account that it is for. */
+      to: (name: string) => `for ${name}`,
       passphrase: 'with a passphrase',
       missing: (count: number) => `${files(count)} deleted or in the trash, and not served`,
       over: { expired: 'expired', 'used up': 'used up', ended: 'ended' },

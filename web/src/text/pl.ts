@@ -565,6 +565,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         all === null ? `pobrania: ${number(count)}` : `pobrania: ${number(count)} z ${number(all)}`,
       until: (when: string) => `do: ${when}`,
       endless: 'bez terminu',
+      to: (name: string) => `dla: ${name}`,
       passphrase: 'z hasłem',
       missing: (count: number) => `usunięte lub w koszu i niedostępne: ${files(count)}`,
       over: { expired: 'wygasł', 'used up': 'wykorzystany', ended: 'zakończony' },

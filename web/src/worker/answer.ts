@@ -42,6 +42,9 @@ export function faultOf(error: unknown): Fault {
     return { code: error.code, message: error.message };
   if (error instanceof RuleError) return { code: 'rule', message: error.message };
   const { name, message } = error as Error;
+  // As browsers say it: Argon2id comes when it is needed, and the server may be gone by then or have another one.
+  if (name === 'TypeError' && /import(ed|ing) .*module/i.test(message))
+    return { code: 'part-missing', message };
   return { code: name === 'AbortError' ? 'stopped' : 'unexpected', message };
 }
 

@@ -11,6 +11,9 @@ import { chosenSort } from './settings.ts';
 import { toTabs } from './tabs.ts';
 import { type Folder, filesBelow, foldersBelow, isWithin, nearest, treeOf } from './tree.ts';
 
+/** Where a browser does not tell when it has nothing to do. */
+const PREPARE_MS = 500;
+
 /** A line of the list. */
 export type Row = Folder | Item;
 
@@ -71,6 +74,21 @@ const everything = computed(() => {
   return { folders: ordered([...foldersBelow(top)]), files: ordered([...filesBelow(top)]) };
 });
 
+/** What is in the folder that is looked at. A search that ends shows it again. */
+const inHere = computed((): Row[] => [...ordered(here.value.folders), ...ordered(here.value.files)]);
+
+/** For ten thousand files this takes longer than a key may: it is done before somebody types, when there is nothing else to do. */
+function prepareSearch(): void {
+  const asked = visit;
+  const prepare = () => {
+    if (asked !== visit) return;
+    const matches = matcher('-');
+    for (const { name } of [...everything.value.folders, ...everything.value.files]) matches(name);
+  };
+  if ('requestIdleCallback' in globalThis) requestIdleCallback(prepare);
+  else setTimeout(prepare, PREPARE_MS);
+}
+
 export const rows = computed((): Row[] => {
   const isWanted = filter.value.trim() !== '';
   const matches = matcher(filter.value);
@@ -78,7 +96,7 @@ export const rows = computed((): Row[] => {
   if (place.value.at === 'shared') return [];
   if (place.value.at === 'trash')
     return ordered((trashed.value ?? []).filter((item) => !isWanted || fits(item)));
-  if (!isWanted) return [...ordered(here.value.folders), ...ordered(here.value.files)];
+  if (!isWanted) return inHere.value;
   const { folders, files } = everything.value;
   return [...folders.filter(fits), ...files.filter(fits)];
 });
@@ -153,6 +171,7 @@ async function read(): Promise<boolean> {
       followMoved();
       dropGone();
     });
+    prepareSearch();
     return true;
   } catch (error) {
     if (asked !== visit) return false;

@@ -165,6 +165,34 @@ async function functions(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
 }
 
+/** Files that live: as tiles, with another name, with versions, and in the trash. */
+async function living(page: Page): Promise<void> {
+  await open(page, 'Holiday');
+  await page.getByRole('button', { name: 'Grid' }).click();
+  await until(async () => (await page.locator('.tile canvas:not([hidden])').count()) === HUES.length);
+  await take(page, 'tiles');
+  await page.getByRole('button', { name: 'List', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await choose(page, 'The last day.jpg', 'Rename');
+  await dialog.getByLabel('New name').waitFor();
+  await take(page, 'rename');
+  await page.keyboard.press('Escape');
+  await pick(page, await browser.file('Three days.md', `${NOTES}- [x] a second map\n`));
+  await dialog.getByRole('button', { name: 'Replace' }).click();
+  await settled(page);
+  await choose(page, 'Three days.md', 'Versions');
+  await dialog.getByText('Current').waitFor();
+  await take(page, 'versions');
+  await page.keyboard.press('Escape');
+  await choose(page, 'The last day.jpg', 'Delete');
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.getByRole('navigation', { name: 'Folders' }).getByRole('button', { name: 'Trash' }).click();
+  await heading(page, 'Trash');
+  await page.locator('.rows .row').waitFor();
+  await take(page, 'trash');
+  await open(page, 'All files');
+}
+
 /** On a line that lets somebody see it. */
 async function transfers(page: Page, line: SlowLine): Promise<void> {
   const films = [];
@@ -219,6 +247,7 @@ async function main(): Promise<void> {
   await account(page);
   await fill(page);
   await functions(page);
+  await living(page);
   await sharing(page);
   await transfers(page, line);
   await settings(page);

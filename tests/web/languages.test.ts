@@ -107,7 +107,9 @@ const SOME: Look[] = ALL.filter(({ language, colours, width }) => {
   return ((language === 'en') === (colours === 'light')) === (width !== 768);
 }).sort((a, b) => a.width - b.width || (a.language === 'pl' ? -1 : 1));
 
-async function inspect(page: Page, what: string, looks = usually(FEW, ALL)): Promise<void> {
+/** What is in the way: all of it, since a run takes minutes. */
+async function inspect(page: Page, what: string, looks = usually(FEW, ALL)): Promise<string[]> {
+  const found: string[] = [];
   for (const { language, colours, width } of looks) {
     await page.setViewportSize({ width, height: 740 });
     await page.emulateMedia({ colorScheme: colours });
@@ -118,13 +120,14 @@ async function inspect(page: Page, what: string, looks = usually(FEW, ALL)): Pro
     }, language);
     await until(async () => (await langOf(page)) === language);
     const at = `${what}, ${language}, ${colours}, ${width} px`;
-    assert.deepEqual(await obstacles(page), [], at);
+    found.push(...(await obstacles(page)).map((text) => `${at}: ${text}`));
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= width, `${at}: ${wide} px wide`);
+    if (wide > width) found.push(`${at}: ${wide} px wide`);
     if (await page.evaluate(() => matchMedia('(pointer: coarse)').matches)) {
-      assert.deepEqual(await smallTargets(page), [], at);
+      found.push(...(await smallTargets(page)).map((text) => `${at}: ${text}`));
     }
   }
+  return found;
 }
 
 /** What can be pressed and is too small for a finger, unless what it lies in is large enough and does the same. */
@@ -148,25 +151,27 @@ function smallTargets(page: Page): Promise<string[]> {
 
 test('every page can be read and fits, in both languages and colours, from a phone to a desk', async () => {
   const { page, errors } = await browser.visit(service.url);
-  await inspect(page, 'door');
+  const found: string[] = [];
+  found.push(...(await inspect(page, 'door')));
   await page.evaluate(() => localStorage.clear());
   await page.reload();
   await page.setViewportSize({ width: 1280, height: 800 });
   await register(page);
-  await inspect(page, 'empty');
+  found.push(...(await inspect(page, 'empty')));
   const long = `${'A name that is as long as names of files are at times '.repeat(2)}.txt`;
   await pick(page, await browser.file(long, 'x'), await browser.file('b.txt', 'y'));
   await row(page, 'b.txt').waitFor();
-  await inspect(page, 'list');
+  found.push(...(await inspect(page, 'list')));
   await page.locator('#filter').fill('a name that nobody has');
-  await inspect(page, 'nothing found');
+  found.push(...(await inspect(page, 'nothing found')));
   await page.locator('#filter').fill('');
   await openSettings(page);
-  await inspect(page, 'settings');
+  found.push(...(await inspect(page, 'settings')));
   await page.keyboard.press('Escape');
   await page.keyboard.press('?');
-  await inspect(page, 'shortcuts');
+  found.push(...(await inspect(page, 'shortcuts')));
   await page.getByRole('dialog').getByText('?', { exact: true }).waitFor();
+  assert.deepEqual(found, []);
   assert.deepEqual(errors, []);
 });
 
@@ -174,7 +179,10 @@ test('so can every state of files: folders, tiles, versions, the trash; and a fi
   const viewport = { width: 1280, height: 740 };
   const { page, errors } = await browser.visit(service.url, { hasTouch: true, viewport });
   assert.ok(await page.evaluate(() => matchMedia('(pointer: coarse)').matches));
-  const see = (what: string) => inspect(page, what, usually(FEW_OF_FILES, SOME));
+  const found: string[] = [];
+  const see = async (what: string) => {
+    found.push(...(await inspect(page, what, usually(FEW_OF_FILES, SOME))));
+  };
   const { keyboard } = page;
   const dialog = page.getByRole('dialog');
   const isClosed = () => dialog.waitFor({ state: 'detached' });
@@ -240,5 +248,6 @@ test('so can every state of files: folders, tiles, versions, the trash; and a fi
   await page.setViewportSize({ width: 360, height: 740 });
   await keyboard.press('Escape');
   await until(async () => (await side.getAttribute('aria-expanded')) === 'false');
+  assert.deepEqual(found, []);
   assert.deepEqual(errors, []);
 });

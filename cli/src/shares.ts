@@ -1,4 +1,4 @@
-import { looksLikeLink, parseLink } from '@szafa/client/node';
+import { looksLikeLink, looksLikeRequest, parseLink, parseRequest } from '@szafa/client/node';
 import { CliError } from './errors.ts';
 import { oneLine } from './text.ts';
 
@@ -8,13 +8,20 @@ export const SHOWN = 8;
 const OWN = { none: 'you share nothing', hint: 'szafa shares shows what you share' };
 export const RECEIVED = { none: 'nothing is shared with you', hint: 'szafa shared shows what is' };
 
-/** The share that is meant by its id, the beginning of it, or the link itself. */
+export const ASKED = { none: 'you have no request', hint: 'szafa requests shows what you ask for' };
+
+function idIn(text: string): string {
+  if (looksLikeRequest(text)) return parseRequest(text).id;
+  return looksLikeLink(text) ? parseLink(text).id : text;
+}
+
+/** The share, or the request, that is meant by its id, the beginning of it, or the link itself. */
 export function shareOf<Share extends { id: string }>(
   shares: readonly Share[],
   text: string,
   where: { none: string; hint: string } = OWN,
 ): Share {
-  const wanted = looksLikeLink(text) ? parseLink(text).id : text;
+  const wanted = idIn(text);
   const found = shares.filter(({ id }) => id.startsWith(wanted));
   const [first, second] = found;
   const { none, hint } = where;

@@ -14,6 +14,7 @@ import { Progress } from '../progress/progress.ts';
 import { pullPlan } from '../pull.ts';
 import { putAll } from '../put/all.ts';
 import type { Put } from '../put/context.ts';
+import { putToRequest } from '../put/request.ts';
 import { send } from '../put/send.ts';
 import { parseSize } from '../quantities.ts';
 import { standardInput } from '../stdin.ts';
@@ -70,6 +71,7 @@ async function putStdin(put: Put): Promise<void> {
 
 export const command: Command = async (invocation) => {
   const { args, flags, out, signal } = invocation;
+  if (flags.to !== undefined) return putToRequest(invocation, flags.to);
   checkUsage(invocation);
   const pull = pullPlan(flags);
   const began = performance.now();

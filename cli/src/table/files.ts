@@ -72,6 +72,7 @@ export const fileCommands = {
     ],
     options: [
       'dir',
+      'to',
       'name',
       'exclude',
       'exclude-from',
@@ -95,6 +96,7 @@ export const fileCommands = {
       ["szafa put src --exclude node_modules --exclude '*.tmp' --dry-run", 'only say what would be done'],
       ['szafa put photos --checksum', 'skip what has the same content, whatever its time'],
       ['tar c src | szafa put - --name src.tar', 'standard input'],
+      ["szafa put film.mkv --to 'https://…/r/…#…'", 'by the link of a request'],
       ['szafa put film.mkv --pull-address http://192.0.2.7:9000', 'the server fetches it'],
     ],
     completes: 'file',

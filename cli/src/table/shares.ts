@@ -73,4 +73,47 @@ export const shareCommands: CommandTable = {
     ],
     load: () => import('../commands/contact.ts'),
   },
+  request: {
+    usage: 'FOLDER',
+    summary: 'make a link by which others upload into a folder of yours, without an account',
+    details: [
+      'Whoever has the link can upload, within the number of files, their size together, and the time; what comes counts for your quota. It is sealed for you alone: neither the server nor another visitor can read it. What stands behind the # of the link is never sent to the server.',
+      'What came is in no list before you take it over: szafa deliveries shows it, and with --take makes it files of your own in FOLDER, each with a number behind its name if that is taken.',
+    ],
+    options: ['expires', 'files', 'size', 'note'],
+    args: [1, 1],
+    examples: [
+      ['szafa request homework', 'prints the link'],
+      ['szafa request photos/wedding --expires 14d --files 500 --size 20G', ''],
+    ],
+    completes: 'path-folder',
+    load: () => import('../commands/request.ts'),
+  },
+  requests: {
+    usage: '[ID]',
+    summary: 'show what you ask for by links, and how much has come; with an ID, its link again',
+    options: [],
+    args: [0, 1],
+    examples: [['szafa requests', '']],
+    load: () => import('../commands/requests.ts'),
+  },
+  unrequest: {
+    usage: 'ID|LINK…',
+    summary: 'end requests: nobody uploads by these links any more; what came stays',
+    options: [],
+    args: [1, MANY],
+    examples: [['szafa unrequest Zk3pQ0aB', '']],
+    load: () => import('../commands/unrequest.ts'),
+  },
+  deliveries: {
+    usage: '',
+    summary: 'show what came by your requests; with --take, make it files of your own',
+    options: ['take', 'dir'],
+    args: [0, 0],
+    examples: [
+      ['szafa deliveries', ''],
+      ['szafa deliveries --take', 'each into the folder of its request'],
+    ],
+    load: () => import('../commands/deliveries.ts'),
+  },
 };

@@ -53,7 +53,6 @@ export const shareCommands: CommandTable = {
     examples: [
       ['szafa shared', ''],
       ['szafa shared Zk3pQ0aB', ''],
-      ['szafa get --from alice photos', 'downloads it'],
     ],
     load: () => import('../commands/shared.ts'),
   },

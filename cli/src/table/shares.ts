@@ -46,7 +46,7 @@ export const shareCommands: CommandTable = {
     usage: '[ID]',
     summary: 'show what others share with you; with an ID, the files in it',
     details: [
-      'Each is signed by whoever shares it; what is not, or by other keys than before, is shown as such and not opened.',
+      'Each is signed by whoever shares it; what is not, or by other keys than before, is shown as such and not opened. szafa get --from NAME downloads it.',
     ],
     options: [],
     args: [0, 1],

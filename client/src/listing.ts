@@ -1,5 +1,12 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
-import { nameKind, type OpenContext, openKept, openUnnamed, otherName } from './download/remote-file.ts';
+import {
+  nameKind,
+  noteName,
+  type OpenContext,
+  openKept,
+  openUnnamed,
+  otherName,
+} from './download/remote-file.ts';
 import { LockedError, SzafaError, WrongPasswordError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import type { Engine } from './format/engine.ts';
@@ -102,7 +109,9 @@ async function nameOf(
   for (const { key } of masters) {
     const opened = await openFileName(engine, key, record.file_name, bindingOf(record));
     if (opened && !opened.whole && cut) return { ...opened, name: `${opened.name}…` };
-    if (opened) return opened.whole ? opened : undefined;
+    if (!opened) continue;
+    if (opened.whole) noteName(record, key, opened);
+    return opened.whole ? opened : undefined;
   }
   return undefined;
 }

@@ -21,6 +21,13 @@ const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'a file is described though its header was changed',
+    file: 'client/src/format/header.ts',
+    find: 'if (equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) return keys;',
+    replace: 'if (keys) return keys;',
+    tests: ['client/test/vectors.test.ts'],
+  },
+  {
     name: 'codes whose change got no answer are taken for changed',
     file: 'client/src/factors.ts',
     find: 'counts: async () => (await api.factors({ signal })).totp === on,',

@@ -4,7 +4,15 @@ import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../api/api.ts'
 import { ApiError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
-import { type FileSecrets, type OpenedHeader, openHeader, parseHeader } from '../format/header.ts';
+import {
+  type DescribedFile,
+  describeFile,
+  type FileSecrets,
+  type OpenedHeader,
+  openHeader,
+  type ParsedHeader,
+  parseHeader,
+} from '../format/header.ts';
 import {
   extentOf,
   type Layout,
@@ -14,7 +22,7 @@ import {
   volumeAt,
 } from '../format/layout.ts';
 import type { Metadata } from '../format/metadata.ts';
-import { sealFileName } from '../format/names.ts';
+import { type ListedName, sealFileName } from '../format/names.ts';
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segments.ts';
 import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
@@ -118,16 +126,37 @@ export async function openUnnamed(
   return new RemoteFile(context, fileId, header, small ? answer.body : undefined);
 }
 
+/** What the file is, as far as its header: for whoever reads no volume. */
+export async function describe(
+  context: OpenContext,
+  record: FileRecord,
+  signal?: AbortSignal,
+): Promise<DescribedFile> {
+  const kept = await fromKept(context, record, describeFile, signal);
+  return kept ?? (await openFile(context, record.file_id, { record, signal, headOnly: true })).header;
+}
+
 /** The header that was kept beside this record, if it is one; verified in the same way, since whoever can write to the cache is not the owner. */
-export async function openKept(
+export function openKept(
   context: OpenContext,
   record: FileRecord,
   signal?: AbortSignal,
 ): Promise<OpenedHeader | undefined> {
+  return fromKept(context, record, openHeader, signal);
+}
+
+type Opens<Header> = (engine: Engine, parsed: ParsedHeader, master: Bytes) => Promise<Header>;
+
+async function fromKept<Header extends DescribedFile>(
+  context: OpenContext,
+  record: FileRecord,
+  open: Opens<Header>,
+  signal?: AbortSignal,
+): Promise<Header | undefined> {
   const params = await context.headers?.load(record);
   if (!params) return undefined;
   try {
-    return await openBeside(context, record, params, signal);
+    return await beside(context, record, params, open, signal);
   } catch (error) {
     if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;
     throw error;
@@ -135,13 +164,24 @@ export async function openKept(
 }
 
 /** A header that came by itself, held together with the record of its file. */
-export async function openBeside(
+export function openBeside(
   context: OpenContext,
   record: FileRecord,
   params: Record<string, unknown>,
   signal?: AbortSignal,
 ): Promise<OpenedHeader> {
-  const header = await openParams(context, params, signal);
+  return beside(context, record, params, openHeader, signal);
+}
+
+async function beside<Header extends DescribedFile>(
+  context: OpenContext,
+  record: FileRecord,
+  params: Record<string, unknown>,
+  open: Opens<Header>,
+  signal?: AbortSignal,
+): Promise<Header> {
+  const parsed = parseHeader(params);
+  const header = await open(context.engine, parsed, await context.keys.master(parsed.epoch, signal));
   checkRecord(record, header);
   const older = await context.revs?.check(record.file_id, header.metadata.rev);
   if (older) throw older;
@@ -182,22 +222,34 @@ function checkCount(answer: Pick<VolumeAnswer, 'chunkCount'>, layout: Layout): v
 }
 
 /** That the list and the header tell of one file. */
-export function checkRecord(
-  record: FileRecord,
-  { layout, totalSha256: total }: Pick<OpenedHeader, 'layout' | 'totalSha256'>,
-): void {
+export function checkRecord(record: FileRecord, { layout, totalSha256: total }: DescribedFile): void {
   const same =
     record.sha256 === total && record.chunk_count === layout.count && record.size === storedSize(layout);
   if (!same) throw new TamperedError('record', 'the header and the record belong to different files');
+}
+
+const openedNames = new WeakMap<FileRecord, { master: Bytes; name: ListedName }>();
+
+/** The name of a record opened to this, all of it, under this master key: nobody has to seal it once more to know that it fits. */
+export function noteName(record: FileRecord, master: Bytes, name: ListedName): void {
+  openedNames.set(record, { master, name });
+}
+
+function isNoted(record: FileRecord, master: Bytes, metadata: ListedName): boolean {
+  const noted = openedNames.get(record);
+  if (noted?.master !== master) return false;
+  const { name, rev, gen, added } = noted.name;
+  return name === metadata.name && rev === metadata.rev && gen === metadata.gen && added === metadata.added;
 }
 
 /** What the record's name is to the file: its name as sealed, its name as the service keeps a plain one, or another's. */
 export async function nameKind(
   { engine, keys }: OpenContext,
   record: FileRecord,
-  { epoch, layout, totalSha256: total, metadata }: OpenedHeader,
+  { epoch, layout, totalSha256: total, metadata }: DescribedFile,
 ): Promise<'sealed' | 'plain' | 'other'> {
   const master = await keys.master(epoch);
+  if (isNoted(record, master, metadata)) return 'sealed';
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   // Names are sealed deterministically: there is one text for this name beside this record.
   if (record.file_name === (await sealFileName(engine, master, metadata, binding))) return 'sealed';

@@ -2,7 +2,7 @@ import { ApiError, SzafaError, UnsupportedError } from '../errors.ts';
 import type { Metadata } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
-import { type OpenContext, openFile } from './remote-file.ts';
+import { describe, type OpenContext } from './remote-file.ts';
 
 /** One of several files of a name, opened as far as its header. @public */
 export interface Version {
@@ -52,12 +52,11 @@ const FOREIGN = -1;
 const BROKEN = -2;
 
 async function rank(context: OpenContext, entry: Entry, signal?: AbortSignal): Promise<Ranked | undefined> {
-  const { record, fileId } = entry;
+  const { record } = entry;
   try {
-    const { header } = await openFile(context, fileId, { record, signal, headOnly: true });
-    const { metadata } = header;
+    const { metadata, fileId } = await describe(context, record, signal);
     const { gen, added } = metadata;
-    return { version: { entry, metadata }, gen, added, tie: header.fileId.toHex() };
+    return { version: { entry, metadata }, gen, added, tie: fileId.toHex() };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     if (error instanceof ApiError && error.status === 404) return undefined;

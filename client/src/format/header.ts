@@ -45,6 +45,9 @@ export interface OpenedHeader extends FileSecrets {
   metadata: Metadata;
 }
 
+/** What a header tells, without the key of the volumes. */
+export type DescribedFile = Omit<OpenedHeader, 'fileKey'>;
+
 /** A header that parsed and whose numbers are sane, before any key was tried. @public */
 export interface ParsedHeader extends VolumeSizes {
   text: Bytes;
@@ -167,29 +170,52 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   return { ...opened, fileKey: await engine.hold(opened.fileKey) };
 }
 
+/** The same without the file key, for whoever reads no volume: its seal is under the MAC, and costs as much as the rest. */
+export async function describeFile(
+  engine: Engine,
+  parsed: ParsedHeader,
+  master: Bytes,
+): Promise<DescribedFile> {
+  const keys = await verifiedKeys(engine, parsed, master);
+  const { text: _, ...described } = await openMetadata(engine, parsed, keys.seal);
+  return described;
+}
+
 /** The same with the file key, and the text of the metadata, in the clear. */
 async function openClear(
   engine: Engine,
   parsed: ParsedHeader,
   master: Bytes,
 ): Promise<OpenedHeader & { text: Bytes }> {
-  const { fileId, count, totalSha256, epoch } = parsed;
-  const keys = await headerKeys(engine, master, fileId);
-  if (!equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) {
-    throw new TamperedError('mac', 'the MAC of the header is wrong');
-  }
+  const keys = await verifiedKeys(engine, parsed, master);
   const opened = await unseal(engine, keys.seal, labels.fileKey, parsed.sealedFileKey);
   if (!('plain' in opened) || opened.plain.length !== 32) {
     throw new TamperedError('file-key', 'the file key does not open');
   }
-  const sealed = await unseal(engine, keys.seal, labels.metadata, parsed.sealedMetadata);
+  return { ...(await openMetadata(engine, parsed, keys.seal)), fileKey: opened.plain };
+}
+
+/** Keys under which the header is its owner's. */
+async function verifiedKeys(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<{ seal: Bytes }> {
+  const keys = await headerKeys(engine, master, parsed.fileId);
+  if (equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) return keys;
+  throw new TamperedError('mac', 'the MAC of the header is wrong');
+}
+
+async function openMetadata(
+  engine: Engine,
+  parsed: ParsedHeader,
+  key: Bytes,
+): Promise<DescribedFile & { text: Bytes }> {
+  const { fileId, count, totalSha256, epoch } = parsed;
+  const sealed = await unseal(engine, key, labels.metadata, parsed.sealedMetadata);
   if (!('plain' in sealed)) throw new TamperedError('metadata', 'the metadata does not open');
   const metadata = checkMetadata(sealed.plain);
   const layout = layoutWith(parsed, metadata.size, metadata.padded);
   if (layout.count !== count) {
     throw new TamperedError('metadata', 'size, volume size and number of volumes do not match');
   }
-  return { fileId, fileKey: opened.plain, layout, totalSha256, epoch, metadata, text: sealed.plain };
+  return { fileId, layout, totalSha256, epoch, metadata, text: sealed.plain };
 }
 
 /** The same with the file key in the clear, for whoever gives it to others. @public */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { codeOf, stepAt } from '../../server/src/domain/totp.ts';
 import { Service } from '../harness/index.ts';
 import { PASSWORD, register, signIn, signOut, useChromium } from './browser.ts';
 
@@ -103,6 +104,20 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
   await signIn(page, username);
   await press(page, 'Use your passkey');
   await page.getByRole('heading', { name: 'All files' }).waitFor();
+
+  // It takes codes away for somebody who has lost the app.
+  await openAccount(page);
+  await page.getByText('asks for a passkey, and takes no code').waitFor();
+  await press(page, 'Ask for a code as well');
+  const secret = (await page.locator('.totp-secret').innerText()).replaceAll(' ', '');
+  await page.getByLabel('Code', { exact: true }).fill(codeOf(secret, stepAt(Date.now())));
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await press(page, 'Turn on');
+  await page.getByText('From now on a sign-in asks for a code.').waitFor();
+  await press(page, 'Ask for no code any more');
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await press(page, 'Use your passkey instead of a code');
+  await page.getByText('It still asks for a passkey.').waitFor();
   assert.deepEqual(
     errors.filter((one) => !/401|403/.test(one)),
     [],

@@ -119,7 +119,7 @@ export function SecondFactor(props: SecondFactorProps) {
     <section>
       <h3>{words.title}</h3>
       <Said news={news} />
-      <p>{isOn ? words.on : words.none}</p>
+      <p>{isOn ? words.on : hasPasskeys ? words.noneBeside : words.none}</p>
       {isOn ? (
         <Fold name="factorOff" opened={opened}>
           <TurnOff

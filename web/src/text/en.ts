@@ -131,6 +131,7 @@ export function en({ number, plural, secret }: Tools) {
         title: 'Second factor',
         on: 'Each sign-in asks for a code of your authenticator app.',
         none: 'A sign-in needs the password only.',
+        noneBeside: 'Beside the password a sign-in asks for a passkey, and takes no code.',
         do: 'Ask for a code as well',
         how: 'Scan this with an authenticator app, or type the secret into it. Then enter the code that it shows.',
         picture: 'QR code with the secret',

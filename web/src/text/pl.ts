@@ -140,6 +140,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         title: 'Drugi składnik logowania',
         on: 'Każde logowanie wymaga kodu z aplikacji uwierzytelniającej.',
         none: 'Logowanie wymaga tylko hasła.',
+        noneBeside: 'Obok hasła logowanie wymaga klucza dostępu i nie przyjmuje kodu.',
         do: 'Wymagaj też kodu',
         how: 'Zeskanuj to aplikacją uwierzytelniającą albo wpisz do niej sekret. Potem wpisz kod, który pokaże.',
         picture: 'Kod QR z sekretem',

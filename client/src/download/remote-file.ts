@@ -222,7 +222,10 @@ function checkCount(answer: Pick<VolumeAnswer, 'chunkCount'>, layout: Layout): v
 }
 
 /** That the list and the header tell of one file. */
-export function checkRecord(record: FileRecord, { layout, totalSha256: total }: DescribedFile): void {
+export function checkRecord(
+  record: FileRecord,
+  { layout, totalSha256: total }: Pick<DescribedFile, 'layout' | 'totalSha256'>,
+): void {
   const same =
     record.sha256 === total && record.chunk_count === layout.count && record.size === storedSize(layout);
   if (!same) throw new TamperedError('record', 'the header and the record belong to different files');

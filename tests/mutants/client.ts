@@ -21,13 +21,6 @@ const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
   {
-    name: 'a file is described though its header was changed',
-    file: 'client/src/format/header.ts',
-    find: 'if (equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) return keys;',
-    replace: 'if (keys) return keys;',
-    tests: ['client/test/vectors.test.ts'],
-  },
-  {
     name: 'codes whose change got no answer are taken for changed',
     file: 'client/src/factors.ts',
     find: 'counts: async () => (await api.factors({ signal })).totp === on,',
@@ -336,8 +329,8 @@ export const mutants: Mutant[] = [
   {
     name: 'one value has several texts in base64',
     file: 'client/src/format/bytes.ts',
-    find: 'if (toBase64Url(bytes) !== text) throw',
-    replace: 'if (bytes.length > text.length) throw',
+    find: 'if (!isExact ||',
+    replace: 'if (isExact && bytes.length > text.length &&',
     tests: [VECTORS],
   },
   {
@@ -350,8 +343,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the MAC of a header is not compared',
     file: 'client/src/format/header.ts',
-    find: 'if (!equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) {',
-    replace: 'if (!equal(parsed.mac, parsed.mac)) {',
+    find: 'if (equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) return keys;',
+    replace: 'if (keys) return keys;',
     tests: [VECTORS],
   },
   {

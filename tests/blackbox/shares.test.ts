@@ -173,14 +173,18 @@ describe('shares', () => {
     assertOk(await used.visitor.take(ticket));
     assert.equal((await used.visitor.read(ticket, 1, 1)).status, 200);
     assert.equal((await listed(used.owner))[0]!.ended, 'used up');
-    const soon = await share({ expires_at: new Date(Date.now() + 1500).toISOString() });
-    const reader = random(32);
-    assertOk(await soon.visitor.take(reader));
-    assert.equal((await soon.visitor.read(reader, 1, 1)).status, 200);
-    await new Promise((resolve) => setTimeout(resolve, Date.parse(soon.body.expires_at!) - Date.now() + 5));
-    assertError(await soon.visitor.read(reader, 1, 1), 404);
-    assert.equal((await soon.visitor.open()).json['ended'], 'expired');
-    assert.equal((await listed(soon.owner))[0]!.ended, 'expired');
+    const access = random(32);
+    const expires_at = new Date(Date.now() + 3000).toISOString();
+    const soon = bodyOf([used.fileId], access, { expires_at });
+    assertOk(await used.owner.post(pathOf('createShare'), soon));
+    const [visitor, reader] = [new Visitor(service, soon.id, access), random(32)];
+    assertOk(await visitor.take(reader));
+    assert.equal((await visitor.read(reader, 1, 1)).status, 200);
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at) - Date.now() + 5));
+    assertError(await visitor.read(reader, 1, 1), 404);
+    assert.equal((await visitor.open()).json['ended'], 'expired');
+    const found = (await listed(used.owner)).find(({ id }) => id === soon.id);
+    assert.equal(found?.ended, 'expired');
   });
 
   test('of many at once, exactly as many get a ticket as there are, and each counts once however often it reads', async () => {

@@ -17,7 +17,7 @@ async function importSecret(secret: Bytes, extractable: boolean): Promise<Crypto
   }
 }
 
-/** The public half of a secret key, which is any 32 random bytes. @public */
+/** The public half of a secret key, which is any 32 random bytes. Web Crypto tells it in an export only. @public */
 export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
   const { x } = await subtle.exportKey('jwk', await importSecret(secret, true));
   return fromBase64Url(x!);
@@ -32,7 +32,7 @@ export async function ed25519Sign(secret: Bytes, data: Bytes): Promise<Bytes> {
 export async function ed25519Verify(publicKey: Bytes, signature: Bytes, data: Bytes): Promise<boolean> {
   let key: CryptoKey;
   try {
-    key = await subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
+    key = await subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify']);
   } catch {
     // Some engines see here already that it is no point of the curve.
     return false;

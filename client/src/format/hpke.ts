@@ -81,7 +81,7 @@ async function agree(secret: Bytes, publicKey: Bytes): Promise<Bytes | undefined
   const pkcs8 = concat(PKCS8, requireKey(secret));
   const [own, other] = await Promise.all([
     subtle.importKey('pkcs8', pkcs8, 'X25519', false, ['deriveBits']),
-    subtle.importKey('raw', publicKey, 'X25519', true, []),
+    subtle.importKey('raw', publicKey, 'X25519', false, []),
   ]);
   pkcs8.fill(0);
   return unlessRefused(subtle.deriveBits({ name: 'X25519', public: other }, own, KEY * 8));

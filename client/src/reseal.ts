@@ -3,7 +3,7 @@
  * as they are, and so do the file keys that open them. Each batch counts as a whole once the service has it, and what is done
  * shows in the list itself: cut off anywhere, the next run does what is left.
  */
-import { encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
+import { deliveredBy, encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
 import { ApiError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
@@ -116,6 +116,8 @@ async function resealFile(
   record: FileRecord,
   signal?: AbortSignal,
 ): Promise<Renamed | undefined> {
+  // Nothing of it is under a master key before it is taken over, whatever a visitor wrote there.
+  if (deliveredBy(record.file_name) !== undefined) return undefined;
   const { engine, api, keys } = context;
   const current = masters[0]!;
   const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };

@@ -184,6 +184,11 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
       { code: 'tampered', stage: 'signature' },
     ],
     ['no signature', { ...one, letter: 'AQ' }, { code: 'tampered', stage: 'letter' }],
+    [
+      'an id that is no base64url of 16 bytes',
+      { ...one, id: `${one.id.slice(0, -1)}B` },
+      { code: 'tampered', stage: 'letter' },
+    ],
     ['no base64url', { ...one, letter: '=' }, { code: 'tampered', stage: 'letter' }],
     ['another suite', { ...one, letter: flip(one.letter, 0) }, { code: 'unsupported', stage: 'suite' }],
     [

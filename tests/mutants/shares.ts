@@ -125,8 +125,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the letter of another share is taken',
     file: 'client/src/format/letter.ts',
-    find: 'fromBase64Url(shareId),',
-    replace: 'fromBase64Url(shareId).fill(0),',
+    find: "bytesOf(shareId, 'letter', 'the id of the share', 16),",
+    replace: "bytesOf(shareId, 'letter', 'the id of the share', 16).fill(0),",
     tests: [VECTORS],
   },
   {

@@ -3,7 +3,7 @@ import { NameError, TamperedError, UnsupportedError } from '../errors.ts';
 import { type Master, MOST_EPOCHS } from './bag.ts';
 import { type Bytes, equal, toBase64Url, utf8 } from './bytes.ts';
 import { type Engine, labels } from './engine.ts';
-import { bytesOf, isWhole, parseObject } from './json.ts';
+import { bytesOf, isWhole, parseObject, shownValue } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith, type VolumeSizes } from './layout.ts';
 import { checkMetadata, type Metadata, metadataText } from './metadata.ts';
 import { seal, unseal } from './seal.ts';
@@ -132,7 +132,7 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
   if (params['szafa'] !== VERSION) {
     throw new UnsupportedError(
       'version',
-      `format version ${String(params['szafa'])} is unknown to this client`,
+      `format version ${shownValue(params['szafa'])} is unknown to this client`,
     );
   }
   const text = bytesOf(params['header'], 'params', 'the header');

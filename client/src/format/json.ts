@@ -22,6 +22,9 @@ export function parseObject(text: Uint8Array, stage: Stage, what: string): Json 
 export const isWhole = (value: unknown, least: number, most: number): value is number =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 
+/** A value out of foreign JSON in a message: not all of them have a text of their own. */
+export const shownValue = (value: unknown) => JSON.stringify(value)?.slice(0, 20);
+
 export function bytesOf(value: unknown, stage: Stage, what: string, length?: number): Bytes {
   let bytes: Bytes;
   try {

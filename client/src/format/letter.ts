@@ -3,12 +3,12 @@
  * is bound into both, so that none can be taken for another.
  */
 import { TamperedError, UnsupportedError } from '../errors.ts';
-import { type Bytes, concat, fromBase64Url, utf8 } from './bytes.ts';
+import { type Bytes, concat, utf8 } from './bytes.ts';
 import { ed25519Sign, ed25519Verify, SIGNATURE_BYTES } from './ed25519.ts';
 import { type Engine, labels } from './engine.ts';
 import { HPKE_OVERHEAD, hpkeOpen, hpkeSeal } from './hpke.ts';
 import { type Identity, nameBytes, type OwnIdentity } from './identity.ts';
-import { isWhole, parseObject } from './json.ts';
+import { bytesOf, isWhole, parseObject } from './json.ts';
 import { type LinkKey, linkKeyText, parseLinkKey } from './link.ts';
 
 const SUITE = 1;
@@ -38,7 +38,7 @@ const contextOf = ({ shareId, from, to }: LetterRoute) =>
       utf8(labels.letter),
       Uint8Array.of(SUITE),
       Uint8Array.fromHex(from.serviceId),
-      fromBase64Url(shareId),
+      bytesOf(shareId, 'letter', 'the id of the share', 16),
     ],
     ...[nameBytes(from.username), from.digest, nameBytes(to.username), to.digest],
   );

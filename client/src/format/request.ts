@@ -6,7 +6,7 @@ import { TamperedError, UnsupportedError } from '../errors.ts';
 import { type Bytes, concat, equal, fromBase64Url, fromUtf8, toBase64Url, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 import { hpkeOpen, hpkeSeal, x25519PublicKey } from './hpke.ts';
-import { bytesOf, isObject } from './json.ts';
+import { bytesOf, isObject, shownValue } from './json.ts';
 import { SEAL_OVERHEAD, seal, unseal } from './seal.ts';
 import { fileText, parseFile, type SharedFile } from './share-content.ts';
 
@@ -137,7 +137,7 @@ export async function openDelivery(
     throw new TamperedError('delivery', 'this is no file that a visitor has sealed');
   const { szafa_delivery: suite, sealed } = params;
   if (suite !== SUITE)
-    throw new UnsupportedError('suite', `suite ${String(suite)} is unknown to this client`);
+    throw new UnsupportedError('suite', `suite ${shownValue(suite)} is unknown to this client`);
   const bytes = bytesOf(sealed, 'delivery', 'what a visitor has sealed');
   const opened = await hpkeOpen(secret, await contextOf(engine, name, psk), bytes);
   if (!opened) throw new TamperedError('delivery', 'this was not sealed with the link of this request');

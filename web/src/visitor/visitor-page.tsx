@@ -13,6 +13,7 @@ import { Notices } from '../parts/notices.tsx';
 import { Preview } from '../parts/preview.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
 import { aboutLink, explain, text } from '../text.ts';
+import { withoutSlashes } from './paths.ts';
 import { begin, open, shown, visited } from './visit.ts';
 
 const words = text.visitor;
@@ -45,7 +46,7 @@ function Terms() {
 
 function Row({ item, onShow }: { item: SharedItem; onShow(): void }) {
   const { name, path, size, missing, isFolder } = item;
-  const folder = parentOf(path.replace(/\/+$/, ''));
+  const folder = parentOf(withoutSlashes(path));
   return (
     <li class="shared-file">
       <span class={`file-icon ${isFolder ? 'of-folder' : ''}`}>

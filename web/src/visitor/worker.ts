@@ -18,6 +18,7 @@ import { noting } from '../worker/reachable.ts';
 import type { Readable } from '../worker/readable.ts';
 import { fileHandlers, type Shelf } from '../worker/reading.ts';
 import { Tasks } from '../worker/tasks.ts';
+import { withoutSlashes } from './paths.ts';
 
 /** Volumes that are opened at a time. */
 const MOST_PARALLEL = 4;
@@ -30,7 +31,7 @@ function itemOf({ number, name, size, missing }: VisitedFile): SharedItem {
   return {
     fileId: `${number}`,
     path: name,
-    name: displayName(lastOf(name.replace(/\/+$/, ''))),
+    name: displayName(lastOf(withoutSlashes(name))),
     verified: true,
     size,
     createdAt: 0,

@@ -306,6 +306,7 @@ test('hostile names of folders are shown as text, in every tab', async () => {
   await page.getByRole('button', { name: 'Clear finished' }).click();
   await choose(page, 'note.txt', 'Move');
   const folders = page.getByRole('dialog').getByRole('treeitem');
+  await folders.filter({ hasText: plain }).waitFor();
   assert.deepEqual((await folders.locator('bdi').allTextContents()).slice(1).sort(), listed);
   await folders.filter({ hasText: plain }).click();
   await page.getByRole('button', { name: 'Move', exact: true }).click();

@@ -102,6 +102,16 @@ test('every place and preview has an address; Back, reload and the way above lea
   assert.equal(address(page), '#/photos/lato 2026/');
   await row(page, 'a.txt').getByRole('button', { name: 'a.txt', exact: true }).click();
   await dialog(page).getByText('text of a').waitFor();
+  // Closed, and another opened before the browser has gone back: that one stays.
+  await page.evaluate(async () => {
+    const gone = new Promise((resolve) => addEventListener('popstate', resolve, { once: true }));
+    document.querySelector<HTMLElement>('dialog button[aria-label=Close]')!.click();
+    const buttons = [...document.querySelectorAll<HTMLElement>('[role=row] button')];
+    buttons.find(({ textContent }) => textContent === 'b.txt')!.click();
+    await gone;
+  });
+  await dialog(page).getByText('text of b').waitFor();
+  assert.equal(address(page), '#/photos/lato 2026/b.txt');
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
   await until(() => address(page) === '#/photos/lato 2026/');

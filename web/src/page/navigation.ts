@@ -18,6 +18,9 @@ import { go, here, listing, place, tree } from './shelf.ts';
 /** A file that an address names, until the list is there to find it in. */
 let wanted: string | undefined;
 
+/** Going back over a file that was closed: the browser has been told, and comes to it later. What is opened meanwhile stays. */
+let goingBack = false;
+
 function shownNow(): string | undefined {
   const now = dialog.value;
   return now?.kind === 'preview' ? now.item.path : undefined;
@@ -48,12 +51,16 @@ function showWanted(): void {
 function mirror(): void {
   const shown = shownNow();
   const now: Address = { place: place.value, ...(shown !== undefined && { shown }) };
+  // After all that the effect listens to.
+  if (goingBack) return;
   const before = addressNow();
   if (formatAddress(now) === (globalThis.location.hash || '#/')) return;
   if (before.shown === undefined) pushAddress(now);
   else if (shown !== undefined) replaceAddress(now);
-  else if (isOver(now.place)) history.back();
-  else if (samePlace(before.place, now.place)) replaceAddress(now);
+  else if (isOver(now.place)) {
+    goingBack = true;
+    history.back();
+  } else if (samePlace(before.place, now.place)) replaceAddress(now);
   else pushAddress(now);
 }
 
@@ -69,7 +76,11 @@ function leaveGone(): void {
 export function startNavigation(): void {
   let inside = false;
   globalThis.addEventListener('popstate', () => {
-    if (inside) follow();
+    const isOwn = goingBack;
+    goingBack = false;
+    if (!inside) return;
+    if (isOwn) mirror();
+    else follow();
   });
   effect(() => {
     const isIn = phase.value === 'in';

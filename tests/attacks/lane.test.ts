@@ -125,18 +125,27 @@ test('after a failed write nothing more is read into the segments of the request
   });
 });
 
-/** Answers that the client does not read, until at least so many of them wait in the service. */
+/** Answers that the client does not read, until so many of them have waited in the service, or no more are let in. */
 async function unreadAnswers(port: number, asked: () => number, lane: () => Socket, waiting: number) {
-  const attacker = new Attacker(port);
-  attacker.socket.pause();
-  for (let sent = 1, pending = 0; pending < waiting; sent++) {
-    assert.ok(sent < 5000, 'the system takes every answer');
-    attacker.write(headOf(0));
-    await soon('asked', () => asked() === sent);
-    await sleep(0);
-    if (lane().writableLength > 0) pending++;
+  for (let times = 0; times < 5; times++) {
+    const attacker = new Attacker(port);
+    attacker.socket.pause();
+    const before = asked();
+    for (let sent = 1, waited = 0; sent < 5000 && !attacker.closed; sent++) {
+      attacker.write(headOf(0));
+      // A machine that stands still for a moment lets the connection time out.
+      await soon('asked', () => asked() === before + sent || (sent > 1 && lane().destroyed));
+      if (lane().destroyed) break;
+      await sleep(0);
+      if (lane().writableLength === 0) continue;
+      if (++waited === waiting) return attacker;
+      // Nothing more is read before the answers have gone: some do, into room that the system finds for them.
+      for (let looks = 0; looks < 20 && lane().writableLength > 0; looks++) await sleep(10);
+      if (lane().writableLength > 0) return attacker;
+    }
+    attacker.socket.destroy();
   }
-  return attacker;
+  return assert.fail('no answer ever waited');
 }
 
 test('answers that wait are not lost when something else than a volume comes', async () => {
@@ -149,7 +158,6 @@ test('answers that wait are not lost when something else than a volume comes', a
   };
   await withLane(many, async (port) => {
     for (const waiting of [1, 2, 3]) {
-      asked = 0;
       const attacker = await unreadAnswers(
         port,
         () => asked,
@@ -162,12 +170,13 @@ test('answers that wait are not lost when something else than a volume comes', a
       await soon('the last answer', () => attacker.text.endsWith('general') || attacker.closed);
       assert.deepEqual([attacker.count(409), attacker.count(200)], [asked, 1]);
       attacker.socket.destroy();
+      asked = 0;
     }
   });
 });
 
 test('an ending connection times out: behind unread answers, and however slowly its client sends', async () => {
-  const IDLE_MS = 300;
+  const IDLE_MS = 1000;
   let asked = 0;
   let lane: Socket | undefined;
   const many = async (_head: unknown, body: unknown) => {

@@ -126,6 +126,7 @@ export const passkeyRoutes = {
       401: ErrorBody,
       403: ErrorBody,
       404: ErrorBody,
+      409: ErrorBody,
       429: ErrorBody,
     },
   },

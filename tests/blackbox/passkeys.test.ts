@@ -1,6 +1,6 @@
 /** Passkeys: as a second factor, and by themselves. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { NewPasskeyRequest, Passkey, PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
@@ -325,6 +325,13 @@ describe('passkeys of an account', () => {
       [-2, one],
       [-3, two],
     ]);
+    const { n, e } = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
+    const shortRsa = new Map<number, number | Buffer>([
+      [1, 3],
+      [3, -257],
+      [-1, Buffer.from(n!, 'base64url')],
+      [-2, Buffer.from(e!, 'base64url')],
+    ]);
     const x5c = new Map([['x5c', [Buffer.from('no certificate')]]]);
     const cases: [string, object, number][] = [
       ['wrong password', { ...made, password: 'not this one' }, 403],
@@ -345,6 +352,7 @@ describe('passkeys of an account', () => {
         400,
       ],
       ['a key of no kind', key.make(request, { publicKey: new Map([[3, -7]]) }), 400],
+      ['an RSA key that is soon broken', key.make(request, { publicKey: shortRsa }), 400],
       ['a key off its curve', key.make(request, { publicKey: offCurve }), 400],
       [
         'of another algorithm',

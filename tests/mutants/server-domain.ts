@@ -94,9 +94,24 @@ export const mutants: Mutant[] = [
   {
     name: 'a passkey that can never sign in is added',
     file: 'server/src/domain/passkeys.ts',
-    find: 'await verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });',
-    replace: 'void verifySignature;',
+    find: 'await webauthn.verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });',
+    replace: '',
     tests: ['tests/blackbox/passkeys.test.ts'],
+  },
+  {
+    name: 'a passkey with a short RSA key is added',
+    file: 'server/src/domain/passkeys.ts',
+    find: 'const RSA_BYTES = 256;',
+    replace: 'const RSA_BYTES = 128;',
+    tests: ['tests/blackbox/passkeys.test.ts'],
+  },
+  {
+    name: 'a passkey opens sessions without end',
+    file: 'server/src/metadata/passkeys.ts',
+    find: "if (await hasSessions(tx, username, most)) return 'too many';",
+    replace: '',
+    tests: ['server/test/metadata.sqlite.test.ts'],
+    only: 'a passkey that is removed',
   },
   {
     name: 'one challenge makes passkey after passkey',

@@ -12,6 +12,7 @@ import { type Asked, Challenges } from './challenges.ts';
 
 /** The keys that authenticators make: ES256, Ed25519, RS256. */
 const ALGORITHMS = [-7, -8, -257];
+const RSA_BYTES = 256;
 
 /** A signature in the form of ES256, of nothing: for other kinds of keys it is just a wrong one. */
 const NOBODYS = Uint8Array.of(0x30, 6, 2, 1, 1, 2, 1, 1);
@@ -68,14 +69,14 @@ export class Passkeys {
     const origin = this.require();
     const answered = await this.#answered(client_data, { purpose: 'add', accountId });
     if (!answered) throw notMadeNow();
-    const { decodeAttestationObject, verifyRegistrationResponse, verifySignature } = await library();
+    const { cose, decodeAttestationObject, decodeCredentialPublicKey, ...webauthn } = await library();
     try {
       const bytes = new Uint8Array(Buffer.from(attestation, 'base64url'));
       const { id, isPlain } = describe(decodeAttestationObject(bytes));
       // Certificates would be followed to addresses that they name, and nobody here asks who made an authenticator.
       if (!isPlain)
         throw new RuleError('attestation: its format must be none, or packed without certificates');
-      const { registrationInfo } = await verifyRegistrationResponse({
+      const { registrationInfo } = await webauthn.verifyRegistrationResponse({
         response: {
           ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
           response: { clientDataJSON: client_data, attestationObject: attestation },
@@ -90,9 +91,12 @@ export class Passkeys {
       const { publicKey, counter } = credential;
       if (publicKey.length > limits.passkeys.publicKeyBytes)
         throw new RuleError('the public key is too long');
+      const key = decodeCredentialPublicKey(publicKey);
+      if (cose.isCOSEPublicKeyRSA(key) && key.get(cose.COSEKEYS.n)!.length < RSA_BYTES)
+        throw new RuleError(`an RSA key must have at least ${RSA_BYTES * 8} bits`);
       if (credential.id.length > limits.passkeys.idChars) throw new RuleError('the id is too long');
       // Nobody has signed anything yet: a key that can check no signature would close the account for good.
-      await verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });
+      await webauthn.verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });
       const public_key = Buffer.from(publicKey).toString('base64url');
       return { credential_id: credential.id, public_key, counter, ...answered };
     } catch (cause) {

@@ -151,8 +151,7 @@ export class Sessions {
     );
     if (made === 'ended') throw ended();
     if (made === 'no directory') throw badDirectory();
-    if (made === 'too many')
-      throw new ServiceError(409, 'you have too many sessions and tokens; end some of them');
+    if (made === 'too many') throw tooMany();
     if (made === 'too often')
       throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
     return { id: made.id, token };
@@ -201,6 +200,8 @@ export function requireRegistered(username: string): void {
 }
 
 const HOUR_SECONDS = 3600;
+
+export const tooMany = () => new ServiceError(409, 'you have too many sessions and tokens; end some of them');
 
 const ended = () => new DetailError(401, 'the token is unknown or has expired; log in again');
 

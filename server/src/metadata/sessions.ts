@@ -40,6 +40,15 @@ export const SESSION_COLUMNS = [
   ...['dir_id', 'expires_at', 'passkey'],
 ] as const;
 
+/** Whether an account has so many sessions and tokens, or a few less that are made in the same instant. */
+export async function hasSessions(tx: Sql, username: string, most: number): Promise<boolean> {
+  const [row] = await tx.query<{ count: number }>(
+    'SELECT COUNT(*) AS count FROM sessions WHERE username = ?',
+    username,
+  );
+  return row!.count >= most;
+}
+
 /** Its id, by which it can be ended. The caller holds the account, or has just made it. */
 export async function insertSession(tx: Sql, session: NewSession): Promise<string> {
   const { tokenHash, username, accountId, device, now } = session;
@@ -114,11 +123,7 @@ export class SessionsTable extends Queries {
       const text = `SELECT 1 FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`;
       if ((await tx.query(text, maker)).length === 0) return 'ended';
       if (dirId != null && !(await holdDir(tx, username, dirId))) return 'no directory';
-      const [count] = await tx.query<{ count: number }>(
-        'SELECT COUNT(*) AS count FROM sessions WHERE username = ?',
-        username,
-      );
-      if (count!.count >= most) return 'too many';
+      if (await hasSessions(tx, username, most)) return 'too many';
       if (await isNotedOften(tx, username, now, mostNoted)) return 'too often';
       const id = await insertSession(tx, session);
       const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;

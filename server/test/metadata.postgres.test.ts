@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -82,34 +82,63 @@ test('a transaction is whole or nothing, whether its statements are known or not
   await store.close();
 });
 
-test('a server that falls silent is given up, and asked again on a new connection', async (t) => {
+/** Between a store and the server; when it falls silent, what is connected then hears nothing more, and is not told. */
+async function relayed(t: TestContext): Promise<{ url: string; fallSilent: () => void }> {
   const { hostname, port } = new URL(server.url);
   const sockets: Socket[] = [];
   const relay = createServer((near) => {
     const far = connect(Number(port), hostname);
     sockets.push(
       near.on('error', () => far.destroy()),
-      far,
+      far.on('error', () => near.destroy()),
     );
     near.pipe(far).pipe(near);
   });
   await once(relay.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    relay.close();
+    for (const socket of sockets) socket.destroy();
+  });
   const address = new URL(server.url);
   address.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
-  const reads = new ReadConnections(parsePostgresUrl(address.href).config, 1, 300);
-  t.after(async () => {
-    await reads.close();
-    relay.close();
-  });
+  return {
+    url: address.href,
+    fallSilent: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+  };
+}
+
+test('a server that falls silent is given up, and asked again on a new connection', async (t) => {
+  const { url, fallSilent } = await relayed(t);
+  const reads = new ReadConnections(parsePostgresUrl(url).config, 1, 300);
+  t.after(() => reads.close());
   const read = (value: string) => reads.query('SELECT CAST(? AS TEXT) AS one', [value]);
   assert.deepEqual(await read('before'), [{ one: 'before' }]);
-  for (const socket of sockets) socket.unpipe().pause();
+  fallSilent();
   const silent = await Promise.allSettled([read('a'), read('b'), read('c')]);
   assert.ok(silent.every(({ status }) => status === 'rejected'));
   assert.deepEqual(await read('after'), [{ one: 'after' }]);
   // Time alone is no silence.
   await sleep(700);
   assert.deepEqual(await read('later'), [{ one: 'later' }]);
+});
+
+test('a server that falls silent keeps nobody from ending: not by a goodbye, a lock or a statement without a limit', async (t) => {
+  const { url, fallSilent } = await relayed(t);
+  const [idle, busy] = [new PostgresStore(url), new PostgresStore(url, { unlimited: true })];
+  for (const store of [idle, busy]) {
+    await store.query('SELECT 1 AS one');
+    await store.execute('SELECT 1 AS one');
+  }
+  const lock = await idle.tryLock('silence');
+  fallSilent();
+  const lost = assert.rejects(busy.execute('SELECT 1 AS one'), StoreUnavailable);
+  // The pool gives it a connection in the next turn.
+  await new Promise(setImmediate);
+  const since = performance.now();
+  await Promise.all([idle.close(), busy.close(), lock!.release(), lost]);
+  assert.ok(performance.now() - since < 15_000);
 });
 
 test('a change whose answer was lost is not made again', async (t) => {

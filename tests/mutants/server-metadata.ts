@@ -310,4 +310,20 @@ export const mutants: Mutant[] = [
     tests: [POSTGRES],
     only: 'does not keep what it acknowledges',
   },
+  {
+    name: 'PostgreSQL: a silent server keeps a command from ending by its goodbye',
+    file: 'server/src/metadata/postgres-statement.ts',
+    find: 'setTimeout(cut, GOODBYE_MS, client)',
+    replace: 'setTimeout(() => undefined, GOODBYE_MS)',
+    tests: [POSTGRES],
+    only: 'keeps nobody from ending',
+  },
+  {
+    name: 'PostgreSQL: a silent server keeps a command from ending by a statement',
+    file: 'server/src/metadata/postgres.ts',
+    find: 'setTimeout(() => this.#pooled.forEach(cut), GOODBYE_MS).unref()',
+    replace: 'setTimeout(() => undefined, GOODBYE_MS).unref()',
+    tests: [POSTGRES],
+    only: 'keeps nobody from ending',
+  },
 ];

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { cut, run } from './postgres-statement.ts';
+import { cut, run, sayGoodbye } from './postgres-statement.ts';
 import type { PoolLoad, Value } from './sql.ts';
 
 /** A connection on which nothing has moved for so long works on something large: others go around it. */
@@ -102,7 +102,7 @@ class ReadConnection {
   async close(): Promise<void> {
     clearTimeout(this.#watch);
     const client = await this.#client?.catch(() => undefined /* whoever asked for it was told */);
-    await client?.end();
+    if (client) await sayGoodbye(client);
   }
 
   /** A connection that is lost takes its reads with it; the next read opens another one. */

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { type ClientBase, Query, type Submittable, TypeOverrides } from 'pg';
+import { type Client, type ClientBase, Query, type Submittable, TypeOverrides } from 'pg';
 import type { Value } from './sql.ts';
 
 const INT8 = 20;
@@ -84,6 +84,16 @@ const isKnown = ({ parsedStatements }: Connection, { name, columns }: Prepared) 
 /** Ends a connection whose server does not answer; what waits for it fails. */
 export function cut(client: ClientBase): void {
   connectionOf(client).stream.destroy();
+}
+
+/** A server that is well ends a connection at once; one that is out of reach never does. */
+export const GOODBYE_MS = 5_000;
+
+/** Ends a connection in good order where its server answers, and never fails. */
+export async function sayGoodbye(client: Client): Promise<void> {
+  const late = setTimeout(cut, GOODBYE_MS, client);
+  await client.end().catch(() => undefined /* lost already */);
+  clearTimeout(late);
 }
 
 type Callback<Row> = (error: Error | null, rows: Row[]) => void;

@@ -3,7 +3,7 @@ import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool } from 
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { ReadConnections } from './postgres-reads.ts';
-import { begin, run, types } from './postgres-statement.ts';
+import { begin, cut, GOODBYE_MS, run, sayGoodbye, types } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';
 
 const dialect: Dialect = {
@@ -102,6 +102,8 @@ export class PostgresStore implements SqlStore {
   readonly dialect = dialect;
   readonly #address: PostgresAddress;
   readonly #pool: Pool;
+  /** All of the pool's connections. */
+  readonly #pooled = new Set<ClientBase>();
   readonly #reads: ReadConnections;
 
   /** `unlimited` as in `parsePostgresUrl`. */
@@ -110,8 +112,12 @@ export class PostgresStore implements SqlStore {
     this.#pool = new Pool({ ...this.#address.config, max: POOL_CONNECTIONS });
     const silenceMs = unlimited ? NO_LIMIT_MS : SILENCE_MS;
     this.#reads = new ReadConnections(this.#address.config, READ_CONNECTIONS, silenceMs);
-    // A connection that was given up may still be told why; nobody else listens to it any more.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+    this.#pool.on('connect', (client) => {
+      this.#pooled.add(client);
+      // A connection that was given up may still be told why; nobody else listens to it any more.
+      client.on('error', () => undefined);
+    });
+    this.#pool.on('remove', (client) => this.#pooled.delete(client));
     this.#pool.on('error', () => {
       // An idle connection was lost; the pool has dropped it and the next query opens another one.
     });
@@ -196,7 +202,7 @@ export class PostgresStore implements SqlStore {
     client.on('end', () => {
       lost = true;
     });
-    const release = () => client.end().catch(() => undefined /* lost already */);
+    const release = () => sayGoodbye(client);
     try {
       await client.connect();
       const { rows } = await client.query<{ held: boolean }>(
@@ -222,6 +228,8 @@ export class PostgresStore implements SqlStore {
   }
 
   async close(): Promise<void> {
+    // The pool waits for its connections that are in use; each of them, like one that only says goodbye, keeps the process alive.
+    setTimeout(() => this.#pooled.forEach(cut), GOODBYE_MS).unref();
     await Promise.all([this.#pool.end(), this.#reads.close()]);
   }
 

@@ -94,6 +94,7 @@ export const ownOptions = {
   size: { value: 'SIZE', help: 'how much they may be together, as 1G (10G)' },
   to: { value: 'LINK', help: 'upload by the link of a request; needs no account' },
   take: { help: 'make what was delivered files of your own, in the folders that they are for' },
+  drop: { help: 'delete what was delivered, for good, without making it files of your own' },
   downloads: { value: 'N', help: 'how often it may be downloaded' },
   note: { value: 'TEXT', help: 'what those are told who open the link' },
   with: { value: 'NAME', help: 'the account that gets it, and nobody else: there is no link' },

@@ -8,6 +8,7 @@ export const SHOWN = 8;
 const OWN = { none: 'you share nothing', hint: 'szafa shares shows what you share' };
 export const RECEIVED = { none: 'nothing is shared with you', hint: 'szafa shared shows what is' };
 
+export const CAME = { none: 'there is no delivery', hint: 'szafa deliveries shows what came' };
 export const ASKED = { none: 'you have no request', hint: 'szafa requests shows what you ask for' };
 
 function idIn(text: string): string {

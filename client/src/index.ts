@@ -63,7 +63,13 @@ export type { Contact, ContactPin, ContactStore, ContactStores } from './shares/
 export type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
 export type { DeliveryOptions } from './shares/request-upload.ts';
 export { type RequestLimits, RequestVisit } from './shares/request-visit.ts';
-export type { Delivery, FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
+export type {
+  Delivery,
+  FileRequest,
+  OwnRequest,
+  RequestOptions,
+  TakeOverOptions,
+} from './shares/requests.ts';
 export type { ReceivedShare } from './shares/to-account.ts';
 export {
   LinkVisit,

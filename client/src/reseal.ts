@@ -1,6 +1,6 @@
 /**
  * After a new master key: every header, name and directory name that is under an earlier one is sealed under the new one. The volumes stay
- * as they are, and so do the file keys that open them. Each batch counts as a whole once the service has it, and what is done
+ * as they are, and so do the file keys that open them. Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done
  * shows in the list itself: cut off anywhere, the next run does what is left.
  */
 import { deliveredBy, encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
@@ -9,7 +9,9 @@ import { ApiError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import { utf8 } from './format/bytes.ts';
 import { parseHeader, resealHeader } from './format/header.ts';
+import { bytesOf } from './format/json.ts';
 import { looksSealed, openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
+import { epochOfOwn } from './format/own-share.ts';
 import { forEach } from './pool.ts';
 
 export interface ResealOptions {
@@ -24,7 +26,9 @@ export interface Resealed {
   epoch: number;
   files: number;
   dirs: number;
-  /** What stays under an earlier master key, since it cannot be opened or the service did not take it: the id of a file, the name of a directory. */
+  /** Requests that were open under an earlier master key, and have been ended: whoever has that key could read what still came by them. */
+  requests: number;
+  /** What stays under an earlier master key, since it cannot be opened or the service did not take it: the id of a file or a request, the name of a directory. */
   failed: { about: string; error: SzafaError }[];
 }
 
@@ -42,7 +46,8 @@ export async function reseal(
 ): Promise<Resealed> {
   const masters = await context.keys.masters(signal);
   const current = masters[0]!;
-  const result: Resealed = { epoch: current.epoch, files: 0, dirs: 0, failed: [] };
+  const result: Resealed = { epoch: current.epoch, files: 0, dirs: 0, requests: 0, failed: [] };
+  await endRequests(context, current, result, signal);
   let records = await Array.fromAsync(context.api.files({ signal }));
   const total = records.length;
   for (let round = 1; records.length > 0; round++) {
@@ -184,6 +189,27 @@ async function resealDirs(
         if (error.status === 409) result.failed.push({ about: opened, error });
       }
       break;
+    }
+  }
+}
+
+/** The keys of a request come from the master key of its time, and its link has them: it cannot be sealed anew. */
+async function endRequests(
+  { api }: OpenContext,
+  current: Master,
+  result: Resealed,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const { id, own, ended } of await api.requests({ signal })) {
+    if (ended !== null) continue;
+    try {
+      if (epochOfOwn(bytesOf(own, 'share', 'what the server keeps beside a request')) >= current.epoch)
+        continue;
+      await api.endRequest(id, { signal });
+      result.requests++;
+    } catch (error) {
+      if (!isAboutOne(error)) throw error;
+      if (!isGone(error)) result.failed.push({ about: id, error });
     }
   }
 }

@@ -58,12 +58,14 @@ import {
 } from './shares/links.ts';
 import {
   type Delivery,
+  dropDelivery,
   type FileRequest,
   listDeliveries,
   listRequests,
   makeRequest,
   type OwnRequest,
   type RequestOptions,
+  type TakeOverOptions,
   takeOver,
 } from './shares/requests.ts';
 import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
@@ -657,8 +659,13 @@ export class Szafa {
   }
 
   /** Makes a delivery a file of one's own, in the folder of its request or in another one; its path. */
-  takeOver(delivery: Delivery, options?: TreeOptions & { folder?: string | undefined }): Promise<string> {
+  takeOver(delivery: Delivery, options?: TakeOverOptions): Promise<string> {
     return takeOver(this.#context, delivery, options);
+  }
+
+  /** Deletes a delivery for good; a ConflictError where it is one no more. */
+  dropDelivery(delivery: Delivery, options?: CallOptions): Promise<void> {
+    return dropDelivery(this.#context, delivery, options?.signal);
   }
 
   /** From now on nobody gets anything by it. One that is over leaves the list. */

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { checkUpload } from '@szafa/protocol';
+import { storedSize } from '../src/format/layout.ts';
 import {
   bytesSource,
   type ConnectOptions,
@@ -12,6 +14,8 @@ import {
   webEngine,
 } from '../src/index.ts';
 import { fileJournal, fileSource } from '../src/node/index.ts';
+import { visitorsLayout } from '../src/shares/request-upload.ts';
+import { sizesOf } from '../src/upload/description.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, optionsFor, quick, readAll, sameUser } from './service.ts';
 
@@ -35,7 +39,7 @@ test('what a visitor sends is in no list before it is taken over, and then a fil
   assert.ok(visit.takes(100_000) && !visit.takes(200_000));
   const bytes = content(5000);
   const seen: number[] = [];
-  const options = { volumeSize: 1000, mtime: 1_767_225_600_000.4, type: 'image/jpeg' };
+  const options = { volumeSize: 1, mtime: 1_767_225_600_000.4, type: 'image/jpeg' };
   await visit.upload(bytesSource(bytes), {
     ...options,
     name: 'a.jpg',
@@ -46,7 +50,7 @@ test('what a visitor sends is in no list before it is taken over, and then a fil
   const other = await sameUser(owner, service.url, more);
   const [delivery, ...none] = await other.deliveries();
   assert.deepEqual(none, []);
-  const { fileId: _file, createdAt: _at, ...said } = delivery!;
+  const { fileId: _file, createdAt: _at, record: _record, ...said } = delivery!;
   const facts = { name: 'a.jpg', size: 5000, mtime: 1_767_225_600_000, type: 'image/jpeg' };
   assert.deepEqual(said, { requestId: id, folder: 'inbox/2026', ...facts });
   assert.equal(await other.takeOver(delivery!), 'inbox/2026/a.jpg');
@@ -78,6 +82,67 @@ test('a visitor chooses neither folder nor version: the last part of a name, a n
   assert.equal(tree.file('in/passwd')!.entry.size, 3);
   const taken = tree.file('in/passwd (2)')!.entry;
   assert.equal((await owner.openFile(taken.fileId)).header.metadata.type, undefined);
+});
+
+test('several are taken over with one list of what is there; a type that nobody would write keeps none from it', async () => {
+  const { owner, link } = await ask({ folder: 'in' });
+  const visit = await RequestVisit.begin(link, visiting);
+  for (const type of ['text/plain', 'x'.repeat(5000), 'text/\u202eplain'])
+    await visit.upload(bytesSource(content(10)), { name: 'a', type });
+  const device = await sameUser(owner, proxy.url, more);
+  const deliveries = await device.deliveries();
+  assert.deepEqual(deliveries.map(({ type }) => type).sort(), ['text/plain', undefined, undefined]);
+  const [tree, given] = [await device.tree(), new Set<string>()];
+  proxy.requests.length = 0;
+  for (const delivery of deliveries) await device.takeOver(delivery, { tree, given });
+  assert.deepEqual([...given], ['in/a', 'in/a (2)', 'in/a (3)']);
+  assert.deepEqual((await filesOf(owner)).sort(), [...given].sort());
+  assert.equal(proxy.requests.filter(({ path }) => path.startsWith('/api/files?')).length, 0);
+});
+
+test('what is not wanted is dropped, and nothing that is one’s own since', async () => {
+  const { owner, link } = await ask();
+  const visit = await RequestVisit.begin(link, visiting);
+  for (const name of ['a', 'b']) await visit.upload(bytesSource(content(10)), { name });
+  const device = await sameUser(owner, proxy.url, more);
+  const [kept, unwanted] = await device.deliveries();
+  await device.dropDelivery(unwanted!);
+  assert.deepEqual(
+    (await device.deliveries()).map(({ fileId }) => fileId),
+    [kept!.fileId],
+  );
+  await assert.rejects(device.dropDelivery(unwanted!), { code: 'conflict' });
+  const before = (await owner.api.headVolume(kept!.fileId, 1)).encParams;
+  const encParams = Buffer.from(JSON.stringify(before)).toString('base64');
+  await device.takeOver(kept!);
+  for (const who of [device, owner])
+    for (const act of [who.dropDelivery(kept!), who.takeOver(kept!)])
+      await assert.rejects(act, { code: 'conflict' });
+  // The service shows it again as what it was.
+  proxy.hostility = ({ method, path, headers, body }) => {
+    if (method === 'HEAD') return { headers: { ...headers, 'x-enc-params': encParams } };
+    if (!path.startsWith('/api/files?')) return undefined;
+    return { body: Buffer.from(JSON.stringify({ ...JSON.parse(body.toString()), files: [kept!.record] })) };
+  };
+  try {
+    const rev = { code: 'tampered', stage: 'rev' };
+    const [again] = await device.deliveries();
+    assert.equal((again!.problem as { stage?: string }).stage, rev.stage);
+    await assert.rejects(device.takeOver(again!, { folder: '' }), rev);
+    await assert.rejects(device.dropDelivery(again!), rev);
+  } finally {
+    proxy.hostility = () => undefined;
+  }
+  assert.deepEqual(await filesOf(owner), [`inbox/2026/${kept!.name}`]);
+});
+
+test('the volumes of a visitor are never more than a service takes, whatever was wished for', () => {
+  for (const size of [0, 1, 4095, 4096, 4097, 8192, 8193, 1_000_000, 2 ** 31, 2 ** 40])
+    for (const wish of [undefined, 1, 100, 4096, 5000, 65_536, 2 ** 20]) {
+      const layout = visitorsLayout(size, wish);
+      const volumes = sizesOf(layout).map((one, at) => ({ ...one, idx: at + 1, sha256: '' }));
+      checkUpload({ volumes, storedSize: storedSize(layout) });
+    }
 });
 
 test('a server that puts a key of its own into a request is noticed before anything is sent', async () => {
@@ -134,7 +199,7 @@ test('a delivery that nobody with the link has made, or whose record is another,
   try {
     const [bad] = await device.deliveries();
     assert.equal(bad!.problem?.code, 'tampered');
-    await assert.rejects(device.takeOver(good!), { code: 'tampered' });
+    await assert.rejects(device.takeOver(bad!, { folder: '' }), { code: 'tampered' });
   } finally {
     proxy.hostility = () => undefined;
   }
@@ -144,14 +209,14 @@ test('a delivery that nobody with the link has made, or whose record is another,
 test('an upload that was cut off goes on with its journal, counted once', async () => {
   const { owner, link } = await ask({ files: 1 });
   const path = join(service.folder, 'cut off');
-  const bytes = content(6000, 7);
+  const bytes = content(24_000, 7);
   writeFileSync(path, bytes);
   const journal = fileJournal(join(service.folder, 'request journal'));
   const send = async (at: string) => {
     const source = await fileSource(path);
     try {
       const visit = await RequestVisit.begin(at, visiting);
-      return await visit.upload(source, { name: 'big', volumeSize: 1000, parallel: 1, journal });
+      return await visit.upload(source, { name: 'big', volumeSize: 4096, parallel: 1, journal });
     } finally {
       await source.close();
     }
@@ -183,8 +248,8 @@ test('a request that has ended says so, also in the middle of an upload', async 
     return undefined;
   };
   try {
-    const slow = { ...bytesSource(content(6000)), check: async () => ended };
-    await assert.rejects(visit.upload(slow, { name: 'a', volumeSize: 1000 }), {
+    const slow = { ...bytesSource(content(24_000)), check: async () => ended };
+    await assert.rejects(visit.upload(slow, { name: 'a', volumeSize: 4096 }), {
       code: 'link-over',
       why: 'ended',
     });

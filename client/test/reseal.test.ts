@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newRecoveryKey, openFileName, parseHeader } from '../src/format/index.ts';
-import { bytesSource, type ConnectOptions, type Entry, Szafa } from '../src/index.ts';
+import { bytesSource, type ConnectOptions, type Entry, RequestVisit, Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, optionsFor, password, quick, readAll, sameUser } from './service.ts';
 
 const NAMES = '/api/files/names';
 const more: Partial<ConnectOptions> = { engine: quick };
+const { server: _, ...visiting } = optionsFor('', more);
 
 /** An account with files of several kinds, and a session through the proxy. */
 async function setUp(files: number): Promise<{ user: Szafa; there: Szafa }> {
@@ -43,7 +44,7 @@ test('everything is under the new key, nothing is uploaded again, and a second r
   await there.replaceMaster({ password }, key);
   proxy.requests.length = 0;
   const { failed, ...result } = await there.reseal();
-  assert.deepEqual([result, failed], [{ epoch: 2, files: 7, dirs: 1 }, []]);
+  assert.deepEqual([result, failed], [{ epoch: 2, files: 7, dirs: 1, requests: 0 }, []]);
   assert.ok(!proxy.requests.some(({ path }) => path.startsWith('/api/transfer')));
   assert.deepEqual(await said(there), before);
   assert.deepEqual(await epochsOf(there), Array(7).fill(2));
@@ -68,7 +69,7 @@ test('everything is under the new key, nothing is uploaded again, and a second r
     assert.equal(bytes.length, (await device.openFile(fileId)).metadata.size);
   }
   proxy.requests.length = 0;
-  assert.deepEqual(await there.reseal(), { epoch: 2, files: 0, dirs: 0, failed: [] });
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 0, dirs: 0, requests: 0, failed: [] });
   assert.equal(sent(), 0);
   await there.replaceMaster({ password }, key);
   assert.equal((await there.reseal()).files, 7, 'and once more');
@@ -86,7 +87,12 @@ test('cut off in the middle, both keys open what they sealed, and the next run d
   // The answer is lost: the bag is there.
   proxy.hostility = ({ path }) => (path === '/api/auth/password' ? 'cut' : undefined);
   await there.replaceMaster({ password }, newRecoveryKey(quick));
-  // Nothing of the names arrives.
+  // Nothing of the names arrives; the request has ended before.
+  const asked = { folder: 'in', files: 9, size: 1000 };
+  const { link } = await user.requestLink(asked);
+  await RequestVisit.begin(link, visiting).then((visit) =>
+    visit.upload(bytesSource(content(7)), { name: 'came' }),
+  );
   proxy.hostility = () => undefined;
   proxy.before = (_method, path) => (path === NAMES ? 'cut' : undefined);
   await assert.rejects(there.reseal(), { code: 'network' });
@@ -99,10 +105,20 @@ test('cut off in the middle, both keys open what they sealed, and the next run d
   // The names arrive, but the answer is lost; the second attempt must not be taken for somebody else's change.
   let lost = 0;
   proxy.hostility = ({ path }) => (path === NAMES && lost++ === 0 ? 'cut' : undefined);
-  assert.deepEqual(await there.reseal(), { epoch: 2, files: 5, dirs: 1, failed: [] });
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 5, dirs: 1, requests: 0, failed: [] });
   proxy.hostility = () => undefined;
   assert.deepEqual(new Set(await epochsOf(device)), new Set([2]));
   assert.equal((await said(there)).length, before.length + 1);
+  // Whoever has the first key reads nothing more by that link; what came is there, and a new one stays.
+  await assert.rejects(RequestVisit.begin(link, visiting), { code: 'link-over', why: 'ended' });
+  const { id } = await there.requestLink(asked);
+  assert.equal((await there.reseal()).requests, 0);
+  assert.deepEqual(
+    (await there.requests()).map((one) => [one.id, one.ended]),
+    [[id, null]],
+  );
+  const [came] = await there.deliveries();
+  assert.equal(await there.takeOver(came!, { folder: 'in' }), 'in/came');
 });
 
 test('a file that changes or goes meanwhile keeps nobody else, and one that does not open is told', async () => {

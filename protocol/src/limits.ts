@@ -67,6 +67,8 @@ export const limits = {
   /** Of a request: the text of its header, how many files it may take, and how many may be on their way by it at a time. */
   requestHeaderChars: 4096,
   requestFiles: 10_000,
+  /** Of a visitor's volumes: beside one, so many bytes for each, on the average. Empty ones would be free, and take place all the same. */
+  requestVolumeBytes: 4096,
   uploadsOfRequest: 20,
   requestsOfAccount: 100,
 } as const;

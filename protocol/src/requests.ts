@@ -1,5 +1,7 @@
 import type { Static } from 'typebox';
+import type { NewTransfer } from './init.ts';
 import { limits } from './limits.ts';
+import { RuleError } from './names.ts';
 import { StreamedVolumeSpec } from './resources.ts';
 import { At, type Ending, endings, Hash, Id, Sealed, Token } from './share-parts.ts';
 import { Type } from './type.ts';
@@ -68,11 +70,23 @@ export const UploadBody = Type.Object(
       'by which this upload, and nothing else, is done: the bearer token of the routes of its transfer',
     ),
     chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
-    chunks: Type.Array(StreamedVolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile }),
+    chunks: Type.Array(StreamedVolumeSpec, {
+      minItems: 1,
+      maxItems: limits.volumesPerFile,
+      description: `at most one, and one more for every ${limits.requestVolumeBytes} bytes of all together`,
+    }),
   },
   { $id: 'NewUpload' },
 );
 export type UploadBody = Static<typeof UploadBody>;
+
+/** What a schema cannot say. */
+export function checkUpload({ volumes, storedSize }: Pick<NewTransfer, 'volumes' | 'storedSize'>): void {
+  if (volumes.length - 1 > storedSize / limits.requestVolumeBytes)
+    throw new RuleError(
+      `chunks: ${volumes.length} are too many for ${storedSize} bytes; one more for every ${limits.requestVolumeBytes}`,
+    );
+}
 
 export const RequestFull = Type.Object(
   {

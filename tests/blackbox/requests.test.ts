@@ -122,7 +122,7 @@ async function listed(owner: User): Promise<ListedRequest[]> {
 }
 
 const end = (owner: User, id: string) => owner.delete(pathOf('endRequest', { request_id: id }));
-const file = (sizes: number[] = [1000, 500]) => makeFile(sizes, { enc_params: { sealed: 'by a visitor' } });
+const file = (sizes: number[] = [4096, 404]) => makeFile(sizes, { enc_params: { sealed: 'by a visitor' } });
 
 describe('requests', () => {
   test('whoever knows the link uploads, without an account, and the file is the owner’s, under a name of the service', async () => {
@@ -136,18 +136,18 @@ describe('requests', () => {
     assert.deepEqual(more, []);
     assert.equal(record!.file_id, fileId);
     assert.equal(record!.file_name, `delivery-${body.id}`);
-    assert.deepEqual([record!.size, record!.dir_id, record!.user_id], [1500, null, owner.username]);
+    assert.deepEqual([record!.size, record!.dir_id, record!.user_id], [4500, null, owner.username]);
     await assertReadable(owner, fileId, made);
     assertOk(await visitor.open(), {
       header: body.header,
       expires_at: null,
       files_left: 4,
-      bytes_left: 98_500,
+      bytes_left: 95_500,
     });
     const [own] = await listed(owner);
     const { created_at, ...rest } = own!;
     assert.ok(Math.abs(Date.now() - Date.parse(created_at)) < 60_000);
-    const counts = { max_files: 5, max_bytes: 100_000, delivered: 1, delivered_bytes: 1500, uploading: 0 };
+    const counts = { max_files: 5, max_bytes: 100_000, delivered: 1, delivered_bytes: 4500, uploading: 0 };
     assert.deepEqual(rest, { id: body.id, own: body.own, ...counts, expires_at: null, ended: null });
     // What was delivered counts, whatever becomes of it.
     assertOk(await owner.delete(pathOf('deleteFile', { file_id: fileId })));
@@ -175,14 +175,14 @@ describe('requests', () => {
       ['expired', await ask({}, strict, 3000)],
     ] as const) {
       const { owner, visitor, body } = ended;
-      const made = file([300, 200]);
+      const made = file([500]);
       const { user, transferId } = await visitor.upload(made);
       assertOk(await putStreamed(user, transferId, 1, made.volumes[0]!));
       if (why === 'ended') assertOk(await end(owner, body.id));
       else await new Promise((resolve) => setTimeout(resolve, Date.parse(body.expires_at!) - Date.now() + 5));
       assert.equal((await visitor.open()).json['ended'], why);
       assertError(await visitor.begin(made), 410);
-      assertDetail(await putStreamed(user, transferId, 2, made.volumes[1]!), 401);
+      assertDetail(await putStreamed(user, transferId, 1, made.volumes[0]!), 401);
       assertDetail(await completeStreamed(user, transferId, made), 401);
       assert.deepEqual(await listFiles(owner), []);
       // The sweeper gives it up, and its bytes are free again.
@@ -207,7 +207,7 @@ describe('requests', () => {
     }
     assert.equal((await listed(owner))[0]!.uploading, 3);
     const small = await ask({ max_bytes: 1000, max_files: 100 });
-    const many = await Promise.all(Array.from({ length: 12 }, () => small.visitor.begin(file([150, 150]))));
+    const many = await Promise.all(Array.from({ length: 12 }, () => small.visitor.begin(file([300]))));
     assert.equal(many.filter(({ status }) => status === 200).length, 3);
     assertError(await small.visitor.begin(file([101])), 409);
     assertOk(await small.visitor.begin(file([100])));
@@ -365,6 +365,10 @@ describe('requests', () => {
       },
       { chunks: [{ size: 2 ** 53 }, { size: 1 }] },
       { chunks: 'x' },
+      // Each takes a file in the store, and none would be counted.
+      { chunk_count: 2, chunks: [{ size: 0 }, { size: 0 }] },
+      { chunk_count: 2, chunks: [{ size: limits.requestVolumeBytes - 1 }, { size: 0 }] },
+      { chunk_count: 10_000, chunks: Array(10_000).fill({ size: 9 }) },
     ];
     for (const over of begins) assertError(await visitor.begin(file(), random(32), over), 400);
     assert.equal((await listed(owner)).length, 1);

@@ -213,7 +213,10 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     await reads(device, elsewhere(device, PASSWORD));
     // A new one, which replaces the recovery key, too.
     assertError(await device.run(['rekey', '--no-recovery'], { env: OLD }), 2, /has a recovery key/);
+    await device.ok(['request', 'in']);
     const second = await rekey('key too');
+    assert.equal(second.line('rekeyed')['requests'], 1);
+    assert.match(second.stdout, /a request has ended/);
     assert.deepEqual([second.line('rekeyed')['epoch'], second.line('rekeyed')['files']], [3, 3]);
     const recover = (key: string) =>
       device.run(['recover', '--key-file', key, '--recovery-file', `next ${key}`], {

@@ -77,6 +77,37 @@ suite('szafa: requests', () => {
     assertError(await device.run(['unrequest', String(id)]), 1, /you have no request/);
   });
 
+  test('what is not wanted is deleted by its ID, once somebody says so', async () => {
+    const { device } = shared;
+    const { link } = (await device.ok(['request', 'junk', '--json'])).line('request');
+    await withVisitor(async (visitor) => {
+      for (const name of ['one', 'two', 'three']) await writeFile(visitor.path(name), name);
+      await visitor.ok(['put', 'one', 'two', 'three', '--to', String(link)]);
+    });
+    const there = async () =>
+      (await device.ok(['deliveries', '--json'])).lines.filter(({ type }) => type === 'delivery');
+    const ids = new Map((await there()).map((line) => [line['name'], String(line['file_id'])]));
+    assert.equal(ids.size, 3);
+    const id = ids.get('one')!;
+    assert.match((await device.ok(['deliveries', id.slice(0, 8)])).stdout, /^[0-9a-f]{8} .* one /);
+    assertError(await device.run(['deliveries', '--drop']), exits.usage, /which deliveries/);
+    assertError(await device.run(['deliveries', '--drop', id, '--all']), exits.usage, /which deliveries/);
+    assertError(await device.run(['deliveries', '--drop', '--take', id]), exits.usage, /--take and --drop/);
+    assertError(await device.run(['deliveries', '--drop', id]), 1, /nothing was deleted/);
+    assertError(await device.run(['deliveries', '--drop', 'zzz', '--yes']), 1, /there is no delivery/);
+    assert.equal((await there()).length, 3);
+    const dropped = await device.ok(['deliveries', '--drop', id.slice(0, 8), '--yes', '--json']);
+    assert.equal(dropped.line('dropped')['file_id'], id);
+    await device.ok(['deliveries', '--take', ids.get('two')!.slice(0, 8)]);
+    assert.equal((await device.ok(['cat', 'junk/two'])).stdout, 'two');
+    assert.deepEqual(
+      (await there()).map(({ name }) => name),
+      ['three'],
+    );
+    await device.ok(['deliveries', '--drop', '--all', '--yes']);
+    assert.deepEqual(await there(), []);
+  });
+
   test('an upload that was killed goes on with the volumes that are missing; a server with a key of its own gets nothing', async () => {
     const { device } = shared;
     const { link } = (await device.ok(['request', 'big', '--files', '1', '--json'])).line('request');

@@ -105,13 +105,18 @@ export const shareCommands: CommandTable = {
     load: () => import('../commands/unrequest.ts'),
   },
   deliveries: {
-    usage: '',
-    summary: 'show what came by your requests; with --take, make it files of your own',
-    options: ['take', 'dir'],
-    args: [0, 0],
+    usage: '[ID…]',
+    summary:
+      'show what came by your requests; with --take, make it files of your own, with --drop, delete it',
+    details: [
+      'What came counts for your quota until it is dropped. --drop needs IDs, or --all, and asks before it deletes.',
+    ],
+    options: ['take', 'dir', 'drop', 'all'],
+    args: [0, MANY],
     examples: [
       ['szafa deliveries', ''],
       ['szafa deliveries --take', 'each into the folder of its request'],
+      ['szafa deliveries --drop 4f1c09ab', ''],
     ],
     load: () => import('../commands/deliveries.ts'),
   },

@@ -1,11 +1,11 @@
 /** The upload of one file by whoever has the link of a request. */
-import { type CompleteBody, deliveryName } from '@szafa/protocol';
+import { type CompleteBody, deliveryName, limits } from '@szafa/protocol';
 import { Api, type ApiOptions } from '../api/api.ts';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
 import { type Bytes, toBase64Url, utf8 } from '../format/bytes.ts';
 import { type Engine, labels } from '../format/engine.ts';
 import { newSecrets } from '../format/header.ts';
-import { extentOf, layoutOf, storedSize } from '../format/layout.ts';
+import { DEFAULT_VOLUME_SIZE, extentOf, layoutOf, storedSize } from '../format/layout.ts';
 import { type RequestName, sealDelivery } from '../format/request.ts';
 import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
@@ -49,6 +49,10 @@ export interface RequestContext {
   /** What the service says of the link now, as an error. */
   over(error: unknown): Promise<unknown>;
 }
+
+/** As for any file; but a service takes no small volumes of visitors. */
+export const visitorsLayout = (size: number, wish: number = DEFAULT_VOLUME_SIZE) =>
+  layoutOf(size, Math.max(wish, limits.requestVolumeBytes));
 
 /** How often a service may say that volumes it had taken are missing. */
 const ROUNDS = 3;
@@ -142,7 +146,7 @@ export class RequestUpload {
 
   async #begin(): Promise<Begun> {
     const { engine, api, request, access } = this.#context;
-    const layout = layoutOf(this.#source.size, this.#options.volumeSize);
+    const layout = visitorsLayout(this.#source.size, this.#options.volumeSize);
     const secrets = newSecrets(engine);
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets });
     // That it can be described is known before its volumes travel.

@@ -2,13 +2,18 @@
 import { Api } from '../api/api.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
 import { type Bytes, fromBase64Url, toBase64Url } from '../format/bytes.ts';
-import { layoutOf, storedSize } from '../format/layout.ts';
+import { storedSize } from '../format/layout.ts';
 import { openRequestHeader, requestAccess } from '../format/request.ts';
 import { VolumeMemory } from '../upload/memory.ts';
 import type { Source } from '../upload/source.ts';
 import { webEngine } from '../web/engine.ts';
 import { parseRequest, type RequestAddress } from './address.ts';
-import { type DeliveryOptions, type RequestContext, RequestUpload } from './request-upload.ts';
+import {
+  type DeliveryOptions,
+  type RequestContext,
+  RequestUpload,
+  visitorsLayout,
+} from './request-upload.ts';
 import { overOr, type VisitOptions } from './visit.ts';
 
 /** What a request still takes. @public */
@@ -78,7 +83,7 @@ export class RequestVisit {
 
   /** Whether it would be taken, by what the service said at the beginning. */
   takes(size: number): boolean {
-    return this.limits.files > 0 && storedSize(layoutOf(size)) <= this.limits.bytes;
+    return this.limits.files > 0 && storedSize(visitorsLayout(size)) <= this.limits.bytes;
   }
 
   /** Seals a file for the owner and uploads it. A LinkOverError says that the request takes no more. */

@@ -6,9 +6,9 @@ import {
   type FileRecord,
   type ListedRequest,
 } from '@szafa/protocol';
-import type { CallOptions } from '../api/api.ts';
+import type { CallOptions, VolumeAnswer } from '../api/api.ts';
 import { checkRecord, readHead } from '../download/remote-file.ts';
-import { ConflictError, SzafaError, TamperedError } from '../errors.ts';
+import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
 import { type Bytes, fromBase64Url, toBase64Url, utf8 } from '../format/bytes.ts';
 import { sealHeader } from '../format/header.ts';
 import { layoutOf, storedSize } from '../format/layout.ts';
@@ -84,8 +84,18 @@ export interface Delivery {
   createdAt: string;
   /** Where its request wants it; undefined where nobody knows the request any more. */
   folder?: string;
+  /** As it was listed. */
+  record: FileRecord;
   /** It cannot be taken over. */
   problem?: SzafaError;
+}
+
+/** @public */
+export interface TakeOverOptions extends TreeOptions {
+  /** Where it goes, in place of the folder of its request. */
+  folder?: string | undefined;
+  /** For whoever takes several over with one tree: paths that were given since it was listed; this one's is added. */
+  given?: Set<string> | undefined;
 }
 
 interface OwnJson {
@@ -99,6 +109,10 @@ const ID_BYTES = 16;
 const PARALLEL = 8;
 /** What each file has beyond its bytes, rounded up: the heads of its volumes. */
 const EACH = 1024;
+/** What counts as the `rev` of a delivery: the file that it becomes has the next one. */
+const DELIVERED_REV = 1;
+/** As long as media types are (RFC 6838). */
+const MEDIA_TYPE = /^[\x20-\x7e]{1,127}$/;
 
 export async function makeRequest(
   { api, engine, keys }: TreeContext,
@@ -206,13 +220,12 @@ async function deliveryOf(
 ): Promise<Delivery> {
   const { record, requestId } = arrived;
   const { file_id: fileId, created_at: createdAt } = record;
-  const facts = { fileId, requestId, createdAt };
+  const facts = { fileId, requestId, createdAt, record };
   try {
-    const { file } = await openArrived(context, arrived, signal);
+    const head = await readHead(context.api, fileId, signal);
+    const file = await openArrived(context, arrived, head, signal);
     file.fileKey.fill(0);
-    const { mtime, type, layout } = file;
-    const said = { ...(mtime !== undefined && { mtime }), ...(type !== undefined && { type }) };
-    return { ...facts, name: nameOf(file), size: layout.size, ...said };
+    return { ...facts, name: nameOf(file), size: file.layout.size, ...saidOf(file) };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     return { ...facts, name: record.file_name, size: record.size, problem: error };
@@ -221,18 +234,20 @@ async function deliveryOf(
 
 /** What the visitor sealed, checked against the record. Its key is in the clear. */
 async function openArrived(
-  { api, engine, keys }: TreeContext,
+  context: TreeContext,
   { record, requestId: id, serviceId }: Arrived,
+  { encParams }: VolumeAnswer,
   signal: AbortSignal | undefined,
-): Promise<{ file: SharedFile; replaced: string }> {
-  const { encParams, encParamsText } = await readHead(api, record.file_id, signal);
+): Promise<SharedFile> {
+  const { engine, keys } = context;
+  await requireNotTaken(context, record.file_id);
   let refused: unknown;
   for (const master of await keys.masters(signal)) {
     try {
       const own = await ownRequestKeys(engine, master.key, id);
       const file = await openDelivery(engine, { serviceId, id }, own, encParams);
       checkRecord(record, file);
-      return { file, replaced: encParamsText };
+      return file;
     } catch (error) {
       refused ??= error;
     }
@@ -240,8 +255,33 @@ async function openArrived(
   throw refused;
 }
 
+/** What was taken over once is the owner's own, whatever the service shows in its place. */
+async function requireNotTaken({ revs }: TreeContext, fileId: string): Promise<void> {
+  const older = await revs?.check(fileId, DELIVERED_REV);
+  if (older) throw older;
+}
+
+/** Its head, if it still is a delivery: another device may have taken it over, or deleted it, since it was listed. */
+async function stillDelivered(
+  context: TreeContext,
+  { fileId, name }: Delivery,
+  signal: AbortSignal | undefined,
+): Promise<VolumeAnswer> {
+  const head = await readHead(context.api, fileId, signal).catch((error: unknown) => {
+    throw error instanceof ApiError && error.status === 404 ? new ConflictError([name]) : error;
+  });
+  if ('szafa' in head.encParams) throw new ConflictError([name]);
+  return head;
+}
+
 /** A visitor chooses no folder, and nothing that a terminal or a disk would take for something else. */
 const nameOf = ({ name }: SharedFile): string => safeSegments(name).at(-1)!;
+
+/** The rest of what is kept of a visitor's words. A type that no program would write, or that says what is no file, is not. */
+function saidOf({ mtime, type }: SharedFile): { mtime?: number; type?: string } {
+  const isKept = type !== undefined && MEDIA_TYPE.test(type) && !type.startsWith('inode/');
+  return { ...(mtime !== undefined && { mtime }), ...(isKept && { type }) };
+}
 
 /**
  * Makes a file of one's own of it: a header, a path and a name under the owner's keys. What is at that path already stays the file that
@@ -250,34 +290,32 @@ const nameOf = ({ name }: SharedFile): string => safeSegments(name).at(-1)!;
 export async function takeOver(
   context: TreeContext,
   delivery: Delivery,
-  { signal, ...options }: TreeOptions & { folder?: string | undefined } = {},
+  { signal, given, ...options }: TakeOverOptions = {},
 ): Promise<string> {
-  const { api, engine, keys, places } = context;
+  const { api, engine, keys, places, revs } = context;
   const folder = options.folder ?? delivery.folder;
   if (folder === undefined) throw new SzafaError('no-folder', 'its request is gone: say where it goes');
-  const { fileId, requestId } = delivery;
-  const records = await Array.fromAsync(api.files({ dirId: 0, signal }));
-  const record = records.find(({ file_id }) => file_id === fileId);
-  if (!record || deliveredBy(record.file_name) !== requestId) throw new ConflictError([delivery.name]);
+  const { fileId, requestId, record } = delivery;
+  const head = await stillDelivered(context, delivery, signal);
   const { service_id: serviceId } = await api.service({ signal });
-  const { file, replaced } = await openArrived(context, { record, requestId, serviceId }, signal);
-  const path = freePath(options.tree ?? (await context.tree({ signal })), joinPath(folder, nameOf(file)));
+  const file = await openArrived(context, { record, requestId, serviceId }, head, signal);
+  const tree = options.tree ?? (await context.tree({ signal }));
+  const taken = { has: (path: string) => tree.has(path) || given?.has(path) === true };
+  const path = freePath(taken, joinPath(folder, nameOf(file)));
   const dirId = await places.of(path, { signal });
   const master = await keys.current(signal);
-  const { layout, totalSha256, mtime, type } = file;
+  const { layout, totalSha256 } = file;
   const metadata = {
-    ...{ name: path, size: layout.size, rev: 1, gen: 1, added: Date.now() },
+    ...{ name: path, size: layout.size, rev: DELIVERED_REV + 1, gen: 1, added: Date.now() },
     ...(layout.padded !== layout.size && { padded: layout.padded }),
-    ...(mtime !== undefined && { mtime }),
-    // A folder is nothing that somebody else makes.
-    ...(type !== undefined && type !== 'inode/directory' && { type }),
+    ...saidOf(file),
     source: `request/${requestId}`,
   };
   const binding = { totalSha256, storedSize: record.size, count: record.chunk_count };
   const renamed = {
     file_id: fileId,
     dir_id: dirId,
-    match: (await engine.sha256(utf8(replaced))).toHex(),
+    match: (await engine.sha256(utf8(head.encParamsText))).toHex(),
     file_name: await sealFileName(engine, master.key, metadata, binding),
     enc_params: encodeEncParams(await sealHeader(engine, { ...file, master, metadata })),
   };
@@ -285,5 +323,18 @@ export async function takeOver(
   const changed = await api.renameFiles({ files: [renamed] }, { signal });
   if (changed.length > 0 && (await readHead(api, fileId, signal)).encParamsText !== renamed.enc_params)
     throw new ConflictError([delivery.name]);
+  given?.add(path);
+  await revs?.note(new Map([[fileId, metadata.rev]]));
   return path;
+}
+
+/** Deletes, for good, what came by a request and is not wanted. */
+export async function dropDelivery(
+  context: TreeContext,
+  delivery: Delivery,
+  signal?: AbortSignal,
+): Promise<void> {
+  await stillDelivered(context, delivery, signal);
+  await requireNotTaken(context, delivery.fileId);
+  await context.api.deleteFile(delivery.fileId, { signal });
 }

@@ -1,6 +1,7 @@
 import {
   checkEnd,
   checkStreamedInit,
+  checkUpload,
   type Ending,
   type ListedRequest,
   type OpenedRequest,
@@ -111,6 +112,7 @@ export class Requests {
     const before = await begun();
     if (before !== undefined) return before;
     const init = checkStreamedInit({ streamed: true, chunk_count, chunks }, config.maxVolumeBytes);
+    checkUpload(init);
     const maker = { username, accountId, sessionId: visit.id };
     let same: string | undefined;
     const create = async (ids: Required<NewIds>, bounds: Bounds): Promise<Creation> => {

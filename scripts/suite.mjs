@@ -37,6 +37,9 @@ const NEEDS = [
 
 /** The interface is tested on every pair of stores, each of which is a run of its own. */
 export const ON_ALL_PAIRS = /^tests\/blackbox\//;
+/** What never reaches the volume store is the same with S3 and with a folder: the mixed pairs show nothing new of it. */
+export const WITHOUT_VOLUMES =
+  /^tests\/blackbox\/(accounts|factors|keys|openapi|passkeys|passwords|request-ids|sessions|watching)\.test/;
 /** Packages for the pairs beside SQLite and a folder. */
 export const PAIR_PACKAGES = CEPH;
 
@@ -45,8 +48,10 @@ const LONG = [
   /\.long\.test\.ts$/,
   // Servers on PostgreSQL and S3, alone and together. The contracts of both stores run on them in every run.
   /^tests\/(engines|nodes)\//,
-  // What the page does beyond the way through it: in Chromium each test takes seconds of CPU.
-  /^tests\/web\/(downloads|languages|list|looks|offline|preview|uploads)\.test/,
+  // What the page does beyond the way through it: in Chromium each test takes seconds of CPU. What these show of accounts, trees,
+  // links and uploads is a rule of the SDK or of the page's worker as well, and tested there in every run.
+  /^tests\/web\/(account|downloads|exchange|factor|languages|links|list|looks|offline|passkeys)\.test/,
+  /^tests\/web\/(preview|tree|uploads|uploads-resume)\.test/,
   /^tests\/(cross\/(at-once|memory)|consumer\/openapi|faults\/memory)\.test/,
 ];
 /**

@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pair } from '../tests/engines/pairs.ts';
-import { growsWhenLong, isForLong, ON_ALL_PAIRS, testFiles } from './suite.mjs';
+import { growsWhenLong, isForLong, ON_ALL_PAIRS, testFiles, WITHOUT_VOLUMES } from './suite.mjs';
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
@@ -25,7 +25,7 @@ const isLong = process.argv.includes('--long');
 /** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 2],
-  [/^tests\/web\//, isLong ? 6 : 3],
+  [/^tests\/web\//, isLong ? 6 : 2],
   [/^tests\/cross\//, 3],
   [/^cli\/test\//, 1],
   [/^protocol\/test\//, 1],
@@ -101,14 +101,17 @@ function nameOf(group: string[]): string {
 function jobs(files: string[], pairs: Pair[]): Job[] {
   return groups(files).flatMap((group) => {
     const onAllPairs = ON_ALL_PAIRS.test(group[0]!);
-    return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, environment }) => ({
-      args: [
-        ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
-        ...['--test-reporter', 'spec', ...group],
-      ],
-      name: `${nameOf(group)}${onAllPairs ? `: ${name}` : ''}`,
-      environment: { ...environment, ...(isLong && { SZ_TEST_LONG: '1' }) },
-    }));
+    return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, mixed, environment }) => {
+      const chosen = isLong && mixed ? group.filter((file) => !WITHOUT_VOLUMES.test(file)) : group;
+      return {
+        args: [
+          ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
+          ...['--test-reporter', 'spec', ...chosen],
+        ],
+        name: `${nameOf(chosen)}${onAllPairs ? `: ${name}` : ''}`,
+        environment: { ...environment, ...(isLong && { SZ_TEST_LONG: '1' }) },
+      };
+    });
   });
 }
 

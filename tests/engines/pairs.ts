@@ -4,6 +4,8 @@ import { Postgres } from './postgres.ts';
 /** A metadata store and a volume store: its name, and what makes a run of tests use it. */
 export interface Pair {
   name: string;
+  /** Each of its stores is part of another pair, too: what concerns only one of them is shown there. */
+  mixed?: boolean;
   environment: Record<string, string>;
 }
 
@@ -22,8 +24,8 @@ export class Pairs {
     const general = { SZ_TEST_LANE: '0' };
     this.list = [
       { name: 'PostgreSQL and S3', environment: { ...database, ...volumes, ...workers } },
-      { name: 'PostgreSQL and a folder', environment: { ...database, ...workers, ...general } },
-      { name: 'SQLite and S3', environment: { ...volumes, ...workers } },
+      { name: 'PostgreSQL and a folder', mixed: true, environment: { ...database, ...workers, ...general } },
+      { name: 'SQLite and S3', mixed: true, environment: { ...volumes, ...workers } },
     ];
   }
 

@@ -623,6 +623,11 @@ export class Szafa {
     return this.#context.contacts.show(username, options?.signal);
   }
 
+  /** What is remembered of the keys of another account, without asking the service; undefined where nothing is. */
+  rememberedContact(username: string): Promise<Contact | undefined> {
+    return this.#context.contacts.remembered(username);
+  }
+
   /** Two people have compared the fingerprint that `contact` gave. */
   verifyContact(username: string, options?: CallOptions): Promise<Contact> {
     return this.#context.contacts.verify(username, options?.signal);

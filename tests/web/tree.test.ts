@@ -61,7 +61,7 @@ test('every place and preview has an address; Back, reload and the way above lea
   await page.goto(service.url);
   await register(page);
   const stores = Object.keys(await keptIn(page));
-  assert.deepEqual(stores, ['journal', 'of another page', 'pins', 'revs', 'session', 'uploads']);
+  assert.deepEqual(stores, ['contacts', 'journal', 'of another page', 'pins', 'revs', 'session', 'uploads']);
   await makeFolder(page, 'photos');
   await makeFolder(page, 'lato 2026');
   assert.equal(address(page), '#/photos/lato 2026/');
@@ -169,16 +169,7 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
 
   // The right button, and its key, open the menu of a row; a double click opens the row.
   await cell('a.txt').click({ button: 'right' });
-  const entries = [
-    'Preview',
-    'Download',
-    'Share by a link',
-    'Rename',
-    'Move',
-    'Make a copy',
-    'Versions',
-    'Delete',
-  ];
+  const entries = ['Preview', 'Download', 'Share', 'Rename', 'Move', 'Make a copy', 'Versions', 'Delete'];
   assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), entries);
   await shoot(page, 'tree-menu');
   await keyboard.press('Escape');

@@ -7,6 +7,9 @@ import { chosenLanguage } from '../../web/src/page/settings.ts';
 import { en } from '../../web/src/text/en.ts';
 import { spokenOf, toolsOf } from '../../web/src/text/language.ts';
 import { pl } from '../../web/src/text/pl.ts';
+import { en as sharingEn } from '../../web/src/text/sharing/en.ts';
+import { here, words as sharing, whyNot } from '../../web/src/text/sharing/index.ts';
+import { pl as sharingPl } from '../../web/src/text/sharing/pl.ts';
 import { aboutKeys, explain, language, speak, text } from '../../web/src/text.ts';
 
 const fault = (stage: Stage) => ({ code: 'keys', message: 'from the SDK', stage });
@@ -37,6 +40,23 @@ test('a code or a status means what it means where it came up, and else what it 
   assert.match(explain(refused), /does not allow/);
 });
 
+test('of a share that does not open it is said why, and every failure of contacts has words', () => {
+  const why = (code: string, stage?: string) =>
+    whyNot('ada', { code, message: 'from the SDK', ...(stage !== undefined && { stage }) });
+  const { received, codes } = sharing;
+  assert.equal(why('contact-changed'), received.changed('ada'));
+  for (const stage of ['expired', 'used up', 'ended', 'unknown'] as const)
+    assert.equal(why('link-over', stage), received.over[stage]);
+  assert.equal(why('link-over', 'a reason of later servers'), received.over.ended);
+  // What nobody could have made who is who they say, whatever part of it is wrong.
+  for (const stage of ['identity', 'letter', 'link'])
+    assert.equal(why('tampered', stage), received.broken('ada'));
+  assert.equal(why('keys', 'identity'), received.broken('ada'));
+  assert.equal(why('network'), text.codes.network);
+  assert.equal(explain({ code: 'no-contact', message: 'x' }, here()), codes['no-contact']);
+  assert.equal(explain({ code: 'api', message: 'x', status: 429 }, here()), sharing.tooOften);
+});
+
 /** Every word of a language, by its place. */
 function* wordsIn(value: unknown, at = ''): Generator<[at: string, kind: string, words: unknown]> {
   if (typeof value !== 'object' || value === null) yield [at, typeof value, value];
@@ -44,8 +64,8 @@ function* wordsIn(value: unknown, at = ''): Generator<[at: string, kind: string,
 }
 
 test('Polish says all that English says, and says it in Polish', () => {
-  const english = [...wordsIn(en(toolsOf('en')))];
-  const polish = [...wordsIn(pl(toolsOf('pl')))];
+  const english = [...wordsIn({ ...en(toolsOf('en')), sharing: sharingEn(toolsOf('en')) })];
+  const polish = [...wordsIn({ ...pl(toolsOf('pl')), sharing: sharingPl(toolsOf('pl')) })];
   const shape = (all: typeof english) => all.map(([at, kind]) => `${at} ${kind}`).sort();
   // The compiler sees to names and kinds, not to the lengths of lists.
   assert.deepEqual(shape(polish), shape(english));

@@ -1,5 +1,5 @@
 /** What the page and its worker say to each other. The worker has the keys; the page has none. */
-import type { MadePasskey, OwnLink } from '@szafa/client';
+import type { Contact, MadePasskey, OwnLink } from '@szafa/client';
 import type { Factor, NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota, Scope } from '@szafa/protocol';
 
 export interface Account {
@@ -211,6 +211,34 @@ export interface ListedLink extends Omit<OwnLink, 'createdAt' | 'expiresAt' | 'p
   problem?: string;
 }
 
+/** What another account shares with this one. */
+export interface ListedReceived {
+  id: string;
+  /** Whose it is, as it may be shown; where there is no problem, that account has signed it. */
+  from: string;
+  /** Two people have compared the keys that signed it. */
+  compared: boolean;
+  title: string;
+  size: number;
+  files: number;
+  /** Of these, how many their owner has deleted, or has in the trash. */
+  missing: number;
+  createdAt: number;
+  expiresAt: number | null;
+  /** Null: any number. */
+  downloadsLeft: number | null;
+  /** Why it cannot be trusted, and does not open. */
+  problem?: Fault;
+}
+
+/** Another account, as this browser knows it. */
+export interface ListedContact {
+  username: string;
+  state: Contact['state'];
+  /** Of the keys that are trusted. Of others it comes from the account's owner, or not at all. */
+  fingerprint?: string;
+}
+
 /** What every page of ours does with a file. */
 export interface FileCalls {
   info(fileId: string): FileInfo;
@@ -294,6 +322,23 @@ export interface Calls extends FileCalls {
   links(): ListedLink[];
   /** One that is over leaves the list. */
   endLink(id: string): void;
+  /** The same for one account of this server, whose keys are remembered from then on. */
+  shareWith(id: string, paths: string[], username: string, wishes: LinkWishes): ListedContact;
+  /** What others share with this account, the latest first. */
+  received(): ListedReceived[];
+  openReceived(id: string): SharedFiles;
+  /** Ends it, for this account. */
+  putAway(id: string): void;
+  /** What others compare with what they see of this account. */
+  ownFingerprint(): string;
+  /** Whoever something is shared with, either way, and who was asked for. */
+  contacts(): ListedContact[];
+  /** Asks the service for the keys of an account. */
+  contact(username: string): ListedContact;
+  /** Two people have compared the fingerprint that was shown. */
+  verifyContact(username: string): ListedContact;
+  /** Keys that are not those of before are right: their fingerprint comes from the account's owner. */
+  acceptContact(username: string, fingerprint: string): ListedContact;
 }
 
 /** What a link gives away before its passphrase is known. */

@@ -15,7 +15,7 @@ const isGroup = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The same groups of words, each read at the moment when it is used: what shows them follows the language. */
-function live<T extends object>(now: () => T): T {
+export function live<T extends object>(now: () => T): T {
   const shown = {};
   for (const [key, value] of Object.entries(now())) {
     const read = () => now()[key as keyof T];

@@ -97,6 +97,14 @@ export class Contacts {
     return { username: identity.username, fingerprint: fingerprintText(identity), state };
   }
 
+  /** As it was when it was last trusted, without asking the service; undefined where it never was. */
+  async remembered(username: string): Promise<Contact | undefined> {
+    const pin = await this.#store.load(username);
+    if (!pin) return undefined;
+    const fingerprint = fingerprintText({ digest: Uint8Array.fromHex(pin.digest) });
+    return { username, fingerprint, state: pin.verified ? 'verified' : 'known' };
+  }
+
   /** People have compared the fingerprint that `show` gave. */
   async verify(username: string, signal?: AbortSignal): Promise<Contact> {
     const identity = await this.trusted(username, signal);

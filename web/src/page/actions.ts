@@ -21,6 +21,7 @@ type Dialog =
   | { kind: 'share'; rows: Row[] }
   | { kind: 'end-link'; link: ListedLink }
   | { kind: 'leave'; uploads: string[]; downloads: string[] }
+  | { kind: 'contacts'; of?: string }
   | { kind: 'account' }
   | { kind: 'settings' }
   | { kind: 'about' };

@@ -1,10 +1,14 @@
 /**
  * Addresses of places and previews. They are in the fragment, which a browser sends to nobody: `#/photos/2026/` is a folder,
- * `#/photos/2026/a.jpg` a file shown over its folder, `#trash` the trash, `#shared` the links.
+ * `#/photos/2026/a.jpg` a file shown over its folder, `#trash` the trash, `#shared` what the account shares, `#received` what others share with it.
  */
 import { parentOf } from './tree.ts';
 
-export type Place = { at: 'folder'; path: string } | { at: 'trash' } | { at: 'shared' };
+export type Place = { at: 'folder'; path: string } | { at: Apart };
+
+/** Places that are no folders. */
+const APART = ['trash', 'shared', 'received'] as const;
+type Apart = (typeof APART)[number];
 
 export interface Address {
   place: Place;
@@ -36,8 +40,8 @@ function decoded(text: string): string {
 }
 
 export function parseAddress(fragment: string): Address {
-  if (fragment === '#trash' || fragment === '#shared')
-    return { place: { at: fragment === '#trash' ? 'trash' : 'shared' } };
+  const apart = APART.find((at) => fragment === `#${at}`);
+  if (apart) return { place: { at: apart } };
   if (!fragment.startsWith('#/')) return { place: TOP };
   const path = decoded(fragment.slice(2));
   if (path === '' || path.endsWith('/')) return { place: { at: 'folder', path: path.slice(0, -1) } };

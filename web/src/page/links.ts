@@ -29,10 +29,10 @@ export async function readLinks(): Promise<void> {
   }
 }
 
-export async function endLink({ id, ended }: ListedLink): Promise<void> {
+export async function endLink({ id, to, ended }: ListedLink): Promise<void> {
   try {
     await call('endLink', id);
-    if (ended === null) tell(text.shared.done);
+    if (ended === null) tell(to === undefined ? text.shared.done : text.shared.shareDone);
     await readLinks();
   } catch (error) {
     tellFault(error);

@@ -93,7 +93,7 @@ export const rows = computed((): Row[] => {
   const isWanted = filter.value.trim() !== '';
   const matches = matcher(filter.value);
   const fits = ({ name }: Row) => matches(name);
-  if (place.value.at === 'shared') return [];
+  if (place.value.at === 'shared' || place.value.at === 'received') return [];
   if (place.value.at === 'trash')
     return ordered((trashed.value ?? []).filter((item) => !isWanted || fits(item)));
   if (!isWanted) return inHere.value;

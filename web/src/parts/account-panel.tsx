@@ -2,12 +2,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Device, Fault, Overview } from '../bridge.ts';
-import { askToLeave, closeDialog } from '../page/actions.ts';
+import { askToLeave, closeDialog, dialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
 import { date } from '../page/format.ts';
 import { tellFault } from '../page/notices.ts';
 import { account, deleteAccount, makeRecoveryKey } from '../page/session.ts';
 import { dirNames, dirs, items, listing } from '../page/shelf.ts';
+import { words as sharing } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
 import { CurrentPassword, Fold, Foot, type Opened, type PartProps, Said, wrong } from './fold.tsx';
@@ -219,6 +220,18 @@ export function AccountPanel() {
             onChange={refresh}
           />
           <Devices devices={now.devices} onChange={refresh} />
+          <section>
+            <h3>{sharing.contacts.title}</h3>
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                dialog.value = { kind: 'contacts' };
+              }}
+            >
+              {sharing.contacts.show}
+            </button>
+          </section>
           <section>
             <h3>{words.remove.title}</h3>
             <Fold name="remove" opened={opened} danger>

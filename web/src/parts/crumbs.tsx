@@ -9,6 +9,7 @@ import { Icon } from './icon.tsx';
 export function placeName(): string {
   if (place.value.at === 'trash') return text.trash.title;
   if (place.value.at === 'shared') return text.shared.title;
+  if (place.value.at === 'received') return text.received.title;
   return here.value.path === '' ? text.places.all : here.value.name;
 }
 

@@ -1,3 +1,4 @@
+import { displayName } from '@szafa/client';
 import type { Item } from '../bridge.ts';
 import { closeDialog as close, dialog } from '../page/actions.ts';
 import { shownFiles } from '../page/layout.ts';
@@ -7,7 +8,7 @@ import { leave } from '../page/session.ts';
 import { text } from '../text.ts';
 import { ChooseFolder } from './choose-folder.tsx';
 import { Modal } from './controls.tsx';
-import { AccountPanel, ShareDialog, Versions } from './later.tsx';
+import { AccountPanel, Contacts, ShareDialog, Versions } from './later.tsx';
 import { MakeFolder, Rename } from './name-dialogs.tsx';
 import { Preview } from './preview.tsx';
 import { Settings } from './settings.tsx';
@@ -118,10 +119,14 @@ export function Dialogs() {
     case 'end-link':
       return (
         <Confirm
-          title={text.shared.endTitle}
+          title={
+            now.link.to === undefined
+              ? text.shared.endTitle
+              : text.shared.endShareTitle(displayName(now.link.to))
+          }
           body={text.shared.endBody}
           names={[now.link.title]}
-          act={text.shared.end}
+          act={now.link.to === undefined ? text.shared.end : text.shared.endShare}
           onAct={() => void endLink(now.link)}
         />
       );
@@ -136,6 +141,8 @@ export function Dialogs() {
       return <Versions item={now.item} />;
     case 'account':
       return <AccountPanel />;
+    case 'contacts':
+      return <Contacts of={now.of} />;
     case 'settings':
       return <Settings />;
     case 'about':

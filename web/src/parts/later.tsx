@@ -28,6 +28,8 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>): Compone
 }
 
 export const AccountPanel = later(async () => (await import('./account-panel.tsx')).AccountPanel);
+export const Contacts = later(async () => (await import('./contacts.tsx')).Contacts);
+export const ReceivedList = later(async () => (await import('./received-list.tsx')).ReceivedList);
 export const ShareDialog = later(async () => (await import('./share-dialog.tsx')).ShareDialog);
 export const SharedList = later(async () => (await import('./shared-list.tsx')).SharedList);
 export const Versions = later(async () => (await import('./versions.tsx')).Versions);

@@ -113,6 +113,14 @@ export function Places({ onGo }: { onGo(): void }) {
             onGo={goes({ at: 'shared' })}
           />
         )}
+        {offersLinks.value && (
+          <OtherPlace
+            icon="person"
+            name={text.received.title}
+            isHere={at === 'received'}
+            onGo={goes({ at: 'received' })}
+          />
+        )}
         <OtherPlace
           icon="trash"
           name={text.trash.title}

@@ -37,7 +37,7 @@ import { Crumbs } from './crumbs.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { Icon } from './icon.tsx';
-import { SharedList } from './later.tsx';
+import { ReceivedList, SharedList } from './later.tsx';
 import { Files, LayoutButtons } from './layouts.tsx';
 import { Places } from './places.tsx';
 import { askNewFolder, askShare } from './row-menu.ts';
@@ -160,6 +160,7 @@ function UploadButtons() {
 function Contents() {
   const { list } = text;
   if (place.value.at === 'shared') return <SharedList />;
+  if (place.value.at === 'received') return <ReceivedList />;
   if (listing.value === 'loading') return <Spinner label={list.loading} />;
   if (listing.value === 'failed') {
     return (
@@ -213,6 +214,7 @@ function onShortcut(event: KeyboardEvent): void {
 }
 
 function counted(): string {
+  if (place.value.at === 'received') return '';
   if (filter.value.trim() !== '') return text.list.found(visible.value.length, tree.value.top.count);
   if (place.value.at === 'shared') return text.shared.count(links.value?.length ?? 0);
   if (place.value.at === 'trash') return text.list.count(trashed.value?.length ?? 0);

@@ -1,22 +1,25 @@
-/** Makes a link of files and folders, as they are now, and shows it. */
-import { useSignal } from '@preact/signals';
+/** Shares files and folders, as they are now: by a link, which is shown, or with an account. */
+import { type Signal, useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { limits } from '@szafa/protocol';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { LinkWishes, MadeLink } from '../bridge.ts';
-import { closeDialog } from '../page/actions.ts';
+import type { LinkWishes, ListedContact, MadeLink } from '../bridge.ts';
+import { closeDialog, dialog } from '../page/actions.ts';
 import { call } from '../page/core.ts';
 import { bytes } from '../page/format.ts';
 import { copyLink } from '../page/links.ts';
 import { filesOf, isFolder, type Row } from '../page/shelf.ts';
+import { here, words as sharing } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
+import { Compared, Fingerprint } from './contacts.tsx';
 import { Modal } from './controls.tsx';
-import { Secret, Trouble, useForm } from './form.tsx';
+import { Field, Secret, Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { QrCode } from './qr-code.tsx';
 import { Choice } from './settings.tsx';
 
 const words = text.share;
+const { give } = sharing;
 const DAY_MS = 86_400_000;
 /** Of the name in the owner's list, and of the note. */
 const TITLE_NAMES = 3;
@@ -24,8 +27,9 @@ const NOTE_CHARS = 2_000;
 
 type Ends = '1' | '7' | '30' | '365' | 'never';
 
-function titleOf(rows: readonly Row[]): string {
-  if (rows.length === 1) return displayName(rows[0]!.path);
+/** Of one, the whole path: in a list of its owner's own, and nowhere else. */
+function titleOf(rows: readonly Row[], whole: boolean): string {
+  if (rows.length === 1) return whole ? displayName(rows[0]!.path) : rows[0]!.name;
   const names = rows.slice(0, TITLE_NAMES).map(({ name }) => name);
   return `${names.join(', ')}${rows.length > TITLE_NAMES ? ', …' : ''}`;
 }
@@ -51,7 +55,57 @@ function Made({ made }: { made: MadeLink }) {
   );
 }
 
+/** It is with an account: whose keys those are. */
+function Given({ given }: { given: Signal<ListedContact | null> }) {
+  const { username, state, fingerprint } = given.value!;
+  return (
+    <>
+      <p>{give.done(username)}</p>
+      <p>{give.later}</p>
+      <p>{state === 'verified' ? give.compared(username) : give.first(username)}</p>
+      {fingerprint !== undefined && <Fingerprint text={fingerprint} />}
+      {state === 'known' && (
+        <>
+          <p class="hint">{sharing.contacts.why}</p>
+          <Compared
+            contact={given.value!}
+            onDone={(contact) => {
+              given.value = contact;
+            }}
+          />
+        </>
+      )}
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={closeDialog}>
+          {text.actions.close}
+        </button>
+      </footer>
+    </>
+  );
+}
+
+/** Its keys are not those of before: what that means, and where to go. */
+function Changed({ username }: { username: string }) {
+  return (
+    <div class="received-why" role="alert">
+      <p>{give.changed(username)}</p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          dialog.value = { kind: 'contacts', of: username };
+        }}
+      >
+        {give.changedNext}
+      </button>
+    </div>
+  );
+}
+
 export function ShareDialog({ rows }: { rows: Row[] }) {
+  const way = useSignal<'link' | 'account'>('link');
+  const username = useSignal('');
+  const given = useSignal<ListedContact | null>(null);
   const ends = useSignal<Ends>('7');
   const downloads = useSignal('');
   const passphrase = useSignal('');
@@ -62,29 +116,46 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
   useEffect(() => () => void call('stop', id), []);
 
   const form = useForm(async () => {
+    const byLink = way.value === 'link';
     const wishes: LinkWishes = {
-      title: titleOf(rows),
+      title: titleOf(rows, byLink),
       ...(note.value.trim() !== '' && { note: note.value.trim() }),
-      ...(passphrase.value !== '' && { passphrase: passphrase.value }),
+      ...(byLink && passphrase.value !== '' && { passphrase: passphrase.value }),
       ...(ends.value !== 'never' && { expiresAt: Date.now() + Number(ends.value) * DAY_MS }),
       ...(downloads.value !== '' && { downloads: Number(downloads.value) }),
     };
     const paths = rows.map((row) => (isFolder(row) ? `${row.path}/` : row.path));
-    made.value = await call('makeLink', id, paths, wishes);
+    if (byLink) made.value = await call('makeLink', id, paths, wishes);
+    else given.value = await call('shareWith', id, paths, username.value, wishes);
   });
+  const changed = form.trouble.value?.code === 'contact-changed';
+  const title = made.value ? words.made : given.value ? give.made(given.value.username) : words.title;
 
   const files = filesOf(rows);
   const size = files.reduce((sum, file) => sum + file.size, 0);
   return (
-    <Modal title={made.value ? words.made : words.title} class="share" onClose={closeDialog}>
+    <Modal title={title} class="share" onClose={closeDialog}>
       <p>
-        <bdi>{titleOf(rows)}</bdi> · {text.list.count(files.length)}, {bytes(size)}
+        <bdi>{titleOf(rows, true)}</bdi> · {text.list.count(files.length)}, {bytes(size)}
       </p>
       {made.value ? (
         <Made made={made.value} />
+      ) : given.value ? (
+        <Given given={given} />
       ) : (
         <form onSubmit={form.submit} aria-label={words.title}>
-          <p>{words.what}</p>
+          <Choice name="way" label={give.to} chosen={way} options={give.ways} />
+          <p>{way.value === 'link' ? words.what : give.what}</p>
+          {way.value === 'account' && (
+            <Field
+              label={give.name}
+              hint={give.nameHint}
+              name="account"
+              autocomplete="off"
+              max={64}
+              value={username}
+            />
+          )}
           <Choice name="ends" label={words.ends} chosen={ends} options={words.ended} />
           <div class="field">
             <label for="downloads">{words.downloads}</label>
@@ -106,17 +177,19 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               {words.downloadsHint}
             </small>
           </div>
-          <Secret
-            label={words.passphrase}
-            hint={words.passphraseHint}
-            name="passphrase"
-            autocomplete="off"
-            optional
-            value={passphrase}
-            shown={eye}
-          />
+          {way.value === 'link' && (
+            <Secret
+              label={words.passphrase}
+              hint={words.passphraseHint}
+              name="passphrase"
+              autocomplete="off"
+              optional
+              value={passphrase}
+              shown={eye}
+            />
+          )}
           <div class="field">
-            <label for="note">{words.note}</label>
+            <label for="note">{way.value === 'link' ? words.note : give.note}</label>
             <textarea
               id="note"
               rows={2}
@@ -127,13 +200,23 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               }}
             />
           </div>
-          <Trouble form={form} here={{ 403: words.off, 409: words.tooMuch }} />
+          {changed ? (
+            <Changed username={username.value.trim()} />
+          ) : (
+            <Trouble form={form} here={{ ...here(), 403: words.off, 409: words.tooMuch }} />
+          )}
           <footer class="modal-foot">
             <button type="button" class="button" onClick={closeDialog}>
               {text.actions.cancel}
             </button>
             <button type="submit" class="button primary" disabled={form.working.value}>
-              {form.working.value ? words.making : words.make}
+              {way.value === 'link'
+                ? form.working.value
+                  ? words.making
+                  : words.make
+                : form.working.value
+                  ? give.doing
+                  : give.do}
             </button>
           </footer>
         </form>

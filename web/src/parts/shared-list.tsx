@@ -25,8 +25,9 @@ function factsOf(link: ListedLink): string {
 
 function Line({ link }: { link: ListedLink }) {
   const words = text.shared;
-  const { title, note, ended, problem, link: address } = link;
+  const { title, note, ended, problem, to, link: address } = link;
   const name = title || words.unnamed;
+  const endWords = () => (to === undefined ? words.endOf(name) : words.endShareOf(name, displayName(to)));
   const end = () => {
     if (ended === null) dialog.value = { kind: 'end-link', link };
     else void endLink(link);
@@ -54,7 +55,7 @@ function Line({ link }: { link: ListedLink }) {
       <IconButton
         icon={ended === null ? 'trash' : 'close'}
         class={ended === null ? 'danger' : ''}
-        label={ended === null ? words.endOf(name) : words.dropOf(name)}
+        label={ended === null ? endWords() : words.dropOf(name)}
         onClick={end}
       />
     </li>

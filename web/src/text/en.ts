@@ -511,8 +511,8 @@ export function en({ number, plural, secret }: Tools) {
     },
 
     share: {
-      title: 'Share by a link',
-      do: 'Share by a link',
+      title: 'Share',
+      do: 'Share',
       what: 'Whoever has the link gets these files as they are now, without an account. Later changes are not shared.',
       ends: 'Ends',
       ended: {
@@ -546,7 +546,8 @@ export function en({ number, plural, secret }: Tools) {
       title: 'Shared',
       count: links,
       empty: 'You share nothing',
-      emptyBody: 'Choose files or a folder, then “Share by a link”: others get them without an account.',
+      emptyBody:
+        'Choose files or a folder, then “Share”: by a link others get them without an account, or one account of this server gets them.',
       unnamed: 'Unnamed',
       downloads: (count: number, all: number | null) =>
         all === null ? downloads(count) : `${number(count)} of ${downloads(all)}`,
@@ -559,12 +560,18 @@ export function en({ number, plural, secret }: Tools) {
       over: { expired: 'expired', 'used up': 'used up', ended: 'ended' },
       copyOf: (name: string) => `Copy the link of ${name}`,
       endOf: (name: string) => `End the link of ${name}`,
+      endShareOf: (name: string, to: string) => `End the share of ${name} with ${to}`,
       dropOf: (name: string) => `Remove ${name} from the list`,
       end: 'End the link',
+      endShare: 'End it',
       endTitle: 'End this link?',
+      endShareTitle: (to: string) => `End what you share with ${to}?`,
       endBody: 'From then on nobody gets anything by it. What was downloaded stays with those who have it.',
       done: 'The link has ended.',
+      shareDone: 'It has ended.',
     },
+    /** What others share with this account. */
+    received: { title: 'Shared with me' },
     /** The page that a link leads to. */
     visitor: {
       title: 'Shared with you',

@@ -525,8 +525,8 @@ export function pl({ number, plural, secret }: Tools): Words {
     },
 
     share: {
-      title: 'Udostępnianie linkiem',
-      do: 'Udostępnij linkiem',
+      title: 'Udostępnianie',
+      do: 'Udostępnij',
       what: 'Każdy, kto ma link, dostaje te pliki takie, jakie są teraz, bez konta. Późniejsze zmiany nie są udostępniane.',
       ends: 'Koniec',
       ended: {
@@ -560,7 +560,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       title: 'Udostępnione',
       count: links,
       empty: 'Nic nie udostępniasz',
-      emptyBody: 'Wybierz pliki lub folder, potem „Udostępnij linkiem”: inni dostaną je bez konta.',
+      emptyBody:
+        'Wybierz pliki lub folder, potem „Udostępnij”: linkiem inni dostaną je bez konta albo dostanie je jedno konto na tym serwerze.',
       unnamed: 'Bez nazwy',
       downloads: (count: number, all: number | null) =>
         all === null ? `pobrania: ${number(count)}` : `pobrania: ${number(count)} z ${number(all)}`,
@@ -572,12 +573,17 @@ export function pl({ number, plural, secret }: Tools): Words {
       over: { expired: 'wygasł', 'used up': 'wykorzystany', ended: 'zakończony' },
       copyOf: (name: string) => `Kopiuj link do: ${name}`,
       endOf: (name: string) => `Zakończ link do: ${name}`,
+      endShareOf: (name: string, to: string) => `Zakończ udostępnianie: ${name}, dla: ${to}`,
       dropOf: (name: string) => `Usuń ${name} z listy`,
       end: 'Zakończ link',
+      endShare: 'Zakończ',
       endTitle: 'Zakończyć ten link?',
+      endShareTitle: (to: string) => `Zakończyć to, co dostaje ${to}?`,
       endBody: 'Od tej chwili nikt nic nim nie dostanie. Co zostało pobrane, zostaje u tych, którzy to mają.',
       done: 'Link jest zakończony.',
+      shareDone: 'Zakończono.',
     },
+    received: { title: 'Udostępnione mi' },
     visitor: {
       title: 'Udostępnione Tobie',
       opening: 'Otwieranie linku…',

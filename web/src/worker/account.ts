@@ -32,7 +32,7 @@ import type {
   Second,
   Wishes,
 } from '../bridge.ts';
-import { browserPins, browserRevs, type KeptSession, kept } from './database.ts';
+import { browserContacts, browserPins, browserRevs, type KeptSession, kept } from './database.ts';
 import { deviceName } from './device.ts';
 import { holdingEngine } from './engine.ts';
 import { pageTransport } from './transport.ts';
@@ -55,6 +55,7 @@ export class SignedIn {
       retry: { capMs: RETRY_MS },
       pins: browserPins,
       revs: browserRevs,
+      contacts: browserContacts,
     };
   }
 

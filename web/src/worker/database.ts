@@ -1,4 +1,4 @@
-import type { Journal, Pin, Pins, RevStores } from '@szafa/client';
+import type { ContactPin, ContactStores, Journal, Pin, Pins, RevStores } from '@szafa/client';
 import type { UploadNote } from '../bridge.ts';
 
 /** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
@@ -17,7 +17,7 @@ interface EndedSession {
 
 /** What ends with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
 const OF_A_SESSION = ['session', 'journal', 'uploads'] as const;
-const STORES = [...OF_A_SESSION, 'pins', 'revs'] as const;
+const STORES = [...OF_A_SESSION, 'pins', 'revs', 'contacts'] as const;
 type Store = (typeof STORES)[number];
 
 let opening: Promise<IDBDatabase> | undefined;
@@ -101,7 +101,24 @@ export const kept = {
       };
     }),
 
-  /** Token, key, journals and names of unfinished uploads. */
+  /**
+   * Names the download of a share: the one that is kept, in whichever tab, or this one from now on. It is kept before it is taken,
+   * so that a reload is no other download.
+   */
+  async ticket(shareId: string, fresh: string): Promise<string> {
+    const key = `ticket ${shareId}`;
+    let ticket = fresh;
+    await write('session', (objects) => {
+      const found = objects.get(key) as IDBRequest<string | undefined>;
+      found.onsuccess = () => {
+        if (found.result === undefined) objects.put(fresh, key);
+        else ticket = found.result;
+      };
+    });
+    return ticket;
+  },
+
+  /** Token, key, tickets, journals and names of unfinished uploads. */
   async forgetAll(): Promise<void> {
     for (const store of OF_A_SESSION) await write(store, (objects) => objects.clear());
   },
@@ -188,5 +205,19 @@ export const browserPins: Pins = {
     const all = (await database()).transaction('pins').objectStore('pins').getAll();
     const server = globalThis.location.origin;
     return (await finished(all as IDBRequest<Pin[]>)).map(({ serviceId }) => ({ server, serviceId }));
+  },
+};
+
+/** Of this origin alone, as pins are, and without a name: who knows whom is nobody's business after a sign-out. */
+export const browserContacts: ContactStores = {
+  of(username) {
+    const keyOf = (contact: string) => hashed(JSON.stringify([username, contact]));
+    return {
+      load: async (contact) => read<ContactPin>('contacts', await keyOf(contact)),
+      async save(contact, pin) {
+        const key = await keyOf(contact);
+        await write('contacts', (objects) => objects.put(pin, key));
+      },
+    };
   },
 };

@@ -7,11 +7,13 @@ import { kept } from './database.ts';
 import { listLinks, makeLink, shareItems } from './links.ts';
 import { Operations } from './operations.ts';
 import { fileHandlers } from './reading.ts';
+import { eitherShelf, listedContact, Received, shareWith } from './received.ts';
 import { Thumbnails } from './thumbnails.ts';
 import { Transfers } from './transfers.ts';
 
 const signedIn = new SignedIn((reachable) => say({ reachable }));
 const cabinet = new Cabinet(() => signedIn.szafa);
+const received = new Received(() => signedIn.szafa);
 const thumbnails = new Thumbnails();
 const operations = new Operations(
   () => signedIn.szafa,
@@ -26,12 +28,13 @@ const transfers = new Transfers(
 function forgetFiles(): void {
   transfers.stopAll();
   cabinet.clear();
+  received.clear();
   thumbnails.clear();
   operations.clear();
 }
 
 const handlers: Handlers<Calls> = {
-  ...fileHandlers(transfers, cabinet),
+  ...fileHandlers(transfers, eitherShelf(cabinet, received)),
   login: (username, password, second) => signedIn.login(username, password, second),
   offersPasskeys: () => signedIn.offersPasskeys(),
   passkeyChallenge: () => signedIn.passkeyChallenge(),
@@ -95,6 +98,22 @@ const handlers: Handlers<Calls> = {
     ),
   links: () => listLinks(signedIn.szafa),
   endLink: (id) => signedIn.szafa.endShare(id),
+  shareWith: (id, paths, username, wishes) =>
+    transfers.run(id, (signal) =>
+      shareWith(signedIn.szafa, username, shareItems(cabinet, paths), wishes, {
+        signal,
+        tell: (progress) => say({ progress: { id, ...progress } }),
+      }),
+    ),
+  received: () => received.list(),
+  openReceived: (id) => received.files(id),
+  putAway: (id) => signedIn.szafa.endReceived(id),
+  ownFingerprint: () => signedIn.szafa.fingerprint(),
+  contacts: () => received.contacts(),
+  contact: (username) => received.contact(username),
+  verifyContact: async (username) => listedContact(await signedIn.szafa.verifyContact(username)),
+  acceptContact: async (username, fingerprint) =>
+    listedContact(await signedIn.szafa.acceptContact(username, fingerprint)),
 };
 
 answerBy<Calls>(handlers);

@@ -1,0 +1,169 @@
+/** Fingerprints: one's own, to be read out, and those of others, to be compared. Keys that are not those of before are accepted here, and only here. */
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Fault, ListedContact } from '../bridge.ts';
+import { closeDialog } from '../page/actions.ts';
+import { call, faultOf } from '../page/core.ts';
+import { readReceived } from '../page/received.ts';
+import { here, words } from '../text/sharing/index.ts';
+import { Modal, Spinner } from './controls.tsx';
+import { Said } from './fold.tsx';
+import { Field, Trouble, useForm } from './form.tsx';
+
+const said = words.contacts;
+/** As people type it: with blanks. */
+const TYPED_CHARS = 200;
+
+export function Fingerprint({ text }: { text: string }) {
+  return <code class="fingerprint">{text}</code>;
+}
+
+interface CompareProps {
+  contact: ListedContact;
+  onDone(contact: ListedContact): void;
+}
+
+/** The button of somebody who has compared a fingerprint that is shown. */
+export function Compared({ contact, onDone }: CompareProps) {
+  const { username } = contact;
+  const form = useForm(async () => onDone(await call('verifyContact', username)));
+  return (
+    <form onSubmit={form.submit} aria-label={said.sameOf(username)}>
+      <Trouble form={form} here={here()} />
+      <button type="submit" class="button" aria-label={said.sameOf(username)} disabled={form.working.value}>
+        {said.same}
+      </button>
+    </form>
+  );
+}
+
+/** For keys that are not those of before: what their owner says has to be what they are. */
+function Renew({ contact: { username }, onDone }: CompareProps) {
+  const typed = useSignal('');
+  const form = useForm(async () => onDone(await call('acceptContact', username, typed.value)));
+  return (
+    <form onSubmit={form.submit} aria-label={said.renew(username)}>
+      <p class="danger-words">{said.renewWhy(username)}</p>
+      <p>{said.renewHow(username)}</p>
+      <Field
+        label={said.typed(username)}
+        hint={said.typedHint}
+        name={`fingerprint-${username}`}
+        autocomplete="off"
+        max={TYPED_CHARS}
+        value={typed}
+      />
+      <Trouble form={form} here={here()} />
+      <button type="submit" class="button danger" disabled={form.working.value}>
+        {said.accept}
+      </button>
+    </form>
+  );
+}
+
+const BADGES = {
+  known: ['', 'notCompared'],
+  verified: ['own', 'compared'],
+  changed: ['bad', 'changed'],
+} as const;
+
+function Line({ contact, onDone }: CompareProps) {
+  const { username, state, fingerprint } = contact;
+  const [look, badge] = BADGES[state];
+  return (
+    <li>
+      <div class="device-words">
+        <bdi>{username}</bdi>
+        <span class={`badge ${look}`}>{said[badge]}</span>
+        {fingerprint !== undefined && <Fingerprint text={fingerprint} />}
+        {state === 'known' && <Compared contact={contact} onDone={onDone} />}
+        {state === 'changed' && <Renew contact={contact} onDone={onDone} />}
+      </div>
+    </li>
+  );
+}
+
+function Find({ onFound }: { onFound(contact: ListedContact): void }) {
+  const name = useSignal('');
+  const form = useForm(async () => {
+    onFound(await call('contact', name.value));
+    name.value = '';
+  });
+  return (
+    <form onSubmit={form.submit} aria-label={said.look}>
+      <Field label={said.find} name="contact" autocomplete="off" max={64} value={name} />
+      <Trouble form={form} here={here()} />
+      <button type="submit" class="button" disabled={form.working.value}>
+        {said.look}
+      </button>
+    </form>
+  );
+}
+
+/** Each once, with what was found out last. */
+function withOne(all: Signal<ListedContact[] | null>, contact: ListedContact): void {
+  const others = (all.value ?? []).filter(({ username }) => username !== contact.username);
+  all.value = [contact, ...others];
+}
+
+/** `of`: whose keys somebody wants to see. */
+export function Contacts({ of }: { of?: string | undefined }) {
+  const own = useSignal('');
+  const all = useSignal<ListedContact[] | null>(null);
+  const trouble = useSignal<Fault | null>(null);
+  const news = useSignal('');
+  const read = async () => {
+    try {
+      own.value = await call('ownFingerprint');
+      const asked = of === undefined ? undefined : await call('contact', of);
+      const found = await call('contacts');
+      all.value = found;
+      if (asked) withOne(all, asked);
+    } catch (error) {
+      trouble.value = faultOf(error);
+    }
+  };
+  useEffect(() => void read(), []);
+  const onDone = (before: ListedContact) => (contact: ListedContact) => {
+    withOne(all, contact);
+    news.value = (before.state === 'changed' ? said.accepted : said.nowCompared)(contact.username);
+    void readReceived();
+  };
+  return (
+    <Modal title={said.title} class="account" onClose={closeDialog}>
+      <Trouble form={{ trouble }} here={here()} />
+      {!all.value && !trouble.value && <Spinner label={words.give.doing} />}
+      {own.value && (
+        <section>
+          <h3>{said.own}</h3>
+          <Fingerprint text={own.value} />
+          <p class="hint">{said.ownHint}</p>
+        </section>
+      )}
+      {all.value && (
+        <section>
+          <h3>{said.others}</h3>
+          <p>{said.why}</p>
+          <Said news={news} />
+          {all.value.length === 0 && <p class="hint">{said.none}</p>}
+          <ul class="devices" aria-label={said.others}>
+            {all.value.map((contact) => (
+              <Line key={contact.username} contact={contact} onDone={onDone(contact)} />
+            ))}
+          </ul>
+          <p class="hint">{said.remembered}</p>
+        </section>
+      )}
+      {all.value && (
+        <section>
+          <Find
+            onFound={(contact) => {
+              news.value = '';
+              withOne(all, contact);
+            }}
+          />
+        </section>
+      )}
+    </Modal>
+  );
+}

@@ -1,0 +1,28 @@
+/** Words for what accounts share with each other, in the language of the page. Few visits need them: they come with their parts. */
+import { computed } from '@preact/signals';
+import type { Fault } from '../../bridge.ts';
+import { explain, language, live } from '../../text.ts';
+import { toolsOf } from '../language.ts';
+import { en, type SharingWords } from './en.ts';
+import { pl } from './pl.ts';
+
+const LANGUAGES = { en, pl };
+const spoken = computed(() => LANGUAGES[language()](toolsOf(language())));
+
+export const words: SharingWords = live(() => spoken.value);
+
+/** What the failures of accounts that share mean. */
+export const here = (): Record<number | string, string> => ({ ...words.codes, 429: words.tooOften });
+
+/** Of a share that opens nothing. */
+export function whyNot(from: string, fault: Fault): string {
+  const { code, stage = '' } = fault;
+  const { received } = words;
+  if (code === 'contact-changed') return received.changed(from);
+  if (code === 'unsupported') return received.unsupported;
+  if (code === 'link-over')
+    return stage in received.over ? received.over[stage as keyof typeof received.over] : received.over.ended;
+  // A letter, keys or a list of files that nobody could have made who is who they say.
+  if (code === 'network' || code === 'api' || code === 'part-missing') return explain(fault, here());
+  return received.broken(from);
+}

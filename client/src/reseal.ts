@@ -1,7 +1,7 @@
 /**
- * After a new master key: every header, name and directory name that is under an earlier one is sealed under the new one. The volumes stay
- * as they are, and so do the file keys that open them. Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done
- * shows in the list itself: cut off anywhere, the next run does what is left.
+ * After a new master key: every header and name of a file, in the trash or not, every directory name, and what is kept beside shares, is
+ * sealed under the new one where it is under an earlier one. The volumes stay as they are, and so do the file keys that open them.
+ * Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done shows in the list itself: cut off anywhere, the next run does what is left.
  */
 import { deliveredBy, encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
@@ -13,6 +13,7 @@ import { bytesOf } from './format/json.ts';
 import { looksSealed, openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
 import { epochOfOwn } from './format/own-share.ts';
 import { forEach } from './pool.ts';
+import { resealOwn } from './shares/links.ts';
 
 export interface ResealOptions {
   signal?: AbortSignal | undefined;
@@ -26,13 +27,21 @@ export interface Resealed {
   epoch: number;
   files: number;
   dirs: number;
+  /** Links and shares with accounts: what is kept beside them. */
+  shares: number;
   /** Requests that were open under an earlier master key, and have been ended: whoever has that key could read what still came by them. */
   requests: number;
-  /** What stays under an earlier master key, since it cannot be opened or the service did not take it: the id of a file or a request, the name of a directory. */
+  /** What stays under an earlier master key, since it cannot be opened or the service did not take it: the id of a file, a share or a request, the name of a directory. */
   failed: { about: string; error: SzafaError }[];
 }
 
-type Renamed = NamesBody['files'][number];
+/** A file where the service has it. */
+interface Found {
+  record: FileRecord;
+  inTrash: boolean;
+}
+
+type Renamed = NamesBody['files'][number] & Pick<Found, 'inTrash'>;
 
 const PARALLEL = 8;
 /** Little enough that a batch cut off costs little. */
@@ -46,65 +55,79 @@ export async function reseal(
 ): Promise<Resealed> {
   const masters = await context.keys.masters(signal);
   const current = masters[0]!;
-  const result: Resealed = { epoch: current.epoch, files: 0, dirs: 0, requests: 0, failed: [] };
+  const result: Resealed = { epoch: current.epoch, files: 0, dirs: 0, shares: 0, requests: 0, failed: [] };
   await endRequests(context, current, result, signal);
-  let records = await Array.fromAsync(context.api.files({ signal }));
-  const total = records.length;
-  for (let round = 1; records.length > 0; round++) {
-    const changed: FileRecord[] = [];
-    for (let at = 0; at < records.length; at += BATCH) {
-      const batch = records.slice(at, at + BATCH);
-      const failed = result.failed.length;
-      const sealed = await resealBatch(context, masters, batch, result, signal);
+  let found = await allFiles(context, signal);
+  const total = found.length;
+  const refusedBefore = new Set<string>();
+  for (let round = 1; found.length > 0; round++) {
+    const changed = new Set<string>();
+    for (let at = 0; at < found.length; at += BATCH) {
+      const batch = found.slice(at, at + BATCH);
+      const { sealed, gone, done } = await resealBatch(context, masters, batch, result, signal);
       const refused = await rename(context, sealed, signal);
       // What was refused before and needs nothing now was done by an attempt whose answer was lost.
-      const done = round === 1 ? sealed.length : batch.length - (result.failed.length - failed);
-      result.files += done - refused.size;
-      changed.push(...batch.filter(({ file_id }) => refused.has(file_id)));
+      const doneBefore = done.filter((id) => refusedBefore.has(id));
+      result.files += sealed.length - refused.size + doneBefore.length;
+      for (const id of refused) refusedBefore.add(id);
+      for (const id of [...gone, ...refused]) changed.add(id);
       if (round === 1) onProgress?.(at + batch.length, total);
     }
-    if (changed.length > 0 && round === MOST_ROUNDS) {
-      for (const { file_id: about } of changed) result.failed.push({ about, error: busy() });
-      break;
-    }
-    records = changed.length > 0 ? await stillThere(context, changed, signal) : [];
+    // As they are now: of those that were removed meanwhile nothing is left to do.
+    found = changed.size === 0 ? [] : (await allFiles(context, signal)).filter(isAmong(changed));
+    if (round < MOST_ROUNDS) continue;
+    for (const { record } of found) result.failed.push({ about: record.file_id, error: busy() });
+    break;
   }
   await resealDirs(context, masters, result, signal);
+  const shares = await resealOwn(context, signal);
+  result.shares = shares.done;
+  result.failed.push(...shares.failed);
   return result;
 }
 
+const isAmong =
+  (ids: Set<string>) =>
+  ({ record }: Found) =>
+    ids.has(record.file_id);
+
 const busy = () => new SzafaError('other-upload', 'another device changes it again and again');
 
-/** As they are now: of those that were removed meanwhile nothing is left to do. */
-async function stillThere(
-  { api }: OpenContext,
-  files: FileRecord[],
-  signal?: AbortSignal,
-): Promise<FileRecord[]> {
-  const ids = new Set(files.map(({ file_id }) => file_id));
-  return (await Array.fromAsync(api.files({ signal }))).filter(({ file_id }) => ids.has(file_id));
+/** The trash is read before and after the files: one that goes there, or comes back, meanwhile is in one of the lists. */
+async function allFiles({ api }: OpenContext, signal?: AbortSignal): Promise<Found[]> {
+  const found = new Map<string, Found>();
+  const look = async (records: AsyncIterable<FileRecord>, inTrash: boolean) => {
+    for await (const record of records) found.set(record.file_id, { record, inTrash });
+  };
+  await look(api.trash({ signal }), true);
+  await look(api.files({ signal }), false);
+  await look(api.trash({ signal }), true);
+  return [...found.values()];
 }
 
-/** Those of a batch that are under an earlier master key, sealed anew. */
+/** Those of a batch that are under an earlier master key, sealed anew; the ids of those that are elsewhere by now, and of those that need nothing. */
 async function resealBatch(
   context: OpenContext,
   masters: Master[],
-  records: FileRecord[],
+  batch: Found[],
   { failed }: Resealed,
   signal?: AbortSignal,
-): Promise<Renamed[]> {
-  const sealed: Renamed[] = [];
-  await forEach(records, PARALLEL, async (record) => {
+): Promise<{ sealed: Renamed[]; gone: string[]; done: string[] }> {
+  const result = { sealed: [] as Renamed[], gone: [] as string[], done: [] as string[] };
+  await forEach(batch, PARALLEL, async (file) => {
     signal?.throwIfAborted();
+    const { file_id } = file.record;
     try {
-      const next = await resealFile(context, masters, record, signal);
-      if (next) sealed.push(next);
+      const next = await resealFile(context, masters, file, signal);
+      if (next) result.sealed.push({ ...next, inTrash: file.inTrash });
+      else result.done.push(file_id);
     } catch (error) {
       if (!isAboutOne(error)) throw error;
-      if (!isGone(error)) failed.push({ about: record.file_id, error });
+      if (isGone(error)) result.gone.push(file_id);
+      else failed.push({ about: file_id, error });
     }
   });
-  return sealed;
+  return result;
 }
 
 const isGone = (error: SzafaError) => error instanceof ApiError && error.kind === 'not-found';
@@ -118,9 +141,9 @@ const isAboutOne = (error: unknown): error is SzafaError =>
 async function resealFile(
   context: OpenContext,
   masters: Master[],
-  record: FileRecord,
+  { record, inTrash }: Found,
   signal?: AbortSignal,
-): Promise<Renamed | undefined> {
+): Promise<NamesBody['files'][number] | undefined> {
   // Nothing of it is under a master key before it is taken over, whatever a visitor wrote there.
   if (deliveredBy(record.file_name) !== undefined) return undefined;
   const { engine, api, keys } = context;
@@ -129,7 +152,9 @@ async function resealFile(
   // The name alone shows what is done.
   if (looksSealed(record.file_name) && (await openFileName(engine, current.key, record.file_name, binding)))
     return undefined;
-  const answer = await readHead(api, record.file_id, signal);
+  const answer = inTrash
+    ? await api.readTrashed(record.file_id, { signal })
+    : await readHead(api, record.file_id, signal);
   if (!('szafa' in answer.encParams)) return undefined;
   const parsed = parseHeader(answer.encParams);
   if (parsed.epoch === current.epoch) return undefined;
@@ -153,10 +178,25 @@ async function resealFile(
 }
 
 /** The files of the batch that were not as this client saw them; all others have their new names. */
-async function rename({ api }: OpenContext, files: Renamed[], signal?: AbortSignal): Promise<Set<string>> {
+async function rename(context: OpenContext, sealed: Renamed[], signal?: AbortSignal): Promise<Set<string>> {
+  const refused = new Set<string>();
+  for (const there of [false, true]) {
+    const files = sealed.filter(({ inTrash }) => inTrash === there).map(({ inTrash: _, ...file }) => file);
+    for (const id of await renameIn(context, files, there, signal)) refused.add(id);
+  }
+  return refused;
+}
+
+async function renameIn(
+  { api }: OpenContext,
+  files: NamesBody['files'],
+  inTrash: boolean,
+  signal?: AbortSignal,
+): Promise<Set<string>> {
   const refused = new Set<string>();
   for (let left = files; left.length > 0; ) {
-    const changed = new Set(await api.renameFiles({ files: left }, { signal }));
+    const body = { files: left, ...(inTrash && { in_trash: true }) };
+    const changed = new Set(await api.renameFiles(body, { signal }));
     if (changed.size === 0) break;
     const rest = left.filter(({ file_id }) => !changed.has(file_id));
     // A service that names none of them would be asked for ever.

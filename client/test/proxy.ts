@@ -14,13 +14,15 @@ export interface Passing {
 /** What a hostile server makes of an answer; undefined leaves it, 'cut' breaks the connection. */
 export type Hostility = (passing: Passing) => Partial<Passing> | 'cut' | undefined;
 
+type Early = ReturnType<Hostility>;
+
 export interface HostileProxy {
   url: string;
   /** Everything the client asked for, in order. */
   requests: { method: string; path: string; sent: Buffer }[];
   hostility: Hostility;
   /** Before the service sees it: an answer given here goes back at once. */
-  before: ((method: string, path: string, sent: Buffer) => Partial<Passing> | 'cut' | undefined) | undefined;
+  before: ((method: string, path: string, sent: Buffer) => Early | Promise<Early>) | undefined;
   stop(): Promise<void>;
 }
 
@@ -47,7 +49,7 @@ export async function startProxy(
       outgoing.end(method === 'HEAD' ? undefined : body);
     };
     const empty = { method, path, status: 200, headers: {}, body: Buffer.alloc(0), sent };
-    const early = proxy.before?.(method, path, sent);
+    const early = await proxy.before?.(method, path, sent);
     if (early) {
       answer(early, empty);
       return;

@@ -1,7 +1,7 @@
 /** A new master key: all that is under the old one goes under it, whatever is in between. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newRecoveryKey, openFileName, parseHeader } from '../src/format/index.ts';
+import { epochOfOwn, newRecoveryKey, openFileName, parseHeader } from '../src/format/index.ts';
 import { bytesSource, type ConnectOptions, type Entry, RequestVisit, Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, optionsFor, password, quick, readAll, sameUser } from './service.ts';
@@ -44,7 +44,7 @@ test('everything is under the new key, nothing is uploaded again, and a second r
   await there.replaceMaster({ password }, key);
   proxy.requests.length = 0;
   const { failed, ...result } = await there.reseal();
-  assert.deepEqual([result, failed], [{ epoch: 2, files: 7, dirs: 1, requests: 0 }, []]);
+  assert.deepEqual([result, failed], [{ epoch: 2, files: 7, dirs: 1, shares: 0, requests: 0 }, []]);
   assert.ok(!proxy.requests.some(({ path }) => path.startsWith('/api/transfer')));
   assert.deepEqual(await said(there), before);
   assert.deepEqual(await epochsOf(there), Array(7).fill(2));
@@ -69,7 +69,7 @@ test('everything is under the new key, nothing is uploaded again, and a second r
     assert.equal(bytes.length, (await device.openFile(fileId)).metadata.size);
   }
   proxy.requests.length = 0;
-  assert.deepEqual(await there.reseal(), { epoch: 2, files: 0, dirs: 0, requests: 0, failed: [] });
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 0, dirs: 0, shares: 0, requests: 0, failed: [] });
   assert.equal(sent(), 0);
   await there.replaceMaster({ password }, key);
   assert.equal((await there.reseal()).files, 7, 'and once more');
@@ -105,7 +105,7 @@ test('cut off in the middle, both keys open what they sealed, and the next run d
   // The names arrive, but the answer is lost; the second attempt must not be taken for somebody else's change.
   let lost = 0;
   proxy.hostility = ({ path }) => (path === NAMES && lost++ === 0 ? 'cut' : undefined);
-  assert.deepEqual(await there.reseal(), { epoch: 2, files: 5, dirs: 1, requests: 0, failed: [] });
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 5, dirs: 1, shares: 0, requests: 0, failed: [] });
   proxy.hostility = () => undefined;
   assert.deepEqual(new Set(await epochsOf(device)), new Set([2]));
   assert.equal((await said(there)).length, before.length + 1);
@@ -176,4 +176,75 @@ test('a service that refuses all names, and names none that it was sent, is not 
   }
   proxy.before = undefined;
   assert.equal((await there.reseal()).files, 3);
+});
+
+test('what is in the trash is under the new key there, and is restored and read; one on its way is not missed', async () => {
+  const { user, there } = await setUp(4);
+  const before = await said(user);
+  const thrown = (await user.list()).filter(({ name }) => /file [12]|long/.test(name));
+  await user.trash(thrown);
+  await there.replaceMaster({ password }, undefined);
+  const second = await Szafa.login(optionsFor(service.url, more), { username: user.username, password });
+  // The first is restored, and another one thrown away, just before their headers are read.
+  const [back] = thrown;
+  const late = (await second.list()).find(({ name }) => name.endsWith('file 4'))!;
+  let moved = false;
+  const move = async () => {
+    await second.restore([back!]);
+    await second.trash([late]);
+  };
+  proxy.before = async (_method, path) => {
+    if (moved || !path.startsWith('/api/trash/')) return undefined;
+    moved = true;
+    await move();
+    return undefined;
+  };
+  assert.deepEqual(await there.reseal(), { epoch: 2, files: 6, dirs: 1, shares: 0, requests: 0, failed: [] });
+  proxy.before = undefined;
+  assert.ok(moved);
+  const [current] = await there.keys.masters();
+  for (const { record } of await there.listTrash()) {
+    const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+    assert.ok(await openFileName(quick, current!.key, record.file_name, binding));
+    assert.equal(parseHeader((await there.api.readTrashed(record.file_id)).encParams).epoch, 2);
+  }
+  assert.equal((await there.reseal()).files, 0);
+  await there.restore(await there.listTrash());
+  assert.deepEqual(await said(there), before);
+  assert.deepEqual(await epochsOf(there), Array(6).fill(2));
+  for (const { fileId, record } of await there.list())
+    await readAll((await there.openFile(fileId, { record })).stream());
+});
+
+test('what is kept beside shares is under the new key; a lost answer and a text that is not ours are no end', async () => {
+  const { user, there } = await setUp(1);
+  const [file] = await user.list();
+  const item = { entry: file!, name: 'one' };
+  const first = await user.shareLink([item], { title: 'the first', note: 'said' });
+  const second = await user.shareLink([item], { title: 'the second' });
+  const ownEpochs = async () =>
+    (await there.api.shares()).map(({ own }) => epochOfOwn(new Uint8Array(Buffer.from(own, 'base64url'))));
+  const shown = await user.links();
+  await there.replaceMaster({ password }, undefined);
+  // The answer to one is lost; of the other the service shows what stood beside the first.
+  let lost = 0;
+  proxy.hostility = ({ path, body }) => {
+    if (path.endsWith('/own') && lost++ === 0) return 'cut';
+    if (path !== '/api/shares') return undefined;
+    const list = JSON.parse(body.toString()) as { shares: { id: string; own: string }[] };
+    const { own } = list.shares.find(({ id }) => id === first.id)!;
+    const shares = list.shares.map((share) => (share.id === second.id ? { ...share, own } : share));
+    return { body: Buffer.from(JSON.stringify({ shares })) };
+  };
+  const { shares, failed } = await there.reseal();
+  proxy.hostility = () => undefined;
+  assert.deepEqual([shares, failed.map(({ about }) => about)], [1, [second.id]]);
+  assert.deepEqual(new Set(await ownEpochs()), new Set([1, 2]));
+  assert.equal((await there.reseal()).shares, 1);
+  assert.deepEqual(await ownEpochs(), [2, 2]);
+  assert.equal((await there.reseal()).shares, 0);
+  assert.deepEqual(
+    await there.links(),
+    shown.map((link) => ({ ...link, link: link.link?.replace(service.url, proxy.url) })),
+  );
 });

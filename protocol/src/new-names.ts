@@ -15,7 +15,7 @@ export interface NewName {
 }
 
 /** The rules for new names that a schema cannot say. */
-export function checkNames({ files }: NamesBody): NewName[] {
+export function checkNames({ files, in_trash: inTrash = false }: NamesBody): NewName[] {
   const seen = new Set<string>();
   return files.map(({ file_id: fileId, file_name, enc_params, match, dir_id }) => {
     if (seen.has(fileId)) throw new RuleError('files: one of them occurs twice');
@@ -23,6 +23,7 @@ export function checkNames({ files }: NamesBody): NewName[] {
     if (enc_params.length > limits.encParamsBase64Bytes) {
       throw new RuleError(`enc_params: more than ${limits.encParamsBase64Bytes} bytes of base64`);
     }
+    if (inTrash && dir_id !== undefined) throw new RuleError('dir_id: a file in the trash stays there');
     const encParams = textOf(enc_params);
     const dirId = dir_id === undefined ? undefined : targetDir({ dir_id });
     return { fileId, fileName: cleanFileName(file_name), encParams, match: match.toLowerCase(), dirId };

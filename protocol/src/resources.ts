@@ -147,6 +147,9 @@ export const NamesBody = Type.Object(
       }),
       { minItems: 1, maxItems: limits.filesPerBatch },
     ),
+    in_trash: Type.Optional(
+      Type.Boolean({ description: 'true: all of them are in the trash, and stay there; none has a dir_id' }),
+    ),
   },
   { $id: 'Names' },
 );

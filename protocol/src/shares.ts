@@ -9,6 +9,11 @@ const Letter = Sealed(
   'base64url of what opens it, which the owner has sealed for that account, and signed',
 );
 
+const Own = Sealed(
+  limits.shareOwnChars,
+  'base64url of what the owner gets back in the list: the client seals it',
+);
+
 export const ShareBody = Type.Object(
   {
     id: Id,
@@ -36,10 +41,7 @@ export const ShareBody = Type.Object(
         { description: 'for a share with an account' },
       ),
     ),
-    own: Sealed(
-      limits.shareOwnChars,
-      'base64url of what the owner gets back in the list: the client seals it',
-    ),
+    own: Own,
     expires_at: Type.Optional(At('ISO 8601, in the future; null or absent: it does not expire')),
     downloads: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: limits.shareDownloads }), Type.Null()], {
@@ -81,6 +83,18 @@ export const ListedShare = Type.Object(
   { $id: 'Share' },
 );
 export type ListedShare = Omit<Static<typeof ListedShare>, 'ended'> & { ended: Ending | null };
+
+export const OwnBody = Type.Object(
+  {
+    own: Own,
+    match: Type.String({
+      ...Hash('SHA-256 of the `own` that this takes the place of, in hex'),
+      examples: ['0'.repeat(64)],
+    }),
+  },
+  { $id: 'OwnOfShare' },
+);
+export type OwnBody = Static<typeof OwnBody>;
 
 /** A share as the account sees it that it is for. */
 export const ReceivedShare = Type.Object(

@@ -38,6 +38,12 @@ export const TrashedFile = Type.Object(
 );
 export type TrashedFile = Static<typeof TrashedFile>;
 
+export const TrashedHeader = Type.Object(
+  { enc_params: Type.String({ description: 'what X-Enc-Params says of a file that is not in the trash' }) },
+  { $id: 'TrashedHeader' },
+);
+export type TrashedHeader = Static<typeof TrashedHeader>;
+
 export const EmptyBody = Type.Object(
   {
     files: Type.Optional(
@@ -121,6 +127,14 @@ export const trashRoutes = {
       }),
       400: ErrorBody,
     },
+  },
+  readTrashed: {
+    method: 'GET',
+    path: '/api/trash/{file_id}',
+    summary: 'The enc_params of a file in the trash, so that it can be sealed anew there',
+    tag: 'Files',
+    access: 'full',
+    responses: { 200: TrashedHeader, 404: ErrorBody },
   },
   emptyTrash: {
     method: 'DELETE',

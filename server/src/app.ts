@@ -35,6 +35,7 @@ import {
   type TotpBody,
   type TotpOffBody,
   targetDir,
+  toBase64,
 } from '@szafa/protocol';
 import Fastify, {
   type FastifyInstance,
@@ -258,7 +259,9 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { ok: true, file_id, dir_id: target(request) || null };
     },
     renameFiles: async (request) => {
-      const files = await metadata.renaming.files(user(request), checkNames(request.body as NamesBody));
+      const body = request.body as NamesBody;
+      const inTrash = body.in_trash === true;
+      const files = await metadata.renaming.files(user(request), checkNames(body), { inTrash });
       if (files === 'no directory') throw badDirectory();
       if (files.length === 0) return { ok: true };
       throw new ServiceError(412, 'some of these files are not as you saw them', { extra: { files } });
@@ -275,6 +278,10 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     listTrash: (request, reply) => {
       const query = request.query as FilesQuery;
       return sendList(trashOf(metadata.trash, user(request), query, config.trashMs), query, reply);
+    },
+    readTrashed: async (request) => {
+      const { enc_params } = await files.trashed(params(request).file_id, user(request));
+      return { enc_params: toBase64(enc_params) };
     },
     emptyTrash: async (request) => {
       const { files: ids } = request.body as EmptyBody;

@@ -157,6 +157,26 @@ describe('shares', () => {
     }
   });
 
+  test('the owner replaces what is kept beside a share, and nobody else does, nor of a text that is another one by now', async () => {
+    const { owner, visitor, body } = await share();
+    const header = (await visitor.open()).json['header'];
+    const write = (user: User, id: string, json: object) =>
+      user.put(pathOf('writeOwn', { share_id: id }), json);
+    const [own, later] = [random(60), random(60)];
+    const said = { own, match: digest(body.own) };
+    const stranger = await register(service);
+    assertError(await write(stranger, body.id, said), 404);
+    for (const id of [random(16), '%00', 'x'.repeat(3000)]) assertError(await write(owner, id, said), 404);
+    for (const bad of [{ own }, { ...said, own: '' }, { ...said, own: 'x y' }, { ...said, match: 'ab' }])
+      assertError(await write(owner, body.id, bad), 400);
+    assertOk(await write(owner, body.id, said), { ok: true });
+    assertError(await write(owner, body.id, { own: later, match: digest(body.own) }), 412);
+    assert.equal((await listed(owner))[0]!.own, own);
+    assert.equal((await visitor.open()).json['header'], header);
+    assertOk(await end(owner, body.id));
+    assertError(await write(owner, body.id, { own: later, match: digest(own) }), 404);
+  });
+
   test('who knows the link is told why it is over', async () => {
     const ended = await share();
     assertOk(await end(ended.owner, ended.body.id));

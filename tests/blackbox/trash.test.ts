@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limits, pathOf, type TrashedFile } from '@szafa/protocol';
+import { limits, pathOf, type TrashedFile, toBase64 } from '@szafa/protocol';
 import {
   admin,
   assertDetail,
@@ -14,6 +14,7 @@ import {
   makeFile,
   readVolume,
   register,
+  sha256,
   sharedUser,
   type User,
   upload,
@@ -31,6 +32,7 @@ async function inTrash(user: User, query = ''): Promise<TrashedFile[]> {
   return answer.json['files'] as TrashedFile[];
 }
 
+const digest = (text: string) => sha256(Buffer.from(text));
 const DAYS_30 = 30 * 86_400_000;
 
 test('into the trash and back: nothing else sees it meanwhile, and it is as it was', async () => {
@@ -70,6 +72,44 @@ test('into the trash and back: nothing else sees it meanwhile, and it is as it w
   assert.deepEqual(await listFiles(user), [record]);
   assert.deepEqual(await inTrash(user), []);
   await assertReadable(user, fileId, file);
+  await checkInvariants(service, user.token);
+});
+
+test('sealed anew in the trash: its header is read, and names change there, for those alone that are in it', async () => {
+  const [user, other] = [await register(service), await sharedUser(service)];
+  const dirId = await makeDir(user, 'papers');
+  const { fileId } = await upload(user, makeFile([500], { dir_id: dirId, enc_params: { is: 'ours' } }));
+  const { fileId: outside } = await upload(user, makeFile([500]));
+  const at = (id: string) => pathOf('readTrashed', { file_id: id });
+  for (const id of [fileId, 'nosuch', '%00']) assertError(await user.get(at(id)), 404);
+  assertOk(await trash(user, fileId));
+  assertError(await other.get(at(fileId)), 404);
+  const answer = await user.get(at(fileId));
+  const was = toBase64(JSON.stringify({ is: 'ours' }));
+  assertOk(answer, { enc_params: was });
+  const name = { file_name: 'new', enc_params: toBase64('{"is":"new"}'), match: digest(was) };
+  const change = (of: User, json: object) => of.post(pathOf('renameFiles'), { in_trash: true, ...json });
+  assertError(await change(other, { files: [{ file_id: fileId, ...name }] }), 412);
+  assertError(await change(user, { files: [{ file_id: fileId, ...name, dir_id: null }] }), 400);
+  assertError(await change(user, { files: [{ file_id: fileId, ...name }], in_trash: 'yes' }), 400);
+  const head = await user.call('HEAD', pathOf('readHeader', { file_id: outside, idx: 1 }));
+  const seen = { ...name, match: digest(String(head.headers['x-enc-params'])) };
+  const both = await change(user, {
+    files: [
+      { file_id: fileId, ...name },
+      { file_id: outside, ...seen },
+    ],
+  });
+  assertError(both, 412);
+  assert.deepEqual(both.json['files'], [outside], 'it is not in the trash');
+  assertError(await change(user, { in_trash: false, files: [{ file_id: fileId, ...name }] }), 412);
+  assertOk(await change(user, { files: [{ file_id: fileId, ...name }] }), { ok: true });
+  const [found] = await inTrash(user);
+  assert.deepEqual([found?.file_name, found?.dir_id], ['new', dirId]);
+  assertOk(await restore(user, fileId));
+  const restored = await user.call('HEAD', pathOf('readHeader', { file_id: fileId, idx: 1 }));
+  assert.equal(restored.headers['x-enc-params'], name.enc_params);
+  assert.equal((await listFiles(user)).find(({ file_id }) => file_id === fileId)?.dir_id, dirId);
   await checkInvariants(service, user.token);
 });
 

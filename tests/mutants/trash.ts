@@ -52,9 +52,31 @@ export const mutants: Mutant[] = [
   {
     name: 'a file that was renamed to another directory is counted in the old one',
     file: 'server/src/metadata/renaming.ts',
-    find: 'from: file.dir_id, to: dirId ?? file.dir_id',
-    replace: 'from: file.dir_id, to: file.dir_id',
+    find: 'from, to: dirId ?? from',
+    replace: 'from, to: from',
     tests: [SQLITE],
+  },
+  {
+    name: 'names that are for files in the trash change others',
+    file: 'server/src/metadata/renaming.ts',
+    find: 'file.trashed_at > 0 === inTrash',
+    replace: '(inTrash || file.trashed_at === 0)',
+    tests: ['tests/blackbox/trash.test.ts'],
+  },
+  {
+    name: 'what is kept beside a share is replaced whatever is there',
+    file: 'server/src/metadata/shares.ts',
+    find: "if (createHash('sha256').update(share.own).digest('hex') !== match) return 'changed';",
+    replace: '',
+    tests: ['tests/blackbox/shares.test.ts'],
+  },
+  {
+    name: 'a rekey leaves the trash under the key of before',
+    file: 'client/src/reseal.ts',
+    find: '  await look(api.files({ signal }), false);\n  await look(api.trash({ signal }), true);',
+    replace:
+      '  await look(api.files({ signal }), false);\n  found.forEach((one, id) => one.inTrash && found.delete(id));',
+    tests: ['client/test/reseal.test.ts'],
   },
   {
     name: 'names move files to directories of others',

@@ -20,9 +20,11 @@ function tell({ out }: Invocation): (done: number, total: number) => void {
 }
 
 function report({ out }: Invocation, resealed: Resealed, what: string, fields: object): void {
-  const { epoch, files, dirs, requests, failed } = resealed;
-  const text = `${what}: ${plural(files, 'file')} and ${plural(dirs, 'folder name')} are under master key ${epoch} now`;
-  out.done('rekeyed', { epoch, files, folders: dirs, requests, failed: failed.length, ...fields }, text);
+  const { epoch, files, dirs, shares, requests, failed } = resealed;
+  const counts = `${plural(files, 'file')}, ${plural(dirs, 'folder name')} and ${plural(shares, 'share')}`;
+  const text = `${what}: ${counts} are under master key ${epoch} now`;
+  const done = { epoch, files, folders: dirs, shares, requests, failed: failed.length };
+  out.done('rekeyed', { ...done, ...fields }, text);
   if (requests > 0) {
     const those =
       requests === 1
@@ -32,7 +34,7 @@ function report({ out }: Invocation, resealed: Resealed, what: string, fields: o
     out.note('requests-ended', message, { requests });
   }
   const batch = new Batch(out);
-  batch.done = files + dirs + requests + 1;
+  batch.done = files + dirs + shares + requests + 1;
   for (const { about, error } of failed) batch.fail(error, about);
   batch.finish();
 }
@@ -46,7 +48,7 @@ export const command: Command = async (invocation) => {
   const onProgress = tell(invocation);
   if ((await szafa.keys.current(signal)).epoch > 1) {
     const left = await szafa.reseal({ onProgress, signal });
-    if (left.files + left.dirs + left.requests > 0) {
+    if (left.files + left.dirs + left.shares + left.requests > 0) {
       report(invocation, left, 'finished a rekey that had been cut off', { finished: true });
       out.note('rekey-again', 'that was the rest of the rekey before; run it again for another new key');
       return;

@@ -25,6 +25,7 @@ import {
   type NewToken,
   type OpenedRequest,
   type OpenedShare,
+  type OwnBody,
   type PasskeyEntry,
   type PasskeyRequest,
   type PasswordBody,
@@ -83,6 +84,7 @@ import {
   isServiceInfo,
   isSession,
   isTag,
+  isTrashedHeader,
   isUser,
 } from './shapes.ts';
 import {
@@ -197,6 +199,15 @@ function patience(bytes: number): number {
 
 const rangeHeader = (range: ByteRange | undefined): Record<string, string> =>
   range ? { range: `bytes=${range.from}-${range.to - 1}` } : {};
+
+function paramsIn(text: string): Record<string, unknown> {
+  try {
+    return decodeEncParams(text);
+  } catch (cause) {
+    if (!(cause instanceof RuleError)) throw cause;
+    throw new TamperedError('params', cause.message, { cause });
+  }
+}
 
 /** One method for each endpoint, with the service's own names in what they take and give. @public */
 export class Api {
@@ -484,6 +495,16 @@ export class Api {
     yield* this.#pages('listTrash', {}, areTrashed, options);
   }
 
+  /** What X-Enc-Params would say of a file that is in the trash. */
+  async readTrashed(
+    fileId: string,
+    options?: CallOptions,
+  ): Promise<Pick<VolumeAnswer, 'encParams' | 'encParamsText'>> {
+    const answer = await this.#json('readTrashed', { params: { file_id: fileId }, ...options });
+    const { enc_params: encParamsText } = this.#expect(answer, isTrashedHeader, 'no enc_params');
+    return { encParams: paramsIn(encParamsText), encParamsText };
+  }
+
   /** Deletes what is in the trash for good: these files, or all; not more than one call may, so it says whether there are more. */
   async emptyTrash(body: EmptyBody = {}, options?: CallOptions): Promise<Emptied> {
     return this.#expect(await this.#json('emptyTrash', { json: body, ...options }), isEmptied, 'no count');
@@ -677,6 +698,11 @@ export class Api {
     return this.#expect(shares, areShares, 'a list of another kind');
   }
 
+  /** `match` is the digest of what is there now. */
+  writeOwn(id: string, json: OwnBody, options?: CallOptions): Promise<{ ok: true }> {
+    return this.#json('writeOwn', { params: { share_id: id }, json, ...options });
+  }
+
   endShare(id: string, options?: CallOptions): Promise<{ ok: true }> {
     return this.#json('endShare', { params: { share_id: id }, ...options });
   }
@@ -812,17 +838,10 @@ export class Api {
     if (params === undefined || count === undefined) {
       throw new NotTheServiceError(this.server, response.status, 'a volume without its headers');
     }
-    try {
-      const isRange = response.status === 206;
-      const encParams = decodeEncParams(params);
-      return {
-        ...{ encParams, encParamsText: params, chunkCount: Number(count) },
-        ...{ isRange, body: response.body },
-      };
-    } catch (cause) {
-      if (!(cause instanceof RuleError)) throw cause;
-      throw new TamperedError('params', cause.message, { cause });
-    }
+    return {
+      ...{ encParams: paramsIn(params), encParamsText: params, chunkCount: Number(count) },
+      ...{ isRange: response.status === 206, body: response.body },
+    };
   }
 
   #call(name: RouteName, call: Call): Promise<TransportResponse> {

@@ -21,6 +21,7 @@ import type {
   Session,
   StoredIdentity,
   TrashedFile,
+  TrashedHeader,
 } from '@szafa/protocol';
 
 /** Whether an answer has the fields, of the kinds, that are used here: a hostile service gives anything. */
@@ -42,6 +43,7 @@ const fileRecord: Shape<FileRecord> = {
   created_at: text,
 };
 const trashedFile: Shape<TrashedFile> = { ...fileRecord, trashed_at: text, expires_at: text };
+const trashedHeader: Shape<TrashedHeader> = { enc_params: text };
 const emptied: Shape<Emptied> = { removed: count, more: (value) => typeof value === 'boolean' };
 const changes: Shape<Changes> = { rev: text };
 const directory: Shape<Directory> = {
@@ -188,6 +190,7 @@ export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));
 export const areTrashed = (value: unknown): value is TrashedFile[] =>
   Array.isArray(value) && value.every((one) => fits(trashedFile, one));
+export const isTrashedHeader = (value: unknown): value is TrashedHeader => fits(trashedHeader, value);
 export const isEmptied = (value: unknown): value is Emptied => fits(emptied, value);
 export const areThumbnails = (value: unknown): value is ReadThumbnail[] =>
   Array.isArray(value) && value.every((one) => fits(readThumbnail, one));

@@ -1,9 +1,10 @@
 /** What an account shares: links, and the list of all of it. */
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from '../download/remote-file.ts';
-import { SzafaError } from '../errors.ts';
-import { type Bytes, fromBase64Url, toBase64Url, utf8 } from '../format/bytes.ts';
+import { ApiError, SzafaError, TamperedError } from '../errors.ts';
+import { toBase64Url, utf8 } from '../format/bytes.ts';
 import { openToShare, parseHeader } from '../format/header.ts';
+import { bytesOf } from '../format/json.ts';
 import { type LinkKey, linkAccess, linkKeyText, parseLinkKey, sealLink } from '../format/link.ts';
 import { epochOfOwn, openOwn, sealOwn } from '../format/own-share.ts';
 import type { SharedFile } from '../format/share-content.ts';
@@ -192,6 +193,41 @@ export async function listLinks(context: OpenContext, signal?: AbortSignal): Pro
   return links;
 }
 
+/** What is kept beside shares, under the newest master key where it is under an earlier one; `failed`: the ids of those that stay as they are. */
+export async function resealOwn(
+  context: OpenContext,
+  signal?: AbortSignal,
+): Promise<{ done: number; failed: { about: string; error: SzafaError }[] }> {
+  const { api, engine, keys } = context;
+  const current = await keys.current(signal);
+  const failed: { about: string; error: SzafaError }[] = [];
+  const changed = new Set<string>();
+  let done = 0;
+  for (const { id, own } of await api.shares({ signal })) {
+    try {
+      const sealed = ownBytes(own);
+      if (epochOfOwn(sealed) >= current.epoch) continue;
+      const kept = await openOwn(engine, await keys.master(epochOfOwn(sealed), signal), id, sealed);
+      const next = toBase64Url(await sealOwn(engine, current, id, kept));
+      await api.writeOwn(id, { own: next, match: (await engine.sha256(utf8(own))).toHex() }, { signal });
+      done++;
+    } catch (error) {
+      if (error instanceof ApiError && error.kind === 'not-found') continue;
+      if (error instanceof ApiError && error.status === 412) changed.add(id);
+      else if (error instanceof TamperedError && !error.aboutKeys) failed.push({ about: id, error });
+      else throw error;
+    }
+  }
+  // An answer that was lost looks the same as another device that did it: either way it is done.
+  const now = changed.size > 0 ? await api.shares({ signal }) : [];
+  for (const { id, own } of now.filter(({ id }) => changed.has(id))) {
+    const error = new SzafaError('other-upload', 'another device changes it again and again');
+    if (isUnder(current.epoch, own)) done++;
+    else failed.push({ about: id, error });
+  }
+  return { done, failed };
+}
+
 async function ownLink(
   context: OpenContext,
   share: ListedShare,
@@ -217,17 +253,23 @@ async function ownLink(
   }
 }
 
+function isUnder(epoch: number, own: string): boolean {
+  try {
+    return epochOfOwn(ownBytes(own)) >= epoch;
+  } catch (error) {
+    if (error instanceof SzafaError) return false;
+    throw error;
+  }
+}
+
+const ownBytes = (own: string) => bytesOf(own, 'share', 'what the server keeps beside this share');
+
 async function openOwnLink(
   { engine, keys }: OpenContext,
   { id, own }: ListedShare,
   signal: AbortSignal | undefined,
 ): Promise<Omit<OwnJson, 'key'> & { key: LinkKey | undefined }> {
-  let sealed: Bytes;
-  try {
-    sealed = fromBase64Url(own);
-  } catch (cause) {
-    throw new SzafaError('tampered', 'what the server keeps beside this share is damaged', { cause });
-  }
+  const sealed = ownBytes(own);
   const master = await keys.master(epochOfOwn(sealed), signal);
   const json = (await openOwn(engine, master, id, sealed)) as Partial<OwnJson>;
   const key = typeof json.key === 'string' ? parseLinkKey(json.key) : undefined;

@@ -60,6 +60,13 @@ export class Files {
     return file;
   }
 
+  /** One that is in the trash, of the caller. */
+  async trashed(fileId: string, caller: string): Promise<FileRow> {
+    const file = await this.#metadata.files.get(fileId);
+    if (!file || !isOwn(caller, file) || file.trashed_at === 0) throw unknownFile();
+    return file;
+  }
+
   /** The record goes first, so that nothing listed lacks its volumes; it comes back when they cannot be moved. */
   async remove(fileId: string, caller: string): Promise<void> {
     const [, atOnce] = await Promise.all([

@@ -5,6 +5,7 @@ import {
   type ListedShare,
   limits,
   type OpenedShare,
+  type OwnBody,
   type ReceivedShare,
   RuleError,
   type ShareBody,
@@ -34,6 +35,8 @@ const unknownReceived = () => new ServiceError(404, 'nothing like this is shared
 /** The same for a name that nobody has, and for an account that cannot be used, or has no keys. */
 const nobody = (extra?: { files: string[] }) =>
   new ServiceError(404, 'nothing can be shared with an account of this name', extra && { extra });
+
+const noShare = () => new ServiceError(404, 'you have no such share');
 
 const WORDS: Record<Ending, string> = {
   expired: 'this share has expired',
@@ -124,10 +127,16 @@ export class Shares {
     }));
   }
 
+  async writeOwn({ username }: Caller, id: string, { own, match }: OwnBody): Promise<void> {
+    requireRegistered(username);
+    const written = isShareId(id) && (await this.#deps.metadata.shares.writeOwn(id, username, own, match));
+    if (!written) throw noShare();
+    if (written === 'changed') throw new ServiceError(412, 'this is not what you have seen beside the share');
+  }
+
   async end({ username }: Caller, id: string): Promise<void> {
     requireRegistered(username);
-    if (!(await this.#deps.metadata.shares.end(id, this.#now(), 'account', username)))
-      throw new ServiceError(404, 'you have no such share');
+    if (!(await this.#deps.metadata.shares.end(id, this.#now(), 'account', username))) throw noShare();
   }
 
   /** What others know an account by. */

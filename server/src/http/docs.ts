@@ -168,7 +168,8 @@ function example({ method, path, security, requestBody, responses, parameters = 
   const names = required.length
     ? all.filter((name) => required.includes(name) || properties[name]?.examples)
     : all;
-  const sample = (name: string) => (areIds(properties[name]) ? [FILE_ID] : SAMPLES[name]);
+  const sample = (name: string) =>
+    areIds(properties[name]) ? [FILE_ID] : (properties[name]?.examples?.[0] ?? SAMPLES[name]);
   const body = JSON.stringify(Object.fromEntries(names.map((name: string) => [name, sample(name)])));
   const words = [
     'curl',

@@ -1,6 +1,6 @@
 /** The routes of shares: those of owners, of accounts that something is for, and of visitors, who have no token. */
 import type { Writable } from 'node:stream';
-import { headers, type ShareBody, type TicketBody } from '@szafa/protocol';
+import { headers, type OwnBody, type ShareBody, type TicketBody } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ShareVisit } from '../domain/shares.ts';
 import type { Services } from '../services.ts';
@@ -33,6 +33,10 @@ export function shareHandlers(
       return { ok: true };
     },
     listShares: async (request) => ({ shares: await shares.list(request.caller) }),
+    writeOwn: async (request) => {
+      await shares.writeOwn(request.caller, params(request).share_id, request.body as OwnBody);
+      return { ok: true };
+    },
     endShare: async (request) => {
       await shares.end(request.caller, params(request).share_id);
       return { ok: true };

@@ -5,19 +5,19 @@ import { outdate, outdateAccount } from './documents.ts';
 import { isOwn } from './files.ts';
 import { HELD, type HeldFile, holdFiles } from './removal.ts';
 import { Queries, type Sql } from './sql.ts';
-import { noteChange, shiftUsage } from './usage.ts';
+import { countedIn, noteChange, shiftUsage } from './usage.ts';
 
 const digestOf = (encParams: string) => createHash('sha256').update(toBase64(encParams)).digest('hex');
 
 /** Other names for files and directories that are there. */
 export class RenamingTable extends Queries {
-  /** All of them, or none: then those that the caller does not have, or that are not as it saw them. */
-  files(caller: string, names: NewName[]): Promise<string[] | 'no directory'> {
+  /** All of them, or none: then those that the caller does not have there, or that are not as it saw them. */
+  files(caller: string, names: NewName[], { inTrash = false } = {}): Promise<string[] | 'no directory'> {
     return this.sql.transaction(async (tx) => {
       if (!(await holdDirs(tx, caller, names))) return 'no directory';
       const ids = names.map(({ fileId }) => fileId);
       const held = await holdFiles<HeldFile & { enc_params: string }>(tx, ids, `${HELD}, enc_params`);
-      const own = held.filter((file) => isOwn(caller, file) && file.trashed_at === 0);
+      const own = held.filter((file) => isOwn(caller, file) && file.trashed_at > 0 === inTrash);
       const now = new Map(own.map((file) => [file.file_id, file]));
       const isSeen = (file: { enc_params: string } | undefined, match: string) =>
         file !== undefined && digestOf(file.enc_params) === match;
@@ -34,7 +34,8 @@ export class RenamingTable extends Queries {
       }
       const shifts = names.map(({ fileId, dirId }) => {
         const file = now.get(fileId)!;
-        return { ...file, from: file.dir_id, to: dirId ?? file.dir_id };
+        const from = countedIn(file);
+        return { ...file, from, to: dirId ?? from };
       });
       await shiftUsage(tx, shifts);
       return [];

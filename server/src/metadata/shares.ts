@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Ending, limits } from '@szafa/protocol';
 import { type Actor, isNotedOften, note } from './audit.ts';
 import { isFileId, JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from './files.ts';
@@ -148,6 +149,21 @@ export class SharesTable extends Queries {
 
   count(): Promise<number> {
     return countSome(this.sql, 'shares WHERE ended_at IS NULL');
+  }
+
+  /** What the owner keeps beside it. `match`: the digest of what is there; false where there is no such share in the owner's list. */
+  writeOwn(id: string, owner: string, own: string, match: string): Promise<'written' | 'changed' | false> {
+    return this.sql.transaction(async (tx) => {
+      const [share] = await tx.query<{ own: string }>(
+        `SELECT own FROM shares WHERE id = ? AND owner = ? AND own <> '' ${tx.dialect.forUpdate}`,
+        id,
+        owner,
+      );
+      if (!share) return false;
+      if (createHash('sha256').update(share.own).digest('hex') !== match) return 'changed';
+      await tx.execute('UPDATE shares SET own = ? WHERE id = ?', own, id);
+      return 'written';
+    });
   }
 
   /** `owner`: only if it is theirs; they do not see it in their list any more. False where there is none. */

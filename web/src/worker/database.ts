@@ -208,16 +208,30 @@ export const browserPins: Pins = {
   },
 };
 
-/** Of this origin alone, as pins are, and without a name: who knows whom is nobody's business after a sign-out. */
+/** Without names, as pins are: who knows whom is nobody's business after a sign-out. */
 export const browserContacts: ContactStores = {
-  of(username) {
-    const keyOf = (contact: string) => hashed(JSON.stringify([username, contact]));
-    return {
-      load: async (contact) => read<ContactPin>('contacts', await keyOf(contact)),
-      async save(contact, pin) {
+  of(username: string, serviceId = '') {
+    const keyOf = (contact: string) => hashed(JSON.stringify([serviceId, username, contact]));
+    const store = {
+      load: async (contact: string) => read<ContactPin>('contacts', await keyOf(contact)),
+      async saveFirst(contact: string, pin: ContactPin): Promise<ContactPin> {
+        const key = await keyOf(contact);
+        let first = pin;
+        await write('contacts', (objects) => {
+          const found = objects.get(key) as IDBRequest<ContactPin | undefined>;
+          found.onsuccess = () => {
+            // Another tab may have seen others first.
+            if (found.result) first = found.result;
+            else objects.put(pin, key);
+          };
+        });
+        return first;
+      },
+      async save(contact: string, pin: ContactPin) {
         const key = await keyOf(contact);
         await write('contacts', (objects) => objects.put(pin, key));
       },
     };
+    return store;
   },
 };

@@ -76,7 +76,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     retry: { forMs: seconds * 1000 },
     onRetry,
     revs: fileRevs(settings.config, server),
-    contacts: fileContacts(settings.config, server),
+    contacts: fileContacts(settings.config),
     pins: filePins(settings.config, server, (path) => {
       const message = `${oneLine(path)} is damaged. It remembers a server and the keys that it gave, of another account than this. Do not delete it before you know why`;
       out.note('pins-damaged', message, { path });

@@ -137,6 +137,8 @@ const hints: Record<string, string> = {
   'other-upload': 'another szafa may be uploading the same file; run the same command again later',
   'input-too-long': 'split it, or give larger volumes with --volume-size',
   'no-contact': 'ask for the exact name; an account needs keys, which a first login with szafa makes',
+  'not-seen':
+    'szafa contact NAME shows their fingerprint: compare it with what its owner sees, then use --verify',
   'own-account': 'give the name of another account with --with',
   fingerprint: 'szafa contact shows how it looks; blanks do not matter',
   'other-fingerprint':
@@ -156,6 +158,10 @@ const untrusted: Partial<Record<TamperedError['stage'], string>> = {
   'no-bag': `${UNTRUSTED}: your files open with these keys alone. It may have lost its database (szafa-server rescue brings the keys back), or your account was deleted and made anew; only then ${FORGET}`,
 };
 const DAMAGED = `${UNTRUSTED}: the keys that it gave are damaged or were changed. It may have them in a backup`;
+
+/** Nothing that could be pasted without a look: the fingerprint comes from the account's owner. */
+export const acceptHint = (username: string) =>
+  `with what ${username} told you: szafa contact ${username} --accept FINGERPRINT`;
 
 /** Any error as one line, what to do next, and the exit code. */
 export function explain(error: unknown): Explained {
@@ -180,9 +186,8 @@ export function explain(error: unknown): Explained {
     return { code: (error as ApiError).kind, message, hint, exit };
   }
   if (code === 'contact-changed') {
-    const { username: said, fingerprint } = error as ContactChangedError;
-    const username = oneLine(said);
-    const hint = `the account was made anew, or somebody, perhaps the server, pretends to be ${username}. Ask ${username} for the fingerprint in another way than by this server; only if it is the same: szafa contact ${username} --accept '${fingerprint}'`;
+    const username = oneLine((error as ContactChangedError).username);
+    const hint = `the account was made anew, or somebody, perhaps the server, pretends to be ${username}. Ask ${username} for the fingerprint in another way than by this server, then ${acceptHint(username)}`;
     return { code, message, hint, exit: exits.failed };
   }
   if (code === 'network') {

@@ -134,16 +134,17 @@ export class Keys {
 
   /** What this account is known by to others, with the secret halves. */
   identity(signal?: AbortSignal): Promise<OwnIdentity> {
-    this.#identity ??= this.#openIdentity(signal).catch((error: unknown) => {
+    this.#identity ??= this.#openIdentity().catch((error: unknown) => {
       this.#identity = undefined;
       throw error;
     });
-    return this.#identity;
+    return orAborted(this.#identity, signal);
   }
 
-  async #openIdentity(signal: AbortSignal | undefined): Promise<OwnIdentity> {
+  /** Several may wait for it: none of them ends it. */
+  async #openIdentity(): Promise<OwnIdentity> {
     const { engine } = this.#options;
-    const found = await this.found(signal);
+    const found = await this.found();
     if (!found) throw new LockedError('this account has no keys yet: log in with its password once');
     const master = await openCurrent(engine, found.bag, this.way);
     const secrets = await openIdentity(engine, found.bag, master);
@@ -182,18 +183,14 @@ export class Keys {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin(options);
     const loading = this.#loading;
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal!.reason);
-    signal?.addEventListener('abort', abort, { once: true });
     loading.waiting++;
     try {
-      return await Promise.race([loading.masters, aborted.promise]);
+      return await orAborted(loading.masters, signal);
     } catch (error) {
       if (signal?.aborted && loading.waiting === 1) this.#end(loading);
       throw error;
     } finally {
       loading.waiting--;
-      signal?.removeEventListener('abort', abort);
     }
   }
 
@@ -280,6 +277,20 @@ export class Keys {
       if (error instanceof SzafaError && error.code !== 'network') return false;
       throw error;
     }
+  }
+}
+
+/** The result, unless whoever waits for it gives up before. */
+async function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return result;
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([result, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 

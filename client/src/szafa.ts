@@ -212,7 +212,7 @@ export class Szafa {
     };
     this.#context = {
       ...{ ...open, username, memory, places: new Places(open) },
-      contacts: new Contacts(open, contacts?.of(username)),
+      contacts: new Contacts(open, contacts),
       tree: (options) => this.tree(options),
       uploadMarker: (path, signal) => this.#uploadMarker(path, signal),
     };

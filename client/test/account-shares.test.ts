@@ -90,8 +90,11 @@ test('both see the same fingerprints; keys are pinned when first seen, and other
   const folder = mkdtempSync(join(service.folder, 'contacts-'));
   const [alice, bob, mallory] = [await user(), await user(), await user()];
   const entry = await uploaded(alice, 'a.txt');
-  const contacts = fileContacts(folder, service.url);
+  const contacts = fileContacts(folder);
   const device = () => sameUser(alice, proxy.url, { ...more, contacts });
+  // What was never shown here cannot have been compared.
+  await assert.rejects((await device()).verifyContact(bob.username), { code: 'not-seen' });
+  assert.deepEqual(readdirSync(folder), []);
   const seen = await (await device()).contact(bob.username);
   assert.deepEqual(seen, { username: bob.username, fingerprint: await bob.fingerprint(), state: 'known' });
   assert.equal((await bob.contact(alice.username)).fingerprint, await alice.fingerprint());
@@ -108,6 +111,10 @@ test('both see the same fingerprints; keys are pinned when first seen, and other
   await assert.rejects(careful.shareWith(bob.username, itemOf(entry)), changed);
   await assert.rejects(careful.verifyContact(bob.username), changed);
   assert.equal((await careful.contact(bob.username)).state, 'changed');
+  // The pin is that of the service, at each of its addresses.
+  const { host } = new URL(proxy.url);
+  const otherAddress = await sameUser(alice, `http://localhost:${host.split(':')[1]}`, { ...more, contacts });
+  assert.equal((await otherAddress.contact(bob.username)).state, 'changed');
   assert.ok(
     proxy.requests.every(({ method }) => method !== 'POST'),
     'nothing was shared',
@@ -156,7 +163,7 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   const to = await bob.keys.identity();
   const key = { secret: engine.random(32), digest: engine.random(16) };
   const letter = toBase64Url(
-    await sealLetter(engine, { shareId: first, from: evil, to }, { key, title: 'x', size: 1 }),
+    await sealLetter(engine, { shareId: first, from: evil, to }, { key, title: 'x', size: 1, made: 1 }),
   );
   const flip = (text: string, at: number) => {
     const bytes = Buffer.from(text, 'base64url');
@@ -167,6 +174,11 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
     ['the letter of another share', { ...one, letter: two.letter }, { code: 'tampered', stage: 'signature' }],
     ['a letter to somebody else', { ...forCarol!, id: first }, { code: 'tampered', stage: 'signature' }],
     ['a share for somebody else', forCarol!, { code: 'tampered', stage: 'signature' }],
+    [
+      'a name with a letter that looks like another',
+      { ...one, from: alice.username.replace(/[a-z]/, '\u0430') },
+      { code: 'tampered', stage: 'identity' },
+    ],
     ['another sender', { ...one, from: carol.username }, { code: 'tampered', stage: 'identity' }],
     [
       'another sender, with that one’s keys',
@@ -199,13 +211,28 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   ];
   for (const [what, answer, refusal] of attacks) {
     proxy.hostility = onReceived(() => [answer, two]);
-    const [bad, good] = await device.sharedWithMe();
+    const [good, bad] = await device.sharedWithMe();
     const { code, stage } = bad!.problem as { code: string; stage?: string };
     assert.deepEqual({ code, ...(refusal.stage !== undefined && { stage }) }, refusal, what);
-    assert.deepEqual([bad!.title, bad!.size], ['', 0], what);
+    assert.deepEqual([bad!.title, bad!.size, bad!.madeAt, bad!.verified], ['', 0, undefined, false], what);
     await assert.rejects(bad!.open(), refusal, what);
     assert.equal(good!.problem, undefined, what);
   }
+  // An earlier one as the latest: what its owner signed says otherwise.
+  proxy.hostility = onReceived((shares) =>
+    shares.toReversed().map((share, at) => ({ ...share, created_at: new Date(5e12 - at).toISOString() })),
+  );
+  const ordered = await device.sharedWithMe();
+  assert.deepEqual(
+    ordered.map(({ id }) => id),
+    [second, first],
+  );
+  const times = ordered.map(({ madeAt }) => Date.parse(madeAt!));
+  assert.ok(times[0]! >= times[1]! && Math.abs(times[0]! - Date.now()) < 600_000, `${times}`);
+  await device.contact(alice.username);
+  assert.equal(ordered[0]!.verified, false);
+  await device.verifyContact(alice.username);
+  assert.equal((await device.sharedWithMe())[0]!.verified, true);
   // The right letter, and what another share has behind it.
   const header = (await bob.api.openReceived(second)).header;
   proxy.hostility = ({ path, body }) =>
@@ -243,4 +270,20 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
     [undefined, 'tampered', 'tampered'],
   );
   proxy.hostility = () => undefined;
+});
+
+test('of several processes that see an account for the first time one is the first, and who gives up ends it for nobody else', async () => {
+  const folder = mkdtempSync(join(service.folder, 'contacts-'));
+  const pins = Array.from({ length: 8 }, (_, at) => ({ digest: `${at}`.repeat(64), verified: false }));
+  const store = () => fileContacts(folder).of('alice', '0'.repeat(32));
+  const kept = await Promise.all(pins.map((pin) => store().saveFirst('bob', pin)));
+  assert.deepEqual(new Set(kept.map(({ digest }) => digest)).size, 1);
+  assert.deepEqual(await store().load('bob'), kept[0]);
+  assert.equal(readdirSync(folder).length, 1);
+  const alice = await sameUser(await user(), service.url, more);
+  const given = new AbortController();
+  const [first, other] = [alice.keys.identity(given.signal), alice.keys.identity()];
+  given.abort(new Error('enough'));
+  await assert.rejects(first, /enough/);
+  assert.equal((await other).username, alice.username);
 });

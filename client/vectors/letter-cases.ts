@@ -107,7 +107,7 @@ export const identities: IdentityVector[] = [
 const shareId = drawn('share id', 16);
 const key = bytes(drawn('secret of the share', 32), drawn('digest of the header', 16));
 const ephemeral = drawn('ephemeral', 32);
-const content = { key: b64(key), title: 'zdjęcia', size: 123_456 };
+const content = { key: b64(key), title: 'zdjęcia', size: 123_456, made: 1_767_225_600_000 };
 
 interface Parts {
   from?: Person;
@@ -205,7 +205,10 @@ export const letters: LetterVector[] = [
   letter('text', 'not JSON', letterOf({ text: 'key' }), tampered('letter')),
   malformed('text-array', 'an array', [content]),
   malformed('key', 'a key of 47 bytes', { ...content, key: b64(key.subarray(1)) }),
-  malformed('key-none', 'no key', { title: 'x', size: 1 }),
+  malformed('key-none', 'no key', { ...content, key: undefined }),
   malformed('title', 'a title that is null', { ...content, title: null }),
   malformed('size', 'a size below zero', { ...content, size: -1 }),
+  malformed('made-none', 'no time', { ...content, made: undefined }),
+  malformed('made-text', 'a time that is no number', { ...content, made: '2026-01-01' }),
+  malformed('made-late', 'a time that no calendar has', { ...content, made: 8_640_000_000_000_001 }),
 ];

@@ -43,7 +43,7 @@ export interface LetterVector {
   letter: string;
   /** What a writer has and draws who makes the same letter. */
   written?: { secrets: SecretsJson; random: string };
-  expect: { key: string; title: string; size: number } | Fault;
+  expect: { key: string; title: string; size: number; made: number } | Fault;
 }
 
 const secretsOf = ({ x25519, ed25519 }: SecretsJson) => ({
@@ -86,11 +86,8 @@ async function routeOf(engine: Engine, { service_id: serviceId, share_id, from, 
 
 export async function runLetter(engine: Engine, vector: LetterVector): Promise<LetterVector['expect']> {
   try {
-    const { key, title, size } = await openLetter(
-      await routeOf(engine, vector),
-      fromBase64Url(vector.letter),
-    );
-    return { key: linkKeyText(key), title, size };
+    const { key, ...about } = await openLetter(await routeOf(engine, vector), fromBase64Url(vector.letter));
+    return { key: linkKeyText(key), ...about };
   } catch (error) {
     return faultOf(error);
   }

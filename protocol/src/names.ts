@@ -22,11 +22,17 @@ function chars(text: string): number {
   return count;
 }
 
-/** "surrounding whitespace is removed; 3 to 32 characters; letters, digits and underscore only" */
+/** "3 to 32 characters; letters, digits and underscore only" */
+export function isUsername(text: string): boolean {
+  const { min, max } = limits.usernameChars;
+  return /^[A-Za-z0-9_]+$/.test(text) && text.length >= min && text.length <= max;
+}
+
+/** "surrounding whitespace is removed" */
 export function cleanUsername(raw: string): string {
   const username = strip(raw);
-  const { min, max } = limits.usernameChars;
-  if (!/^[A-Za-z0-9_]+$/.test(username) || username.length < min || username.length > max) {
+  if (!isUsername(username)) {
+    const { min, max } = limits.usernameChars;
     throw new RuleError(`username must be ${min} to ${max} ASCII letters, digits or underscores`);
   }
   return username;

@@ -139,8 +139,36 @@ export const mutants: Mutant[] = [
   {
     name: 'other keys than the pinned ones are used',
     file: 'client/src/shares/contacts.ts',
-    find: 'isSame: pin.digest === digest.toHex() }',
-    replace: 'isSame: pin.digest.length > 0 && digest.length > 0 }',
+    find: '=> pin.digest === digest.toHex();',
+    replace: '=> pin.digest.length > 0 && digest.length > 0;',
+    tests: ['client/test/account-shares.test.ts'],
+  },
+  {
+    name: 'keys count as compared that nobody has seen',
+    file: 'client/src/shares/contacts.ts',
+    find: "if (!pin) throw new SzafaError('not-seen', `the keys of ${name} have never been seen on this device`);",
+    replace: 'if (!pin) return this.#keep(await this.#find(name, signal), signal);',
+    tests: ['client/test/account-shares.test.ts'],
+  },
+  {
+    name: 'a sender may be called as nobody can be',
+    file: 'client/src/shares/contacts.ts',
+    find: 'if (!isUsername(username))',
+    replace: "if (username === '')",
+    tests: ['client/test/account-shares.test.ts'],
+  },
+  {
+    name: 'of two processes that pin an account the last one counts',
+    file: 'client/src/node/file-contacts.ts',
+    find: 'const isFirst = await writeFirst(pathOf(contact), textOf(contact, pin));',
+    replace: 'const isFirst = !(await writeWhole(pathOf(contact), textOf(contact, pin)));',
+    tests: ['client/test/account-shares.test.ts'],
+  },
+  {
+    name: 'the service says which share is the latest',
+    file: 'client/src/shares/to-account.ts',
+    find: 'return shares.sort((a, b) => time(b) - time(a));',
+    replace: 'return time(shares[0]!) < 0 ? shares.reverse() : shares;',
     tests: ['client/test/account-shares.test.ts'],
   },
   {

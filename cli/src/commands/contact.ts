@@ -2,6 +2,7 @@ import type { Contact } from '@szafa/client/node';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
 import { UsageError } from '../errors.ts';
+import { acceptHint } from '../explain.ts';
 import { oneLine } from '../text.ts';
 
 const STATES: Record<Contact['state'], string> = {
@@ -38,7 +39,8 @@ export const command: Command = async (invocation) => {
   out.answer('contact', { username, fingerprint: own, state: 'own' }, `${username} (you)\n  ${own}`);
   const shown = `${oneLine(contact.username)} (${STATES[contact.state]})\n  ${contact.fingerprint}`;
   out.answer('contact', { ...contact }, shown);
-  const next = `ask ${oneLine(name)} for both fingerprints, in another way than by this server; if they are the same: szafa contact ${oneLine(name)}`;
-  if (contact.state === 'known') out.note('compare', `${next} --verify`);
-  if (contact.state === 'changed') out.note('compare', `${next} --accept '${contact.fingerprint}'`);
+  const ask = `ask ${oneLine(name)} for both fingerprints, in another way than by this server`;
+  if (contact.state === 'known')
+    out.note('compare', `${ask}; if they are the same: szafa contact ${oneLine(name)} --verify`);
+  if (contact.state === 'changed') out.note('compare', `${ask}; ${acceptHint(oneLine(name))}`);
 };

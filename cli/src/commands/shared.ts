@@ -6,9 +6,11 @@ import { formatBytes, formatTime, oneLine, plural, shorten } from '../text.ts';
 
 const TITLE_COLUMNS = 60;
 
-function notes({ expiresAt, downloadsLeft, missing, problem }: ReceivedShare): string {
+function notes({ madeAt, verified, expiresAt, downloadsLeft, missing, problem }: ReceivedShare): string {
   if (problem) return `not trusted, and not opened: ${oneLine(problem.message)}`;
   return [
+    `of ${formatTime(madeAt!)}`,
+    ...(verified ? [] : ['keys not compared']),
     ...(expiresAt === null ? [] : [`until ${formatTime(expiresAt)}`]),
     ...(downloadsLeft === null ? [] : [`${plural(downloadsLeft, 'download')} left`]),
     ...(missing === 0 ? [] : [`${missing} deleted or in the trash, and not served`]),
@@ -23,7 +25,8 @@ export const command: Command = async (invocation) => {
   for (const one of wanted === undefined ? all : [shareOf(all, wanted, RECEIVED)]) {
     const { id, from, title, files, size, missing, problem } = one;
     const fields = {
-      ...{ id, from, title, files, size, missing, created_at: one.createdAt, expires_at: one.expiresAt },
+      ...{ id, from, verified: one.verified, title, files, size, missing },
+      ...{ made_at: one.madeAt ?? null, created_at: one.createdAt, expires_at: one.expiresAt },
       ...{ downloads_left: one.downloadsLeft, problem: problem?.code ?? null },
     };
     const row = [

@@ -14,6 +14,8 @@ import { type LinkKey, linkKeyText, parseLinkKey } from './link.ts';
 const SUITE = 1;
 /** What the text is padded to a multiple of. */
 const STEP = 256;
+/** The latest that a Date can be. */
+const LATEST = 8_640_000_000_000_000;
 
 /** @public */
 export interface Letter {
@@ -23,6 +25,8 @@ export interface Letter {
   title: string;
   /** Bytes of all files. */
   size: number;
+  /** When it was written, in milliseconds since 1970: the owner's word, not the service's. */
+  made: number;
 }
 
 /** Which share, of its id in base64url, from whom to whom. @public */
@@ -47,10 +51,10 @@ const contextOf = ({ shareId, from, to }: LetterRoute) =>
 export async function sealLetter(
   engine: Engine,
   route: LetterRoute<OwnIdentity>,
-  { key, title, size }: Letter,
+  { key, title, size, made }: Letter,
 ): Promise<Bytes> {
   const info = contextOf(route);
-  const text = utf8(JSON.stringify({ key: linkKeyText(key), title, size }));
+  const text = utf8(JSON.stringify({ key: linkKeyText(key), title, size, made }));
   const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
   padded.set(text);
   const sealed = await hpkeSeal(engine, route.to.x25519, { info }, padded);
@@ -74,9 +78,10 @@ export async function openLetter(route: LetterRoute<Identity, OwnIdentity>, lett
   const text = await hpkeOpen(to.secrets.x25519, { info }, sealed);
   if (!text) throw new TamperedError('letter', 'what opens the share was not sealed for you');
   const json = parseObject(text, 'letter', 'what opens the share');
-  const { title, size } = json;
+  const { title, size, made } = json;
   const key = typeof json['key'] === 'string' ? parseLinkKey(json['key']) : undefined;
-  if (!key || typeof title !== 'string' || !isWhole(size, 0, Number.MAX_SAFE_INTEGER))
+  const isSound = typeof title === 'string' && isWhole(size, 0, Number.MAX_SAFE_INTEGER);
+  if (!key || !isSound || !isWhole(made, 0, LATEST))
     throw new TamperedError('letter', 'what opens the share is malformed');
-  return { key, title: title.toWellFormed(), size };
+  return { key, title: title.toWellFormed(), size, made };
 }

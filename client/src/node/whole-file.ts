@@ -1,11 +1,36 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { closeSync, constants, openSync } from 'node:fs';
+import { copyFile, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeLocalFolder } from './folders.ts';
 
 /** Whole or not at all, also after a power cut. */
-export async function writeWhole(path: string, data: Uint8Array | string): Promise<void> {
+export const writeWhole = (path: string, data: Uint8Array | string): Promise<void> =>
+  write(path, data, (temporary) => rename(temporary, path));
+
+/** The same, but only if there is none; says whether it is this one. */
+export async function writeFirst(path: string, data: Uint8Array | string): Promise<boolean> {
+  try {
+    await write(path, data, async (temporary) => {
+      // Not every disk has links.
+      await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') throw error;
+        return copyFile(temporary, path, constants.COPYFILE_EXCL);
+      });
+      await rm(temporary, { force: true });
+    });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function write(
+  path: string,
+  data: Uint8Array | string,
+  place: (temporary: string) => Promise<void>,
+): Promise<void> {
   makeLocalFolder(dirname(path), 0o700);
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
@@ -16,7 +41,7 @@ export async function writeWhole(path: string, data: Uint8Array | string): Promi
     } finally {
       await handle.close();
     }
-    await rename(temporary, path);
+    await place(temporary);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

@@ -1,7 +1,7 @@
 /** Who others are: their public keys, as they were when they were first seen, or when people compared them. */
-import { cleanUsername } from '@szafa/protocol';
+import { cleanUsername, isUsername } from '@szafa/protocol';
 import type { OpenContext } from '../download/remote-file.ts';
-import { ApiError, ContactChangedError, SzafaError } from '../errors.ts';
+import { ApiError, ContactChangedError, SzafaError, TamperedError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import {
   fingerprintText,
@@ -23,12 +23,14 @@ export interface ContactPin {
 /** Where the contacts of one account are kept, without a secret; it must outlive a logout. @public */
 export interface ContactStore {
   load(contact: string): Promise<ContactPin | undefined>;
+  /** Only if there is none: of several at once one is the first, and all get that one. */
+  saveFirst(contact: string, pin: ContactPin): Promise<ContactPin>;
   save(contact: string, pin: ContactPin): Promise<void>;
 }
 
-/** By account. @public */
+/** By account and by the id of its service, which is the same at every address that it has. @public */
 export interface ContactStores {
-  of(username: string): ContactStore;
+  of(username: string, serviceId: string): ContactStore;
 }
 
 /** @public */
@@ -45,9 +47,17 @@ function inMemory(): ContactStore {
   const pins = new Map<string, ContactPin>();
   return {
     load: async (contact) => pins.get(contact),
+    saveFirst: async (contact, pin) => {
+      if (!pins.has(contact)) pins.set(contact, pin);
+      return pins.get(contact)!;
+    },
     save: async (contact, pin) => void pins.set(contact, pin),
   };
 }
+
+const isOf = (pin: ContactPin, { digest }: Identity) => pin.digest === digest.toHex();
+const changed = (identity: Identity, { verified }: ContactPin) =>
+  new ContactChangedError(identity.username, fingerprintText(identity), verified);
 
 type Context = Pick<OpenContext, 'api' | 'engine' | 'keys'>;
 
@@ -62,11 +72,12 @@ const noSuch = (username: string, cause?: unknown) =>
  */
 export class Contacts {
   readonly #context: Context;
-  readonly #store: ContactStore;
+  readonly #stores: ContactStores;
 
-  constructor(context: Context, store: ContactStore = inMemory()) {
+  constructor(context: Context, stores: ContactStores | undefined) {
+    const memory = inMemory();
     this.#context = context;
-    this.#store = store;
+    this.#stores = stores ?? { of: () => memory };
   }
 
   own(signal?: AbortSignal): Promise<OwnIdentity> {
@@ -75,40 +86,51 @@ export class Contacts {
 
   /** The keys of an account, if they are those of before; pinned if they were never seen. */
   async trusted(username: string, signal?: AbortSignal): Promise<Identity> {
-    return this.check(await this.#find(cleanUsername(username), signal));
-  }
-
-  /** The same for those that came with something else. */
-  async received(username: string, document: string, signal?: AbortSignal): Promise<Identity> {
-    return this.check(await this.#parse(username, document, signal));
-  }
-
-  async check(identity: Identity): Promise<Identity> {
-    const { pin, isSame } = await this.#pinned(identity);
-    if (!isSame) throw new ContactChangedError(identity.username, fingerprintText(identity), pin.verified);
+    const identity = await this.#find(cleanUsername(username), signal);
+    const { pin, isSame } = await this.#pinned(identity, signal);
+    if (!isSame) throw changed(identity, pin);
     return identity;
+  }
+
+  /** The same for those that came with something else, and whether people have compared them. */
+  async received(
+    username: string,
+    document: string,
+    signal?: AbortSignal,
+  ): Promise<{ identity: Identity; verified: boolean }> {
+    // A letter that only looks like one of an alphabet would make a stranger look like a friend.
+    if (!isUsername(username))
+      throw new TamperedError('identity', 'the server gives a name that no account can have');
+    const identity = await this.#parse(username, document, signal);
+    const { pin, isSame } = await this.#pinned(identity, signal);
+    if (!isSame) throw changed(identity, pin);
+    return { identity, verified: pin.verified };
   }
 
   /** What can be shown and compared. What is seen is pinned: what is compared is then what is used. */
   async show(username: string, signal?: AbortSignal): Promise<Contact> {
     const identity = await this.#find(cleanUsername(username), signal);
-    const { pin, isSame } = await this.#pinned(identity);
+    const { pin, isSame } = await this.#pinned(identity, signal);
     const state = isSame ? (pin.verified ? 'verified' : 'known') : 'changed';
     return { username: identity.username, fingerprint: fingerprintText(identity), state };
   }
 
   /** As it was when it was last trusted, without asking the service; undefined where it never was. */
   async remembered(username: string): Promise<Contact | undefined> {
-    const pin = await this.#store.load(username);
+    const pin = await (await this.#store(undefined)).load(username);
     if (!pin) return undefined;
     const fingerprint = fingerprintText({ digest: Uint8Array.fromHex(pin.digest) });
     return { username, fingerprint, state: pin.verified ? 'verified' : 'known' };
   }
 
-  /** People have compared the fingerprint that `show` gave. */
+  /** People have compared the fingerprint that `show` gave: what nobody has seen here, nobody has compared. */
   async verify(username: string, signal?: AbortSignal): Promise<Contact> {
-    const identity = await this.trusted(username, signal);
-    return this.#keep(identity);
+    const name = cleanUsername(username);
+    const pin = await (await this.#store(signal)).load(name);
+    if (!pin) throw new SzafaError('not-seen', `the keys of ${name} have never been seen on this device`);
+    const identity = await this.#find(name, signal);
+    if (!isOf(pin, identity)) throw changed(identity, pin);
+    return this.#keep(identity, signal);
   }
 
   /** From now on the keys with this fingerprint are those of the account: somebody has it from its owner. */
@@ -120,21 +142,30 @@ export class Contacts {
       const message = `the keys that the server gives for ${identity.username} have another fingerprint`;
       throw new SzafaError('other-fingerprint', message);
     }
-    return this.#keep(identity);
+    return this.#keep(identity, signal);
   }
 
-  async #keep(identity: Identity): Promise<Contact> {
+  async #keep(identity: Identity, signal: AbortSignal | undefined): Promise<Contact> {
     const { username, digest } = identity;
-    await this.#store.save(username, { digest: digest.toHex(), verified: true });
+    await (await this.#store(signal)).save(username, { digest: digest.toHex(), verified: true });
     return { username, fingerprint: fingerprintText(identity), state: 'verified' };
   }
 
-  async #pinned({ username, digest }: Identity): Promise<{ pin: ContactPin; isSame: boolean }> {
-    const pin = await this.#store.load(username);
-    if (pin) return { pin, isSame: pin.digest === digest.toHex() };
-    const first = { digest: digest.toHex(), verified: false };
-    await this.#store.save(username, first);
-    return { pin: first, isSame: true };
+  /** As it was first seen, which may be now. */
+  async #pinned(
+    identity: Identity,
+    signal: AbortSignal | undefined,
+  ): Promise<{ pin: ContactPin; isSame: boolean }> {
+    const { username, digest } = identity;
+    const store = await this.#store(signal);
+    const known = await store.load(username);
+    const pin = known ?? (await store.saveFirst(username, { digest: digest.toHex(), verified: false }));
+    return { pin, isSame: isOf(pin, identity) };
+  }
+
+  async #store(signal: AbortSignal | undefined): Promise<ContactStore> {
+    const { username, serviceId } = await this.own(signal);
+    return this.#stores.of(username, serviceId);
   }
 
   async #find(username: string, signal: AbortSignal | undefined): Promise<Identity> {

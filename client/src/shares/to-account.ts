@@ -4,7 +4,7 @@ import type { OpenContext } from '../download/remote-file.ts';
 import { SzafaError } from '../errors.ts';
 import { toBase64Url } from '../format/bytes.ts';
 import { bytesOf } from '../format/json.ts';
-import { openLetter, sealLetter } from '../format/letter.ts';
+import { type Letter, openLetter, sealLetter } from '../format/letter.ts';
 import { type LinkKey, openLink, parseLinkHeader, sealLink } from '../format/link.ts';
 import { sealOwn } from '../format/own-share.ts';
 import type { Contacts } from './contacts.ts';
@@ -40,7 +40,7 @@ export async function shareWith(
   for (const { fileKey } of files) fileKey.fill(0);
   const id = newShareId(context);
   const about = { title: titleOf(items, options), size: sizeOf(files) };
-  const letter = await sealLetter(engine, { shareId: id, from, to }, { key, ...about });
+  const letter = await sealLetter(engine, { shareId: id, from, to }, { key, ...about, made: Date.now() });
   const own: OwnJson = { kind: 'account', to: to.username, ...about, ...noteOf(options), passphrase: false };
   await api.createShare(
     {
@@ -66,6 +66,11 @@ export class ReceivedShare {
   readonly title: string;
   /** Bytes of all files. */
   readonly size: number;
+  /** When its owner made it, which they have signed; undefined where there is a problem. */
+  readonly madeAt: string | undefined;
+  /** Whether people have compared the fingerprint of whoever it is from. */
+  readonly verified: boolean;
+  /** When the service got it, it says. */
   readonly createdAt: string;
   readonly expiresAt: string | null;
   /** Null: any number. */
@@ -81,7 +86,7 @@ export class ReceivedShare {
   constructor(
     context: OpenContext,
     answer: ReceivedAnswer,
-    letter: { key: LinkKey; title: string; size: number } | { problem: SzafaError },
+    letter: (Letter & { verified: boolean }) | { problem: SzafaError },
   ) {
     this.#context = context;
     this.id = answer.id;
@@ -91,11 +96,13 @@ export class ReceivedShare {
     this.downloadsLeft = answer.downloads_left;
     this.files = answer.files;
     this.missing = answer.missing;
-    const opened = 'key' in letter ? letter : { key: undefined, title: '', size: 0 };
+    const opened = 'key' in letter ? letter : undefined;
     this.problem = 'problem' in letter ? letter.problem : undefined;
-    this.title = opened.title;
-    this.size = opened.size;
-    this.#key = opened.key;
+    this.title = opened?.title ?? '';
+    this.size = opened?.size ?? 0;
+    this.madeAt = opened && new Date(opened.made).toISOString();
+    this.verified = opened?.verified ?? false;
+    this.#key = opened?.key;
   }
 
   /** The files in it. With a ticket that was taken before, one that is used up still opens. */
@@ -115,7 +122,7 @@ export class ReceivedShare {
   }
 }
 
-/** All that is not over, the latest first. One that cannot be trusted is among them, with its problem. */
+/** All that is not over, the latest first by what their owners signed. Those that cannot be trusted come last, with their problems. */
 export async function listReceived(context: Context, signal?: AbortSignal): Promise<ReceivedShare[]> {
   const { api, contacts } = context;
   const answers = await api.receivedShares({ signal });
@@ -124,15 +131,15 @@ export async function listReceived(context: Context, signal?: AbortSignal): Prom
   const shares: ReceivedShare[] = [];
   for (const answer of answers) {
     try {
-      const from = await contacts.received(answer.from, answer.identity, signal);
+      const { identity: from, verified } = await contacts.received(answer.from, answer.identity, signal);
       const bytes = bytesOf(answer.letter, 'letter', 'what opens the share');
-      shares.push(
-        new ReceivedShare(context, answer, await openLetter({ shareId: answer.id, from, to }, bytes)),
-      );
+      const letter = await openLetter({ shareId: answer.id, from, to }, bytes);
+      shares.push(new ReceivedShare(context, answer, { ...letter, verified }));
     } catch (error) {
       if (!(error instanceof SzafaError) || error.code === 'network' || error.code === 'pins') throw error;
       shares.push(new ReceivedShare(context, answer, { problem: error }));
     }
   }
-  return shares;
+  const time = ({ madeAt }: ReceivedShare) => (madeAt === undefined ? -1 : Date.parse(madeAt));
+  return shares.sort((a, b) => time(b) - time(a));
 }

@@ -2,6 +2,7 @@ import {
   checkEnd,
   checkShare,
   type Ending,
+  isUsername,
   type ListedShare,
   limits,
   type OpenedShare,
@@ -81,7 +82,7 @@ export class Shares {
     checkShare(body);
     const { access, to } = body;
     if (to?.username === username) throw new RuleError('to: these are your own files');
-    if (to && !isName(to.username)) throw nobody({ files: [] });
+    if (to && !isUsername(to.username)) throw nobody({ files: [] });
     const now = this.#now();
     const made = await this.#deps.metadata.shares.create({
       id: body.id,
@@ -144,7 +145,7 @@ export class Shares {
     const { pace, metadata } = this.#deps;
     if (await pace.isTooOften(`names ${accountId}`, NAMES_A_SECOND))
       throw new TryLater(429, 'you have asked for too many names; try again later', 60);
-    const identity = isName(username) ? await metadata.accounts.identity(username) : undefined;
+    const identity = isUsername(username) ? await metadata.accounts.identity(username) : undefined;
     if (identity === undefined) throw nobody();
     return { username, identity };
   }
@@ -266,7 +267,6 @@ export class Shares {
 
 /** A database does not take every text. */
 const isShareId = (text: string) => /^[A-Za-z0-9_-]{22}$/.test(text);
-const isName = (text: string) => /^[A-Za-z0-9_]{1,32}$/.test(text);
 
 /** Null: any number. */
 const leftOf = ({ downloads, downloaded }: Pick<FoundShare, 'downloads' | 'downloaded'>) =>

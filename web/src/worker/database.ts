@@ -210,11 +210,11 @@ export const browserPins: Pins = {
 
 /** Without names, as pins are: who knows whom is nobody's business after a sign-out. */
 export const browserContacts: ContactStores = {
-  of(username: string, serviceId = '') {
+  of(username, serviceId) {
     const keyOf = (contact: string) => hashed(JSON.stringify([serviceId, username, contact]));
-    const store = {
-      load: async (contact: string) => read<ContactPin>('contacts', await keyOf(contact)),
-      async saveFirst(contact: string, pin: ContactPin): Promise<ContactPin> {
+    return {
+      load: async (contact) => read<ContactPin>('contacts', await keyOf(contact)),
+      async saveFirst(contact, pin) {
         const key = await keyOf(contact);
         let first = pin;
         await write('contacts', (objects) => {
@@ -227,11 +227,10 @@ export const browserContacts: ContactStores = {
         });
         return first;
       },
-      async save(contact: string, pin: ContactPin) {
+      async save(contact, pin) {
         const key = await keyOf(contact);
         await write('contacts', (objects) => objects.put(pin, key));
       },
     };
-    return store;
   },
 };

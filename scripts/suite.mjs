@@ -52,7 +52,11 @@ const LONG = [
   // links and uploads is a rule of the SDK or of the page's worker as well, and tested there in every run.
   /^tests\/web\/(account|downloads|exchange|factor|languages|links|list|looks|offline|passkeys)\.test/,
   /^tests\/web\/(preview|tree|uploads|uploads-resume)\.test/,
-  /^tests\/(cross\/(at-once|memory)|consumer\/openapi|faults\/memory)\.test/,
+  // A process, and often a derivation of keys, for each of many commands; client/test has the rules, tests/blackbox what the server
+  // does. And a restart for each step at which a server is killed: tests/faults/kills kills it anywhere in every run.
+  /^tests\/cross\/(at-once|factor|keys|memory|tokens)\.test/,
+  /^tests\/attacks\/(hostile-link|hostile-service|logins|store)\.test/,
+  /^tests\/(consumer\/openapi|faults\/memory|faults\/steps)\.test/,
 ];
 /**
  * `npm run test:long` only.

@@ -11,11 +11,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { VolumeHandler } from '../../server/src/http/volumes/put.ts';
 import { receive } from '../../server/src/volumes/receiver.ts';
 import { Disk } from '../faults/mounts.ts';
+import { usually } from '../harness/long.ts';
 import { collect, GuardedPool } from './canaries.ts';
 import { Attacker, OK, soon, withLane } from './lane-fixture.ts';
 import { reset } from './reset.ts';
 
-const CONNECTIONS = Number(process.env['SZ_TEST_ATTACKS'] ?? 1500);
+const CONNECTIONS = Number(process.env['SZ_TEST_ATTACKS'] ?? usually(300, 1500));
 const AT_ONCE = 24;
 const CHECK_EVERY = 50;
 const MIB = 1024 * 1024;

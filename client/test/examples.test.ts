@@ -13,7 +13,7 @@ let service: Service;
 let szafa: Szafa;
 before(async () => {
   service = await startService();
-  szafa = await newUser(service.url);
+  szafa = await newUser(service.url, { engine });
 });
 after(async () => {
   await service.stop();

@@ -52,7 +52,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
 }
 
 export const engine = nodeEngine();
-/** The same with a derivation that takes no time, for tests of many logins. */
+/** The same with a derivation that takes no time: what all but a few tests use. session.test.ts and the vectors have the real one. */
 export const quick: Engine = {
   ...engine,
   argon2id: (secret, salt) => engine.argon2id(secret, salt, { m: 64, t: 1, p: 1 }),
@@ -62,7 +62,7 @@ export const password = 'correct horse battery staple';
 
 /** Quick to give up, so that a test of a failure does not wait. */
 export function optionsFor(server: string, more: Partial<ConnectOptions> = {}): ConnectOptions {
-  return { server, engine, transport, retry: { forMs: 3_000, baseMs: 20, capMs: 200 }, ...more };
+  return { server, engine: quick, transport, retry: { forMs: 3_000, baseMs: 20, capMs: 200 }, ...more };
 }
 
 let number = 0;

@@ -22,6 +22,7 @@ import {
   newUser,
   optionsFor,
   password,
+  quick,
   readAll,
   type Service,
   sameUser,
@@ -40,7 +41,7 @@ after(async () => {
 });
 
 test('files of every size come back, and any device reads them with the password alone', async () => {
-  const szafa = await newUser(service.url);
+  const szafa = await newUser(service.url, { engine });
   const size = 1000;
   for (const length of [0, 1, size - 1, size, size + 1, 3 * size]) {
     await szafa.upload(bytesSource(content(length)), {
@@ -109,7 +110,7 @@ test('two devices that make the first keys at once: one bag is stored, and both 
   const username = `both_${process.pid}`;
   const bare = new Api(optionsFor(service.url));
   const { service_id: serviceId } = await bare.service();
-  const { authSecret } = await deriveAccountKeys(engine, { serviceId, username }, password);
+  const { authSecret } = await deriveAccountKeys(quick, { serviceId, username }, password);
   await bare.register({ username, password: authSecret });
   // Both have seen that there is none before either stores one.
   const both = Promise.withResolvers<void>();
@@ -137,7 +138,7 @@ test('an answer that is lost makes no second bag; a session without the password
   const username = `lost_${process.pid}`;
   const bare = new Api(optionsFor(service.url));
   const { service_id: serviceId } = await bare.service();
-  const { authSecret, kek } = await deriveAccountKeys(engine, { serviceId, username }, password);
+  const { authSecret, kek } = await deriveAccountKeys(quick, { serviceId, username }, password);
   const { token } = await bare.register({ username, password: authSecret });
   const kept = await Szafa.open(optionsFor(service.url), { username, token, kek });
   await assert.rejects(kept.upload(bytesSource(content(1)), { path: 'x' }), { code: 'locked' });

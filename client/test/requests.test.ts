@@ -14,10 +14,11 @@ import {
   webEngine,
 } from '../src/index.ts';
 import { fileJournal, fileSource } from '../src/node/index.ts';
+import { newShareId } from '../src/shares/links.ts';
 import { visitorsLayout } from '../src/shares/request-upload.ts';
 import { sizesOf } from '../src/upload/description.ts';
 import { proxy, service } from './hostile.ts';
-import { content, newUser, optionsFor, quick, readAll, sameUser } from './service.ts';
+import { content, engine, newUser, optionsFor, quick, readAll, sameUser } from './service.ts';
 
 const more: Partial<ConnectOptions> = { engine: quick };
 const { server: _, ...visiting } = optionsFor('', { engine: webEngine() });
@@ -261,4 +262,9 @@ test('a request that has ended says so, also in the middle of an upload', async 
   assert.deepEqual(await owner.deliveries(), []);
   for (const text of [link.slice(0, -1), link.replace('/r/', '/s/'), 'x'])
     await assert.rejects(RequestVisit.begin(text, visiting), { code: 'link' });
+});
+
+test('no id of a request or a share begins as an option of a command does', () => {
+  const drawn = [0xf8, 0xfb, 0xff].map((first) => new Uint8Array(16).fill(first, 0, 1));
+  assert.equal(newShareId({ engine: { ...engine, random: () => drawn.shift()! } }), `_w${'A'.repeat(20)}`);
 });

@@ -4,9 +4,10 @@ import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
-import { bytesSource, type Szafa } from '@szafa/client';
+import { bytesSource, type ShareItem, type Szafa } from '@szafa/client';
 import { headers } from '@szafa/protocol';
 import { newUser, quick } from '../../client/test/service.ts';
+import { loggedIn } from '../cross/account.ts';
 import { assertError, Device } from '../cross/device.ts';
 import { useService } from '../harness/index.ts';
 
@@ -54,7 +55,7 @@ suite('a hostile link and the command', { concurrency: 2 }, () => {
         '...',
         'CON',
         `${'x'.repeat(5000)}.txt`,
-        `${'deep/'.repeat(2000)}f`,
+        `${'deep/'.repeat(1500)}f`,
         '\u001b[2J\u202efdp.exe',
         'same',
       ],
@@ -93,6 +94,26 @@ suite('a hostile link and the command', { concurrency: 2 }, () => {
       assert.ok(refused.includes('same-path'), JSON.stringify(refused));
       assert.doesNotMatch(got.stderr, /\u001b|at .*\.ts|TypeError|RangeError/);
     });
+  });
+
+  test('a name of thousands of slashes is refused, or too long for a folder here, and holds up nobody', async () => {
+    const [alice, bob] = [await owner(), await loggedIn(service)];
+    try {
+      const deep = `${'a/'.repeat(4000)}x.txt`;
+      const items: ShareItem[] = [];
+      for (const [at, name] of [deep, 'b/y.txt', 'z.md'].entries()) {
+        await alice.upload(bytesSource(Buffer.from(name.slice(-5))), { path: `${at}` });
+        items.push({ entry: (await alice.list()).find(({ path }) => path === `${at}`)!, name });
+      }
+      await alice.shareWith(bob.env['SZ_USER']!, items);
+      const got = await bob.run(['get', '--from', alice.username, '**/*.txt', '--output', 'in']);
+      assertError(got, 3, /too long/);
+      assert.deepEqual(await readdir(bob.path('in/b')), ['y.txt']);
+      const { link } = await alice.shareLink([{ ...items[0]!, name: `${'/'.repeat(400_000)}x/` }]);
+      assertError(await bob.run(['get', link]), 1, /a name in the share is malformed/);
+    } finally {
+      await bob.remove();
+    }
   });
 
   test('to look what it would write takes no download of it', async () => {

@@ -224,6 +224,10 @@ describe('requests', () => {
     assertOk(await putStreamed(user, transferId!, 1, made.volumes[0]!));
     assert.deepEqual(await received(user, transferId!), [1]);
     assertError(await visitor.begin(made), 409);
+    // At another request it is no token.
+    const other = await ask();
+    assertError(await other.visitor.begin(made, token), 400);
+    assert.equal((await listed(other.owner))[0]!.uploading, 0);
     assertOk(await user.delete(pathOf('cancel', { transfer_id: transferId! })));
     assertDetail(await putStreamed(user, transferId!, 2, made.volumes[1]!), 401);
     await visitor.send(made);

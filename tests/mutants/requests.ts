@@ -84,4 +84,25 @@ export const mutants: Mutant[] = [
     replace: "const secret = await extract(suite, agreed, 'secret', EMPTY);",
     tests: [HPKE],
   },
+  {
+    name: 'a visitor or a sharer gives a key that no engine takes',
+    file: 'client/src/format/share-content.ts',
+    find: "if (fileKey.every((byte) => byte === 0)) throw malformed('file_key');",
+    replace: '',
+    tests: ['client/test/vectors.test.ts'],
+  },
+  {
+    name: 'the id of a share is taken for an option',
+    file: 'client/src/shares/links.ts',
+    find: "while (id.startsWith('-'));",
+    replace: "while (id === '');",
+    tests: ['client/test/requests.test.ts'],
+  },
+  {
+    name: 'a token of an upload by another request has no answer',
+    file: 'server/src/domain/requests.ts',
+    find: "if (same === undefined) throw new RuleError('upload_token: it is that of another upload');",
+    replace: '',
+    tests: [BLACKBOX],
+  },
 ];

@@ -97,7 +97,7 @@ async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): P
   const dryRun = flags['dry-run'];
   if (missing) throw goneFile();
   const isFolder = name.endsWith('/') && size === 0;
-  const below = isFolder ? item.below.replace(/\/+$/, '') : item.below;
+  const below = isFolder ? item.below.replace(/\/$/, '') : item.below;
   const path = destination.claim(below);
   if (isFolder) {
     if (!dryRun) destination.ensure(below, true);

@@ -30,20 +30,35 @@ export function trustedOf(
   throw new CliError('no-share', `${oneLine(from)} shares nothing with you`, 'szafa shared shows who does');
 }
 
-/** Whether a path fits a pattern, segment by segment; `**` stands for any number of them. */
-function fits(names: readonly string[], [first, ...rest]: readonly string[]): boolean {
-  if (first === undefined) return names.length === 0;
-  const [name, ...others] = names;
-  if (first === '**') return fits(names, rest) || (name !== undefined && fits(others, [first, ...rest]));
-  return name !== undefined && namePattern(first).test(name) && fits(others, rest);
+/**
+ * Whether a path, or a folder above it, fits a pattern, segment by segment; `**` stands for any number of them. All places in the pattern
+ * that the segments so far lead to are kept: a name with thousands of slashes is somebody else's, and takes no more than that many steps.
+ */
+function fits(names: readonly string[], pattern: readonly string[]): boolean {
+  const tests = pattern.map((segment) => (segment === '**' ? undefined : namePattern(segment)));
+  const withEmpty = (places: Set<number>) => {
+    for (const place of places) if (place < tests.length && !tests[place]) places.add(place + 1);
+    return places;
+  };
+  let places = withEmpty(new Set([0]));
+  for (const name of names) {
+    const next = new Set<number>();
+    for (const place of places) {
+      if (place === tests.length) continue;
+      const test = tests[place];
+      if (!test) next.add(place);
+      else if (test.test(name)) next.add(place + 1);
+    }
+    places = withEmpty(next);
+    if (places.has(tests.length)) return true;
+  }
+  return false;
 }
 
 /** Whether a path, or a folder above it, is the one that is asked for. */
 function isMeant(name: string, wanted: string): boolean {
   if (wanted === '' || name === wanted || name.startsWith(`${wanted}/`)) return true;
-  if (!isPattern(wanted)) return false;
-  const [names, pattern] = [name.replace(/\/$/, '').split('/'), wanted.split('/')];
-  return names.some((_, at) => fits(names.slice(0, at + 1), pattern));
+  return isPattern(wanted) && fits(name.replace(/\/$/, '').split('/'), wanted.split('/'));
 }
 
 /** What an argument names: all of a share by its ID, or files and folders by their paths. */

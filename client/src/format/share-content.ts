@@ -31,6 +31,8 @@ export interface ShareContent {
 
 /** What the text is padded to a multiple of: its length says little about names. */
 const STEP = 256;
+/** No path of an owner is longer, whose header has to fit into enc_params. */
+const NAME_BYTES = 8192;
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
 
 interface FileJson {
@@ -92,7 +94,8 @@ function fileOf(json: unknown): SharedFile {
   const { name, size, padded = size, volume_size: volumeSize, volume_count: count } = json;
   const { late_volume_size: lateVolumeSize = volumeSize, total_sha256: totalSha256 } = json;
   const { mtime, type, thumbnail } = json;
-  if (typeof name !== 'string' || name === '' || name.includes('\0')) throw malformed('a name');
+  if (typeof name !== 'string' || name === '' || name.includes('\0') || utf8(name).length > NAME_BYTES)
+    throw malformed('a name');
   if (!isWhole(size, 0, MOST) || !isWhole(padded, size, MOST)) throw malformed('a size');
   const sizes = { volumeSize: volumeSize as number, lateVolumeSize: lateVolumeSize as number };
   if (!areVolumeSizes(sizes)) throw malformed('a volume size');
@@ -103,9 +106,12 @@ function fileOf(json: unknown): SharedFile {
   if (thumbnail !== undefined && !isDigest(thumbnail)) throw malformed('thumbnail');
   const layout = layoutWith(sizes, size, padded);
   if (layout.count !== count) throw malformed('a number of volumes');
+  const fileKey = bytesOf(json['file_key'], 'share', 'file_key', 32);
+  // Nobody draws them: no engine seals or opens anything with such a key.
+  if (fileKey.every((byte) => byte === 0)) throw malformed('file_key');
   return {
     fileId: bytesOf(json['file_id'], 'share', 'file_id', 16),
-    fileKey: bytesOf(json['file_key'], 'share', 'file_key', 32),
+    fileKey,
     name: name.toWellFormed(),
     layout,
     totalSha256,

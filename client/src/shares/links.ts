@@ -88,7 +88,13 @@ const PARALLEL = 8;
 export type ShareOptions = Omit<LinkOptions, 'passphrase'>;
 
 /** An id that the service has no say in. */
-export const newShareId = ({ engine }: Pick<OpenContext, 'engine'>) => toBase64Url(engine.random(ID_BYTES));
+/** None that a command would take for an option, where somebody types its beginning. */
+export function newShareId({ engine }: Pick<OpenContext, 'engine'>): string {
+  let id = '';
+  do id = toBase64Url(engine.random(ID_BYTES));
+  while (id.startsWith('-'));
+  return id;
+}
 
 /** What it is called. */
 export const titleOf = (items: readonly ShareItem[], { title }: ShareOptions) =>

@@ -30,6 +30,7 @@ import type { TreeContext, TreeOptions } from '../tree/context.ts';
 import { checkPath, joinPath } from '../tree/paths.ts';
 import { freePath } from '../tree/tree.ts';
 import { requestText } from './address.ts';
+import { newShareId } from './links.ts';
 
 /** @public */
 export interface RequestOptions extends CallOptions {
@@ -105,7 +106,6 @@ interface OwnJson {
   note?: string;
 }
 
-const ID_BYTES = 16;
 const PARALLEL = 8;
 /** What each file has beyond its bytes, rounded up: the heads of its volumes. */
 const EACH = 1024;
@@ -119,7 +119,7 @@ export async function makeRequest(
   { folder, note, expiresAt, files, size, signal }: RequestOptions,
 ): Promise<FileRequest> {
   if (folder !== '') checkPath(folder);
-  const id = toBase64Url(engine.random(ID_BYTES));
+  const id = newShareId({ engine });
   const master = await keys.current(signal);
   const { header, key } = await sealRequest(engine, await ownRequestKeys(engine, master.key, id), note);
   const access = utf8(toBase64Url(await requestAccess(engine, key)));

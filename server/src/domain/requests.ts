@@ -6,6 +6,7 @@ import {
   type ListedRequest,
   type OpenedRequest,
   type RequestBody,
+  RuleError,
   type UploadBody,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
@@ -117,8 +118,11 @@ export class Requests {
     let same: string | undefined;
     const create = async (ids: Required<NewIds>, bounds: Bounds): Promise<Creation> => {
       const result = await metadata.requests.begin(visit.id, tokenHash, init, ids, bounds);
-      // The same one has come twice in this moment.
-      if (result === 'taken') same = await begun();
+      if (result === 'taken') {
+        // The same one has come twice in this moment; or it is a visitor of two requests who draws no token for each.
+        same = await begun();
+        if (same === undefined) throw new RuleError('upload_token: it is that of another upload');
+      }
       if (result === 'over') throw this.#visitors.over('expired');
       if (result === 'crowded') throw this.#visitors.refused('limit', busy());
       if (typeof result === 'object') throw this.#visitors.refused('over', full(result));

@@ -11,6 +11,7 @@ const SOURCES = [
   'web/build',
   'web/index.html',
   'web/share.html',
+  'web/request.html',
   'web/vite.config.ts',
   'cli/src',
   'cli/scripts/bundle.ts',

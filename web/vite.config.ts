@@ -24,10 +24,17 @@ export default defineConfig({
       resolveDependencies: (_file, parts, { hostType }) => (hostType === 'html' ? parts : []),
     },
     rolldownOptions: {
-      input: { page: at('index.html'), share: at('share.html'), sw: at('src/sw/main.ts') },
+      input: {
+        page: at('index.html'),
+        share: at('share.html'),
+        request: at('request.html'),
+        sw: at('src/sw/main.ts'),
+      },
       output: {
         // A service worker is found by its address, and its scope is the folder it lies in.
-        codeSplitting: { groups: chunksOf(at('src/page/main.tsx'), at('src/visitor/main.tsx')) },
+        codeSplitting: {
+          groups: chunksOf(at('src/page/main.tsx'), at('src/visitor/main.tsx'), at('src/sender/main.tsx')),
+        },
         entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
       },
     },

@@ -61,7 +61,7 @@ export {
 } from './shares/address.ts';
 export type { Contact, ContactPin, ContactStore, ContactStores } from './shares/contacts.ts';
 export type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
-export type { DeliveryOptions } from './shares/request-upload.ts';
+export type { DeliveryOptions, UnfinishedDelivery } from './shares/request-upload.ts';
 export { type RequestLimits, RequestVisit } from './shares/request-visit.ts';
 export type {
   Delivery,

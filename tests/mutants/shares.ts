@@ -7,6 +7,7 @@ const VECTORS = 'client/test/vectors.test.ts';
 const CROSS = 'tests/cross/links.test.ts';
 
 const PAGE = 'tests/worker/links.test.ts';
+const ASKED = 'tests/web/requests.test.ts';
 const SETUP = 'tests/setup/page.test.ts';
 
 export const mutants: Mutant[] = [
@@ -27,7 +28,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a changed volume is told as a changed link',
     file: 'web/src/text.ts',
-    find: "code === 'tampered' && /^(link|link-key|share)$/.test(stage)",
+    find: "code === 'tampered' && /^(link|link-key|share|request)$/.test(stage)",
     replace: "code === 'tampered'",
     tests: [PAGE],
   },
@@ -37,6 +38,27 @@ export const mutants: Mutant[] = [
     find: "'/s/:id([A-Za-z0-9_-]{22})'",
     replace: "'/s/*'",
     tests: [SETUP],
+  },
+  {
+    name: 'the page of requests answers at every address below /r/',
+    file: 'server/src/http/page.ts',
+    find: "'/r/:id([A-Za-z0-9_-]{22})'",
+    replace: "'/r/*'",
+    tests: [SETUP],
+  },
+  {
+    name: 'a visitor who gives an upload up leaves it to count in the request',
+    file: 'client/src/shares/request-upload.ts',
+    find: 'await found?.api.cancel(found.remembered.state.transferId, { signal });',
+    replace: '',
+    tests: [ASKED],
+  },
+  {
+    name: 'a file that a visitor chooses again after a reload is sent beside the one that waits for it',
+    file: 'web/src/sender/asked.ts',
+    find: '!joined.has(file)',
+    replace: 'file.size >= 0',
+    tests: [ASKED],
   },
   {
     name: 'a ticket is given although none is left',

@@ -31,6 +31,7 @@ function checkout(script: string): void {
   for (const file of [
     'web/index.html',
     'web/share.html',
+    'web/request.html',
     'web/vite.config.ts',
     'cli/scripts/bundle.ts',
     'package-lock.json',
@@ -63,7 +64,8 @@ test('a build that fails is told with its reason, by the set-up, by the service 
   const { status, body } = await front();
   assert.equal(status, 503);
   assert.match(body, /Cannot find module/);
-  for (const url of ['/szafa.cjs', `/s/${ID}`]) assert.deepEqual(await front(url), { status, body });
+  for (const url of ['/szafa.cjs', `/s/${ID}`, `/r/${ID}`])
+    assert.deepEqual(await front(url), { status, body });
 });
 
 test('a failed build is tried again, and a good one is left alone', async () => {
@@ -82,19 +84,18 @@ test('a failed build is tried again, and a good one is left alone', async () => 
   assert.equal(readFileSync(join(dist, '.sources'), 'utf8').length, 64);
 });
 
-test('whatever could be the id of a link gets the same page, and nothing else does', async () => {
-  writeFileSync(join(dist, 'share.html'), 'what is shared');
-  for (const id of [ID, '0'.repeat(22)])
-    assert.deepEqual(await front(`/s/${id}`), { status: 200, body: 'what is shared' });
-  for (const url of [
-    '/share.html',
-    '/s/',
-    `/s/${ID}x`,
-    `/s/${ID.slice(1)}`,
-    `/s/${ID}/x`,
-    `/s/${ID.slice(1)}.`,
-  ])
-    assert.equal((await front(url)).status, 404, url);
+test('whatever could be the id of a link or a request gets the same page, and nothing else does', async () => {
+  for (const [at, name] of [
+    ['/s/', 'share.html'],
+    ['/r/', 'request.html'],
+  ] as const) {
+    writeFileSync(join(dist, name), `the page of ${at}`);
+    for (const id of [ID, '0'.repeat(22)])
+      assert.deepEqual(await front(at + id), { status: 200, body: `the page of ${at}` });
+    for (const rest of ['', `${ID}x`, ID.slice(1), `${ID}/x`, `${ID.slice(1)}.`])
+      assert.equal((await front(at + rest)).status, 404, at + rest);
+    assert.equal((await front(`/${name}`)).status, 404, name);
+  }
 });
 
 test('where nothing was built, that is said', async () => {

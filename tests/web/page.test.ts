@@ -65,12 +65,12 @@ test('one policy for everything that the service serves as the page, and nothing
     .filter((entry) => entry.isFile() && entry.name !== '.sources')
     .map((entry) => join(entry.parentPath, entry.name).slice(dist.length));
   const paths = names.filter((name) => !/\.(html|br|gz)$/.test(name));
-  const shared = `/s/${'x'.repeat(22)}`;
+  const visited = ['/s/', '/r/'].map((at) => at + 'x'.repeat(22));
   assert.ok(
     paths.includes('/sw.js') && paths.some((path) => /^\/assets\/main-.*\.js$/.test(path)),
     `${paths}`,
   );
-  for (const path of ['/', '/?anything', shared, ...paths]) {
+  for (const path of ['/', '/?anything', ...visited, ...paths]) {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers } = await send(service.url, { method, path });
       assert.equal(status, 200, path);
@@ -84,7 +84,8 @@ test('one policy for everything that the service serves as the page, and nothing
   for (const path of [
     '/index.html',
     '/share.html',
-    `${shared}/x`,
+    '/request.html',
+    ...visited.map((path) => `${path}/x`),
     '/sw.js/x',
     '/assets/',
     '/assets/none.js',

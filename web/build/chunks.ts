@@ -16,17 +16,21 @@ function neededBy(entry: string, graph: Graph): Set<string> {
 }
 
 /**
- * What two pages share is one file, and what else the first of them is made of another: many small files are larger together, and
- * left to the bundler each page would run parts of the other.
+ * What the first page shares with another is one file, and what else it is made of another one: many small files are larger together,
+ * and left to the bundler each page would run parts of the others.
  */
-export function chunksOf(first: string, second: string) {
-  let sets: [Set<string>, Set<string>] | undefined;
-  const isOf = (id: string, graph: Graph) => {
-    sets ??= [neededBy(first, graph), neededBy(second, graph)];
-    return sets.map((set) => set.has(id));
+export function chunksOf(first: string, ...others: string[]) {
+  let sets: { first: Set<string>; others: Set<string> } | undefined;
+  const isOf = (page: 'first' | 'others', id: string, graph: Graph) => {
+    sets ??= {
+      first: neededBy(first, graph),
+      others: new Set(others.flatMap((entry) => [...neededBy(entry, graph)])),
+    };
+    return sets[page].has(id);
   };
+  const isCommon = (id: string, graph: Graph) => isOf('first', id, graph) && isOf('others', id, graph);
   return [
-    { name: (id: string, graph: Graph) => (isOf(id, graph).every(Boolean) ? 'common' : null), priority: 2 },
-    { name: (id: string, graph: Graph) => (isOf(id, graph)[0] ? 'app' : null), priority: 1 },
+    { name: (id: string, graph: Graph) => (isCommon(id, graph) ? 'common' : null), priority: 2 },
+    { name: (id: string, graph: Graph) => (isOf('first', id, graph) ? 'app' : null), priority: 1 },
   ];
 }

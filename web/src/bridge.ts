@@ -310,7 +310,7 @@ export interface Calls extends FileCalls {
   makeThumbnail(fileId: string): ImageBitmap | null;
   remember(notes: UploadNote[]): void;
   remembered(): UploadNote[];
-  upload(note: UploadNote, file: File): { fileId: string };
+  upload(note: UploadNote, file: File): void;
   /** Bytes of an upload that is not running which the service has. */
   stored(note: UploadNote): number;
   /** Cancels what the service holds of an upload that is not running. */
@@ -369,8 +369,24 @@ export interface VisitorCalls extends FileCalls {
   openLink(passphrase: string | null): SharedFiles;
 }
 
-/** Of both workers. */
-export type AllCalls = Calls & VisitorCalls;
+/** What a request still takes. */
+export interface AskedFor {
+  files: number;
+  /** Of what is stored, which is a little more than the files. */
+  bytes: number;
+  expiresAt: number | null;
+  /** What its owner says about it. */
+  note?: string;
+}
+
+/** The calls of the worker of the page that requests lead to. */
+export interface SenderCalls
+  extends Pick<Calls, 'remember' | 'remembered' | 'upload' | 'stored' | 'abandon' | 'stop'> {
+  visitRequest(link: string): AskedFor;
+}
+
+/** Of all workers. */
+export type AllCalls = Calls & VisitorCalls & SenderCalls;
 export type CallName = keyof AllCalls;
 
 /** A request of the browser for `/local/…`, as the service worker passes it on. */

@@ -56,7 +56,7 @@ export function aboutLink({ code, stage = '' }: Fault): Words['link'][keyof Word
   const { link } = text;
   if (code === 'link') return link.incomplete;
   if (code === 'link-over') return stage in link ? link[stage as keyof Words['link']] : link.ended;
-  return code === 'tampered' && /^(link|link-key|share)$/.test(stage) ? link.changed : undefined;
+  return code === 'tampered' && /^(link|link-key|share|request)$/.test(stage) ? link.changed : undefined;
 }
 
 /** What a person reads about a failure; `here` is what a status, or a code, means where it came up. */

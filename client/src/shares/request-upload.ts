@@ -54,6 +54,80 @@ export interface RequestContext {
 export const visitorsLayout = (size: number, wish: number = DEFAULT_VOLUME_SIZE) =>
   layoutOf(size, Math.max(wish, limits.requestVolumeBytes));
 
+/** What finds an unfinished upload in the journal. @public */
+export interface UnfinishedDelivery {
+  /** Source.place */
+  place?: string | undefined;
+  name: string;
+}
+
+async function logOf(
+  { engine, request, api, psk }: RequestContext,
+  journal: Journal,
+  { place = '', name }: UnfinishedDelivery,
+): Promise<UploadLog> {
+  const key = await journalKey(engine, ['delivery', api.server, request.id, place, name]);
+  return new UploadLog(journal, key, engine, [psk]);
+}
+
+async function tokenOf(
+  engine: Engine,
+  { fileKey, fileId }: { fileKey: Bytes; fileId: Bytes },
+): Promise<string> {
+  return toBase64Url(await engine.hkdf(fileKey, fileId, utf8(labels.uploadToken), 32));
+}
+
+/** Cleared away meanwhile, complete, or with its request at an end: there is nothing left to go on with. */
+const isGone = (error: unknown) => error instanceof ApiError && [401, 404, 409].includes(error.status);
+
+/** An unfinished upload by the journal, with what speaks for it to the service. */
+async function unfinished(context: RequestContext, journal: Journal, wanted: UnfinishedDelivery) {
+  const { engine, api, apiOptions } = context;
+  const log = await logOf(context, journal, wanted);
+  const remembered = await log.load({ mend: false });
+  if (!remembered) return { log };
+  const token = await tokenOf(engine, remembered.state);
+  return { log, found: { remembered, api: new Api({ ...apiOptions, server: api.server, token }) } };
+}
+
+/** Bytes of an unfinished upload that the service has; 0 where there is none. */
+export async function storedOf(
+  context: RequestContext,
+  journal: Journal,
+  wanted: UnfinishedDelivery,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { found } = await unfinished(context, journal, wanted);
+  if (!found) return 0;
+  const { state, volumes } = found.remembered;
+  const { transferId, layout } = state;
+  try {
+    const here = await found.api.receivedStreamed(transferId, { signal });
+    return here
+      .filter(({ idx }) => volumes.has(idx))
+      .reduce((sum, { idx }) => sum + extentOf(layout, idx).length, 0);
+  } catch (error) {
+    if (isGone(error)) return 0;
+    throw error;
+  }
+}
+
+/** Forgets an upload that will not go on, and frees what the service holds of it: it counts in the request until then. */
+export async function abandon(
+  context: RequestContext,
+  journal: Journal,
+  wanted: UnfinishedDelivery,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { log, found } = await unfinished(context, journal, wanted);
+  await log.end();
+  try {
+    await found?.api.cancel(found.remembered.state.transferId, { signal });
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
 /** How often a service may say that volumes it had taken are missing. */
 const ROUNDS = 3;
 
@@ -100,30 +174,22 @@ export class RequestUpload {
 
   async #openLog(): Promise<void> {
     const { journal, name } = this.#options;
-    const { engine, request, api, psk } = this.#context;
-    const { identity, place = '' } = this.#source;
-    if (!journal || identity === undefined) return;
-    const key = await journalKey(engine, ['delivery', api.server, request.id, place, name]);
-    this.#log = new UploadLog(journal, key, engine, [psk]);
-  }
-
-  async #tokenOf({ fileKey, fileId }: { fileKey: Bytes; fileId: Bytes }): Promise<string> {
-    return toBase64Url(await this.#context.engine.hkdf(fileKey, fileId, utf8(labels.uploadToken), 32));
+    const { identity, place } = this.#source;
+    if (journal && identity !== undefined) this.#log = await logOf(this.#context, journal, { place, name });
   }
 
   async #resume(): Promise<Begun | undefined> {
     const remembered = await this.#log?.load();
     if (!remembered) return undefined;
     const { state } = remembered;
-    this.#api.token = await this.#tokenOf(state);
+    this.#api.token = await tokenOf(this.#context.engine, state);
     try {
       const isSame = state.identity === this.#source.identity && state.layout.size === this.#source.size;
       const begun = isSame ? await this.#found(remembered) : undefined;
       if (begun) return begun;
       await this.#api.cancel(state.transferId, { signal: this.#options.signal });
     } catch (error) {
-      // Cleared away meanwhile, or complete.
-      if (!(error instanceof ApiError && [401, 404, 409].includes(error.status))) throw error;
+      if (!isGone(error)) throw error;
     }
     await this.#log!.end();
     return undefined;
@@ -151,7 +217,7 @@ export class RequestUpload {
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets });
     // That it can be described is known before its volumes travel.
     await this.#describe(supply, '0'.repeat(64));
-    const token = await this.#tokenOf(secrets);
+    const token = await tokenOf(engine, secrets);
     const chunks = sizesOf(layout);
     const body = { upload_token: token, chunk_count: chunks.length, chunks };
     const { transfer_id: transferId } = await api

@@ -4,14 +4,18 @@ import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
 import { type Bytes, fromBase64Url, toBase64Url } from '../format/bytes.ts';
 import { storedSize } from '../format/layout.ts';
 import { openRequestHeader, requestAccess } from '../format/request.ts';
+import type { Journal } from '../upload/journal.ts';
 import { VolumeMemory } from '../upload/memory.ts';
 import type { Source } from '../upload/source.ts';
 import { webEngine } from '../web/engine.ts';
 import { parseRequest, type RequestAddress } from './address.ts';
 import {
+  abandon,
   type DeliveryOptions,
   type RequestContext,
   RequestUpload,
+  storedOf,
+  type UnfinishedDelivery,
   visitorsLayout,
 } from './request-upload.ts';
 import { overOr, type VisitOptions } from './visit.ts';
@@ -89,5 +93,15 @@ export class RequestVisit {
   /** Seals a file for the owner and uploads it. A LinkOverError says that the request takes no more. */
   upload(source: Source, options: DeliveryOptions): Promise<{ resumed: number }> {
     return new RequestUpload(this.#context, source, options).run();
+  }
+
+  /** Bytes of an unfinished upload that the service has, and that need not be sent again. */
+  storedOf(journal: Journal, wanted: UnfinishedDelivery, signal?: AbortSignal): Promise<number> {
+    return storedOf(this.#context, journal, wanted, signal);
+  }
+
+  /** Gives an unfinished upload up: it does not count any more, and cannot go on. */
+  abandon(journal: Journal, wanted: UnfinishedDelivery, signal?: AbortSignal): Promise<void> {
+    return abandon(this.#context, journal, wanted, signal);
   }
 }

@@ -36,10 +36,11 @@ const POLICY = [
 
 const HEADERS = { 'content-security-policy': POLICY, ...PAGE_HEADERS, vary: 'Accept-Encoding' };
 
-/** Pages have addresses of their own. What fits the shape of a link's id is answered alike, whether there is such a link or not. */
+/** Pages have addresses of their own. What fits the shape of the id of a link or a request is answered alike, whether there is such a one or not. */
 const PAGES: Record<string, string> = {
   'index.html': '/',
   'share.html': '/s/:id([A-Za-z0-9_-]{22})',
+  'request.html': '/r/:id([A-Za-z0-9_-]{22})',
 };
 
 interface PageFile {

@@ -2,6 +2,7 @@
 import type { AllCalls, CallName, Fault, FromWorker, Progress, ToWorker } from '../bridge.ts';
 import readerUrl from '../reader/main.ts?worker&url';
 import { scriptPolicy } from '../scripts.ts';
+import senderUrl from '../sender/worker.ts?worker&url';
 import visitorUrl from '../visitor/worker.ts?worker&url';
 import appUrl from '../worker/main.ts?worker&url';
 
@@ -21,7 +22,7 @@ export function faultOf(error: unknown): Fault {
 }
 
 export { appUrl };
-export const scriptUrl = scriptPolicy(appUrl, visitorUrl, readerUrl, '/sw.js');
+export const scriptUrl = scriptPolicy(appUrl, visitorUrl, senderUrl, readerUrl, '/sw.js');
 
 type Answer = { resolve(value: unknown): void; reject(error: unknown): void };
 
@@ -68,9 +69,9 @@ export function listen(added: Partial<typeof listeners>): void {
   Object.assign(listeners, added);
 }
 
-/** Before the first call, on the page that links lead to. */
-export function beVisitor(): void {
-  workerUrl = visitorUrl;
+/** Before the first call, on the pages for visitors: what a link leads to, and what a request does. */
+export function beVisitor(at: 'link' | 'request'): void {
+  workerUrl = at === 'link' ? visitorUrl : senderUrl;
 }
 
 export function call<N extends CallName>(

@@ -246,9 +246,9 @@ async function showStored(transfer: Transfer): Promise<void> {
   }
 }
 
-/** Goes on with interrupted uploads after their files were chosen again. */
-export function rejoin(files: File[]): void {
-  let matched = 0;
+/** Goes on with interrupted uploads whose files are among these; those files. */
+export function rejoinAll(files: readonly File[]): Set<File> {
+  const joined = new Set<File>();
   for (const transfer of transfers.peek()) {
     const { note, live } = transfer;
     if (!note || live.peek().state !== 'interrupted') continue;
@@ -256,11 +256,16 @@ export function rejoin(files: File[]): void {
       (one) => one.name === note.fileName && one.size === note.size && one.lastModified === note.lastModified,
     );
     if (!file) continue;
-    matched++;
+    joined.add(file);
     transfer.file = file;
     resume(transfer);
   }
-  if (matched === 0) tell(text.transfers.otherFile, true);
+  return joined;
+}
+
+/** The same, after they were asked for. */
+export function rejoin(files: File[]): void {
+  if (rejoinAll(files).size === 0) tell(text.transfers.otherFile, true);
 }
 
 /** With a handle the browser finds the file itself, once the person allows it. */

@@ -594,8 +594,29 @@ export function en({ number, plural, secret }: Tools) {
         'The page itself comes from the server. A hostile server could serve one that takes the key. The command line cannot be fooled so: szafa get LINK',
       ],
     },
+    /** The page that a request leads to. */
+    sender: {
+      title: 'Send files',
+      what: 'Whoever gave you this link asks you for files. They are encrypted in this page, for them alone. You need no account.',
+      takes: (count: number, size: string) => `It takes ${files(count)} more, ${size} in all.`,
+      until: (when: string) => `Open until ${when}.`,
+      choose: 'Choose files',
+      drop: 'Or drop files or folders anywhere on this page.',
+      again:
+        'If the connection breaks, it goes on by itself. After a reload, choose the same files again: what has arrived is not sent twice.',
+      sent: (count: number, size: string) => `Sent: ${files(count)}, ${size}.`,
+      gone: 'Only whoever asked for them can open them now. You cannot see, change or take them back here: keep your own copies as long as you need them.',
+      honest: [
+        'The link has a secret behind the #, which your browser does not send to the server. The server stores what you send and cannot read it.',
+        'The page itself comes from the server. A hostile server could serve one that reads your files. The command line cannot be fooled so: szafa put FILE --to LINK',
+      ],
+    },
     /** Why a link opens nothing, and what to do. */
     link: {
+      full: {
+        title: 'This link takes no more',
+        next: 'As much has come as its owner allowed, or this file is larger than what is left. Ask whoever sent it to you.',
+      },
       expired: {
         title: 'This link has expired',
         next: 'Ask whoever sent it to you for a new one.',
@@ -614,11 +635,11 @@ export function en({ number, plural, secret }: Tools) {
       },
       incomplete: {
         title: 'This link is incomplete',
-        next: 'A link ends with a # and 64 characters behind it, which are the key. Without them nobody can open the files, the server neither. Copy the whole link again from the message that it came in.',
+        next: 'A link ends with a # and a long key behind it. Without the key nobody can use it, the server neither. Copy the whole link again from the message that it came in.',
       },
       changed: {
         title: 'This is not what the link was made for',
-        next: 'The link was changed on its way to you, or the server gives something else than its owner put there. So nothing was opened. Copy the whole link again from the message that it came in; if that does not help, tell whoever sent it to you.',
+        next: 'The link was changed on its way to you, or the server gives something else than its owner put there. So it is not used. Copy the whole link again from the message that it came in; if that does not help, tell whoever sent it to you.',
       },
     },
 

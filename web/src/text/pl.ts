@@ -605,7 +605,27 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
       ],
     },
+    sender: {
+      title: 'Wyślij pliki',
+      what: 'Osoba, od której masz ten link, prosi Cię o pliki. Są szyfrowane na tej stronie, tylko dla niej. Nie potrzebujesz konta.',
+      takes: (count: number, size: string) => `Można jeszcze wysłać: ${files(count)}, razem ${size}.`,
+      until: (when: string) => `Otwarte do: ${when}.`,
+      choose: 'Wybierz pliki',
+      drop: 'Albo upuść pliki lub foldery gdziekolwiek na tej stronie.',
+      again:
+        'Gdy połączenie się zerwie, wysyłanie samo ruszy dalej. Po przeładowaniu strony wybierz te same pliki jeszcze raz: to, co dotarło, nie jest wysyłane ponownie.',
+      sent: (count: number, size: string) => `Wysłano: ${files(count)}, ${size}.`,
+      gone: 'Teraz może je otworzyć tylko osoba, która o nie prosiła. Nie można ich tu zobaczyć, zmienić ani cofnąć: zachowaj własne kopie, póki są potrzebne.',
+      honest: [
+        'Link ma za znakiem # sekret, którego przeglądarka nie wysyła do serwera. Serwer przechowuje to, co wysyłasz, i nie może tego odczytać.',
+        'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która odczyta Twoje pliki. Polecenia nie da się tak oszukać: szafa put PLIK --to LINK',
+      ],
+    },
     link: {
+      full: {
+        title: 'Ten link nie przyjmuje już więcej',
+        next: 'Przyszło tyle, na ile pozwolił właściciel, albo ten plik jest większy niż pozostałe miejsce. Zapytaj osobę, która go wysłała.',
+      },
       expired: {
         title: 'Ten link wygasł',
         next: 'Poproś o nowy osobę, która go wysłała.',
@@ -624,11 +644,11 @@ export function pl({ number, plural, secret }: Tools): Words {
       },
       incomplete: {
         title: 'Ten link jest niepełny',
-        next: 'Link kończy się znakiem # i 64 znakami za nim, które są kluczem. Bez nich nikt nie otworzy plików, także serwer. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł.',
+        next: 'Link kończy się znakiem # i długim kluczem za nim. Bez klucza nikt go nie użyje, także serwer. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł.',
       },
       changed: {
         title: 'To nie jest to, do czego ten link powstał',
-        next: 'Link zmienił się po drodze albo serwer podaje coś innego, niż zostawił tam właściciel. Dlatego nic nie zostało otwarte. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł; jeśli to nie pomoże, powiadom osobę, która go wysłała.',
+        next: 'Link zmienił się po drodze albo serwer podaje coś innego, niż zostawił tam właściciel. Dlatego nie zostanie użyty. Skopiuj cały link jeszcze raz z wiadomości, w której przyszedł; jeśli to nie pomoże, powiadom osobę, która go wysłała.',
       },
     },
 

@@ -27,7 +27,7 @@ chosenLanguage.subscribe(() => void speak());
 const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undefined;
 const missing = secure ? missingHere() : [];
 if (secure && missing.length === 0) {
-  beVisitor();
+  beVisitor('link');
   listen({ progress: onProgress, reachable: noteReachable });
   globalThis.addEventListener('beforeunload', (event) => {
     if (active.value.length > 0) event.preventDefault();

@@ -5,12 +5,11 @@ import type { ComponentChildren } from 'preact';
 import type { Fault, SharedItem } from '../bridge.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { Placard, Spinner } from '../parts/controls.tsx';
-import { DoorLanguage } from '../parts/door-language.tsx';
 import { Secret, Trouble, useForm } from '../parts/form.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Notices } from '../parts/notices.tsx';
 import { isReadable, SharedFileList, topOf } from '../parts/shared-files.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
+import { VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
 import { aboutLink, explain, text } from '../text.ts';
 import { begin, open, shown, visited } from './visit.ts';
 
@@ -107,19 +106,10 @@ export function VisitorPage() {
   return (
     <>
       <main class="visitor">
-        <header class="visitor-head">
-          <Icon name="wardrobe" size={28} />
-          <span class="brand-name">{text.name}</span>
-          <span class="hint">{words.title}</span>
-        </header>
+        <VisitorHead title={words.title} />
         <Inside />
         <TransferPanel />
-        <footer class="visitor-foot">
-          {words.honest.map((line) => (
-            <p key={line}>{line}</p>
-          ))}
-          <DoorLanguage />
-        </footer>
+        <VisitorFoot lines={words.honest} />
       </main>
       <Notices />
     </>

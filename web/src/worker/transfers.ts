@@ -20,7 +20,7 @@ export class Transfers extends Tasks {
    * `after`: of the newest file of that path. A file that is on its way to the same place already, in whichever tab, is
    * waited for: with one journal, the two would take each other's volumes for their own.
    */
-  upload(note: UploadNote, file: File, after: number): Promise<{ fileId: string }> {
+  upload(note: UploadNote, file: File, after: number): Promise<void> {
     const { id, path } = note;
     return this.#alone(note, async (signal) => {
       const tell = this.teller(id);
@@ -28,7 +28,7 @@ export class Transfers extends Tasks {
       let stored: number | undefined;
       try {
         const thumbnail = await thumbnailFor(file);
-        const { fileId } = await this.#szafa().upload(source, {
+        await this.#szafa().upload(source, {
           path,
           mtime: file.lastModified,
           after,
@@ -43,7 +43,6 @@ export class Transfers extends Tasks {
           },
         });
         await kept.forgetNote(id);
-        return { fileId };
       } catch (error) {
         if (stored !== undefined) this.#tell({ id, done: stored, stored });
         throw error;

@@ -1,0 +1,179 @@
+/** Files that are asked for by a link: what visitors do without an account, and what the owner does with what comes. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { type Delivery, Szafa } from '@szafa/client/node';
+import type { Page } from 'playwright-core';
+import { freshName, useService } from '../harness/index.ts';
+import {
+  drop,
+  keptIn,
+  obstacles,
+  PASSWORD,
+  pick,
+  shoot,
+  transfers,
+  until,
+  useChromium,
+  volumesTaken,
+} from './browser.ts';
+import { SlowLine } from './slow-line.ts';
+
+const service = useService();
+const browser = useChromium();
+const PHONE = { width: 360, height: 740 };
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+/** That it can be read, and fits. */
+async function assertReadable(page: Page, what: string): Promise<void> {
+  assert.deepEqual(await obstacles(page), [], what);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= PHONE.width, `${what}: ${wide} px wide`);
+}
+
+const told = (page: Page, title: string) => page.getByRole('heading', { name: title }).waitFor();
+
+async function contentOf(owner: Szafa, path: string): Promise<Buffer> {
+  const entry = (await owner.list()).find((one) => one.path === path);
+  assert.ok(entry, path);
+  const file = await owner.openFile(entry.fileId, { record: entry.record });
+  return Buffer.from(await file.readRange(0, entry.size));
+}
+
+suite('requests', () => {
+  test('a visitor sends files over a line that breaks; they arrive whole, and what is over is told', async (t) => {
+    const line = await SlowLine.start(t, () => service.url);
+    const owner = await Szafa.register(
+      { server: service.url },
+      { username: freshName(), password: PASSWORD },
+    );
+    const ask = async (files: number, size: number, expiresAt = new Date(Date.now() + DAY_MS)) =>
+      owner.requestLink({ folder: 'Inbox', files, size, note: 'for <b>me</b>', expiresAt });
+    const through = ({ link }: { link: string }) => link.replace(service.url, line.url);
+    const asked = await ask(3, 30 * MIB);
+    const { page, context, errors } = await browser.visit(through(asked), {
+      viewport: PHONE,
+      locale: 'en-GB',
+    });
+    const seen: string[] = [];
+    context.on('request', (request) => seen.push(`${request.url()} ${request.postData() ?? ''}`));
+
+    await told(page, 'Send files');
+    await page.getByText('for <b>me</b>').waitFor();
+    await page.getByText('It takes 3 files more, 30 MB in all.').waitFor();
+    await page.getByText('Open until').waitFor();
+    await assertReadable(page, 'asked');
+    await shoot(page, 'asked');
+
+    // A small one, by drag and drop; a large one that a cut line, a pause and a reload interrupt.
+    const contents = { 'żółw.txt': Buffer.from('a turtle'), 'large.bin': randomBytes(17 * MIB) };
+    const button = page.getByRole('button', { name: 'Choose files' });
+    await drop(page, [await browser.file('żółw.txt', contents['żółw.txt'])], { onto: button });
+    await page.getByText('Sent: 1 file, 8 B.').waitFor();
+    await page.getByText('It takes 2 files more').waitFor();
+    await assertReadable(page, 'sent');
+
+    const before = volumesTaken(service);
+    const taken = () => volumesTaken(service) - before;
+    const large = await browser.file('large.bin', contents['large.bin']);
+    line.bytesPerSecond = 2 * MIB;
+    await pick(page, large);
+    await until(() => taken() >= 1);
+    await assertReadable(page, 'sending');
+    line.cut();
+    await page.getByText('The server does not answer.').waitFor();
+    await assertReadable(page, 'cut off');
+    line.mend();
+    await page.getByText(/^Sending · /).waitFor();
+    await page.reload();
+    await page.getByText(/^Interrupted/).waitFor();
+    await until(async () => (await transfers(page))[0]!.share > 0);
+    await shoot(page, 'asked-interrupted');
+    const already = taken();
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    await pick(page, large);
+    await page.getByText('Sent: 1 file, 17 MB.').waitFor();
+    await page.getByText('You cannot see, change or take them back here').waitFor();
+    assert.ok(taken() - already < 3, `${already} of 3 volumes before the reload, ${taken()} in all`);
+    const { journal, uploads } = await keptIn(page);
+    assert.deepEqual({ journal, uploads }, { journal: [], uploads: [] }, 'nothing stays in the browser');
+
+    // What is too large, or one too many, is refused before it is sent; one that is given up counts no more.
+    await page.getByText('It takes 1 file more, 13 MB in all.').waitFor();
+    await pick(page, await browser.file('too-large.bin', Buffer.alloc(14 * MIB)));
+    await page.getByText('This link takes no more. As much has come').waitFor();
+    await assertReadable(page, 'refused');
+    await page.getByRole('button', { name: 'Cancel too-large.bin' }).click();
+    line.bytesPerSecond = MIB;
+    await pick(page, await browser.file('unwanted.bin', randomBytes(12 * MIB)));
+    await page.getByText(/^Sending · /).waitFor();
+    const left = async () => (await owner.requests())[0]!.uploading;
+    assert.equal(await left(), 1);
+    await page.getByRole('button', { name: 'Cancel unwanted.bin' }).click();
+    await until(async () => (await left()) === 0);
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    await pick(page, await browser.file('last.txt', 'the last'));
+    await told(page, 'This link takes no more');
+    await assertReadable(page, 'full');
+
+    // The owner has them, and nobody between saw a key, a name or a byte.
+    const deliveries: Delivery[] = await owner.deliveries();
+    assert.deepEqual(deliveries.map(({ name, folder, size }) => [name, folder, size]).toSorted(), [
+      ['large.bin', 'Inbox', 17 * MIB],
+      ['last.txt', 'Inbox', 8],
+      ['żółw.txt', 'Inbox', 8],
+    ]);
+    for (const delivery of deliveries) await owner.takeOver(delivery);
+    for (const [name, content] of Object.entries(contents))
+      assert.ok(content.equals(await contentOf(owner, `Inbox/${name}`)), name);
+    const secret = asked.link.split('#')[1]!;
+    for (const part of [secret.slice(0, 20), 'żółw', 'large.bin', 'a turtle'])
+      assert.deepEqual(
+        seen.filter((one) => one.includes(part)),
+        [],
+        part,
+      );
+    assert.deepEqual(await context.cookies(), []);
+    assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
+    assert.deepEqual(
+      errors.filter((one) => !/status of 4|ERR_|WebSocket/.test(one)),
+      [],
+    );
+
+    // What is over, cut off, or not right is told as that; an upload that is on its way ends with its request.
+    const late = await browser.visit(through(asked), { viewport: PHONE, locale: 'pl-PL' });
+    await told(late.page, 'Ten link nie przyjmuje już więcej');
+    await assertReadable(late.page, 'full in Polish');
+    const soon = Date.now() + 2_000;
+    const short = await ask(1, MIB, new Date(soon));
+    const open = await ask(2, 40 * MIB);
+    const go = async (to: string) => {
+      await late.page.goto('about:blank');
+      await late.page.goto(to);
+    };
+    const [address, key] = through(open).split('#') as [string, string];
+    await go(address);
+    await told(late.page, 'Ten link jest niepełny');
+    await go(`${address}#${key.slice(0, 70)}${key[70] === 'A' ? 'B' : 'A'}${key.slice(71)}`);
+    await told(late.page, 'To nie jest to, do czego ten link powstał');
+    await assertReadable(late.page, 'another key');
+    await go(`${through(short).split('#')[0]}#${key}`);
+    await told(late.page, 'Nie ma tu takiego linku');
+    await until(() => Date.now() > soon);
+    await go(through(short));
+    await told(late.page, 'Ten link wygasł');
+    await go(through(open));
+    await told(late.page, 'Wyślij pliki');
+    line.bytesPerSecond = MIB;
+    await pick(late.page, large);
+    await late.page.getByText(/^Wysyłanie · /).waitFor();
+    await owner.endRequest(open.id);
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+    await told(late.page, 'Ten link jest zakończony');
+    await assertReadable(late.page, 'ended');
+    await late.page.reload();
+    await told(late.page, 'Ten link jest zakończony');
+    assert.deepEqual((await keptIn(late.page))['uploads'], [], 'no name stays of what cannot go on');
+  });
+});

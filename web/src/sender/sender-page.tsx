@@ -1,0 +1,134 @@
+/** What somebody sees who is asked for files: where to put them, what became of them, or why nothing is taken. */
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { AskedFor, Fault } from '../bridge.ts';
+import { bytes, fullDate } from '../page/format.ts';
+import { fromInput } from '../page/pick.ts';
+import { Banner } from '../parts/banner.tsx';
+import { Placard, Spinner } from '../parts/controls.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Notices } from '../parts/notices.tsx';
+import { TransferPanel } from '../parts/transfer-panel.tsx';
+import { VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
+import { aboutLink, explain, text } from '../text.ts';
+import { begin, filesOver, send, sent, shown } from './asked.ts';
+
+const words = text.sender;
+
+function Chooser() {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <div class={`sender-drop ${filesOver.value ? 'drop-here' : ''}`}>
+      <button type="button" class="button primary wide" onClick={() => input.current?.click()}>
+        <Icon name="upload" />
+        {words.choose}
+      </button>
+      <p class="hint">{filesOver.value ? text.drop.title : words.drop}</p>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        data-test="files"
+        onChange={({ currentTarget }) => {
+          const batches = fromInput(currentTarget.files ?? []);
+          currentTarget.value = '';
+          void send(batches);
+        }}
+      />
+    </div>
+  );
+}
+
+function Ask({ asked }: { asked: AskedFor }) {
+  const { files, bytes: room, expiresAt, note } = asked;
+  return (
+    <section class="visitor-card">
+      <h1>{words.title}</h1>
+      <p>{words.what}</p>
+      {note !== undefined && (
+        <blockquote dir="auto" aria-label={text.visitor.note}>
+          {note}
+        </blockquote>
+      )}
+      {files === 0 || room === 0 ? (
+        <Placard icon="info" title={text.link.full.title}>
+          <p>{text.link.full.next}</p>
+        </Placard>
+      ) : (
+        <>
+          <div class="visitor-facts">
+            <p>{words.takes(files, bytes(room))}</p>
+            {expiresAt !== null && <p>{words.until(fullDate(expiresAt))}</p>}
+          </div>
+          <Chooser />
+          <p class="hint">{words.again}</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Why nothing is taken, and what can be done. */
+function Failed({ fault }: { fault: Fault }) {
+  const known = aboutLink(fault);
+  return (
+    <section class="visitor-card">
+      <Placard icon={fault.code === 'network' ? 'offline' : 'warning'} title={known?.title ?? explain(fault)}>
+        {known ? (
+          <p>{known.next}</p>
+        ) : (
+          <button type="button" class="button" onClick={() => void begin()}>
+            {text.list.retry}
+          </button>
+        )}
+      </Placard>
+    </section>
+  );
+}
+
+/** It stays when the rows are gone: whoever sent something can see that it has arrived. */
+function Sent() {
+  const { files, bytes: size } = sent.value;
+  return (
+    <div role="status">
+      {files > 0 && (
+        <section class="visitor-card sender-sent">
+          <p>
+            <Icon name="check" />
+            <strong>{words.sent(files, bytes(size))}</strong>
+          </p>
+          <p>{words.gone}</p>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Inside(): ComponentChildren {
+  const now = shown.value;
+  switch (now.at) {
+    case 'opening':
+      return <Spinner label={text.visitor.opening} />;
+    case 'fault':
+      return <Failed fault={now.fault} />;
+    default:
+      return <Ask asked={now.asked} />;
+  }
+}
+
+export function SenderPage() {
+  return (
+    <>
+      <main class="visitor">
+        <VisitorHead title={words.title} />
+        <Banner />
+        <Inside />
+        <TransferPanel />
+        <Sent />
+        <VisitorFoot lines={words.honest} />
+      </main>
+      <Notices />
+    </>
+  );
+}

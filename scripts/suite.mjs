@@ -48,10 +48,9 @@ const LONG = [
   /\.long\.test\.ts$/,
   // Servers on PostgreSQL and S3, alone and together. The contracts of both stores run on them in every run.
   /^tests\/(engines|nodes)\//,
-  // What the page does beyond the way through it: in Chromium each test takes seconds of CPU. What these show of accounts, trees,
-  // links and uploads is a rule of the SDK or of the page's worker as well, and tested there in every run.
-  /^tests\/web\/(account|downloads|exchange|factor|languages|links|list|looks|offline|passkeys)\.test/,
-  /^tests\/web\/(preview|tree|uploads|uploads-resume)\.test/,
+  // Of the page all but the way through it: in Chromium each test takes seconds of CPU. What these show of accounts, trees, links
+  // and uploads is a rule of the SDK or of the page's worker as well, and tested there in every run.
+  /^tests\/web\/(?!(files|page|trust|viewing)\.test)/,
   // A process, and often a derivation of keys, for each of many commands; client/test has the rules, tests/blackbox what the server
   // does. And a restart for each step at which a server is killed: tests/faults/kills kills it anywhere in every run.
   /^tests\/cross\/(at-once|factor|keys|memory|tokens)\.test/,

@@ -14,7 +14,7 @@ import { growsWhenLong, isForLong, ON_ALL_PAIRS, testFiles, WITHOUT_VOLUMES } fr
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
-  /^tests\/nodes\//,
+  /^tests\/(nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
   /^tests\/(web|cross)\//,
   /^tests\/blackbox\//,
   /^tests\/engines\//,

@@ -6,8 +6,37 @@ const ZIP = 'tests/worker/zip.test.ts';
 const OUTLET = 'tests/worker/outlet.test.ts';
 const SOCKET = 'tests/worker/volume-socket.test.ts';
 const TEXT = 'tests/worker/text.test.ts';
+const RECEIVED = 'tests/worker/received.test.ts';
 
 export const mutants: Mutant[] = [
+  {
+    name: 'the fingerprint of changed keys is there to be copied',
+    file: 'web/src/worker/received.ts',
+    find: "return { username, state, ...(state !== 'changed' && { fingerprint }) };",
+    replace: 'return { username, state, fingerprint };',
+    tests: [RECEIVED],
+  },
+  {
+    name: 'a ticket from before a reload is used when it has ended',
+    file: 'web/src/worker/shared-files.ts',
+    find: 'taking.until = Math.min(taking.until, performance.now() + left);',
+    replace: '',
+    tests: [RECEIVED],
+  },
+  {
+    name: 'a ticket that could not be taken is never taken',
+    file: 'web/src/worker/shared-files.ts',
+    find: 'if (this.#taken === taking) this.#taken = undefined;',
+    replace: '',
+    tests: [RECEIVED],
+  },
+  {
+    name: 'a share with other keys than before is said to be broken',
+    file: 'web/src/text/sharing/index.ts',
+    find: "if (code === 'contact-changed') return received.changed(from);",
+    replace: '',
+    tests: [TEXT],
+  },
   {
     name: 'memory that the service worker gives back is not used again',
     file: 'web/src/worker/outlet.ts',

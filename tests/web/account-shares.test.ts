@@ -116,8 +116,8 @@ test('two accounts share with each other through the page, and other keys than b
     const response = await route.fetch();
     const { shares } = (await response.json()) as { shares: { id: string; letter: string }[] };
     const [good] = shares;
-    const letter = good!.letter.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
-    await route.fulfill({ response, json: { shares: [{ ...good, id: 'A'.repeat(22), letter }, good] } });
+    const letter = good!.letter.replace(/.{4}$/, (last) => (last === 'AAAA' ? 'BBBB' : 'AAAA'));
+    await route.fulfill({ json: { shares: [{ ...good, id: 'A'.repeat(22), letter }, good] } });
   });
   await his.reload();
   const all = his.getByRole('list', { name: 'What others share with you' }).getByRole('listitem');

@@ -223,7 +223,8 @@ export interface ListedReceived {
   files: number;
   /** Of these, how many their owner has deleted, or has in the trash. */
   missing: number;
-  createdAt: number;
+  /** When its owner made it, which they have signed; where there is a problem, when the service got it. */
+  madeAt: number;
   expiresAt: number | null;
   /** Null: any number. */
   downloadsLeft: number | null;

@@ -13,20 +13,11 @@ import { SharedFileList } from './shared-files.tsx';
 
 const said = words.received;
 
-function factsOf({
-  from,
-  files,
-  size,
-  createdAt,
-  expiresAt,
-  downloadsLeft,
-  missing,
-  problem,
-}: ListedReceived) {
+function factsOf({ from, files, size, madeAt, expiresAt, downloadsLeft, missing, problem }: ListedReceived) {
   return [
     said.from(from),
     problem ? text.list.count(files) : `${text.list.count(files)}, ${bytes(size)}`,
-    fullDate(createdAt),
+    fullDate(madeAt),
     expiresAt !== null && text.shared.until(fullDate(expiresAt)),
     downloadsLeft !== null && said.left(downloadsLeft),
     missing > 0 && said.missing(missing),

@@ -42,22 +42,18 @@ export class Received implements Shelf {
   }
 
   async list(): Promise<ListedReceived[]> {
-    const szafa = this.#szafa();
-    const shares = await szafa.sharedWithMe();
+    const shares = await this.#szafa().sharedWithMe();
     this.#shares = new Map(shares.map((share) => [share.id, share]));
-    return Promise.all(
-      shares.map(async ({ id, from, title, problem, createdAt, expiresAt, ...share }) => {
-        const { size, files, missing, downloadsLeft } = share;
-        const known = problem ? undefined : await szafa.rememberedContact(from);
-        return {
-          ...{ id, from: displayName(from), title: displayName(title), size, files, missing, downloadsLeft },
-          compared: known?.state === 'verified',
-          createdAt: Date.parse(createdAt),
-          expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-          ...(problem && { problem: faultOf(problem) }),
-        };
-      }),
-    );
+    return shares.map(({ id, from, title, problem, madeAt, createdAt, expiresAt, ...share }) => {
+      const { verified: compared, size, files, missing, downloadsLeft } = share;
+      return {
+        ...{ id, from: displayName(from), compared, title: displayName(title) },
+        ...{ size, files, missing, downloadsLeft },
+        madeAt: Date.parse(madeAt ?? createdAt),
+        expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+        ...(problem && { problem: faultOf(problem) }),
+      };
+    });
   }
 
   /** Without the list that a person saw, the service could give anything for it. */

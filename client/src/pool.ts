@@ -6,10 +6,14 @@ export async function forEach<T>(
 ): Promise<void> {
   const iterator = items[Symbol.iterator]();
   let failed: { error: unknown } | undefined;
+  let isOver = false;
   const lane = async () => {
-    while (!failed) {
+    while (!failed && !isOver) {
       const next = iterator.next();
-      if (next.done) return;
+      if (next.done) {
+        isOver = true;
+        return;
+      }
       try {
         await work(next.value);
       } catch (error) {
@@ -17,7 +21,11 @@ export async function forEach<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, parallel) }, lane));
+  const lanes: Promise<void>[] = [];
+  // Most often there are fewer items than lanes, thousands of times over.
+  do lanes.push(lane());
+  while (lanes.length < parallel && !isOver);
+  await Promise.all(lanes);
   if (failed) throw failed.error;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Szafa } from '@szafa/client/node';
 import type { Batch } from '../batch.ts';
 import { Lookup } from '../lookup.ts';
@@ -13,9 +13,7 @@ const RELEASE_EVERY_MS = 100;
 
 /** Two of one account do not upload to one path at the same time. */
 export function uploadClaim({ api, username }: Szafa, to: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify(['upload', api.server, username, to]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify(['upload', api.server, username, to]));
 }
 
 /**

@@ -72,15 +72,20 @@ export function metadataText(metadata: Metadata): Bytes {
 /** Unknown keys are left to later versions of a client. */
 export function checkMetadata(text: Uint8Array): Metadata {
   const json = parseObject(text, 'metadata', 'the metadata');
-  const lacking = Object.keys(required).find((key) => !required[key]!(json[key]));
-  if (lacking) throw new TamperedError('metadata', `the metadata lacks its ${lacking}, or it is malformed`);
-  const found = Object.entries(optional).filter(([key]) => json[key] !== undefined);
-  const wrong = found.find(([key, fits]) => !fits(json[key]));
-  if (wrong) throw new TamperedError('metadata', `${wrong[0]} in the metadata is malformed`);
+  for (const key in required) {
+    if (required[key]!(json[key])) continue;
+    throw new TamperedError('metadata', `the metadata lacks its ${key}, or it is malformed`);
+  }
+  const fields: Record<string, unknown> = {};
+  for (const key in optional) {
+    const value = json[key];
+    if (value === undefined) continue;
+    if (!optional[key]!(value)) throw new TamperedError('metadata', `${key} in the metadata is malformed`);
+    fields[key] = value;
+  }
   const { name, size, rev, gen, added } = json as unknown as Metadata;
   if (typeof json['padded'] === 'number' && json['padded'] < size) {
     throw new TamperedError('metadata', 'the padded size is smaller than the size');
   }
-  const fields = Object.fromEntries(found.map(([key]) => [key, json[key]]));
   return { name: name.toWellFormed(), size, rev, gen, added, ...fields };
 }

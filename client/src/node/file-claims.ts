@@ -64,24 +64,33 @@ export class FileClaims implements Claims {
   }
 
   async take(keys: Iterable<string>): Promise<Set<string>> {
+    const wanted = new Set(keys);
     const taken = new Set<string>();
     const take = (db: DatabaseSync) => {
       const me = this.#holder();
-      const insert = this.#statement(db, 'INSERT INTO claims VALUES (?, ?) ON CONFLICT DO NOTHING');
+      const add = this.#statement(
+        db,
+        'INSERT INTO claims SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING key',
+      );
+      const insert = (some: Iterable<string>) => {
+        for (const row of add.all(me, JSON.stringify([...some]))) taken.add(String(row['key']));
+      };
+      insert(wanted);
+      if (taken.size === wanted.size) return;
       const holderOf = this.#statement(db, 'SELECT holder FROM claims WHERE key = ?');
       const living = new Set([me]);
-      for (const key of keys) {
-        if (insert.run(key, me).changes === 0) {
-          const holder = String(holderOf.get(key)!['holder']);
+      for (const key of wanted) {
+        if (taken.has(key)) continue;
+        const holder = holderOf.get(key)?.['holder'];
+        if (typeof holder === 'string') {
           if (living.has(holder)) continue;
           if (this.#lives(holder)) {
             living.add(holder);
             continue;
           }
           db.prepare('DELETE FROM claims WHERE holder = ?').run(holder);
-          insert.run(key, me);
         }
-        taken.add(key);
+        insert([key]);
       }
     };
     await this.#soon(take, () => {
@@ -93,8 +102,8 @@ export class FileClaims implements Claims {
   async release(keys: Iterable<string>): Promise<void> {
     const all = [...keys];
     const release = (db: DatabaseSync) => {
-      const remove = this.#statement(db, 'DELETE FROM claims WHERE key = ? AND holder = ?');
-      for (const key of all) remove.run(key, this.#holder());
+      const text = 'DELETE FROM claims WHERE holder = ? AND key IN (SELECT value FROM json_each(?))';
+      this.#statement(db, text).run(this.#holder(), JSON.stringify(all));
     };
     await this.#soon(release, () => {
       for (const key of all) this.#held.delete(key);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -33,7 +33,7 @@ export interface FileHeaders extends HeaderCaches {
 
 /** The record that a header was seen beside; a digest, since a plain name is nobody's business here. */
 function markOf({ file_name, sha256 }: Listed): string {
-  return createHash('sha256').update(`${sha256} ${file_name}`).digest('base64url');
+  return hash('sha256', `${sha256} ${file_name}`, 'base64url');
 }
 
 /** The headers of the accounts of one service: a file for each account, with sealed bytes and digests. @public */

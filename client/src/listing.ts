@@ -60,22 +60,9 @@ export interface DirEntry {
 }
 
 const PARALLEL = 8;
-/** In a browser each step of opening a name is a message to another thread: many are on their way at a time. */
-const NAMES_AT_ONCE = 500;
 
 /** The name of the directory, as the service has it; '' for the root. */
 const filedIn = ({ dir_id, dir_name }: FileRecord) => (dir_id ? (dir_name ?? '') : '');
-
-async function* inGroups<T>(all: Iterable<T> | AsyncIterable<T>, most: number): AsyncGenerator<T[]> {
-  let group: T[] = [];
-  for await (const one of all) {
-    group.push(one);
-    if (group.length < most) continue;
-    yield group;
-    group = [];
-  }
-  if (group.length > 0) yield group;
-}
 
 function bindingOf(record: FileRecord) {
   return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
@@ -84,19 +71,19 @@ function bindingOf(record: FileRecord) {
 /** `sealed`: what stands under the seal of its name, where that opens. */
 function entryOf(record: FileRecord, dir: string, sealed?: ListedName): Entry {
   const { file_id: fileId, dir_id: dirId, created_at: createdAt, file_name } = record;
-  const common = { fileId, dirId, createdAt, record };
   if (!sealed) {
-    return { ...common, path: joinPath(dir, file_name), name: file_name, verified: false, size: record.size };
+    const path = joinPath(dir, file_name);
+    return { fileId, path, name: file_name, verified: false, size: record.size, dirId, createdAt, record };
   }
   const { name: path, rev, gen, added } = sealed;
-  const inPlace = dir !== '' && path.startsWith(`${dir}/`);
+  const inPlace = dir !== '' && path.startsWith(dir) && path[dir.length] === '/';
+  const name = inPlace ? path.slice(dir.length + 1) : path;
   const size = sizeOfStored(record.size, record.chunk_count);
-  return {
-    ...{ ...common, path, name: inPlace ? path.slice(dir.length + 1) : path, verified: true, size },
-    // Every file may lie in the root: the specification puts those of a deleted directory there.
-    ...(dir !== '' && !inPlace && { misplaced: true as const }),
-    age: { rev, gen, added },
-  };
+  const age = { rev, gen, added };
+  const entry: Entry = { fileId, path, name, verified: true, age, size, dirId, createdAt, record };
+  // Every file may lie in the root: the specification puts those of a deleted directory there.
+  if (dir !== '' && !inPlace) entry.misplaced = true;
+  return entry;
 }
 
 /** The name under the keys known so far: sealed and whole, or not to be told yet. */
@@ -128,30 +115,39 @@ interface ListOptions {
  */
 export async function listEntries(
   context: OpenContext,
-  records: Iterable<FileRecord> | AsyncIterable<FileRecord>,
+  pages: Iterable<FileRecord[]> | AsyncIterable<FileRecord[]>,
   { signal, cut = false }: ListOptions = {},
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   const open: { at: number; record: FileRecord; dir: string }[] = [];
   const masters = await mastersOf(context, signal);
+  const { unlocked } = context.keys;
   const dirs = new Map<string, string>();
-  for await (const some of inGroups(records, NAMES_AT_ONCE)) {
-    for (const filed of new Set(some.map(filedIn))) {
+  /** The names of a page are on their way at once, whatever the page before still waits for. */
+  const add = async (page: FileRecord[], before: Promise<void>): Promise<void> => {
+    const opening = unlocked ? page.map((record) => nameOf(context, masters, record, cut)) : [];
+    const [names] = await Promise.all([Promise.all(opening), before]);
+    for (const filed of new Set(page.map(filedIn))) {
       if (!dirs.has(filed)) dirs.set(filed, (await dirNameOf(context.engine, masters, filed)) ?? filed);
     }
-    const found = await Promise.all(
-      some.map(async (record) => {
-        const sealed = context.keys.unlocked && looksSealed(record.file_name);
-        return { sealed, name: sealed ? await nameOf(context, masters, record, cut) : undefined };
-      }),
-    );
-    for (const [at, { sealed, name }] of found.entries()) {
-      const record = some[at]!;
+    for (const [at, record] of page.entries()) {
       const dir = dirs.get(filedIn(record))!;
-      if (sealed && !name && !cut) open.push({ at: entries.length, record, dir });
+      const name = names[at];
+      if (!name && unlocked && !cut && looksSealed(record.file_name)) {
+        open.push({ at: entries.length, record, dir });
+      }
       entries.push(entryOf(record, dir, name));
     }
+  };
+  let last = Promise.resolve();
+  for await (const page of pages) {
+    const before = last;
+    last = add(page, before);
+    last.catch(() => {}); // awaited in the next round
+    // In a browser each step of opening a name is a message to another thread: two pages keep both busy.
+    await before;
   }
+  await last;
   await forEach(open, PARALLEL, async ({ at, record, dir }) => {
     entries[at] = await entryFromHeader(context, record, dir, signal);
   });

@@ -444,7 +444,7 @@ export class Szafa {
 
   /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
-    const entries = await listEntries(this.#context, this.#ownFiles(options), options);
+    const entries = await listEntries(this.#context, this.#ownPages(options), options);
     this.#context.headers?.listed(
       options.dirId,
       entries.map(({ record }) => record),
@@ -453,9 +453,9 @@ export class Szafa {
   }
 
   /** What visitors have delivered is no part of the tree before it is taken over. */
-  async *#ownFiles(options: CallOptions & { dirId?: number | undefined }): AsyncGenerator<FileRecord> {
-    for await (const record of this.api.files(options)) {
-      if (deliveredBy(record.file_name) === undefined) yield record;
+  async *#ownPages(options: CallOptions & { dirId?: number | undefined }): AsyncGenerator<FileRecord[]> {
+    for await (const page of this.api.filePages(options)) {
+      yield page.filter(({ file_name }) => deliveredBy(file_name) === undefined);
     }
   }
 

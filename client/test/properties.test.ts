@@ -230,6 +230,8 @@ test('any name comes back, or is cut at a character', async () => {
       assert.ok(opened && given.startsWith(opened.name) && opened.whole === (opened.name === given));
       assert.deepEqual({ ...opened, name: given, whole: true }, { ...listed, name: given, whole: true });
       assert.equal(await openFileName(to, master, text, { ...binding, count: 3 }), undefined);
+      const larger = { ...binding, storedSize: binding.storedSize + 2 ** 32 };
+      assert.equal(await openFileName(to, master, text, larger), undefined);
       if (new TextEncoder().encode(given).length > 32 || given === '') {
         await assert.rejects(sealDirName(from, master, given), { code: 'name' });
       } else {

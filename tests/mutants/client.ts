@@ -334,6 +334,13 @@ export const mutants: Mutant[] = [
     tests: [VECTORS],
   },
   {
+    name: 'one value has several texts in base64, by bits of no byte at its end',
+    file: 'client/src/format/bytes.ts',
+    find: '(over === 1 ? 0b1111 : 0b11)',
+    replace: '(over === 1 ? 0b1111 : 0b00)',
+    tests: [VECTORS],
+  },
+  {
     name: 'a seal is opened without its commitment',
     file: 'client/src/format/seal.ts',
     find: "if (!equal(once.commitment, sealed.subarray(RANDOM, RANDOM + COMMITMENT))) return { fault: 'commitment' };",
@@ -374,6 +381,13 @@ export const mutants: Mutant[] = [
     find: 'return equal(mac.subarray(0, SIV), siv) ? plain : undefined;',
     replace: 'return mac.length > 0 ? plain : undefined;',
     tests: [VECTORS],
+  },
+  {
+    name: 'a name fits a record that is four gigabytes larger',
+    file: 'client/src/format/names.ts',
+    find: '  numbers.setUint32(0, Math.floor(binding.storedSize / 2 ** 32));\n',
+    replace: '',
+    tests: [PROPERTIES],
   },
   {
     name: 'a name that was cut is shown as whole',
@@ -811,9 +825,15 @@ export const mutants: Mutant[] = [
   {
     name: 'a claim is released by somebody else',
     file: 'client/src/node/file-claims.ts',
-    find: 'for (const key of all) remove.run(key, this.#holder());',
-    replace:
-      "for (const key of all) remove.run(key, String(db.prepare('SELECT holder FROM claims WHERE key = ?').get(key)?.['holder']));",
+    find: 'DELETE FROM claims WHERE holder = ? AND key IN',
+    replace: 'DELETE FROM claims WHERE holder > substr(?, 1, 0) AND key IN',
+    tests: [CLAIMS],
+  },
+  {
+    name: 'a claim is taken from whoever has it',
+    file: 'client/src/node/file-claims.ts',
+    find: 'ON CONFLICT DO NOTHING RETURNING key',
+    replace: 'ON CONFLICT DO UPDATE SET holder = excluded.holder RETURNING key',
     tests: [CLAIMS],
   },
   {

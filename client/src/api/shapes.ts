@@ -158,7 +158,9 @@ const named: Shape<{ file_id: string }> = { file_id: text };
 
 function fits<T>(shape: Shape<T>, value: unknown): value is T {
   if (typeof value !== 'object' || value === null) return false;
-  return Object.entries<Shape<T>[keyof T]>(shape).every(([key, is]) => is!(value[key as never]));
+  // A list has ten thousand of them.
+  for (const key in shape) if (!shape[key]!((value as Partial<T>)[key])) return false;
+  return true;
 }
 
 export const isServiceInfo = (value: unknown): value is ServiceInfo => fits(serviceInfo, value);

@@ -109,8 +109,8 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       return {
         mac: (data) => plain(createHmac('sha256', macKey!).update(data).digest()),
         ctr(counter, data) {
-          const cipher = createCipheriv('aes-256-ctr', cipherKey!, counter);
-          return concat(cipher.update(data), cipher.final());
+          // A stream: nothing is left for the end.
+          return plain(createCipheriv('aes-256-ctr', cipherKey!, counter).update(data));
         },
       };
     },

@@ -58,8 +58,9 @@ async function inBatches(
 
 /** What came there last is first. */
 export async function listTrash(context: TreeContext, signal?: AbortSignal): Promise<TrashEntry[]> {
-  const records = await Array.fromAsync(context.api.trash({ signal }));
-  const entries = await listEntries(context, records, { signal, cut: true });
+  const pages = await Array.fromAsync(context.api.trashPages({ signal }));
+  const entries = await listEntries(context, pages, { signal, cut: true });
+  const records = pages.flat();
   return entries.map((entry, at) => {
     const { trashed_at: trashedAt, expires_at: expiresAt } = records[at]!;
     return { ...entry, trashedAt, expiresAt };

@@ -6,7 +6,6 @@ import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
 import { enterByPasskey } from './passkeys.ts';
-import { forgetSearch } from './search.ts';
 import { emptyShelf, refresh } from './shelf.ts';
 import { onTabs, toTabs } from './tabs.ts';
 import { emptyTransfers, recall, resumeLost } from './transfers.ts';
@@ -88,7 +87,6 @@ async function forget(leaving: Promise<void>, why = ''): Promise<void> {
   account.value = null;
   emptyTransfers();
   emptyShelf();
-  forgetSearch();
   parting.value = why;
   try {
     await leaving;

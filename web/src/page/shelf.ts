@@ -1,12 +1,13 @@
 /** What the list shows: the files and folders of the account, and how they are looked at. */
 import { batch, computed, signal } from '@preact/signals';
+import { fold } from '@szafa/client';
 import type { Quota } from '@szafa/protocol';
 import type { Dir, Fault, FolderInfo, Item, Move } from '../bridge.ts';
 import { language } from '../text.ts';
 import { type Place, samePlace, TOP } from './address.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
-import { matcher } from './search.ts';
+import { foldedMatcher, matcher } from './search.ts';
 import { chosenSort } from './settings.ts';
 import { toTabs } from './tabs.ts';
 import { type Folder, filesBelow, foldersBelow, isWithin, nearest, treeOf } from './tree.ts';
@@ -68,10 +69,11 @@ function ordered<T extends Row>(rows: readonly T[]): T[] {
   return rows.toSorted((a, b) => (down ? order(b, a) : order(a, b)) || byName(a, b));
 }
 
-/** Everything in its order: sorted once, and not at each key of a search. */
+/** Everything in its order, and the names as they are looked for: sorted and folded once, and not at each key of a search. */
 const everything = computed(() => {
-  const { top } = tree.value;
-  return { folders: ordered([...foldersBelow(top)]), files: ordered([...filesBelow(top)]) };
+  // As they were listed, newest first: the usual order is there already.
+  const all: Row[] = [...ordered([...foldersBelow(tree.value.top)]), ...ordered(items.value)];
+  return { all, folded: all.map(({ name }) => fold(name)) };
 });
 
 /** What is in the folder that is looked at. A search that ends shows it again. */
@@ -81,9 +83,7 @@ const inHere = computed((): Row[] => [...ordered(here.value.folders), ...ordered
 function prepareSearch(): void {
   const asked = visit;
   const prepare = () => {
-    if (asked !== visit) return;
-    const matches = matcher('-');
-    for (const { name } of [...everything.value.folders, ...everything.value.files]) matches(name);
+    if (asked === visit) void everything.value;
   };
   if ('requestIdleCallback' in globalThis) requestIdleCallback(prepare);
   else setTimeout(prepare, PREPARE_MS);
@@ -91,20 +91,23 @@ function prepareSearch(): void {
 
 export const rows = computed((): Row[] => {
   const isWanted = filter.value.trim() !== '';
-  const matches = matcher(filter.value);
-  const fits = ({ name }: Row) => matches(name);
   if (place.value.at === 'shared' || place.value.at === 'received') return [];
-  if (place.value.at === 'trash')
-    return ordered((trashed.value ?? []).filter((item) => !isWanted || fits(item)));
+  if (place.value.at === 'trash') {
+    const fits = matcher(filter.value);
+    return ordered((trashed.value ?? []).filter(({ name }) => !isWanted || fits(name)));
+  }
   if (!isWanted) return inHere.value;
-  const { folders, files } = everything.value;
-  return [...folders.filter(fits), ...files.filter(fits)];
+  const matches = foldedMatcher(filter.value);
+  const { all, folded } = everything.value;
+  return all.filter((_, at) => matches(folded[at]!));
 });
 
 /** The files of the list, in its order. */
 export const visible = computed(() => rows.value.filter(isFile));
 
-export const chosenRows = computed(() => rows.value.filter((row) => selected.value.has(keyOf(row))));
+export const chosenRows = computed(() =>
+  selected.value.size === 0 ? [] : rows.value.filter((row) => selected.value.has(keyOf(row))),
+);
 
 /** Files, and those in folders. */
 export function filesOf(all: readonly Row[]): Item[] {

@@ -74,7 +74,7 @@ export const mutants: Mutant[] = [
   {
     name: 'names are kept in the open beside the headers',
     file: 'client/src/node/file-headers.ts',
-    find: "createHash('sha256').update(`${sha256} ${file_name}`).digest('base64url')",
+    find: "hash('sha256', `${sha256} ${file_name}`, 'base64url')",
     replace: '`${sha256} ${file_name}`',
     tests: [HEADERS],
   },

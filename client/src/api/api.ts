@@ -496,6 +496,11 @@ export class Api {
   }
 
   /** All that is in the trash, latest first, fetched page by page. */
+  async *trash(options: CallOptions = {}): AsyncGenerator<TrashedFile> {
+    for await (const page of this.trashPages(options)) yield* page;
+  }
+
+  /** The same page by page. */
   trashPages(options: CallOptions = {}): AsyncGenerator<TrashedFile[]> {
     return this.#pages('listTrash', {}, areTrashed, options);
   }

@@ -5,8 +5,10 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { type ReceivedShare, SzafaError } from '@szafa/client/node';
 import { Destination, placeFor } from '../src/get/destination.ts';
 import { checkLink, linkState, makeLink } from '../src/get/links.ts';
+import { isMeant, trustedOf } from '../src/get/shared.ts';
 import { Output } from '../src/output.ts';
 
 async function folder(stack: AsyncDisposableStack): Promise<string> {
@@ -96,5 +98,41 @@ suite('where files are written', () => {
     assert.equal(into.claim('../../etc/passwd'), '/out/etc/passwd');
     assert.equal(into.claim('a\\b'), '/out/a_b');
     assert.throws(() => into.claim('a_b'), { code: 'same-path' });
+  });
+});
+
+suite('paths of what others share', () => {
+  test('fit patterns, by themselves or by a folder above them, however many signs there are', () => {
+    for (const [name, wanted] of [
+      ['a/b/c.txt', '**/*.txt'],
+      ['c.txt', '**/*.txt'],
+      ['a/b/c.txt', 'a/*'],
+      ['a/b/c.txt', 'a/**'],
+      ['a', 'a/**'],
+      ['a/b/', '*/?'],
+      ['a/b/c', '**'],
+      ['a/b/c', 'a/**/c'],
+      ['a/c', 'a/**/**/c'],
+    ] as const)
+      assert.ok(isMeant(name, wanted), `${name} ${wanted}`);
+    for (const [name, wanted] of [
+      ['a/b/c.txt', '*.txt'],
+      ['a/b', 'b*'],
+      ['a', 'a/*'],
+      ['a/b/c', 'a/**/d'],
+    ] as const)
+      assert.ok(!isMeant(name, wanted), `${name} ${wanted}`);
+    // On every way at once: one after the other these are more than anybody waits for.
+    assert.ok(!isMeant('a/'.repeat(60), `${'**/a/'.repeat(25)}b`));
+  });
+
+  test('keys that changed stop everything, wherever in the list they are', () => {
+    const share = (code?: string) =>
+      ({ id: 'x', from: 'bob', problem: code && new SzafaError(code, code) }) as unknown as ReceivedShare;
+    const invocation = { out: quiet } as unknown as Parameters<typeof trustedOf>[2];
+    const shares = [share('tampered'), share(), share('contact-changed')];
+    assert.throws(() => trustedOf(shares, 'bob', invocation), { code: 'contact-changed' });
+    assert.equal(trustedOf(shares.slice(0, 2), 'bob', invocation).length, 1);
+    assert.throws(() => trustedOf(shares.slice(0, 1), 'bob', invocation), { code: 'tampered' });
   });
 });

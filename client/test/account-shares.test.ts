@@ -48,7 +48,9 @@ test('what is shared with an account is listed, read and ended by it, and seen b
   const [alice, bob, carol] = [await user(), await user(), await user()];
   const entry = await uploaded(alice, 'folder/a.txt');
   const options = { title: 'for bob', note: 'hello', downloads: 3, expiresAt: new Date(Date.now() + 1e7) };
-  const id = await alice.shareWith(bob.username, itemOf(entry), options);
+  // A name as that of a folder, of what has bytes.
+  const items = [{ entry, name: 'a.txt//' }];
+  const id = await alice.shareWith(bob.username, items, options);
   const [share, ...others] = await bob.sharedWithMe();
   assert.deepEqual(others, []);
   assert.deepEqual(

@@ -8,6 +8,9 @@ import { storedSize } from '../src/format/layout.ts';
 import {
   bytesSource,
   type ConnectOptions,
+  looksLikeLink,
+  looksLikeRequest,
+  parseRequest,
   type RequestOptions,
   RequestVisit,
   type Szafa,
@@ -260,8 +263,12 @@ test('a request that has ended says so, also in the middle of an upload', async 
   await assert.rejects(RequestVisit.begin(link, visiting), { code: 'link-over', why: 'ended' });
   assert.deepEqual(await owner.requests(), []);
   assert.deepEqual(await owner.deliveries(), []);
-  for (const text of [link.slice(0, -1), link.replace('/r/', '/s/'), 'x'])
+  const stray = link.replace(id, `${id.slice(0, -1)}B`);
+  for (const text of [link.slice(0, -1), link.replace('/r/', '/s/'), link.replace('#', '//#'), stray, 'x'])
     await assert.rejects(RequestVisit.begin(text, visiting), { code: 'link' });
+  for (const text of [` ${link}\n`, link.replace('#', '/#'), link.replace('http', 'HTTP')])
+    assert.equal(parseRequest(text).id, id);
+  assert.ok(looksLikeRequest(link.slice(0, -9)) && !looksLikeLink(link));
 });
 
 test('no id of a request or a share begins as an option of a command does', () => {

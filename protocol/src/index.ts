@@ -17,7 +17,7 @@ export * from './requests.ts';
 export * from './resources.ts';
 export * from './route.ts';
 export * from './routes.ts';
-export { type Ending, endings } from './share-parts.ts';
+export { type Ending, endings, isShareId } from './share-parts.ts';
 export * from './shares.ts';
 export * from './streamed.ts';
 export * from './thumbnails.ts';

@@ -3,7 +3,7 @@ import type { NewTransfer } from './init.ts';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
 import { StreamedVolumeSpec } from './resources.ts';
-import { At, type Ending, endings, Hash, Id, Sealed, Token } from './share-parts.ts';
+import { At, type Ending, endings, Hash, Id, Sealed, SHARE_ID, Token } from './share-parts.ts';
 import { Type } from './type.ts';
 
 const Files = (description: string) => Type.Integer({ description });
@@ -97,7 +97,7 @@ export const RequestFull = Type.Object(
   { $id: 'RequestFull' },
 );
 
-const DELIVERY = /^delivery-([A-Za-z0-9_-]{22})$/;
+const DELIVERY = new RegExp(`^delivery-(${SHARE_ID})$`);
 
 /** What a file is called that a visitor has uploaded, until its owner takes it over: the service names it, never the visitor. */
 export const deliveryName = (requestId: string) => `delivery-${requestId}`;

@@ -1,8 +1,15 @@
 /** What shares and requests have in common. */
 import { Type } from './type.ts';
 
+/** Base64url of 16 bytes: of the last character only two bits count, and the others are zero. */
+export const SHARE_ID = '[A-Za-z0-9_-]{21}[AQgw]';
+const IS_ID = new RegExp(`^${SHARE_ID}$`);
+
+/** Of a share, or of a request. */
+export const isShareId = (text: string) => IS_ID.test(text);
+
 export const Id = Type.String({
-  pattern: '^[A-Za-z0-9_-]{22}$',
+  pattern: IS_ID.source,
   description: '22 characters that the client draws at random: base64url of 16 bytes',
 });
 export const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });

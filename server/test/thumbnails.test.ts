@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { contentDigest } from '@szafa/protocol';
@@ -35,6 +35,31 @@ test('a thumbnail that is lost is found and forgotten, one without a record goes
   await sweep();
   assert.deepEqual((await volumes.manifest(fileId))?.thumbnail, { size: 200, sha256: digestOf(bytes) });
   assert.equal(await check(false), 0);
+  // One that cannot be read does not keep the others away.
+  const broken = await service.upload([randomBytes(50)]);
+  await thumbnails.write(
+    broken,
+    admin,
+    Buffer.from('picture'),
+    contentDigest(digestOf(Buffer.from('picture'))),
+  );
+  const at = join(
+    service.folder,
+    'volumes',
+    broken.slice(0, 2),
+    broken,
+    `0-${digestOf(Buffer.from('picture'))}`,
+  );
+  await rm(at);
+  await mkdir(at);
+  const caller = { username: 'admin', downloadRate: null } as Parameters<typeof thumbnails.several>[1];
+  const read = new Map(
+    (await thumbnails.several([broken, fileId], caller)).map((one) => [one.file_id, one.thumbnail]),
+  );
+  assert.deepEqual([read.get(fileId), read.get(broken)], [bytes.toString('base64'), null]);
+  await assert.rejects(thumbnails.several([broken], caller));
+  await rm(at, { recursive: true });
+  await writeFile(at, 'picture');
   // As a crash leaves one, between its bytes and the record.
   const stray = { idx: 0, size: 3, sha256: digestOf(Buffer.from('abc')) };
   await volumes.put(fileId, stray, {

@@ -266,6 +266,17 @@ describe('shares with an account', () => {
     }
     assert.ok(refused, 'nobody goes through a list of names');
     assert.ok(Number(refused.headers['retry-after']) > 0);
+    // Nor by sharing something with each: the same purse, for those that are there and those that are not.
+    const { fileId } = await upload(ann, makeFile([10]));
+    for (const name of [bob.username, freshName()])
+      assertError(await ann.post(pathOf('createShare'), bodyOf([fileId], name)), 429);
+    // Who has nothing to share learns nothing at all.
+    const carol = await person();
+    for (const name of [bob.username, freshName()]) {
+      const answer = await carol.post(pathOf('createShare'), bodyOf(['0'.repeat(32)], name));
+      assertError(answer, 404);
+      assert.deepEqual(answer.json['files'], ['0'.repeat(32)]);
+    }
   });
 
   test('bad bodies are refused: for nobody, for oneself, for both or for neither', async () => {
@@ -284,6 +295,7 @@ describe('shares with an account', () => {
       { ...good, to: { username: bob.username, letter: 'x'.repeat(8193) } },
       { ...good, to: { username: 7, letter: 'x' } },
       { ...good, to: bob.username },
+      { ...good, id: `${good.id.slice(0, -1)}B` },
     ];
     for (const json of bad) assertError(await owner.post(pathOf('createShare'), json), 400);
     for (const username of [freshName(), '', 'admin', `${bob.username} `, '\0', '\ud800'])

@@ -194,6 +194,27 @@ export const mutants: Mutant[] = [
     tests: ['client/test/account-shares.test.ts'],
   },
   {
+    name: 'names are found out by sharing something with each',
+    file: 'server/src/domain/shares.ts',
+    find: 'if (to) await this.#requireFewNames(accountId);',
+    replace: '',
+    tests: ['tests/blackbox/account-shares.test.ts'],
+  },
+  {
+    name: 'an id may have stray bits',
+    file: 'protocol/src/share-parts.ts',
+    find: "'[A-Za-z0-9_-]{21}[AQgw]'",
+    replace: "'[A-Za-z0-9_-]{22}'",
+    tests: ['tests/blackbox/account-shares.test.ts'],
+  },
+  {
+    name: 'keys that changed do not stop get where another share is bad, too',
+    file: 'cli/src/get/shared.ts',
+    find: 'if (changed) throw changed;',
+    replace: 'if (changed === problems[0] && changed) throw changed;',
+    tests: ['cli/test/links.test.ts'],
+  },
+  {
     name: 'a path in a zip may be longer than any that can be opened',
     file: 'web/src/worker/zip.ts',
     find: 'return length <= MOST_PATH_BYTES;',

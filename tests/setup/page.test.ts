@@ -90,7 +90,7 @@ test('whatever could be the id of a link or a request gets the same page, and no
     ['/r/', 'request.html'],
   ] as const) {
     writeFileSync(join(dist, name), `the page of ${at}`);
-    for (const id of [ID, '0'.repeat(22)])
+    for (const id of [ID, '0'.repeat(22), `${ID}/`])
       assert.deepEqual(await front(at + id), { status: 200, body: `the page of ${at}` });
     for (const rest of ['', `${ID}x`, ID.slice(1), `${ID}/x`, `${ID.slice(1)}.`])
       assert.equal((await front(at + rest)).status, 404, at + rest);

@@ -59,7 +59,8 @@ export const command: Command = async (invocation) => {
     out.answer('share', fields, id);
     const message = `${oneLine(to)} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, SHOWN)}`;
     out.note('shared', message);
-    if ((await szafa.contact(to, { signal })).state !== 'verified') {
+    // As it was used, without asking again: what is shared is shared.
+    if ((await szafa.rememberedContact(to))?.state !== 'verified') {
       const advice = `the keys of ${oneLine(to)} are those that the server gave; to be sure of them: szafa contact ${oneLine(to)}`;
       out.note('not-verified', advice);
     }

@@ -20,9 +20,11 @@ export function trustedOf(
 ): ReceivedShare[] {
   const theirs = shares.filter((share) => share.from === from);
   const good = theirs.filter(({ problem }) => !problem);
-  const [bad] = theirs.filter(({ problem }) => problem);
+  const problems = theirs.flatMap(({ problem }) => problem ?? []);
   // Other keys than before stop everything.
-  if (bad && (good.length === 0 || bad.problem!.code === 'contact-changed')) throw bad.problem;
+  const changed = problems.find(({ code }) => code === 'contact-changed');
+  if (changed) throw changed;
+  if (problems[0] && good.length === 0) throw problems[0];
   for (const { id, problem } of theirs) {
     if (problem) out.note('not-trusted', `ignoring the share ${id}: ${oneLine(problem.message)}`, { id });
   }
@@ -56,7 +58,7 @@ function fits(names: readonly string[], pattern: readonly string[]): boolean {
 }
 
 /** Whether a path, or a folder above it, is the one that is asked for. */
-function isMeant(name: string, wanted: string): boolean {
+export function isMeant(name: string, wanted: string): boolean {
   if (wanted === '' || name === wanted || name.startsWith(`${wanted}/`)) return true;
   return isPattern(wanted) && fits(name.replace(/\/$/, '').split('/'), wanted.split('/'));
 }

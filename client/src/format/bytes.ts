@@ -73,3 +73,13 @@ export function fromBase64Url(text: string): Bytes {
   if (!isExact || stray !== 0) throw new SyntaxError('not canonical base64url');
   return bytes as Bytes;
 }
+
+/** Two values of these lengths, written as one text; undefined where it is none. */
+export function pairIn(text: string, first: number, second: number): [Bytes, Bytes] | undefined {
+  try {
+    const bytes = fromBase64Url(text);
+    return bytes.length === first + second ? [bytes.slice(0, first), bytes.slice(first)] : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -3,7 +3,7 @@
  * gets is behind the `#` of the address: the secret, and the digest that makes the header the only one.
  */
 import { PassphraseError, TamperedError, UnsupportedError } from '../errors.ts';
-import { type Bytes, concat, equal, fromBase64Url, toBase64Url, utf8 } from './bytes.ts';
+import { type Bytes, concat, equal, pairIn, toBase64Url, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 import { PROFILE, profileOf } from './keys.ts';
 import { SEAL_OVERHEAD, seal, unseal } from './seal.ts';
@@ -124,12 +124,6 @@ export function linkKeyText({ secret, digest }: LinkKey): string {
 
 /** Undefined where a text is no key of a link. @public */
 export function parseLinkKey(text: string): LinkKey | undefined {
-  let bytes: Bytes;
-  try {
-    bytes = fromBase64Url(text);
-  } catch {
-    return undefined;
-  }
-  if (bytes.length !== SECRET + DIGEST) return undefined;
-  return { secret: bytes.slice(0, SECRET), digest: bytes.slice(SECRET) };
+  const [secret, digest] = pairIn(text, SECRET, DIGEST) ?? [];
+  return secret && digest && { secret, digest };
 }

@@ -3,7 +3,7 @@
  * what has been delivered opens as long as they have their keys, whatever became of the request on the service.
  */
 import { TamperedError, UnsupportedError } from '../errors.ts';
-import { type Bytes, concat, equal, fromBase64Url, fromUtf8, toBase64Url, utf8 } from './bytes.ts';
+import { type Bytes, concat, equal, fromUtf8, pairIn, toBase64Url, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 import { hpkeOpen, hpkeSeal, x25519PublicKey } from './hpke.ts';
 import { bytesOf, isObject, shownValue } from './json.ts';
@@ -149,13 +149,8 @@ export const requestKeyText = ({ psk, digest }: RequestKey): string => toBase64U
 
 /** Undefined for what is no such text. @public */
 export function parseRequestKey(text: string): RequestKey | undefined {
-  try {
-    const bytes = fromBase64Url(text);
-    if (bytes.length !== KEY + DIGEST) return undefined;
-    return { psk: bytes.slice(0, KEY), digest: bytes.slice(KEY) };
-  } catch {
-    return undefined;
-  }
+  const [psk, digest] = pairIn(text, KEY, DIGEST) ?? [];
+  return psk && digest && { psk, digest };
 }
 
 /** Throws for what is no id of a request. */

@@ -133,7 +133,12 @@ export class OpenedLink {
     this.#shared = shared;
     this.note = note;
     this.files = shared.map(({ name, layout, mtime, type }, at) => ({
-      ...{ number: at + 1, name, size: layout.size, missing: missing.has(at + 1) },
+      ...{
+        number: at + 1,
+        name: fileName(name, layout.size),
+        size: layout.size,
+        missing: missing.has(at + 1),
+      },
       ...(mtime !== undefined && { mtime }),
       ...(type !== undefined && { type }),
     }));
@@ -162,6 +167,13 @@ export class OpenedLink {
     const header = { ...secrets, layout, metadata };
     return new RemoteFile({ engine: this.engine, api: reader }, `${this.id}/${number}`, header);
   }
+}
+
+/** A name that ends in `/` is that of an empty folder: what has bytes is a file, whatever its owner called it. */
+function fileName(name: string, size: number): string {
+  let end = name.length;
+  if (size > 0) while (end > 1 && name[end - 1] === '/') end--;
+  return name.slice(0, end);
 }
 
 class SharedReader implements VolumeReader {

@@ -15,15 +15,9 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { FoundRequest, NoRoom } from '../metadata/requests.ts';
 import type { Bounds, Creation, NewIds } from '../metadata/transfers.ts';
 import { hashToken } from './ids.ts';
-import type { Pace } from './pace.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
 import type { Transfers } from './transfers.ts';
-import { type Refusal, type Visit, Visitors } from './visitors.ts';
-
-const iso = (time: number) => new Date(time).toISOString();
-const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
-
-const HOUR_SECONDS = 3600;
+import { doneOften, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
 const WORDS: Record<Ending, string> = {
   expired: 'this link has expired: nothing can be uploaded by it any more',
@@ -31,14 +25,11 @@ const WORDS: Record<Ending, string> = {
   ended: 'this link has ended: its owner has taken it back',
 };
 
-interface Dependencies {
+interface Dependencies extends VisitorDependencies {
   metadata: Pick<Metadata, 'requests'>;
   transfers: Pick<Transfers, 'begin'>;
-  pace: Pick<Pace, 'isTooOften'>;
   config: Pick<Config, 'shares' | 'maxVolumeBytes'>;
   onUpload?: () => void;
-  onRefusal?: (reason: Refusal) => void;
-  now?: () => number;
 }
 
 /**
@@ -53,13 +44,13 @@ export class Requests {
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
-    this.#visitors = new Visitors(deps, WORDS, deps.onRefusal);
+    this.#visitors = new Visitors(deps, WORDS);
     this.#now = deps.now ?? Date.now;
   }
 
   async create({ username, accountId }: Caller, body: RequestBody): Promise<void> {
     requireRegistered(username);
-    if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
+    this.#visitors.requireOn();
     const { id, header, access: accessHash, own, max_files: files, max_bytes: bytes } = body;
     const now = this.#now();
     const expiresAt = checkEnd(body.expires_at, now);
@@ -67,8 +58,7 @@ export class Requests {
     const made = await this.#deps.metadata.requests.create(fields);
     if (made === 'taken') throw new ServiceError(409, 'there is another request of this id');
     if (made === 'too many') throw new ServiceError(409, 'you have too many requests; end some of them');
-    if (made === 'too often')
-      throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
+    if (made === 'too often') throw doneOften();
   }
 
   async list({ username }: Caller): Promise<ListedRequest[]> {

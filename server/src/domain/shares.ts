@@ -2,6 +2,7 @@ import {
   checkEnd,
   checkShare,
   type Ending,
+  isShareId,
   isUsername,
   type ListedShare,
   limits,
@@ -13,23 +14,26 @@ import {
   type StoredIdentity,
   type TicketBody,
 } from '@szafa/protocol';
-import type { Config } from '../config.ts';
 import { ServiceError, TryLater, unknownVolume } from '../errors.ts';
 import type { ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { FoundShare } from '../metadata/shares.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { hashToken } from './ids.ts';
-import type { Pace, Paced } from './pace.ts';
+import type { Paced } from './pace.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
-import { type Refusal, type Visit, Visitors } from './visitors.ts';
-
-const iso = (time: number) => new Date(time).toISOString();
-const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
+import {
+  doneOften,
+  HOUR_SECONDS,
+  iso,
+  isoOrNull,
+  type Visit,
+  type VisitorDependencies,
+  Visitors,
+} from './visitors.ts';
 
 /** Of names that one account asks for, on one node: so many a second, and those of half a minute at once; too slow for lists of names. */
 const NAMES_A_SECOND = 1;
-const HOUR_SECONDS = 3600;
 
 /** The same whether there never was one, or it is another's. */
 const unknownReceived = () => new ServiceError(404, 'nothing like this is shared with you');
@@ -50,14 +54,10 @@ export interface ShareVisit extends Visit {
   ticket: string | undefined;
 }
 
-interface Dependencies {
+interface Dependencies extends VisitorDependencies {
   metadata: Pick<Metadata, 'shares' | 'received' | 'accounts'>;
   volumes: Pick<VolumeStore, 'open'>;
-  pace: Pick<Pace, 'isTooOften'>;
-  config: Pick<Config, 'shares'>;
   onDownload?: () => void;
-  onRefusal?: (reason: Refusal) => void;
-  now?: () => number;
 }
 
 /**
@@ -72,16 +72,17 @@ export class Shares {
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
-    this.#visitors = new Visitors(deps, WORDS, deps.onRefusal);
+    this.#visitors = new Visitors(deps, WORDS);
     this.#now = deps.now ?? Date.now;
   }
 
   async create({ username, accountId }: Caller, body: ShareBody): Promise<void> {
     requireRegistered(username);
-    if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
+    this.#visitors.requireOn();
     checkShare(body);
     const { access, to } = body;
     if (to?.username === username) throw new RuleError('to: these are your own files');
+    if (to) await this.#requireFewNames(accountId);
     if (to && !isUsername(to.username)) throw nobody({ files: [] });
     const now = this.#now();
     const made = await this.#deps.metadata.shares.create({
@@ -99,8 +100,7 @@ export class Shares {
     });
     if (made === 'taken') throw new ServiceError(409, 'there is another share of this id');
     if (made === 'too many') throw new ServiceError(409, 'you share too much; end some of your shares');
-    if (made === 'too often')
-      throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
+    if (made === 'too often') throw doneOften();
     if (made === 'nobody') throw nobody({ files: [] });
     if (made === 'no identity') throw new ServiceError(409, 'this account has no public keys to share with');
     if (made === 'overfilled')
@@ -142,12 +142,17 @@ export class Shares {
 
   /** What others know an account by. */
   async identity({ accountId }: Caller, username: string): Promise<StoredIdentity> {
-    const { pace, metadata } = this.#deps;
-    if (await pace.isTooOften(`names ${accountId}`, NAMES_A_SECOND))
-      throw new TryLater(429, 'you have asked for too many names; try again later', 60);
-    const identity = isUsername(username) ? await metadata.accounts.identity(username) : undefined;
+    await this.#requireFewNames(accountId);
+    const { accounts } = this.#deps.metadata;
+    const identity = isUsername(username) ? await accounts.identity(username) : undefined;
     if (identity === undefined) throw nobody();
     return { username, identity };
+  }
+
+  /** Wherever an answer tells whether somebody has a name: all of these count together. */
+  async #requireFewNames(accountId: string): Promise<void> {
+    if (await this.#deps.pace.isTooOften(`names ${accountId}`, NAMES_A_SECOND))
+      throw new TryLater(429, 'you have asked for too many names; try again later', 60);
   }
 
   /** What is for the caller, and not over. */
@@ -264,9 +269,6 @@ export class Shares {
     return found;
   }
 }
-
-/** A database does not take every text. */
-const isShareId = (text: string) => /^[A-Za-z0-9_-]{22}$/.test(text);
 
 /** Null: any number. */
 const leftOf = ({ downloads, downloaded }: Pick<FoundShare, 'downloads' | 'downloaded'>) =>

@@ -89,11 +89,18 @@ export class Thumbnails {
     const rows = await metadata.files.withThumbnails([...new Set(ids)]);
     const own = new Map(rows.filter((row) => isOwn(caller.username, row)).map((row) => [row.file_id, row]));
     const found = new Map<string, Buffer>();
+    let fault: unknown;
     await inParallel(own.values(), READ_AT_ONCE, async (row) => {
-      const known = thumbnailOf(row);
-      const volume = known && (await this.#deps.volumes.open(row.file_id, known, true));
-      if (volume) found.set(row.file_id, await bytesOf(volume));
+      try {
+        const known = thumbnailOf(row);
+        const volume = known && (await this.#deps.volumes.open(row.file_id, known, true));
+        if (volume) found.set(row.file_id, await bytesOf(volume));
+      } catch (error) {
+        fault ??= error;
+      }
     });
+    // One that cannot be read keeps no others away; a store that gives none is away itself.
+    if (fault !== undefined && found.size === 0) throw fault;
     await pace.answer(
       found.values().reduce((sum, { length }) => sum + length, 0),
       caller,

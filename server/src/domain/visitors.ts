@@ -1,6 +1,7 @@
 /** What stands between visitors, who have no account, and what they may know: the same for shares and requests. */
 import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
+import type { Config } from '../config.ts';
 import { ServiceError, TryLater } from '../errors.ts';
 import type { Pace } from './pace.ts';
 
@@ -28,21 +29,33 @@ class LinkOver extends ServiceError {
 /** Longer ones are not even hashed. */
 const MOST_CHARS = 100;
 
-export class Visitors {
-  readonly #pace: Pick<Pace, 'isTooOften'>;
-  readonly #open: boolean;
-  readonly #words: Record<Ending, string>;
-  readonly #onRefusal: ((reason: Refusal) => void) | undefined;
+export const HOUR_SECONDS = 3600;
 
-  constructor(
-    { pace, config }: { pace: Pick<Pace, 'isTooOften'>; config: { shares: boolean } },
-    words: Record<Ending, string>,
-    onRefusal?: (reason: Refusal) => void,
-  ) {
-    this.#pace = pace;
-    this.#open = config.shares;
+export const iso = (time: number) => new Date(time).toISOString();
+export const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
+
+export const doneOften = () =>
+  new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
+
+export interface VisitorDependencies {
+  pace: Pick<Pace, 'isTooOften'>;
+  config: Pick<Config, 'shares'>;
+  onRefusal?: (reason: Refusal) => void;
+  now?: () => number;
+}
+
+export class Visitors {
+  readonly #deps: VisitorDependencies;
+  readonly #words: Record<Ending, string>;
+
+  constructor(deps: VisitorDependencies, words: Record<Ending, string>) {
+    this.#deps = deps;
     this.#words = words;
-    this.#onRefusal = onRefusal;
+  }
+
+  /** Before an account gives visitors something to do. */
+  requireOn(): void {
+    if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
   }
 
   /** What a link is for. The same answer whether there never was one, the caller does not know it, or nothing is shared here at all. */
@@ -51,7 +64,7 @@ export class Visitors {
     find: (accessHash: string) => Promise<T | { ending: Ending } | undefined>,
   ): Promise<T> {
     await this.requireSeldom(network);
-    const known = this.#open && access !== undefined && access.length < MOST_CHARS;
+    const known = this.#deps.config.shares && access !== undefined && access.length < MOST_CHARS;
     const found = known ? await find(hash('sha256', access, 'hex')) : undefined;
     if (!found) throw this.refused('unknown', new ServiceError(404, 'there is no such link'));
     if ('ending' in found) throw this.over(found.ending as Ending);
@@ -59,7 +72,7 @@ export class Visitors {
   }
 
   async requireSeldom(network: string): Promise<void> {
-    if (!(await this.#pace.isTooOften(`visit ${network}`, VISITS_A_SECOND))) return;
+    if (!(await this.#deps.pace.isTooOften(`visit ${network}`, VISITS_A_SECOND))) return;
     throw this.refused(
       'limit',
       new TryLater(429, 'too many requests from your address; try again later', 60),
@@ -72,7 +85,7 @@ export class Visitors {
 
   /** Counts it. */
   refused(reason: Refusal, error: ServiceError): ServiceError {
-    this.#onRefusal?.(reason);
+    this.#deps.onRefusal?.(reason);
     return error;
   }
 }

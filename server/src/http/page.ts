@@ -109,10 +109,13 @@ export function addPage(app: FastifyInstance, folder = BUILT): void {
     return;
   }
   for (const file of readFiles(folder)) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: file.url,
-      handler: async (request, reply) => send(file, request, reply),
-    });
+    // Clients take links with a slash before the # as well.
+    for (const url of file.url.includes(':id') ? [file.url, `${file.url}/`] : [file.url]) {
+      app.route({
+        method: ['GET', 'HEAD'],
+        url,
+        handler: async (request, reply) => send(file, request, reply),
+      });
+    }
   }
 }

@@ -91,8 +91,6 @@ export class SharesTable extends Queries {
         return own && toSame ? 'made' : 'taken';
       }
       if (await this.#isFull(tx, share)) return 'too many';
-      const recipient = username === null ? { accountId: null } : await recipientOf(tx, accountId, username);
-      if (typeof recipient === 'string') return recipient;
       if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
       const there = await tx.query<{ file_id: string }>(
         `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ? AND trashed_at = 0`,
@@ -103,6 +101,9 @@ export class SharesTable extends Queries {
         const known = new Set(there.map(({ file_id }) => file_id));
         return { unknown: files.filter((file) => !known.has(file)) };
       }
+      // Last: who has nothing to share learns of no names.
+      const recipient = username === null ? { accountId: null } : await recipientOf(tx, accountId, username);
+      if (typeof recipient === 'string') return recipient;
       await tx.execute(
         insertInto('shares', SHARE_COLUMNS),
         ...[id, owner, accountId, share.header, accessHash, share.own, files.length, now, share.expiresAt],

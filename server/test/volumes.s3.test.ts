@@ -38,7 +38,7 @@ const stores = async (client: S3Client, close: () => void): Promise<VolumeEngine
   };
 };
 
-volumesContract('an S3 store', () => stores(ceph.client('contract'), () => undefined));
+const plain = () => stores(ceph.client('contract'), () => undefined);
 
 async function behindTls(): Promise<VolumeEngine> {
   const pem = readFileSync(
@@ -62,7 +62,8 @@ async function behindTls(): Promise<VolumeEngine> {
   });
 }
 
-if (usually(false, true)) volumesContract('an S3 store behind TLS', behindTls);
+// test:long comes after npm test: it has the same with TLS between.
+volumesContract(usually('an S3 store', 'an S3 store behind TLS'), usually(plain, behindTls));
 
 test('a volume goes to a store behind TLS, and comes back', async () => {
   const engine = await behindTls();

@@ -53,6 +53,8 @@ test('of a share that does not open it is said why, and every failure of contact
     assert.equal(why('tampered', stage), received.broken('ada'));
   assert.equal(why('keys', 'identity'), received.broken('ada'));
   assert.equal(why('network'), text.codes.network);
+  assert.equal(why('gone'), text.codes.gone);
+  assert.equal(why('no-such-keys'), codes['no-such-keys']);
   assert.equal(explain({ code: 'no-contact', message: 'x' }, here()), codes['no-contact']);
   assert.equal(explain({ code: 'api', message: 'x', status: 429 }, here()), sharing.tooOften);
 });

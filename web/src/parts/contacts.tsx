@@ -6,6 +6,7 @@ import { closeDialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
 import { readReceived } from '../page/received.ts';
 import { here, words } from '../text/sharing/index.ts';
+import { text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
 import { Said } from './fold.tsx';
 import { Field, Trouble, useForm } from './form.tsx';
@@ -14,8 +15,8 @@ const said = words.contacts;
 /** As people type it: with blanks. */
 const TYPED_CHARS = 200;
 
-export function Fingerprint({ text }: { text: string }) {
-  return <code class="fingerprint">{text}</code>;
+export function Fingerprint({ digits }: { digits: string }) {
+  return <code class="fingerprint">{digits}</code>;
 }
 
 interface CompareProps {
@@ -75,7 +76,7 @@ function Line({ contact, onDone }: CompareProps) {
       <div class="device-words">
         <bdi>{username}</bdi>
         <span class={`badge ${look}`}>{said[badge]}</span>
-        {fingerprint !== undefined && <Fingerprint text={fingerprint} />}
+        {fingerprint !== undefined && <Fingerprint digits={fingerprint} />}
         {state === 'known' && <Compared contact={contact} onDone={onDone} />}
         {state === 'changed' && <Renew contact={contact} onDone={onDone} />}
       </div>
@@ -115,10 +116,8 @@ export function Contacts({ of }: { of?: string | undefined }) {
   const read = async () => {
     try {
       own.value = await call('ownFingerprint');
-      const asked = of === undefined ? undefined : await call('contact', of);
-      const found = await call('contacts');
-      all.value = found;
-      if (asked) withOne(all, asked);
+      all.value = await call('contacts');
+      if (of !== undefined) withOne(all, await call('contact', of));
     } catch (error) {
       trouble.value = faultOf(error);
     }
@@ -132,11 +131,11 @@ export function Contacts({ of }: { of?: string | undefined }) {
   return (
     <Modal title={said.title} class="account" onClose={closeDialog}>
       <Trouble form={{ trouble }} here={here()} />
-      {!all.value && !trouble.value && <Spinner label={words.give.doing} />}
+      {!all.value && !trouble.value && <Spinner label={text.account.loading} />}
       {own.value && (
         <section>
           <h3>{said.own}</h3>
-          <Fingerprint text={own.value} />
+          <Fingerprint digits={own.value} />
           <p class="hint">{said.ownHint}</p>
         </section>
       )}

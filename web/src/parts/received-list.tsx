@@ -6,7 +6,7 @@ import { dialog } from '../page/actions.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { look, lookAway, opened, putAway, readReceived, received, receivedFault } from '../page/received.ts';
 import { filter } from '../page/shelf.ts';
-import { whyNot, words } from '../text/sharing/index.ts';
+import { here, whyNot, words } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
 import { SharedFileList } from './shared-files.tsx';
@@ -135,7 +135,7 @@ function All() {
   const all = received.value;
   if (receivedFault.value && !all) {
     return (
-      <Placard icon="warning" title={explain(receivedFault.value)}>
+      <Placard icon="warning" title={explain(receivedFault.value, here())}>
         <button type="button" class="button" onClick={() => void readReceived()}>
           {text.list.retry}
         </button>

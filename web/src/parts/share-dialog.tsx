@@ -63,7 +63,7 @@ function Given({ given }: { given: Signal<ListedContact | null> }) {
       <p>{give.done(username)}</p>
       <p>{give.later}</p>
       <p>{state === 'verified' ? give.compared(username) : give.first(username)}</p>
-      {fingerprint !== undefined && <Fingerprint text={fingerprint} />}
+      {fingerprint !== undefined && <Fingerprint digits={fingerprint} />}
       {state === 'known' && (
         <>
           <p class="hint">{sharing.contacts.why}</p>

@@ -45,6 +45,8 @@ export function faultOf(error: unknown): Fault {
   // As browsers say it: Argon2id comes when it is needed, and the server may be gone by then or have another one.
   if (name === 'TypeError' && /import(ed|ing) .*module/i.test(message))
     return { code: 'part-missing', message };
+  // Keys that sign, and keys to seal for, which not every browser has.
+  if (name === 'NotSupportedError') return { code: 'no-such-keys', message };
   return { code: name === 'AbortError' ? 'stopped' : 'unexpected', message };
 }
 

@@ -2,11 +2,11 @@
 import {
   type Contact,
   displayName,
-  LockedError,
   newTicket,
   type ReceivedShare,
   type ShareItem,
   type Szafa,
+  SzafaError,
 } from '@szafa/client';
 import { cleanUsername } from '@szafa/protocol';
 import type { LinkWishes, ListedContact, ListedReceived, Progress, SharedFiles } from '../bridge.ts';
@@ -59,7 +59,7 @@ export class Received implements Shelf {
   /** Without the list that a person saw, the service could give anything for it. */
   async files(id: string): Promise<SharedFiles> {
     const share = this.#shares.get(id);
-    if (!share) throw new LockedError('this share is not in the list any more');
+    if (!share) throw new SzafaError('gone', 'this share is not in the list any more');
     const ticket = await kept.ticket(id, newTicket(this.#szafa().engine));
     const opened = await share.open({ ticket });
     this.#downloads.set(id, new SharedDownload(opened, ticket));
@@ -69,7 +69,7 @@ export class Received implements Shelf {
   async open(fileId: string): Promise<Readable> {
     const [id = '', number] = fileId.split(SIGN);
     const download = this.#downloads.get(id);
-    if (!download) throw new LockedError('this share is not opened');
+    if (!download) throw new SzafaError('gone', 'this share is not opened');
     return download.file(Number(number));
   }
 

@@ -93,6 +93,8 @@ export function en({ number, plural }: Tools) {
     codes: {
       'no-contact':
         'There is no such account that something could be shared with. Ask for the exact name: large and small letters count. An account has keys from its first sign-in on.',
+      'no-such-keys':
+        'This browser does not know the kind of keys by which accounts share. Use a newer one, or the command: szafa shared',
       'own-account': 'These are your own files. Share them with somebody else.',
       'contact-changed': 'The keys are not those of before.',
       'not-seen': 'These keys were not shown here yet. Look at them again, then compare.',

@@ -9,6 +9,8 @@ import { pl } from './pl.ts';
 const LANGUAGES = { en, pl };
 const spoken = computed(() => LANGUAGES[language()](toolsOf(language())));
 
+const BROKEN = new Set(['tampered', 'keys', 'link']);
+
 export const words: SharingWords = live(() => spoken.value);
 
 /** What the failures of accounts that share mean. */
@@ -23,6 +25,5 @@ export function whyNot(from: string, fault: Fault): string {
   if (code === 'link-over')
     return stage in received.over ? received.over[stage as keyof typeof received.over] : received.over.ended;
   // A letter, keys or a list of files that nobody could have made who is who they say.
-  if (code === 'network' || code === 'api' || code === 'part-missing') return explain(fault, here());
-  return received.broken(from);
+  return BROKEN.has(code) ? received.broken(from) : explain(fault, here());
 }

@@ -94,6 +94,8 @@ export function pl({ number, plural }: Tools): SharingWords {
     codes: {
       'no-contact':
         'Nie ma takiego konta, któremu można by coś udostępnić. Zapytaj o dokładną nazwę: wielkość liter ma znaczenie. Konto ma klucze od pierwszego zalogowania.',
+      'no-such-keys':
+        'Ta przeglądarka nie zna kluczy, którymi konta dzielą się plikami. Użyj nowszej albo polecenia: szafa shared',
       'own-account': 'To Twoje własne pliki. Udostępnij je komuś innemu.',
       'contact-changed': 'Klucze są inne niż dotąd.',
       'not-seen': 'Te klucze nie były tu jeszcze pokazane. Zobacz je jeszcze raz, potem porównaj.',

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bytesSource, Szafa } from '@szafa/client/node';
+import { bytesSource, newTicket, Szafa } from '@szafa/client/node';
 import type { Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
 import {
@@ -202,6 +202,19 @@ test('two accounts share with each other through the page, and other keys than b
   await his.getByRole('button', exactly('me.txt')).click();
   await his.getByRole('dialog').getByText('it is me').waitFor();
   await his.keyboard.press('Escape');
+
+  // And back: what the page shares, another client of hers reads.
+  await his.goto(`${service.url}/#/`);
+  await shareWith(his, 'own.txt', alice);
+  await his.getByText(`Its keys are those that you have compared with ${alice}.`).waitFor();
+  await close(his);
+  const [back] = await anew.sharedWithMe();
+  assert.deepEqual([back!.from, back!.title, back!.problem], [bob, 'own.txt', undefined]);
+  const read = await back!.open();
+  const ticket = newTicket(anew.engine);
+  await read.take(ticket);
+  assert.equal(Buffer.from(await read.file(1, ticket).readRange(0, 100)).toString(), 'mine');
+  await goTo(his, 'Shared with me');
 
   await his.getByRole('button', exactly('Put me.txt away')).click();
   await his.getByRole('dialog').getByRole('button', exactly('Put away')).click();

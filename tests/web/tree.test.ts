@@ -427,8 +427,46 @@ test('uploading what is there already asks; versions are kept; other devices are
   await row(page, 'zwei.txt').waitFor();
   await other.rename([{ entry: (await other.tree()).file('album/zwei.txt')!.entry, path: 'album/drei.txt' }]);
   await row(page, 'drei.txt').waitFor();
+
+  // Folders without files are copied as well.
+  await choose(page, 'empty', 'Make a copy');
+  await dialog(page).getByRole('button', { name: 'Copy', exact: true }).click();
+  await said(page, 'Copied');
+  await row(page, 'empty (2)').locator('.cell.size').dblclick();
+  await listed(page, 'inside');
+  await folder(page, 'album').click();
+
+  // Where only a part went to the trash, that part can be brought back.
+  let asked = 0;
+  await page.context().route('**/api/files/trash', async (route) => {
+    const { files } = route.request().postDataJSON() as { files: string[] };
+    if (++asked === 1) await route.continue();
+    else await route.fulfill({ status: 404, json: { error: 'no files of yours', files } });
+  });
+  await row(page, 'drei.txt').locator('.cell.size').click();
+  await row(page, 'empty (2)')
+    .locator('.cell.size')
+    .click({ modifiers: ['Control'] });
+  await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
+  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to the trash.' });
+  await partly.waitFor();
+  await page.context().unroute('**/api/files/trash');
+  const left = ['empty', 'empty (2)', 'one (2).txt', 'one.txt', 'two (2).txt'];
+  await listed(page, ...left);
+  await partly.getByRole('button', { name: 'Undo' }).click();
+  await listed(page, ...left.slice(0, 2), 'drei.txt', ...left.slice(2));
+
+  // What comes to the trash after the question stays there.
+  await choose(page, 'drei.txt', 'Delete');
+  await listed(page, ...left);
+  await page.getByRole('navigation', { name: 'Folders' }).getByRole('button', { name: 'Trash' }).click();
+  await row(page, 'side.txt').waitFor();
+  await page.getByRole('button', { name: 'Empty the trash' }).click();
+  await other.trash([(await other.tree()).file('album/one (2).txt')!.entry]);
+  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
+  await listed(page, 'one (2).txt');
   assert.deepEqual(
-    errors.filter((error) => !/\b(409|412)\b/.test(error)),
+    errors.filter((error) => !/\b(404|409|412)\b/.test(error)),
     [],
   );
 });

@@ -28,10 +28,16 @@ test('a folder is shared under its own name, without what is above it, and with 
     ['a/b/one.txt', 'b/one.txt'],
   ]);
   assert.deepEqual(given(tree, 'a/top.txt'), [['a/top.txt', 'top.txt']]);
-  // Two of one name are told apart by their whole paths.
+  // Two of one name are told apart by a number: where they are is nobody's business.
   assert.deepEqual(given(tree, 'a/b/one.txt', 'one.txt'), [
-    ['a/b/one.txt', 'a/b/one.txt'],
-    ['one.txt', 'one.txt'],
+    ['a/b/one.txt', 'one.txt'],
+    ['one.txt', 'one (2).txt'],
+  ]);
+  const twice = new Tree(['x/in/1', 'y/in/1', 'in'].map((path) => entry(path)));
+  assert.deepEqual(given(twice, 'x/in/', 'y/in/', 'y/in/1', 'in').sort(), [
+    ['in', 'in (3)'],
+    ['x/in/1', 'in/1'],
+    ['y/in/1', 'in (2)/1'],
   ]);
   assert.deepEqual(given(tree, 'a/b/c/', 'a/b/c/two.txt'), [['a/b/c/two.txt', 'c/two.txt']]);
   assert.throws(() => given(tree, 'a/top.txt', 'gone.txt'), { code: 'gone' });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Item } from '../../web/src/bridge.ts';
 import { formatAddress, parseAddress } from '../../web/src/page/address.ts';
-import { chain, filesBelow, freePath, isWithin, nearest, treeOf } from '../../web/src/page/tree.ts';
+import { arrivals, chain, filesBelow, freePath, isWithin, nearest, treeOf } from '../../web/src/page/tree.ts';
 
 function item(path: string, size = 1, createdAt = 1): Item {
   return { fileId: path, path, name: path, verified: true, size, createdAt, versions: 1 };
@@ -45,6 +45,26 @@ test('a name that nothing has: numbers go before the ending, and past what is gi
   assert.equal(freePath(tree, 'a/x.tar', new Set(['a/x (4).tar'])), 'a/x (5).tar');
   assert.equal(freePath(tree, '.hidden'), '.hidden (2)');
   assert.equal(freePath(tree, 'a'), 'a (2)');
+});
+
+test('a move has come about where the same files are at the new path, and not where others are', () => {
+  const at = (path: string, fileId: string) => ({ ...item(path), fileId });
+  const folders = (...paths: string[]) => paths.map((path) => ({ path, verified: true }));
+  const before = treeOf([at('a', '1'), at('f/x', '2'), at('f/g/y', '3')], folders('empty'));
+  const isThere = arrivals(before);
+  const file = { from: 'a', to: 'b' };
+  assert.ok(isThere(treeOf([at('b', '1')], []), file));
+  assert.ok(!isThere(treeOf([at('a', '1'), at('b', '9')], []), file), 'another device put it there');
+  assert.ok(!isThere(treeOf([at('b', '9')], []), file), 'and removed this one');
+  assert.ok(!isThere(treeOf([], []), file));
+  const folder = { from: 'f/', to: 'h/' };
+  assert.ok(isThere(treeOf([at('h/x', '2'), at('h/g/y', '3'), at('f/new', '4')], []), folder));
+  assert.ok(!isThere(treeOf([at('h/x', '2'), at('f/g/y', '3')], []), folder), 'a part of it');
+  assert.ok(!isThere(treeOf([at('h/x', '9'), at('h/g/y', '8')], []), folder));
+  const empty = { from: 'empty/', to: 'full/' };
+  assert.ok(isThere(treeOf([], folders('full')), empty));
+  assert.ok(!isThere(treeOf([], folders('full', 'empty')), empty));
+  assert.ok(!isThere(before, { from: 'nothing', to: 'a' }));
 });
 
 test('a folder is within itself and what is above it, and not within one whose name it begins with', () => {

@@ -294,12 +294,15 @@ export interface Calls extends FileCalls {
   makeFolder(path: string): void;
   /** Renames and moves. The id is for progress, here and below. */
   rename(id: string, moves: Move[]): void;
-  copy(id: string, copies: Copy[]): void;
-  /** Files with all their versions, and whole folders (a slash at the end), by their paths; the ids of all that went. */
-  trash(id: string, paths: string[]): string[];
+  /** `folders`: that are empty, and are made. */
+  copy(id: string, copies: Copy[], folders: string[]): void;
+  /** The ids of all that these paths have: files with all their versions, and whole folders (a slash at the end). */
+  recordsOf(paths: string[]): string[];
+  /** Of the same paths. */
+  trash(id: string, paths: string[]): void;
   restoreFiles(id: string, fileIds: string[]): void;
-  /** For good: these of the trash, or all that is there. */
-  removeFiles(id: string, fileIds?: string[]): void;
+  /** For good: these of the trash. */
+  removeFiles(id: string, fileIds: string[]): void;
   /** Newest first. */
   versions(path: string): VersionInfo[];
   /** Makes a version the newest of its path. */

@@ -7,7 +7,7 @@ import { tell, tellOngoing } from './notices.ts';
 import { clearSelection } from './selection.ts';
 import { account } from './session.ts';
 import { changed, filesOf, isFolder, type Row, tree } from './shelf.ts';
-import { freePath, isWithin, joinPath, lastOf, parentOf } from './tree.ts';
+import { arrivals, foldersBelow, freePath, isWithin, joinPath, lastOf, parentOf } from './tree.ts';
 
 /** Shown once it is certain that it takes a while. */
 const SHOWN_AFTER_MS = 700;
@@ -26,6 +26,8 @@ interface More {
   /** Folders, and where they are from then on. */
   moved?: Move[] | undefined;
   undo?: (() => void) | undefined;
+  /** Of a list that was read after a failure: whether there is anything to undo. */
+  undoesPart?: (() => boolean) | undefined;
   /** Of a list that was read after a failure: how many of all are as they were meant to be. */
   arrived?: (() => number) | undefined;
 }
@@ -42,7 +44,7 @@ async function operate(
   all: number,
   words: Words,
   work: (id: string) => Promise<unknown>,
-  { moved = [], undo, arrived }: More = {},
+  { moved = [], undo, undoesPart, arrived }: More = {},
 ): Promise<boolean> {
   const who = account.peek();
   const id = crypto.randomUUID();
@@ -70,11 +72,12 @@ async function operate(
   // One of several transactions may have failed, or only an answer was lost.
   const there = fault && arrived && isListed ? arrived() : 0;
   const isDone = !fault || there === all;
-  if (isDone) tell(words.done(all), false, undo && { label: text.tree.undo, do: undo });
+  const back = undo && { label: text.tree.undo, do: undo };
+  if (isDone) tell(words.done(all), false, back);
   else {
     const { failed, partly = failed, unsure = failed } = words;
     const say = there > 0 ? partly : isListed ? failed : unsure;
-    tell(say(explain(faultOf(fault))), true);
+    tell(say(explain(faultOf(fault))), true, isListed && undoesPart?.() ? back : undefined);
   }
   return isDone;
 }
@@ -95,15 +98,12 @@ export function refusalOf(folder: string, name: string): string {
 function carryOut(moves: Move[], words: Words, undo: boolean): Promise<boolean> {
   const folders = moves.filter(({ from }) => from.endsWith('/'));
   const moved = folders.map(({ from, to }) => ({ from: from.slice(0, -1), to: to.slice(0, -1) }));
-  const isThere = ({ from, to }: Move) => {
-    const { file, folder } = tree.value;
-    return from.endsWith('/') ? folder(to.slice(0, -1)) !== undefined : file(to) !== undefined;
-  };
+  const isThere = arrivals(tree.peek());
   const back = moves.map(({ from, to }) => ({ from: to, to: from }));
   return operate(moves.length, words, (id) => call('rename', id, moves), {
     moved,
     undo: undo ? () => void carryOut(back, text.move, false) : undefined,
-    arrived: () => moves.filter(isThere).length,
+    arrived: () => moves.filter((move) => isThere(tree.peek(), move)).length,
   });
 }
 
@@ -137,27 +137,36 @@ export async function move(rows: readonly Row[], folder: string): Promise<void> 
 /** Copies have a name of their own where theirs is taken. */
 export async function copy(rows: readonly Row[], folder: string): Promise<void> {
   const given = new Set<string>();
+  const empty: string[] = [];
   const copies = rows.flatMap((row) => {
     const to = freePath(tree.value, joinPath(folder, lastOf(row.path)), given);
     given.add(to);
     if (!isFolder(row)) return [{ fileId: row.fileId, path: to }];
-    return filesOf([row]).map(({ fileId, path }) => ({ fileId, path: to + path.slice(row.path.length) }));
+    const below = (path: string) => to + path.slice(row.path.length);
+    for (const inner of [row, ...foldersBelow(row)]) {
+      if (inner.folders.length + inner.files.length === 0) empty.push(below(inner.path));
+    }
+    return filesOf([row]).map(({ fileId, path }) => ({ fileId, path: below(path) }));
   });
   clearSelection();
-  await operate(copies.length, text.copy, (id) => call('copy', id, copies));
+  await operate(copies.length + empty.length, text.copy, (id) => call('copy', id, copies, empty));
 }
 
 export async function trash(rows: readonly Row[]): Promise<void> {
+  const things = rows.map(thingOf);
   let ids: string[] = [];
   const undo = () => void operate(ids.length, text.restore, (id) => call('restoreFiles', id, ids));
+  const isGone = (row: Row) =>
+    isFolder(row) ? !tree.peek().folder(row.path) : tree.peek().file(row.path)?.fileId !== row.fileId;
   clearSelection();
   await operate(
     rows.length,
     text.trash,
     async (id) => {
-      ids = await call('trash', id, rows.map(thingOf));
+      ids = await call('recordsOf', things);
+      await call('trash', id, things);
     },
-    { undo },
+    { undo, undoesPart: () => filesOf(rows).some(isGone), arrived: () => rows.filter(isGone).length },
   );
 }
 
@@ -168,10 +177,10 @@ export async function restore(items: readonly Item[]): Promise<void> {
   await operate(items.length, text.restore, (id) => call('restoreFiles', id, idsOf(items)));
 }
 
-/** All of the trash, where nothing is said of what. */
-export async function removeForGood(items: readonly Item[], all: boolean): Promise<void> {
+/** What the person was asked about: another device may have put more into the trash since. */
+export async function removeForGood(items: readonly Item[]): Promise<void> {
   clearSelection();
-  await operate(items.length, text.remove, (id) => call('removeFiles', id, all ? undefined : idsOf(items)));
+  await operate(items.length, text.remove, (id) => call('removeFiles', id, idsOf(items)));
 }
 
 export async function makeFolder(path: string): Promise<void> {

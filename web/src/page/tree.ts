@@ -3,7 +3,7 @@
  * Paths are as they are sealed; only names are cleaned to be shown.
  */
 import { displayName, freePath as freeIn, lastOf, parentOf } from '@szafa/client';
-import type { FolderInfo, Item } from '../bridge.ts';
+import type { FolderInfo, Item, Move } from '../bridge.ts';
 
 export { isWithin, joinPath, lastOf, parentOf } from '@szafa/client';
 
@@ -84,6 +84,23 @@ export function* foldersBelow(folder: Folder): Generator<Folder> {
     yield inner;
     yield* foldersBelow(inner);
   }
+}
+
+/**
+ * Whether a move has come about, from the trees before and after it (a folder's paths end in a slash): what is at the new path must be what was at the old one, since
+ * another device may have put something of its own there.
+ */
+export function arrivals(before: Tree): (after: Tree, move: Move) => boolean {
+  const isAt = (after: Tree, path: string, item: Item | undefined) =>
+    item !== undefined && after.file(path)?.fileId === item.fileId;
+  return (after, { from, to }) => {
+    if (!from.endsWith('/')) return isAt(after, to, before.file(from));
+    const [old, now] = [from.slice(0, -1), to.slice(0, -1)];
+    const folder = before.folder(old);
+    if (!folder) return false;
+    if (folder.count === 0) return after.folder(now) !== undefined && after.folder(old) === undefined;
+    return filesBelow(folder).every((item) => isAt(after, now + item.path.slice(old.length), item));
+  };
 }
 
 /** The folder of this path, or the nearest above it that there is. */

@@ -101,7 +101,7 @@ export function Dialogs() {
           body={text.remove.body}
           names={now.items.map(({ name }) => name)}
           act={text.remove.do}
-          onAct={() => void removeForGood(now.items, now.all)}
+          onAct={() => void removeForGood(now.items)}
         />
       );
     case 'leave':

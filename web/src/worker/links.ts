@@ -2,7 +2,8 @@
 import {
   displayName,
   type Folder,
-  parentOf,
+  freePath,
+  lastOf,
   qr,
   type ShareItem,
   type Szafa,
@@ -16,10 +17,9 @@ interface Listed {
   tree: Tree;
 }
 
-/** The files of a folder under its own name, and what stands for the folders in it that are empty. */
-function* itemsOf({ tree }: Listed, folder: Folder): Generator<ShareItem> {
-  const above = parentOf(folder.path);
-  const below = (path: string) => (above === '' ? path : path.slice(above.length + 1));
+/** The files of a folder under this name, and what stands for the folders in it that are empty. */
+function* itemsOf({ tree }: Listed, folder: Folder, name: string): Generator<ShareItem> {
+  const below = (path: string) => name + path.slice(folder.path.length);
   for (const { path, folders, files, markers } of tree.foldersWithin(folder)) {
     for (const file of files) yield { entry: file.entry, name: below(file.path) };
     const [marker] = markers;
@@ -27,20 +27,26 @@ function* itemsOf({ tree }: Listed, folder: Folder): Generator<ShareItem> {
   }
 }
 
-/** What visitors get of these paths: by the whole path where two would have the same name. */
+/** What visitors get of these paths: by their names, with a number where two have the same; where they are is the owner's alone. */
 export function shareItems({ tree }: Listed, paths: readonly string[]): ShareItem[] {
-  const found = paths.flatMap((path): ShareItem[] => {
-    const folder = path.endsWith('/') ? tree.folder(path.slice(0, -1)) : undefined;
-    if (folder) return [...itemsOf({ tree }, folder)];
-    const file = tree.file(path);
-    if (!file) throw new SzafaError('gone', 'this file is not in the list any more');
-    return [{ entry: file.entry, name: file.name }];
-  });
   // A file may have been chosen together with its folder.
-  const seen = new Set<string>();
-  const items = found.filter(({ entry: { fileId } }) => !seen.has(fileId) && seen.add(fileId));
-  if (new Set(items.map(({ name }) => name)).size === items.length) return items;
-  return items.map(({ entry }) => ({ entry, name: entry.path }));
+  const isInside = (path: string) =>
+    paths.some((one) => one.endsWith('/') && one !== path && path.startsWith(one));
+  const names = new Set<string>();
+  const named = (name: string) => {
+    const free = freePath(names, name);
+    names.add(free);
+    return free;
+  };
+  return [...new Set(paths)].flatMap((path): ShareItem[] => {
+    const isFolder = path.endsWith('/');
+    const folder = isFolder ? tree.folder(path.slice(0, -1)) : undefined;
+    const file = isFolder ? undefined : tree.file(path);
+    if (!folder && !file) throw new SzafaError('gone', 'this file is not in the list any more');
+    if (isInside(path)) return [];
+    if (file) return [{ entry: file.entry, name: named(file.name) }];
+    return [...itemsOf({ tree }, folder!, named(lastOf(folder!.path)))];
+  });
 }
 
 export async function makeLink(

@@ -1,10 +1,27 @@
 /** What is done to files and folders, by the paths and ids that the list has shown. */
-import { displayName, type Entry, lastOf, type Szafa, SzafaError } from '@szafa/client';
+import {
+  displayName,
+  type Entry,
+  type FileNode,
+  isWithin,
+  lastOf,
+  type Szafa,
+  SzafaError,
+  type Tree,
+} from '@szafa/client';
 import type { Copy, Item, Move, Progress } from '../bridge.ts';
 import type { Cabinet } from './cabinet.ts';
 
 const isFolderPath = (path: string) => path.endsWith('/');
 const withoutSlash = (path: string) => path.slice(0, -1);
+const depthOf = (path: string) => path.split('/').length;
+const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
+
+function recordsAt(tree: Tree, path: string): Entry[] {
+  const node = tree.file(path);
+  return node ? recordsOf(node) : [];
+}
+
 /** Copies are made by the service, a few at a time. */
 const AT_ONCE = 4;
 
@@ -30,17 +47,27 @@ export class Operations {
     return this.#szafa().makeFolder(path);
   }
 
-  /** The files in one go; each folder in one of its own. */
+  /** The files in one go; each folder in one of its own, those in others before these. */
   async rename(id: string, moves: Move[]): Promise<void> {
     const szafa = this.#szafa();
-    const { tree } = this.#cabinet;
-    const options = { tree, onProgress: this.#teller(id) };
-    const files = moves
-      .filter(({ from }) => !isFolderPath(from))
-      .map(({ from, to }) => ({ entry: this.#file(from), path: to }));
-    if (files.length > 0) await szafa.rename(files, options);
-    for (const { from, to } of moves.filter((move) => isFolderPath(move.from))) {
-      await szafa.renameFolder(withoutSlash(from), withoutSlash(to), options);
+    const onProgress = this.#teller(id);
+    let { tree } = this.#cabinet;
+    const files = moves.filter(({ from }) => !isFolderPath(from));
+    const wanted = files.map(({ from, to }) => ({ entry: this.#file(from), path: to }));
+    if (wanted.length > 0) await szafa.rename(wanted, { tree, onProgress });
+    const folders = moves
+      .filter(({ from }) => isFolderPath(from))
+      .map(({ from, to }) => ({ from: withoutSlash(from), to: withoutSlash(to) }))
+      .sort((a, b) => depthOf(b.from) - depthOf(a.from));
+    let since = files;
+    for (const { from, to } of folders) {
+      // What was moved out of it, or into it, is not where that tree has it.
+      if (since.some((done) => isWithin(done.from, from) || isWithin(done.to, from))) {
+        tree = await szafa.tree();
+        since = [];
+      }
+      await szafa.renameFolder(from, to, { tree, onProgress });
+      since = [...since, { from, to }];
     }
   }
 
@@ -50,38 +77,50 @@ export class Operations {
     return node.entry;
   }
 
-  async copy(id: string, copies: Copy[]): Promise<void> {
+  /** Folders that are empty have nothing to copy: they are made. */
+  async copy(id: string, copies: Copy[], folders: string[]): Promise<void> {
     const szafa = this.#szafa();
     const { tree } = this.#cabinet;
     const tell = this.#teller(id);
     const waiting = copies.values();
+    const all = copies.length + folders.length;
     let done = 0;
     const lane = async () => {
       for (const { fileId, path } of waiting) {
         await szafa.copyTo(this.#cabinet.entry(fileId), path, { tree });
-        tell(++done, copies.length);
+        tell(++done, all);
       }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, copies.length) }, lane));
+    for (const path of folders) {
+      await szafa.makeFolder(path, { tree });
+      tell(++done, all);
+    }
+  }
+
+  /** Before they go: where only some of them went, and it cannot be told which, all can be brought back. */
+  recordsOf(paths: string[]): string[] {
+    const { tree } = this.#cabinet;
+    const records = paths.flatMap((path) => {
+      const folder = isFolderPath(path) ? tree.folder(withoutSlash(path)) : undefined;
+      if (!folder) return recordsAt(tree, path);
+      const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
+      return [...[...tree.within(folder)].flatMap(recordsOf), ...markers];
+    });
+    this.#keep(records);
+    return [...new Set(records.map(({ fileId }) => fileId))];
   }
 
   /** Files with all their versions in one go; each folder, with all below it, in one of its own. */
-  async trash(id: string, paths: string[]): Promise<string[]> {
+  async trash(id: string, paths: string[]): Promise<void> {
     const szafa = this.#szafa();
     const { tree } = this.#cabinet;
-    const folders = paths.filter(isFolderPath).map(withoutSlash);
-    const files = paths.filter((path) => !isFolderPath(path)).map((path) => tree.file(path));
-    const records = files.flatMap((node) => (node ? [...node.versions, ...node.unproven] : []));
+    const records = paths.filter((path) => !isFolderPath(path)).flatMap((path) => recordsAt(tree, path));
     const onProgress = this.#teller(id);
     if (records.length > 0) await szafa.trash(records, { onProgress });
-    this.#keep(records);
-    const went = [...records];
-    for (const path of folders) {
-      const inside = await szafa.removeFolder(path, { tree, onProgress });
-      this.#keep(inside);
-      went.push(...inside);
+    for (const path of paths.filter(isFolderPath)) {
+      await szafa.removeFolder(withoutSlash(path), { tree, onProgress });
     }
-    return went.map(({ fileId }) => fileId);
   }
 
   async trashVersion(fileId: string): Promise<void> {
@@ -101,8 +140,10 @@ export class Operations {
   }
 
   async listTrash(): Promise<Item[]> {
+    const before = [...this.#trashed.keys()];
     const entries = await this.#szafa().listTrash();
-    this.#trashed.clear();
+    // What came there while the list was on its way may not be in it.
+    for (const fileId of before) this.#trashed.delete(fileId);
     this.#keep(entries);
     return entries.map((entry) => ({
       fileId: entry.fileId,
@@ -123,9 +164,9 @@ export class Operations {
     await this.#szafa().restore(this.#inTrash(fileIds), { onProgress: this.#teller(id) });
   }
 
-  /** For good; all that is in the trash, where nothing is said of what. */
-  async remove(id: string, fileIds?: string[]): Promise<void> {
-    const entries = fileIds && this.#inTrash(fileIds);
+  /** For good: those that a person was asked about, and nothing that came there since. Some may be gone already. */
+  async remove(id: string, fileIds: string[]): Promise<void> {
+    const entries = fileIds.flatMap((fileId) => this.#trashed.get(fileId) ?? []);
     await this.#szafa().emptyTrash({ entries, onProgress: this.#teller(id) });
   }
 

@@ -86,17 +86,18 @@ export async function* walk(
   const pending: Pending[] = [{ path, below: '', exclusions }];
   for (let at = pending.pop(); at; at = pending.pop()) {
     const folders: Pending[] = [];
-    for await (const found of within(at, folders, handlers)) yield { ...found, folder: top, root };
+    for (const found of await within(at, folders, handlers)) yield { ...found, folder: top, root };
     pending.push(...folders.reverse());
   }
 }
 
 /** What is in a folder; the folders in it are left for later. */
-async function* within(
+async function within(
   { path, below, exclusions: above }: Pending,
   folders: Pending[],
   handlers: WalkHandlers,
-): AsyncGenerator<Found> {
+): Promise<Found[]> {
+  const all: Found[] = [];
   let names: string[];
   let exclusions = above;
   try {
@@ -105,7 +106,7 @@ async function* within(
     if (names.includes(IGNORE_FILE)) exclusions = withFileOf(path, below, above);
   } catch (error) {
     handlers.fail(error, path);
-    return;
+    return all;
   }
   let isEmpty = true;
   for (const name of names) {
@@ -120,9 +121,9 @@ async function* within(
       }
       isEmpty = false;
       if (isFolder) folders.push({ path: inner, below: full, exclusions });
-      else if (found.isFile()) yield { kind: 'file', path: inner, name: full, size: found.size };
+      else if (found.isFile()) all.push({ kind: 'file', path: inner, name: full, size: found.size });
       else if (found.isSymbolicLink()) {
-        yield { kind: 'link', target: targetOf(inner), path: inner, name: full, size: 0 };
+        all.push({ kind: 'link', target: targetOf(inner), path: inner, name: full, size: 0 });
       } else handlers.skip(inner, kindOf(found));
     } catch (error) {
       isEmpty = false;
@@ -130,7 +131,8 @@ async function* within(
     }
   }
   // One of which all is left out is one that is wanted empty.
-  if (isEmpty) yield { kind: 'folder', path, name: below, size: 0 };
+  if (isEmpty) all.push({ kind: 'folder', path, name: below, size: 0 });
+  return all;
 }
 
 function withFileOf(folder: string, below: string, above: Exclusions): Exclusions {

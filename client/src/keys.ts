@@ -59,6 +59,8 @@ export interface FoundBag {
 
 interface Loading {
   masters: Promise<Master[]>;
+  /** Once they are here. */
+  found?: Master[];
   stop: AbortController;
   /** How many want it. */
   waiting: number;
@@ -183,6 +185,8 @@ export class Keys {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin(options);
     const loading = this.#loading;
+    // Each of thousands of files asks: what is there is not waited for.
+    if (loading.found) return loading.found;
     loading.waiting++;
     try {
       return await orAborted(loading.masters, signal);
@@ -196,10 +200,15 @@ export class Keys {
 
   #begin(options: CheckOptions): Loading {
     const stop = new AbortController();
-    const loading = { masters: this.#fetch({ ...options, signal: stop.signal }), stop, waiting: 0 };
-    loading.masters.catch((error: unknown) => {
-      if (!(error instanceof SzafaError && FINAL.has(error.code))) this.#end(loading);
-    });
+    const loading: Loading = { masters: this.#fetch({ ...options, signal: stop.signal }), stop, waiting: 0 };
+    loading.masters.then(
+      (found) => {
+        loading.found = found;
+      },
+      (error: unknown) => {
+        if (!(error instanceof SzafaError && FINAL.has(error.code))) this.#end(loading);
+      },
+    );
     return loading;
   }
 

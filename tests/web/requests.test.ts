@@ -6,11 +6,15 @@ import { type Delivery, Szafa } from '@szafa/client/node';
 import type { Page } from 'playwright-core';
 import { freshName, useService } from '../harness/index.ts';
 import {
+  download,
   drop,
   keptIn,
+  makeFolder,
   obstacles,
+  open,
   PASSWORD,
   pick,
+  register,
   shoot,
   transfers,
   until,
@@ -21,6 +25,7 @@ import { SlowLine } from './slow-line.ts';
 
 const service = useService();
 const browser = useChromium();
+const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 360, height: 740 };
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
@@ -42,6 +47,89 @@ async function contentOf(owner: Szafa, path: string): Promise<Buffer> {
 }
 
 suite('requests', () => {
+  test('the owner asks in the app, a visitor sends, the owner takes over what is wanted, deletes the rest, and ends it', async () => {
+    const { page, context } = await browser.visit(service.url, { viewport: WIDE });
+    await register(page);
+    await makeFolder(page, 'Inbox');
+    const side = page.getByRole('navigation');
+    await side.getByRole('button', { name: 'Shared', exact: true }).click();
+    await page.getByText('You share nothing').waitFor();
+    await page.getByRole('button', { name: 'Ask for files' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'All files' }).click();
+    await dialog.getByRole('treeitem', { name: /^Inbox/ }).click();
+    await dialog.getByRole('button', { name: 'Choose this folder' }).click();
+    await dialog.getByLabel('Ends').selectOption('after a day');
+    await dialog.getByLabel('Files, at most').fill('3');
+    await dialog.getByLabel('GB in all, at most').fill('0.5');
+    await dialog.getByLabel('Note for those who send').fill('the photos, please');
+    await shoot(page, 'request');
+    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    const link = await dialog.locator('.shared-link').innerText();
+    await dialog.getByRole('img', { name: 'QR code of the link' }).waitFor();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await dialog.getByRole('button', { name: 'Copy the link' }).click();
+    await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === link);
+    await shoot(page, 'request-made');
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+    const request = page.getByRole('list', { name: 'What you ask for' }).getByRole('listitem');
+    await request.getByText(/^0 of 3 files came · 0 B \/ 512 MB · until /).waitFor();
+
+    const visitor = await browser.visit(link, { viewport: PHONE, locale: 'en-GB' });
+    await visitor.page.getByText('the photos, please').waitFor();
+    const contents = {
+      'photo.bin': randomBytes(17 * MIB),
+      'note.txt': Buffer.from('hello'),
+      'junk.exe': Buffer.from('x'),
+    };
+    const paths = [];
+    for (const [name, content] of Object.entries(contents)) paths.push(await browser.file(name, content));
+    await pick(visitor.page, ...paths);
+    await visitor.page.getByText('Sent: 3 files, 17 MB.').waitFor();
+
+    // Somebody who comes back to the tab sees what has come meanwhile.
+    await page.evaluate(() => globalThis.dispatchEvent(new Event('focus')));
+    const came = page.getByRole('list', { name: 'What came' }).getByRole('listitem');
+    await came
+      .filter({ hasText: 'photo.bin' })
+      .getByText(/^17 MB · .* · for Inbox$/)
+      .waitFor();
+    assert.equal(await came.count(), 3);
+    await request.getByText('full').waitFor();
+    await shoot(page, 'deliveries');
+    await page.getByRole('button', { name: 'Delete junk.exe' }).click();
+    await dialog.getByText('nobody can bring it back').waitFor();
+    await dialog.getByRole('button', { name: 'Delete for good' }).click();
+    await until(async () => (await came.count()) === 2);
+    await page.getByRole('button', { name: 'Take note.txt over' }).click();
+    await dialog.getByRole('treeitem', { name: /^All files/ }).click();
+    await dialog.getByRole('button', { name: 'Take over' }).click();
+    await until(async () => (await came.count()) === 1);
+    await page.getByRole('button', { name: 'Take it over' }).click();
+    await page.getByText('1 file taken over.').last().waitFor();
+    await until(async () => (await came.count()) === 0);
+
+    // What has come counts, so it is over; it leaves the list. Another one is ended, and its visitor is told.
+    await request.getByRole('button', { name: 'Remove Inbox from the list' }).click();
+    await until(async () => (await request.count()) === 0);
+    await page.getByRole('button', { name: 'Ask for files' }).click();
+    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    const second = await dialog.locator('.shared-link').innerText();
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+    await visitor.page.goto(second);
+    await told(visitor.page, 'Send files');
+    await request.getByRole('button', { name: 'End the request for All files' }).click();
+    await dialog.getByRole('button', { name: 'End the request' }).click();
+    await page.getByText('The request has ended.').waitFor();
+    await pick(visitor.page, paths[1]!);
+    await told(visitor.page, 'This link has ended');
+
+    await open(page, 'All files');
+    assert.ok(contents['note.txt'].equals(await download(page, 'note.txt')), 'what was put elsewhere');
+    await open(page, 'Inbox');
+    assert.ok(contents['photo.bin'].equals(await download(page, 'photo.bin')), 'in several volumes');
+  });
+
   test('a visitor sends files over a line that breaks; they arrive whole, and what is over is told', async (t) => {
     const line = await SlowLine.start(t, () => service.url);
     const owner = await Szafa.register(
@@ -147,12 +235,12 @@ suite('requests', () => {
     await assertReadable(late.page, 'full in Polish');
     const soon = Date.now() + 2_000;
     const short = await ask(1, MIB, new Date(soon));
-    const open = await ask(2, 40 * MIB);
+    const other = await ask(2, 40 * MIB);
     const go = async (to: string) => {
       await late.page.goto('about:blank');
       await late.page.goto(to);
     };
-    const [address, key] = through(open).split('#') as [string, string];
+    const [address, key] = through(other).split('#') as [string, string];
     await go(address);
     await told(late.page, 'Ten link jest niepełny');
     await go(`${address}#${key.slice(0, 70)}${key[70] === 'A' ? 'B' : 'A'}${key.slice(71)}`);
@@ -163,12 +251,12 @@ suite('requests', () => {
     await until(() => Date.now() > soon);
     await go(through(short));
     await told(late.page, 'Ten link wygasł');
-    await go(through(open));
+    await go(through(other));
     await told(late.page, 'Wyślij pliki');
     line.bytesPerSecond = MIB;
     await pick(late.page, large);
     await late.page.getByText(/^Wysyłanie · /).waitFor();
-    await owner.endRequest(open.id);
+    await owner.endRequest(other.id);
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await told(late.page, 'Ten link jest zakończony');
     await assertReadable(late.page, 'ended');

@@ -1,5 +1,5 @@
 /** What the page and its worker say to each other. The worker has the keys; the page has none. */
-import type { Contact, MadePasskey, OwnLink } from '@szafa/client';
+import type { Contact, MadePasskey, OwnLink, OwnRequest } from '@szafa/client';
 import type { Factor, NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota, Scope } from '@szafa/protocol';
 
 export interface Account {
@@ -240,6 +240,41 @@ export interface ListedContact {
   fingerprint?: string;
 }
 
+/** What somebody wants of a new request. */
+export interface RequestWishes {
+  /** Where it goes when it is taken over. */
+  folder: string;
+  files: number;
+  size: number;
+  expiresAt: number;
+  /** For those who upload. */
+  note?: string;
+}
+
+/** A request as its owner sees it. */
+export interface ListedRequest extends Omit<OwnRequest, 'createdAt' | 'expiresAt' | 'problem'> {
+  expiresAt: number | null;
+  /** What the service keeps beside it is not what its owner put there. */
+  problem?: string;
+}
+
+/** What came by a request and was not taken over yet. */
+export interface ListedDelivery {
+  fileId: string;
+  name: string;
+  size: number;
+  createdAt: number;
+  /** Where its request wants it; undefined where nobody knows the request any more. */
+  folder?: string;
+  /** It cannot be taken over. */
+  problem?: string;
+}
+
+export interface Asked {
+  requests: ListedRequest[];
+  deliveries: ListedDelivery[];
+}
+
 /** What every page of ours does with a file. */
 export interface FileCalls {
   info(fileId: string): FileInfo;
@@ -326,6 +361,14 @@ export interface Calls extends FileCalls {
   links(): ListedLink[];
   /** One that is over leaves the list. */
   endLink(id: string): void;
+  makeRequest(wishes: RequestWishes): MadeLink;
+  requests(): Asked;
+  /** One that is over leaves the list. */
+  endRequest(id: string): void;
+  /** Makes files of deliveries, in this folder or in those that their requests name; their paths. */
+  takeOver(fileIds: string[], folder: string | null): string[];
+  /** For good. */
+  dropDelivery(fileId: string): void;
   /** The same for one account of this server, whose keys are remembered from then on. */
   shareWith(id: string, paths: string[], username: string, wishes: LinkWishes): ListedContact;
   /** What others share with this account, the latest first. */

@@ -1,4 +1,4 @@
-/** Where to move or copy to: a tree that shows where things are, and can have another folder made in it. */
+/** Where something goes: a tree that shows where things are, and can have another folder made in it. */
 import { useSignal } from '@preact/signals';
 import { closeDialog } from '../page/actions.ts';
 import { copy, makeFolder, mayMove, move, refusalOf } from '../page/operations.ts';
@@ -10,24 +10,40 @@ import { FolderTree, unfoldTo } from './folder-tree.tsx';
 import { Icon } from './icon.tsx';
 import { NameForm } from './name-dialogs.tsx';
 
-export function ChooseFolder({ kind, rows }: { kind: 'move' | 'copy'; rows: Row[] }) {
-  const homes = new Set(rows.map(({ path }) => parentOf(path)));
-  const [home = ''] = homes;
+interface FolderPickerProps {
+  title: string;
+  /** Chosen at first. */
+  home: string;
+  act: string;
+  refused?(folder: Folder): string | undefined;
+  note?(folder: Folder): string | undefined;
+  may?(path: string): boolean;
+  onClose(): void;
+  onChoose(path: string): void;
+}
+
+/** A folder of the tree, or a new one in it. */
+export function FolderPicker({
+  title,
+  home,
+  act,
+  refused = () => undefined,
+  note = () => undefined,
+  may = () => true,
+  onClose,
+  onChoose,
+}: FolderPickerProps) {
   const target = useSignal(home);
   const open = useSignal<ReadonlySet<string>>(new Set(['', home]));
   const making = useSignal(false);
-  const words = text[kind];
-  const refused = ({ path }: Folder) =>
-    rows.some((row) => isFolder(row) && isWithin(path, row.path)) ? text.tree.intoItself : undefined;
-  const may = kind === 'copy' || mayMove(rows, target.value);
   return (
-    <Modal title={words.title(rows.length)} class="chooser" onClose={closeDialog}>
+    <Modal title={title} class="chooser" onClose={onClose}>
       <FolderTree
-        label={words.title(rows.length)}
+        label={title}
         open={open}
         current={target.value}
         refused={refused}
-        note={({ path }) => (homes.has(path) ? text.tree.here : undefined)}
+        note={note}
         onChoose={({ path }) => {
           target.value = path;
         }}
@@ -60,22 +76,42 @@ export function ChooseFolder({ kind, rows }: { kind: 'move' | 'copy'; rows: Row[
             <Icon name="folderAdd" />
             {text.tree.makeHere}
           </button>
-          <button type="button" class="button" onClick={closeDialog}>
+          <button type="button" class="button" onClick={onClose}>
             {text.actions.cancel}
           </button>
           <button
             type="button"
             class="button primary"
-            disabled={!may}
-            onClick={() => {
-              closeDialog();
-              void (kind === 'move' ? move : copy)(rows, target.value);
-            }}
+            disabled={!may(target.value)}
+            onClick={() => onChoose(target.value)}
           >
-            {words.do}
+            {act}
           </button>
         </footer>
       )}
     </Modal>
+  );
+}
+
+export function ChooseFolder({ kind, rows }: { kind: 'move' | 'copy'; rows: Row[] }) {
+  const homes = new Set(rows.map(({ path }) => parentOf(path)));
+  const [home = ''] = homes;
+  const words = text[kind];
+  return (
+    <FolderPicker
+      title={words.title(rows.length)}
+      home={home}
+      act={words.do}
+      refused={({ path }) =>
+        rows.some((row) => isFolder(row) && isWithin(path, row.path)) ? text.tree.intoItself : undefined
+      }
+      note={({ path }) => (homes.has(path) ? text.tree.here : undefined)}
+      may={(path) => kind === 'copy' || mayMove(rows, path)}
+      onClose={closeDialog}
+      onChoose={(path) => {
+        closeDialog();
+        void (kind === 'move' ? move : copy)(rows, path);
+      }}
+    />
   );
 }

@@ -1,12 +1,14 @@
-/** What the account shares by links: what each holds, how often it was taken, and its end. */
+/** What the account shares: what each link holds, how often it was taken, and its end; and what it asks others for. */
 import { displayName } from '@szafa/client';
 import type { ListedLink } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { copyLink, endLink, links, linksFault, readLinks } from '../page/links.ts';
 import { filter } from '../page/shelf.ts';
+import { words as sharing } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Placard, Spinner } from './controls.tsx';
+import { Requests } from './requests.tsx';
 
 function factsOf(link: ListedLink): string {
   const { to, files, size, downloaded, downloads, expiresAt, hasPassphrase, missing } = link;
@@ -62,7 +64,7 @@ function Line({ link }: { link: ListedLink }) {
   );
 }
 
-export function SharedList() {
+function Links() {
   const all = links.value;
   const words = text.shared;
   if (linksFault.value) {
@@ -86,10 +88,22 @@ export function SharedList() {
     );
   }
   return (
-    <ul class="devices shared-links" aria-label={words.title}>
-      {all.map((link) => (
-        <Line key={link.id} link={link} />
-      ))}
-    </ul>
+    <section>
+      <h2>{sharing.asks.links}</h2>
+      <ul class="devices" aria-label={words.title}>
+        {all.map((link) => (
+          <Line key={link.id} link={link} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export function SharedList() {
+  return (
+    <div class="shared-links">
+      <Requests />
+      <Links />
+    </div>
   );
 }

@@ -8,12 +8,14 @@ import { listLinks, makeLink, shareItems } from './links.ts';
 import { Operations } from './operations.ts';
 import { fileHandlers } from './reading.ts';
 import { eitherShelf, listedContact, Received, shareWith } from './received.ts';
+import { Requests } from './requests.ts';
 import { Thumbnails } from './thumbnails.ts';
 import { Transfers } from './transfers.ts';
 
 const signedIn = new SignedIn((reachable) => say({ reachable }));
 const cabinet = new Cabinet(() => signedIn.szafa);
 const received = new Received(() => signedIn.szafa);
+const requests = new Requests(() => signedIn.szafa);
 const thumbnails = new Thumbnails();
 const operations = new Operations(
   () => signedIn.szafa,
@@ -29,6 +31,7 @@ function forgetFiles(): void {
   transfers.stopAll();
   cabinet.clear();
   received.clear();
+  requests.clear();
   thumbnails.clear();
   operations.clear();
 }
@@ -99,6 +102,11 @@ const handlers: Handlers<Calls> = {
     ),
   links: () => listLinks(signedIn.szafa),
   endLink: (id) => signedIn.szafa.endShare(id),
+  makeRequest: (wishes) => requests.make(wishes),
+  requests: () => requests.list(),
+  endRequest: (id) => signedIn.szafa.endRequest(id),
+  takeOver: (fileIds, folder) => requests.takeOver(fileIds, folder),
+  dropDelivery: (fileId) => requests.drop(fileId),
   shareWith: (id, paths, username, wishes) =>
     transfers.run(id, (signal) =>
       shareWith(signedIn.szafa, username, shareItems(cabinet, paths), wishes, {

@@ -1,0 +1,248 @@
+/** What the account asks others for, and what came: it is nobody's file before it is taken over. */
+import { useSignal } from '@preact/signals';
+import { displayName } from '@szafa/client';
+import { useEffect } from 'preact/hooks';
+import type { ListedDelivery, ListedRequest } from '../bridge.ts';
+import { bytes, fullDate } from '../page/format.ts';
+import { copyLink } from '../page/links.ts';
+import {
+  asked,
+  askedFault,
+  dropDelivery,
+  endRequest,
+  readAsked,
+  takeOver,
+  working,
+} from '../page/requests.ts';
+import { words } from '../text/sharing/index.ts';
+import { explain, text } from '../text.ts';
+import { FolderPicker } from './choose-folder.tsx';
+import { IconButton, Modal } from './controls.tsx';
+import { Icon } from './icon.tsx';
+import { RequestDialog } from './request-dialog.tsx';
+
+const said = words.asks;
+
+const folderName = (path: string) => displayName(path) || text.places.all;
+
+interface SureProps {
+  title: string;
+  name: string;
+  body: string;
+  act: string;
+  onAct(): void;
+  onClose(): void;
+}
+
+function Sure({ title, name, body, act, onAct, onClose }: SureProps) {
+  return (
+    <Modal title={title} onClose={onClose}>
+      <p>
+        <bdi>{name}</bdi>
+      </p>
+      <p>{body}</p>
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={onClose}>
+          {text.actions.cancel}
+        </button>
+        <button
+          type="button"
+          class="button danger"
+          onClick={() => {
+            onClose();
+            onAct();
+          }}
+        >
+          {act}
+        </button>
+      </footer>
+    </Modal>
+  );
+}
+
+function Problem() {
+  return (
+    <span class="badge bad" title={text.list.problemHint}>
+      {text.list.problem}
+    </span>
+  );
+}
+
+function Request({ request }: { request: ListedRequest }) {
+  const asking = useSignal(false);
+  const { folder, note, ended, link, problem, files, delivered, deliveredBytes, bytes: most } = request;
+  const name = folderName(folder);
+  const facts = [
+    said.came(delivered, files),
+    `${bytes(deliveredBytes)} / ${bytes(most)}`,
+    request.uploading > 0 && said.coming(request.uploading),
+    request.expiresAt !== null && text.shared.until(fullDate(request.expiresAt)),
+  ];
+  return (
+    <li>
+      <div class="device-words">
+        <bdi>{problem ? text.shared.unnamed : name}</bdi>
+        {ended !== null && <span class="badge">{said.over[ended]}</span>}
+        {problem && <Problem />}
+        <span class="hint">{facts.filter(Boolean).join(' · ')}</span>
+        {note !== undefined && (
+          <span class="hint" dir="auto">
+            {note}
+          </span>
+        )}
+      </div>
+      {link && ended === null && (
+        <IconButton icon="copy" label={said.copyOf(name)} onClick={() => void copyLink(link)} />
+      )}
+      <IconButton
+        icon={ended === null ? 'trash' : 'close'}
+        class={ended === null ? 'danger' : ''}
+        label={ended === null ? said.endOf(name) : text.shared.dropOf(name)}
+        onClick={() => {
+          if (ended === null) asking.value = true;
+          else void endRequest(request);
+        }}
+      />
+      {asking.value && (
+        <Sure
+          title={said.endTitle}
+          name={name}
+          body={said.endBody}
+          act={said.end}
+          onAct={() => void endRequest(request)}
+          onClose={() => {
+            asking.value = false;
+          }}
+        />
+      )}
+    </li>
+  );
+}
+
+function Came({ delivery }: { delivery: ListedDelivery }) {
+  const open = useSignal<'folder' | 'drop' | null>(null);
+  const { name, size, createdAt, folder, problem } = delivery;
+  const close = () => {
+    open.value = null;
+  };
+  return (
+    <li>
+      <div class="device-words">
+        <bdi>{problem ? text.shared.unnamed : name}</bdi>
+        {problem && <Problem />}
+        <span class="hint">
+          {[bytes(size), fullDate(createdAt), folder !== undefined && said.into(folderName(folder))]
+            .filter(Boolean)
+            .join(' · ')}
+        </span>
+      </div>
+      {!problem && (
+        <IconButton
+          icon="move"
+          label={said.takeOf(name)}
+          disabled={working.value}
+          onClick={() => {
+            open.value = 'folder';
+          }}
+        />
+      )}
+      <IconButton
+        icon="trash"
+        class="danger"
+        label={said.dropOf(name)}
+        disabled={working.value}
+        onClick={() => {
+          open.value = 'drop';
+        }}
+      />
+      {open.value === 'folder' && (
+        <FolderPicker
+          title={said.takeOf(name)}
+          home={folder ?? ''}
+          act={said.take}
+          onClose={close}
+          onChoose={(path) => {
+            close();
+            void takeOver([delivery], path);
+          }}
+        />
+      )}
+      {open.value === 'drop' && (
+        <Sure
+          title={said.dropTitle}
+          name={name}
+          body={said.dropBody}
+          act={said.drop}
+          onAct={() => void dropDelivery(delivery)}
+          onClose={close}
+        />
+      )}
+    </li>
+  );
+}
+
+function Deliveries({ all }: { all: ListedDelivery[] }) {
+  // Those whose request nobody knows any more need a folder of their own.
+  const placed = all.filter(({ folder, problem }) => folder !== undefined && !problem);
+  return (
+    <section>
+      <h2>{said.deliveries}</h2>
+      <p class="hint">{said.deliveriesHint}</p>
+      {placed.length > 0 && (
+        <button
+          type="button"
+          class="button"
+          disabled={working.value}
+          onClick={() => void takeOver(placed, null)}
+        >
+          <Icon name="check" />
+          {said.takeAll(placed.length)}
+        </button>
+      )}
+      <ul class="devices" aria-label={said.deliveries}>
+        {all.map((delivery) => (
+          <Came key={delivery.fileId} delivery={delivery} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export function Requests() {
+  const making = useSignal(false);
+  useEffect(() => void readAsked(), []);
+  const { requests = [], deliveries = [] } = asked.value ?? {};
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          making.value = true;
+        }}
+      >
+        <Icon name="plus" />
+        {said.ask}
+      </button>
+      {askedFault.value && <p role="alert">{explain(askedFault.value)}</p>}
+      {deliveries.length > 0 && <Deliveries all={deliveries} />}
+      {requests.length > 0 && (
+        <section>
+          <h2>{said.requests}</h2>
+          <ul class="devices" aria-label={said.requests}>
+            {requests.map((request) => (
+              <Request key={request.id} request={request} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {making.value && (
+        <RequestDialog
+          onClose={() => {
+            making.value = false;
+          }}
+        />
+      )}
+    </>
+  );
+}

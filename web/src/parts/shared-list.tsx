@@ -4,6 +4,7 @@ import type { ListedLink } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { copyLink, endLink, links, linksFault, readLinks } from '../page/links.ts';
+import { asked } from '../page/requests.ts';
 import { filter } from '../page/shelf.ts';
 import { words as sharing } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
@@ -79,6 +80,8 @@ function Links() {
   if (!all) return <Spinner label={text.account.loading} />;
   if (all.length === 0) {
     const wanted = filter.value.trim();
+    const { requests = [], deliveries = [] } = asked.value ?? {};
+    if (requests.length + deliveries.length > 0) return null;
     return wanted === '' ? (
       <Placard icon="link" title={words.empty}>
         <p>{words.emptyBody}</p>

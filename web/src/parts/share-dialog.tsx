@@ -105,6 +105,8 @@ function Changed({ username }: { username: string }) {
 export function ShareDialog({ rows }: { rows: Row[] }) {
   const way = useSignal<'link' | 'account'>('link');
   const username = useSignal('');
+  /** Whom the last try was for: the field may hold another name by now. */
+  const tried = useSignal('');
   const given = useSignal<ListedContact | null>(null);
   const ends = useSignal<Ends>('7');
   const downloads = useSignal('');
@@ -125,8 +127,9 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
       ...(downloads.value !== '' && { downloads: Number(downloads.value) }),
     };
     const paths = rows.map((row) => (isFolder(row) ? `${row.path}/` : row.path));
+    tried.value = username.value.trim();
     if (byLink) made.value = await call('makeLink', id, paths, wishes);
-    else given.value = await call('shareWith', id, paths, username.value, wishes);
+    else given.value = await call('shareWith', id, paths, tried.value, wishes);
   });
   const changed = form.trouble.value?.code === 'contact-changed';
   const title = made.value ? words.made : given.value ? give.made(given.value.username) : words.title;
@@ -201,7 +204,7 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
             />
           </div>
           {changed ? (
-            <Changed username={username.value.trim()} />
+            <Changed username={tried.value} />
           ) : (
             <Trouble form={form} here={{ ...here(), 403: words.off, 409: words.tooMuch }} />
           )}

@@ -4,7 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkUpload } from '@szafa/protocol';
+import { Api } from '../src/api/api.ts';
+import { toBase64Url } from '../src/format/bytes.ts';
 import { storedSize } from '../src/format/layout.ts';
+import { requestAccess } from '../src/format/request.ts';
 import {
   bytesSource,
   type ConnectOptions,
@@ -138,6 +141,42 @@ test('what is not wanted is dropped, and nothing that is one’s own since', asy
     proxy.hostility = () => undefined;
   }
   assert.deepEqual(await filesOf(owner), [`inbox/2026/${kept!.name}`]);
+});
+
+test('whatever a visitor writes beside it, a delivery is taken over or dropped', async () => {
+  const { owner, link } = await ask();
+  const { id, key } = parseRequest(link);
+  const access = toBase64Url(await requestAccess(engine, key));
+  const { api } = owner;
+  const sha256 = (await engine.sha256(content(10))).toHex();
+  const send = async (encParams: object) => {
+    const token = toBase64Url(engine.random(32));
+    const body = { upload_token: token, chunk_count: 1, chunks: [{ size: 10 }] };
+    const { transfer_id } = await api.beginUpload(id, body, { access });
+    const { server: at, ...options } = optionsFor(service.url);
+    const visitor = new Api({ ...options, server: at, token });
+    await visitor.writeVolume(transfer_id, 1, content(10), { sha256 });
+    const total_sha256 = sha256;
+    const said = {
+      file_name: 'x',
+      file_size: 10,
+      total_sha256,
+      chunk_count: 1,
+      enc_params: { ...encParams },
+    };
+    await visitor.completeStreamed(transfer_id, said);
+  };
+  // As what only an owner's own header has.
+  for (const params of [{ szafa: 1 }, { szafa: 99, szafa_delivery: 1, sealed: 'AAAA' }, {}])
+    await send(params);
+  const came = await owner.deliveries();
+  assert.equal(came.length, 3);
+  for (const delivery of came) {
+    assert.ok(delivery.problem);
+    await assert.rejects(owner.takeOver(delivery), { code: delivery.problem.code });
+    await owner.dropDelivery(delivery);
+  }
+  assert.deepEqual(await owner.deliveries(), []);
 });
 
 test('the volumes of a visitor are never more than a service takes, whatever was wished for', () => {

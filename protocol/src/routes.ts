@@ -419,6 +419,7 @@ export function pathOf(name: RouteName, params: Record<string, string | number> 
   return routes[name].path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = params[key];
     if (value === undefined) throw new TypeError(`route ${name} needs ${key}`);
-    return encodeURIComponent(value);
+    // An id that a hostile service has made of half a character is none.
+    return encodeURIComponent(String(value).toWellFormed());
   });
 }

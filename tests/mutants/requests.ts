@@ -66,8 +66,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a file that was taken over on another device is dropped as a delivery',
     file: 'client/src/shares/requests.ts',
-    find: "if ('szafa' in head.encParams) throw new ConflictError([name]);",
-    replace: '',
+    find: "if (!('szafa' in head.encParams)) return head;",
+    replace: 'if (head) return head;',
     tests: ['client/test/requests.test.ts'],
   },
   {
@@ -104,5 +104,12 @@ export const mutants: Mutant[] = [
     find: "if (same === undefined) throw new RuleError('upload_token: it is that of another upload');",
     replace: '',
     tests: [BLACKBOX],
+  },
+  {
+    name: 'a delivery that looks like a file of the owner stays for ever',
+    file: 'client/src/shares/requests.ts',
+    find: 'if (file_id === fileId && deliveredBy(file_name) === requestId) return head;',
+    replace: 'if (file_id === fileId && file_name === fileId) return head;',
+    tests: ['client/test/requests.test.ts'],
   },
 ];

@@ -264,14 +264,17 @@ async function requireNotTaken({ revs }: TreeContext, fileId: string): Promise<v
 /** Its head, if it still is a delivery: another device may have taken it over, or deleted it, since it was listed. */
 async function stillDelivered(
   context: TreeContext,
-  { fileId, name }: Delivery,
+  { fileId, requestId, name }: Delivery,
   signal: AbortSignal | undefined,
 ): Promise<VolumeAnswer> {
   const head = await readHead(context.api, fileId, signal).catch((error: unknown) => {
     throw error instanceof ApiError && error.status === 404 ? new ConflictError([name]) : error;
   });
-  if ('szafa' in head.encParams) throw new ConflictError([name]);
-  return head;
+  if (!('szafa' in head.encParams)) return head;
+  // As an owner's own header has it; but a visitor may have written it, whose file can never have another name than the service's.
+  for await (const { file_id, file_name } of context.api.files({ dirId: 0, signal }))
+    if (file_id === fileId && deliveredBy(file_name) === requestId) return head;
+  throw new ConflictError([name]);
 }
 
 /** A visitor chooses no folder, and nothing that a terminal or a disk would take for something else. */

@@ -7,6 +7,7 @@ import { chosenColours, chosenLanguage } from '../page/settings.ts';
 import { active, onProgress } from '../page/transfers.ts';
 import { Refusal } from '../parts/refusal.tsx';
 import '../style/sender.css';
+import { words } from '../text/sender.ts';
 import { language, speak, text } from '../text.ts';
 import { begin, listenForDrops, watchUploads } from './asked.ts';
 import { SenderPage } from './sender-page.tsx';
@@ -16,7 +17,7 @@ const { documentElement: root } = document;
 
 effect(() => {
   root.lang = language();
-  document.title = `${text.sender.title} · ${text.name}`;
+  document.title = `${words.title} · ${text.name}`;
 });
 effect(() => {
   root.dataset['colours'] = chosenColours.value;

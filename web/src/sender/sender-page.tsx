@@ -10,10 +10,9 @@ import { Icon } from '../parts/icon.tsx';
 import { Notices } from '../parts/notices.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
 import { VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
+import { words } from '../text/sender.ts';
 import { aboutLink, explain, text } from '../text.ts';
 import { begin, filesOver, send, sent, shown } from './asked.ts';
-
-const words = text.sender;
 
 function Chooser() {
   const input = useRef<HTMLInputElement>(null);

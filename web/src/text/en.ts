@@ -594,23 +594,6 @@ export function en({ number, plural, secret }: Tools) {
         'The page itself comes from the server. A hostile server could serve one that takes the key. The command line cannot be fooled so: szafa get LINK',
       ],
     },
-    /** The page that a request leads to. */
-    sender: {
-      title: 'Send files',
-      what: 'Whoever gave you this link asks you for files. They are encrypted in this page, for them alone. You need no account.',
-      takes: (count: number, size: string) => `It takes ${files(count)} more, ${size} in all.`,
-      until: (when: string) => `Open until ${when}.`,
-      choose: 'Choose files',
-      drop: 'Or drop files or folders anywhere on this page.',
-      again:
-        'If the connection breaks, it goes on by itself. After a reload, choose the same files again: what has arrived is not sent twice.',
-      sent: (count: number, size: string) => `Sent: ${files(count)}, ${size}.`,
-      gone: 'Only whoever asked for them can open them now. You cannot see, change or take them back here: keep your own copies as long as you need them.',
-      honest: [
-        'The link has a secret behind the #, which your browser does not send to the server. The server stores what you send and cannot read it.',
-        'The page itself comes from the server. A hostile server could serve one that reads your files. The command line cannot be fooled so: szafa put FILE --to LINK',
-      ],
-    },
     /** Why a link opens nothing, and what to do. */
     link: {
       full: {

@@ -605,22 +605,6 @@ export function pl({ number, plural, secret }: Tools): Words {
         'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
       ],
     },
-    sender: {
-      title: 'Wyślij pliki',
-      what: 'Osoba, od której masz ten link, prosi Cię o pliki. Są szyfrowane na tej stronie, tylko dla niej. Nie potrzebujesz konta.',
-      takes: (count: number, size: string) => `Można jeszcze wysłać: ${files(count)}, razem ${size}.`,
-      until: (when: string) => `Otwarte do: ${when}.`,
-      choose: 'Wybierz pliki',
-      drop: 'Albo upuść pliki lub foldery gdziekolwiek na tej stronie.',
-      again:
-        'Gdy połączenie się zerwie, wysyłanie samo ruszy dalej. Po przeładowaniu strony wybierz te same pliki jeszcze raz: to, co dotarło, nie jest wysyłane ponownie.',
-      sent: (count: number, size: string) => `Wysłano: ${files(count)}, ${size}.`,
-      gone: 'Teraz może je otworzyć tylko osoba, która o nie prosiła. Nie można ich tu zobaczyć, zmienić ani cofnąć: zachowaj własne kopie, póki są potrzebne.',
-      honest: [
-        'Link ma za znakiem # sekret, którego przeglądarka nie wysyła do serwera. Serwer przechowuje to, co wysyłasz, i nie może tego odczytać.',
-        'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która odczyta Twoje pliki. Polecenia nie da się tak oszukać: szafa put PLIK --to LINK',
-      ],
-    },
     link: {
       full: {
         title: 'Ten link nie przyjmuje już więcej',

@@ -12,7 +12,7 @@ import { chosenSort } from './settings.ts';
 import { toTabs } from './tabs.ts';
 import { type Folder, filesBelow, foldersBelow, isWithin, nearest, treeOf } from './tree.ts';
 
-/** Where a browser does not tell when it has nothing to do. */
+/** Where a browser does not tell when it has nothing to do, or always has. */
 const PREPARE_MS = 500;
 
 /** A line of the list. */
@@ -85,7 +85,7 @@ function prepareSearch(): void {
   const prepare = () => {
     if (asked === visit) void everything.value;
   };
-  if ('requestIdleCallback' in globalThis) requestIdleCallback(prepare);
+  if ('requestIdleCallback' in globalThis) requestIdleCallback(prepare, { timeout: PREPARE_MS });
   else setTimeout(prepare, PREPARE_MS);
 }
 

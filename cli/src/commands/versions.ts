@@ -61,8 +61,8 @@ async function restore(invocation: Invocation, text: string, id: string): Promis
     return;
   }
   const fileId = await szafa.copyTo(entry, path, { tree, asVersion: true, signal });
-  const text2 = `the version of ${addedAt(entry)} is the newest of ${oneLine(path)} now`;
-  out.done('restored', { file_id: fileId, source_id: entry.fileId, path }, text2);
+  const said = `the version of ${addedAt(entry)} is the newest of ${oneLine(path)} now`;
+  out.done('restored', { file_id: fileId, source_id: entry.fileId, path }, said);
 }
 
 export const command: Command = async (invocation) => {

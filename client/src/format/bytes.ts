@@ -12,6 +12,15 @@ export function fromUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
+const STEP = 256;
+
+/** A text with blanks behind it, up to a multiple of 256 bytes: how long it is says little about what is in it. */
+export function withBlanks(text: Bytes): Bytes {
+  const whole = new Uint8Array(Math.max(1, Math.ceil(text.length / STEP)) * STEP).fill(0x20);
+  whole.set(text);
+  return whole;
+}
+
 export function concat(...parts: Uint8Array[]): Bytes {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

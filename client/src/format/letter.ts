@@ -3,7 +3,7 @@
  * is bound into both, so that none can be taken for another.
  */
 import { TamperedError, UnsupportedError } from '../errors.ts';
-import { type Bytes, concat, utf8 } from './bytes.ts';
+import { type Bytes, concat, utf8, withBlanks } from './bytes.ts';
 import { ed25519Sign, ed25519Verify, SIGNATURE_BYTES } from './ed25519.ts';
 import { type Engine, labels } from './engine.ts';
 import { HPKE_OVERHEAD, hpkeOpen, hpkeSeal } from './hpke.ts';
@@ -12,8 +12,6 @@ import { bytesOf, isWhole, parseObject } from './json.ts';
 import { type LinkKey, linkKeyText, parseLinkKey } from './link.ts';
 
 const SUITE = 1;
-/** What the text is padded to a multiple of. */
-const STEP = 256;
 /** The latest that a Date can be. */
 const LATEST = 8_640_000_000_000_000;
 
@@ -55,9 +53,7 @@ export async function sealLetter(
 ): Promise<Bytes> {
   const info = contextOf(route);
   const text = utf8(JSON.stringify({ key: linkKeyText(key), title, size, made }));
-  const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
-  padded.set(text);
-  const sealed = await hpkeSeal(engine, route.to.x25519, { info }, padded);
+  const sealed = await hpkeSeal(engine, route.to.x25519, { info }, withBlanks(text));
   const signature = await ed25519Sign(route.from.secrets.ed25519, concat(info, sealed));
   return concat(Uint8Array.of(SUITE), signature, sealed);
 }

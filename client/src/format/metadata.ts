@@ -1,5 +1,5 @@
 import { TamperedError } from '../errors.ts';
-import { type Bytes, utf8 } from './bytes.ts';
+import { type Bytes, utf8, withBlanks } from './bytes.ts';
 import { isWhole, parseObject } from './json.ts';
 
 /** What only the owner may read about a file. @public */
@@ -34,8 +34,6 @@ const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
 /** `rev` and `gen` have four bytes in the list, and a time has six. */
 export const MOST_COUNTED = 2 ** 32 - 1;
 const LATEST = 2 ** 48 - 1;
-/** What the text is padded to a multiple of, so that its length says little about name and source. */
-const STEP = 256;
 
 const isText = (value: unknown) => typeof value === 'string';
 const isDigest = (value: unknown) => isText(value) && /^[0-9a-f]{64}$/.test(value as string);
@@ -63,10 +61,7 @@ const optional: Record<string, (value: unknown) => boolean> = {
 
 /** The JSON text under the seal, with blanks behind it. */
 export function metadataText(metadata: Metadata): Bytes {
-  const text = utf8(JSON.stringify(metadata));
-  const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
-  padded.set(text);
-  return padded;
+  return withBlanks(utf8(JSON.stringify(metadata)));
 }
 
 /** Unknown keys are left to later versions of a client. */

@@ -1,23 +1,20 @@
 /** What an owner keeps beside a share, on the service and sealed: what every device of theirs needs to show it, and to give its link again. */
 import { TamperedError } from '../errors.ts';
 import type { Master } from './bag.ts';
-import { type Bytes, concat, readU32, u32, utf8 } from './bytes.ts';
+import { type Bytes, concat, readU32, u32, utf8, withBlanks } from './bytes.ts';
 import { type Engine, labels } from './engine.ts';
 import { parseObject } from './json.ts';
 import { SEAL_OVERHEAD, seal, unseal } from './seal.ts';
 
 const EPOCH = 4;
-const STEP = 256;
 
 /** Bound to the share: what was kept beside one says nothing beside another. */
 const labelOf = (id: string) => `${labels.ownShare}/${id}`;
 
 /** u32(epoch) ‖ seal; under the master key of that epoch. @public */
 export async function sealOwn(engine: Engine, master: Master, id: string, own: object): Promise<Bytes> {
-  const text = utf8(JSON.stringify(own));
-  const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
-  padded.set(text);
-  return concat(u32(master.epoch), await seal(engine, master.key, labelOf(id), padded));
+  const text = withBlanks(utf8(JSON.stringify(own)));
+  return concat(u32(master.epoch), await seal(engine, master.key, labelOf(id), text));
 }
 
 /** Which master key it is under. @public */

@@ -3,7 +3,7 @@
  * what has been delivered opens as long as they have their keys, whatever became of the request on the service.
  */
 import { TamperedError, UnsupportedError } from '../errors.ts';
-import { type Bytes, concat, equal, fromUtf8, pairIn, toBase64Url, utf8 } from './bytes.ts';
+import { type Bytes, concat, equal, fromUtf8, pairIn, toBase64Url, utf8, withBlanks } from './bytes.ts';
 import { EMPTY, type Engine, labels } from './engine.ts';
 import { hpkeOpen, hpkeSeal, x25519PublicKey } from './hpke.ts';
 import { bytesOf, isObject, shownValue } from './json.ts';
@@ -16,7 +16,6 @@ const DIGEST = 32;
 const ID = 16;
 /** Suite and public key. */
 const BEFORE_NOTE = 1 + KEY;
-const NOTE_STEP = 256;
 
 /** What stands behind the `#` of the link. @public */
 export interface RequestKey {
@@ -67,16 +66,10 @@ export async function sealRequest(
   note?: string | undefined,
 ): Promise<{ header: Bytes; key: RequestKey }> {
   const publicKey = await x25519PublicKey(secret);
-  const sealed = note === undefined ? EMPTY : await seal(engine, psk, labels.requestNote, padded(utf8(note)));
+  const sealed =
+    note === undefined ? EMPTY : await seal(engine, psk, labels.requestNote, withBlanks(utf8(note)));
   const header = concat(Uint8Array.of(SUITE), publicKey, sealed);
   return { header, key: { psk, digest: await engine.sha256(header) } };
-}
-
-/** Blanks behind it: its length says little. */
-function padded(text: Bytes): Bytes {
-  const whole = new Uint8Array(Math.max(1, Math.ceil(text.length / NOTE_STEP)) * NOTE_STEP).fill(0x20);
-  whole.set(text);
-  return whole;
 }
 
 /** That this is the header that the link was made with: a service cannot put a key of its own in its place. @public */

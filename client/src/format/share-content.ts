@@ -1,7 +1,7 @@
 /** What a share gives away of each file, whichever way it is sealed: what opens the volumes, and no more. */
 import { limits } from '@szafa/protocol';
 import { TamperedError } from '../errors.ts';
-import { type Bytes, toBase64Url, utf8 } from './bytes.ts';
+import { type Bytes, toBase64Url, utf8, withBlanks } from './bytes.ts';
 import type { FileSecrets } from './header.ts';
 import { bytesOf, isObject, isWhole, parseObject } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith } from './layout.ts';
@@ -29,8 +29,6 @@ export interface ShareContent {
   note?: string;
 }
 
-/** What the text is padded to a multiple of: its length says little about names. */
-const STEP = 256;
 /** No path of an owner is longer, whose header has to fit into enc_params. */
 const NAME_BYTES = 8192;
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
@@ -68,13 +66,8 @@ function jsonOf(file: SharedFile): FileJson {
   };
 }
 
-/** JSON text, with blanks behind it. */
-function paddedText(json: object): Bytes {
-  const text = utf8(JSON.stringify(json));
-  const padded = new Uint8Array(Math.ceil(text.length / STEP) * STEP).fill(0x20);
-  padded.set(text);
-  return padded;
-}
+/** With blanks behind it. */
+const paddedText = (json: object): Bytes => withBlanks(utf8(JSON.stringify(json)));
 
 export function contentText({ files, note }: ShareContent): Bytes {
   return paddedText({ files: files.map(jsonOf), ...(note !== undefined && { note }) });

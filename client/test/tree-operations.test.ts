@@ -1,6 +1,7 @@
 /** The tree on a real service: rename, folders, copies, trash, versions and thumbnails, seen by a second device. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { sealThumbnail } from '../src/format/thumbnail.ts';
 import { bytesSource, type ConnectOptions, type Entry, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
@@ -100,6 +101,33 @@ test('what is there is not overwritten: a file, a folder, a file where a folder 
   assert.equal((await nodeAt(user, 'e/copy')).entry.fileId, there);
   await user.copyTo(oldest, 'e/another');
   assert.ok(await nodeAt(user, 'e/another'));
+});
+
+test('two copies of one file into one folder at the same moment are both made', async () => {
+  const { user, other } = await setUp('a');
+  const { entry } = await nodeAt(user, 'a');
+  await user.makeFolder('b');
+  // The first has no name of its own yet when the second is asked for.
+  const begun = Promise.withResolvers<void>();
+  const refused = Promise.withResolvers<void>();
+  let held = false;
+  proxy.before = async (_method, path) => {
+    if (path !== NAMES || held) return undefined;
+    held = true;
+    begun.resolve();
+    await Promise.race([refused.promise, setTimeout(5_000, undefined, { ref: false })]);
+    return undefined;
+  };
+  proxy.hostility = ({ path, status }) => {
+    if (path.endsWith('/clone') && status === 409) refused.resolve();
+    return undefined;
+  };
+  const first = other.copyTo(entry, 'b/one');
+  await begun.promise;
+  await Promise.all([first, other.copyTo(entry, 'b/two')]);
+  proxy.before = undefined;
+  proxy.hostility = () => undefined;
+  assert.deepEqual(await filesOf(user), ['a', 'b/one', 'b/two']);
 });
 
 test('a file that another device changed or removed is a conflict, and nothing is renamed', async () => {

@@ -1,5 +1,5 @@
 /** Files and folders get other paths, and copies. */
-import { ConflictError, ExistsError, NameError } from '../errors.ts';
+import { ApiError, ConflictError, ExistsError, NameError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
 import type { MoveOptions, TreeContext, TreeOptions } from './context.ts';
 import { checkPath, dirNameOf, isWithin, parentOf } from './paths.ts';
@@ -12,6 +12,9 @@ export interface Move {
   entry: Entry;
   path: string;
 }
+
+const CLONE_TRIES = 5;
+const CLONE_WAIT_MS = 200;
 
 /** Up to a thousand files in one transaction: all of them, or none. */
 export async function rename(
@@ -91,7 +94,7 @@ async function cloneAs(
 ): Promise<string> {
   const { api, places } = context;
   const dirId = await places.of(path, { signal });
-  const { file_id: fileId } = await api.cloneFile(entry.fileId, dirId, { signal });
+  const fileId = await cloneInto(context, entry.fileId, dirId, signal);
   try {
     const record = { ...entry.record, file_id: fileId };
     await resealPaths(context, [{ entry: { ...entry, fileId, dirId, record }, path, gen }], { signal });
@@ -101,6 +104,25 @@ async function cloneAs(
     throw error;
   }
   return fileId;
+}
+
+/** Of one file in one directory the service makes one copy at a time: the one before is out of the way once it has its name. */
+async function cloneInto(
+  { api }: TreeContext,
+  fileId: string,
+  dirId: number | null,
+  signal?: AbortSignal,
+): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await api.cloneFile(fileId, dirId, { signal })).file_id;
+    } catch (error) {
+      const isBusy = error instanceof ApiError && error.status === 409;
+      if (!isBusy || tries === CLONE_TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, CLONE_WAIT_MS * tries));
+      signal?.throwIfAborted();
+    }
+  }
 }
 
 function folderOf(tree: Tree, path: string): Folder {

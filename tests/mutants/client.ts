@@ -873,8 +873,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the length of the metadata can be seen',
-    file: 'client/src/format/metadata.ts',
-    find: 'new Uint8Array(Math.ceil(text.length / STEP) * STEP)',
+    file: 'client/src/format/bytes.ts',
+    find: 'new Uint8Array(Math.max(1, Math.ceil(text.length / STEP)) * STEP)',
     replace: 'new Uint8Array(text.length)',
     tests: [VECTORS],
   },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
 import { toBase64Url } from '../src/format/bytes.ts';
-import { fingerprintText, ownIdentity } from '../src/format/identity.ts';
+import { fingerprintText, type OwnIdentity, ownIdentity } from '../src/format/identity.ts';
 import { sealLetter } from '../src/format/letter.ts';
 import { bytesSource, type ConnectOptions, type Entry, newTicket, type Szafa } from '../src/index.ts';
 import { fileContacts } from '../src/node/index.ts';
@@ -164,9 +164,12 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   const evil = await forged(alice.username);
   const to = await bob.keys.identity();
   const key = { secret: engine.random(32), digest: engine.random(16) };
-  const letter = toBase64Url(
-    await sealLetter(engine, { shareId: first, from: evil, to }, { key, title: 'x', size: 1, made: 1 }),
-  );
+  const letterFrom = async (from: OwnIdentity) =>
+    toBase64Url(
+      await sealLetter(engine, { shareId: first, from, to }, { key, title: 'x', size: 1, made: 1 }),
+    );
+  const letter = await letterFrom(evil);
+  const lookalike = await forged(alice.username.replace(/[a-z]/, '\u0430'));
   const flip = (text: string, at: number) => {
     const bytes = Buffer.from(text, 'base64url');
     bytes[at < 0 ? bytes.length + at : at]! ^= 1;
@@ -178,7 +181,10 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
     ['a share for somebody else', forCarol!, { code: 'tampered', stage: 'signature' }],
     [
       'a name with a letter that looks like another',
-      { ...one, from: alice.username.replace(/[a-z]/, '\u0430') },
+      {
+        ...{ ...one, from: lookalike.username, identity: toBase64Url(lookalike.document) },
+        letter: await letterFrom(lookalike),
+      },
       { code: 'tampered', stage: 'identity' },
     ],
     ['another sender', { ...one, from: carol.username }, { code: 'tampered', stage: 'identity' }],

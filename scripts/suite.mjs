@@ -22,7 +22,7 @@ const NEEDS = [
   { files: /^tests\/(engines|nodes)\//, packages: CEPH },
   { files: /^tests\/faults\/memory/, packages: CEPH },
   { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },
-  { files: /^tests\/(worker|web)\/zip/, packages: ['unzip'] },
+  { files: /^tests\/(worker\/zip|web\/(zip|links|account-shares))/, packages: ['unzip'] },
   { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
   // A disk that takes nothing for a while.
   { files: /^tests\/web\/downloads\.long/, packages: ['e2fsprogs'] },

@@ -101,8 +101,9 @@ function nameOf(group: string[]): string {
 function jobs(files: string[], pairs: Pair[]): Job[] {
   return groups(files).flatMap((group) => {
     const onAllPairs = ON_ALL_PAIRS.test(group[0]!);
-    return (onAllPairs ? pairs : [DEFAULT_PAIR]).map(({ name, mixed, environment }) => {
+    return (onAllPairs ? pairs : [DEFAULT_PAIR]).flatMap(({ name, mixed, environment }) => {
       const chosen = isLong && mixed ? group.filter((file) => !WITHOUT_VOLUMES.test(file)) : group;
+      if (chosen.length === 0) return [];
       return {
         args: [
           ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],

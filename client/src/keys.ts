@@ -135,7 +135,8 @@ export class Keys {
   }
 
   /** What this account is known by to others, with the secret halves. */
-  identity(signal?: AbortSignal): Promise<OwnIdentity> {
+  async identity(signal?: AbortSignal): Promise<OwnIdentity> {
+    signal?.throwIfAborted();
     this.#identity ??= this.#openIdentity().catch((error: unknown) => {
       this.#identity = undefined;
       throw error;

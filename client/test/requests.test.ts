@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkUpload } from '@szafa/protocol';
+import { checkUpload, pathOf } from '@szafa/protocol';
 import { Api } from '../src/api/api.ts';
 import { toBase64Url } from '../src/format/bytes.ts';
 import { storedSize } from '../src/format/layout.ts';
@@ -107,6 +107,51 @@ test('several are taken over with one list of what is there; a type that nobody 
   assert.equal(proxy.requests.filter(({ path }) => path.startsWith('/api/files?')).length, 0);
 });
 
+test('what the server does not give is not called forged: it says so, or is gone, or ends the list', async () => {
+  const { owner, link } = await ask();
+  const visit = await RequestVisit.begin(link, visiting);
+  for (const name of ['a', 'b']) await visit.upload(bytesSource(content(10)), { name });
+  const device = await sameUser(owner, proxy.url, more);
+  const [first, second] = await device.deliveries();
+  let status = 500;
+  proxy.before = async (method, path) =>
+    method === 'HEAD' && path.includes(first!.fileId) ? { status, body: Buffer.from('{}') } : undefined;
+  try {
+    const [unread, sound] = await device.deliveries();
+    assert.deepEqual([unread!.problem?.code, sound!.problem], ['api', undefined]);
+    status = 404;
+    assert.deepEqual(
+      (await device.deliveries()).map(({ fileId }) => fileId),
+      [second!.fileId],
+    );
+    status = 401;
+    await assert.rejects(device.deliveries(), { code: 'api', status: 401 });
+  } finally {
+    proxy.before = undefined;
+  }
+});
+
+test('what another device takes over while it is dropped stays', async () => {
+  const { owner, link } = await ask();
+  const visit = await RequestVisit.begin(link, visiting);
+  await visit.upload(bytesSource(content(10)), { name: 'a' });
+  const device = await sameUser(owner, proxy.url, more);
+  const [delivery] = await device.deliveries();
+  let taken: string | undefined;
+  proxy.before = async (_method, path) => {
+    if (path === pathOf('trashFiles')) taken ??= await owner.takeOver(delivery!);
+    return undefined;
+  };
+  try {
+    await assert.rejects(device.dropDelivery(delivery!), { code: 'conflict' });
+  } finally {
+    proxy.before = undefined;
+  }
+  assert.equal(taken, 'inbox/2026/a');
+  assert.deepEqual(await filesOf(owner), ['inbox/2026/a']);
+  assert.deepEqual(await owner.listTrash(), []);
+});
+
 test('what is not wanted is dropped, and nothing that is one’s own since', async () => {
   const { owner, link } = await ask();
   const visit = await RequestVisit.begin(link, visiting);
@@ -123,7 +168,7 @@ test('what is not wanted is dropped, and nothing that is one’s own since', asy
   const encParams = Buffer.from(JSON.stringify(before)).toString('base64');
   await device.takeOver(kept!);
   for (const who of [device, owner])
-    for (const act of [who.dropDelivery(kept!), who.takeOver(kept!)])
+    for (const act of [() => who.dropDelivery(kept!), () => who.takeOver(kept!)])
       await assert.rejects(act, { code: 'conflict' });
   // The service shows it again as what it was.
   proxy.hostility = ({ method, path, headers, body }) => {

@@ -16,7 +16,7 @@ export const limits = {
   totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
   /** Passkeys of an account; how long a challenge can be answered; ids have up to 1,023 bytes, public keys of RSA 512. */
   passkeys: { most: 20, seconds: 300, idChars: 1364, answerChars: 8192, publicKeyBytes: 1024 },
-  /** Sessions and tokens that an account has, beyond which it gets no more tokens. */
+  /** Sessions and tokens that an account has, beyond which it gets no more tokens, and no passkey logs in by itself. */
   tokens: 1000,
   /** Entries of the audit log that an account may have of one day before it gets no more tokens. */
   notedOfDay: 3000,

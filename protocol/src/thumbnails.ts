@@ -24,7 +24,7 @@ export const ReadThumbnail = Type.Object(
     file_id: Type.String(),
     enc_params: Type.String({ description: `base64, as ${headers.encParams} has it` }),
     thumbnail: Type.Union([Type.String(), Type.Null()], {
-      description: 'base64; null: the file has none',
+      description: 'base64; null: the file has none, or it cannot be read now',
     }),
   },
   { $id: 'ReadThumbnail' },

@@ -170,11 +170,8 @@ describe('requests', () => {
   });
 
   test('who knows the link is told why it is over, and an upload under way ends with it', async () => {
-    for (const [why, ended] of [
-      ['ended', await ask({}, strict)],
-      ['expired', await ask({}, strict, 3000)],
-    ] as const) {
-      const { owner, visitor, body } = ended;
+    for (const why of ['ended', 'expired'] as const) {
+      const { owner, visitor, body } = await (why === 'ended' ? ask({}, strict) : ask({}, strict, 5000));
       const made = file([500]);
       const { user, transferId } = await visitor.upload(made);
       assertOk(await putStreamed(user, transferId, 1, made.volumes[0]!));

@@ -97,3 +97,20 @@ test('what goes to the trash while its list is read can be brought back, and wha
     ['a/one'],
   );
 });
+
+test('of a deletion that half failed, what went comes back after a look into the trash; what came since stays', async () => {
+  const { szafa, cabinet, operations, files } = await setUp(['a/one', 'two'], () => ({
+    removeFolder: () => Promise.reject(new Error('the line is cut')),
+  }));
+  const ids = operations.recordsOf(['two', 'a/']);
+  // Another device has a newer version, which the list brings before the deletion begins.
+  await szafa.upload(bytesSource(content(6)), { path: 'two' });
+  await cabinet.list();
+  await assert.rejects(operations.trash('id', ['two', 'a/']));
+  assert.deepEqual((await szafa.tree()).file('two')?.versions.length, 1, 'the newer one');
+  assert.equal((await operations.listTrash()).length, 1);
+  await operations.restore('id', ids);
+  assert.deepEqual((await files()).sort(), ['a/one', 'two']);
+  assert.equal((await szafa.tree()).file('two')?.versions.length, 2);
+  await assert.rejects(operations.restore('id', ['0'.repeat(32)]), { code: 'gone' });
+});

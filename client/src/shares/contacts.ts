@@ -116,7 +116,8 @@ export class Contacts {
   }
 
   /** As it was when it was last trusted, without asking the service; undefined where it never was. */
-  async remembered(username: string): Promise<Contact | undefined> {
+  async remembered(name: string): Promise<Contact | undefined> {
+    const username = cleanUsername(name);
     const pin = await (await this.#store(undefined)).load(username);
     if (!pin) return undefined;
     const fingerprint = fingerprintText({ digest: Uint8Array.fromHex(pin.digest) });

@@ -87,8 +87,7 @@ const PARALLEL = 8;
 /** @public */
 export type ShareOptions = Omit<LinkOptions, 'passphrase'>;
 
-/** An id that the service has no say in. */
-/** None that a command would take for an option, where somebody types its beginning. */
+/** An id that the service has no say in; none that a command would take for an option, where somebody types its beginning. */
 export function newShareId({ engine }: Pick<OpenContext, 'engine'>): string {
   let id = '';
   do id = toBase64Url(engine.random(ID_BYTES));

@@ -61,12 +61,19 @@ export interface UnfinishedDelivery {
   name: string;
 }
 
+/** Of an upload in the journal. */
+export const deliveryKey = (
+  engine: Engine,
+  { server, id }: { server: string; id: string },
+  { place = '', name }: UnfinishedDelivery,
+) => journalKey(engine, ['delivery', server, id, place, name]);
+
 async function logOf(
   { engine, request, api, psk }: RequestContext,
   journal: Journal,
-  { place = '', name }: UnfinishedDelivery,
+  wanted: UnfinishedDelivery,
 ): Promise<UploadLog> {
-  const key = await journalKey(engine, ['delivery', api.server, request.id, place, name]);
+  const key = await deliveryKey(engine, { server: api.server, id: request.id }, wanted);
   return new UploadLog(journal, key, engine, [psk]);
 }
 
@@ -120,12 +127,13 @@ export async function abandon(
   signal?: AbortSignal,
 ): Promise<void> {
   const { log, found } = await unfinished(context, journal, wanted);
-  await log.end();
   try {
     await found?.api.cancel(found.remembered.state.transferId, { signal });
   } catch (error) {
     if (!isGone(error)) throw error;
   }
+  // Not before: without it nobody can give the upload up once more.
+  await log.end();
 }
 
 /** How often a service may say that volumes it had taken are missing. */

@@ -2,6 +2,7 @@
 import { Api } from '../api/api.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
 import { type Bytes, fromBase64Url, toBase64Url } from '../format/bytes.ts';
+import type { Engine } from '../format/engine.ts';
 import { storedSize } from '../format/layout.ts';
 import { openRequestHeader, requestAccess } from '../format/request.ts';
 import type { Journal } from '../upload/journal.ts';
@@ -12,6 +13,7 @@ import { parseRequest, type RequestAddress } from './address.ts';
 import {
   abandon,
   type DeliveryOptions,
+  deliveryKey,
   type RequestContext,
   RequestUpload,
   storedOf,
@@ -98,6 +100,16 @@ export class RequestVisit {
   /** Bytes of an unfinished upload that the service has, and that need not be sent again. */
   storedOf(journal: Journal, wanted: UnfinishedDelivery, signal?: AbortSignal): Promise<number> {
     return storedOf(this.#context, journal, wanted, signal);
+  }
+
+  /** Forgets an unfinished upload of a request that is over. @public */
+  static async forget(
+    { server, id }: RequestAddress,
+    journal: Journal,
+    wanted: UnfinishedDelivery,
+    engine: Engine = webEngine(),
+  ): Promise<void> {
+    await journal.remove(await deliveryKey(engine, { server, id }, wanted));
   }
 
   /** Gives an unfinished upload up: it does not count any more, and cannot go on. */

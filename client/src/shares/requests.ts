@@ -164,7 +164,7 @@ async function ownRequest(
     const link = requestText({ server: context.api.server, id, key });
     return { ...facts, link, folder, ...(note !== undefined && { note }) };
   } catch (error) {
-    if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+    if (!(error instanceof SzafaError) || error instanceof ApiError || error.code === 'network') throw error;
     return { ...facts, folder: '', problem: error };
   }
 }
@@ -197,14 +197,15 @@ export async function listDeliveries(context: TreeContext, signal?: AbortSignal)
   if (records.length === 0) return [];
   const folders = new Map((await listRequests(context, signal)).map((one) => [one.id, one]));
   const { service_id: serviceId } = await api.service({ signal });
-  const deliveries: Delivery[] = [];
+  const deliveries: (Delivery | undefined)[] = [];
   await forEach(records.entries(), PARALLEL, async ([at, record]) => {
     const requestId = deliveredBy(record.file_name)!;
     const request = folders.get(requestId);
     const known = request && !request.problem ? { folder: request.folder } : {};
-    deliveries[at] = { ...(await deliveryOf(context, { record, requestId, serviceId }, signal)), ...known };
+    const delivery = await deliveryOf(context, { record, requestId, serviceId }, signal);
+    deliveries[at] = delivery && { ...delivery, ...known };
   });
-  return deliveries;
+  return deliveries.filter((delivery) => delivery !== undefined);
 }
 
 interface Arrived {
@@ -213,11 +214,12 @@ interface Arrived {
   serviceId: string;
 }
 
+/** Undefined where it was taken over, or dropped, since it was listed. */
 async function deliveryOf(
   context: TreeContext,
   arrived: Arrived,
   signal: AbortSignal | undefined,
-): Promise<Delivery> {
+): Promise<Delivery | undefined> {
   const { record, requestId } = arrived;
   const { file_id: fileId, created_at: createdAt } = record;
   const facts = { fileId, requestId, createdAt, record };
@@ -228,6 +230,9 @@ async function deliveryOf(
     return { ...facts, name: nameOf(file), size: file.layout.size, ...saidOf(file) };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    // One that the service cannot read does not hide the others; but whatever else it says is about the caller.
+    if (error instanceof ApiError && error.kind !== 'server') throw error;
     return { ...facts, name: record.file_name, size: record.size, problem: error };
   }
 }
@@ -337,7 +342,15 @@ export async function dropDelivery(
   delivery: Delivery,
   signal?: AbortSignal,
 ): Promise<void> {
-  await stillDelivered(context, delivery, signal);
-  await requireNotTaken(context, delivery.fileId);
-  await context.api.deleteFile(delivery.fileId, { signal });
+  const { api } = context;
+  const { fileId, name } = delivery;
+  const seen = await stillDelivered(context, delivery, signal);
+  await requireNotTaken(context, fileId);
+  // By way of the trash, where nobody takes it over any more: what is the owner's own by then goes back.
+  if ((await api.trashFiles([fileId], { signal })).length > 0) throw new ConflictError([name]);
+  if ((await api.readTrashed(fileId, { signal })).encParamsText !== seen.encParamsText) {
+    await api.restoreFiles([fileId], { signal });
+    throw new ConflictError([name]);
+  }
+  await api.emptyTrash({ files: [fileId] }, { signal });
 }

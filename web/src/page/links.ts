@@ -6,7 +6,7 @@ import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tell, tellFault } from './notices.ts';
 import { matcher } from './search.ts';
-import { phase } from './session.ts';
+import { account, phase } from './session.ts';
 import { filter, place } from './shelf.ts';
 
 /** Whether this server lets its accounts share. */
@@ -22,8 +22,9 @@ export const links = computed(() => {
 export async function readLinks(): Promise<void> {
   linksFault.value = null;
   try {
+    const who = account.peek();
     const found = await call('links');
-    if (phase.value === 'in') all.value = found;
+    if (account.peek() === who) all.value = found;
   } catch (error) {
     linksFault.value = faultOf(error);
   }

@@ -6,7 +6,7 @@ import { call, faultOf } from './core.ts';
 import { tell, tellOngoing } from './notices.ts';
 import { clearSelection } from './selection.ts';
 import { account } from './session.ts';
-import { changed, filesOf, isFolder, type Row, tree } from './shelf.ts';
+import { changed, filesOf, isFolder, items, type Row, tree } from './shelf.ts';
 import { arrivals, foldersBelow, freePath, isWithin, joinPath, lastOf, parentOf } from './tree.ts';
 
 /** Shown once it is certain that it takes a while. */
@@ -157,7 +157,7 @@ export async function trash(rows: readonly Row[]): Promise<void> {
   let ids: string[] = [];
   const undo = () => void operate(ids.length, text.restore, (id) => call('restoreFiles', id, ids));
   const isGone = (row: Row) =>
-    isFolder(row) ? !tree.peek().folder(row.path) : tree.peek().file(row.path)?.fileId !== row.fileId;
+    isFolder(row) ? !tree.peek().folder(row.path) : !items.peek().some(({ fileId }) => fileId === row.fileId);
   clearSelection();
   await operate(
     rows.length,

@@ -5,7 +5,7 @@ import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
 import { matcher } from './search.ts';
-import { phase } from './session.ts';
+import { account, phase } from './session.ts';
 import { filter, place } from './shelf.ts';
 
 /** Null until it was read. */
@@ -23,8 +23,9 @@ export const received = computed(() => {
 
 export async function readReceived(): Promise<void> {
   try {
+    const who = account.peek();
     const found = await call('received');
-    if (phase.value !== 'in') return;
+    if (account.peek() !== who) return;
     receivedFault.value = null;
     all.value = found;
   } catch (error) {

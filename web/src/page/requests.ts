@@ -6,7 +6,7 @@ import { onBack } from './connection.ts';
 import { call, faultOf } from './core.ts';
 import { tell, tellFault } from './notices.ts';
 import { matcher } from './search.ts';
-import { phase } from './session.ts';
+import { account, phase } from './session.ts';
 import { changed, filter, items, place } from './shelf.ts';
 
 /** Null until it was read. */
@@ -27,8 +27,9 @@ export const asked = computed((): Asked | null => {
 
 export async function readAsked(): Promise<void> {
   try {
+    const who = account.peek();
     const found = await call('requests');
-    if (phase.value !== 'in') return;
+    if (account.peek() !== who) return;
     askedFault.value = null;
     all.value = found;
   } catch (error) {

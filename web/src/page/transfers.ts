@@ -247,25 +247,30 @@ async function showStored(transfer: Transfer): Promise<void> {
 }
 
 /** Goes on with interrupted uploads whose files are among these; those files. */
-export function rejoinAll(files: readonly File[]): Set<File> {
+export function rejoinAll(chosen: readonly { file: File; path?: string }[]): Set<File> {
   const joined = new Set<File>();
-  for (const transfer of transfers.peek()) {
-    const { note, live } = transfer;
-    if (!note || live.peek().state !== 'interrupted') continue;
-    const file = files.find(
-      (one) => one.name === note.fileName && one.size === note.size && one.lastModified === note.lastModified,
-    );
-    if (!file) continue;
-    joined.add(file);
-    transfer.file = file;
-    resume(transfer);
+  // Copies in several folders look alike: each goes where it was, before others are given what is left.
+  for (const samePath of [true, false]) {
+    for (const transfer of transfers.peek()) {
+      const { note, live } = transfer;
+      if (!note || live.peek().state !== 'interrupted') continue;
+      const found = chosen.find(({ file, path }) => {
+        if (joined.has(file) || (samePath && path !== note.path)) return false;
+        const { name, size, lastModified } = file;
+        return name === note.fileName && size === note.size && lastModified === note.lastModified;
+      });
+      if (!found) continue;
+      joined.add(found.file);
+      transfer.file = found.file;
+      resume(transfer);
+    }
   }
   return joined;
 }
 
 /** The same, after they were asked for. */
 export function rejoin(files: File[]): void {
-  if (rejoinAll(files).size === 0) tell(text.transfers.otherFile, true);
+  if (rejoinAll(files.map((file) => ({ file }))).size === 0) tell(text.transfers.otherFile, true);
 }
 
 /** With a handle the browser finds the file itself, once the person allows it. */

@@ -99,7 +99,7 @@ export function arrivals(before: Tree): (after: Tree, move: Move) => boolean {
     const folder = before.folder(old);
     if (!folder) return false;
     if (folder.count === 0) return after.folder(now) !== undefined && after.folder(old) === undefined;
-    return filesBelow(folder).every((item) => isAt(after, now + item.path.slice(old.length), item));
+    return [...filesBelow(folder)].every((item) => isAt(after, now + item.path.slice(old.length), item));
   };
 }
 

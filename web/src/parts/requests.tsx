@@ -122,6 +122,8 @@ function Request({ request }: { request: ListedRequest }) {
 function Came({ delivery }: { delivery: ListedDelivery }) {
   const open = useSignal<'folder' | 'drop' | null>(null);
   const { name, size, createdAt, folder, problem } = delivery;
+  // The server failed to give it, which says nothing about the file: nobody is led to delete it.
+  const isUnread = problem === 'api';
   const close = () => {
     open.value = null;
   };
@@ -129,7 +131,7 @@ function Came({ delivery }: { delivery: ListedDelivery }) {
     <li>
       <div class="device-words">
         <bdi>{problem ? text.shared.unnamed : name}</bdi>
-        {problem && <Problem />}
+        {problem && (isUnread ? <span class="badge">{text.status[500]}</span> : <Problem />)}
         <span class="hint">
           {[bytes(size), fullDate(createdAt), folder !== undefined && said.into(folderName(folder))]
             .filter(Boolean)
@@ -146,15 +148,17 @@ function Came({ delivery }: { delivery: ListedDelivery }) {
           }}
         />
       )}
-      <IconButton
-        icon="trash"
-        class="danger"
-        label={said.dropOf(name)}
-        disabled={working.value}
-        onClick={() => {
-          open.value = 'drop';
-        }}
-      />
+      {!isUnread && (
+        <IconButton
+          icon="trash"
+          class="danger"
+          label={said.dropOf(name)}
+          disabled={working.value}
+          onClick={() => {
+            open.value = 'drop';
+          }}
+        />
+      )}
       {open.value === 'folder' && (
         <FolderPicker
           title={said.takeOf(name)}

@@ -215,8 +215,8 @@ function onShortcut(event: KeyboardEvent): void {
 
 function counted(): string {
   if (place.value.at === 'received') return '';
-  if (filter.value.trim() !== '') return text.list.found(visible.value.length, tree.value.top.count);
   if (place.value.at === 'shared') return text.shared.count(links.value?.length ?? 0);
+  if (filter.value.trim() !== '') return text.list.found(visible.value.length, tree.value.top.count);
   if (place.value.at === 'trash') return text.list.count(trashed.value?.length ?? 0);
   return text.tree.counts(here.value.folders.length, here.value.files.length);
 }

@@ -27,7 +27,7 @@ function link(): string {
 }
 
 /** Whose uploads are remembered under it, in place of a name. */
-const place = () => globalThis.location.pathname;
+const place = () => globalThis.location.pathname.replace(/\/$/, '');
 
 export async function begin(): Promise<void> {
   shown.value = { at: 'opening' };
@@ -53,7 +53,7 @@ export async function send(batches: Batch[]): Promise<void> {
     chosen.map((one) => ({ ...one, path: joinPath(folder, one.name) })),
   );
   // Whoever comes back chooses the same files once more.
-  const joined = rejoinAll(all.map(({ file }) => file));
+  const joined = rejoinAll(all);
   const added = all.filter(({ file }) => !joined.has(file));
   if (added.length > 0) await upload(place(), added).catch(tellFault);
 }

@@ -29,7 +29,10 @@ async function visitRequest(link: string): Promise<AskedFor> {
   } catch (error) {
     // None of them goes on.
     if (error instanceof LinkOverError)
-      for (const { id } of await notesOf(address.id)) await kept.forgetNote(id);
+      for (const note of await notesOf(address.id)) {
+        await RequestVisit.forget(address, browserJournal, inJournal(note), engine);
+        await kept.forgetNote(note.id);
+      }
     throw error;
   }
   const { note, limits } = visiting;
@@ -80,11 +83,11 @@ answerBy<SenderCalls>({
   remembered: () => notesOf(visit().id),
   stored: (note) => visit().storedOf(browserJournal, inJournal(note)),
   async abandon(note) {
-    await kept.forgetNote(note.id);
     await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
       if (lock) await visit().abandon(browserJournal, inJournal(note));
     });
+    await kept.forgetNote(note.id);
   },
   stop: async (id) => tasks.stop(id),
 });

@@ -579,7 +579,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       endShare: 'Zakończ',
       endTitle: 'Zakończyć ten link?',
       endShareTitle: (to: string) => `Zakończyć to, co dostaje ${to}?`,
-      endBody: 'Od tej chwili nikt nic nim nie dostanie. Co zostało pobrane, zostaje u tych, którzy to mają.',
+      endBody:
+        'Od tej chwili nikt nic tą drogą nie dostanie. Co zostało pobrane, zostaje u tych, którzy to mają.',
       done: 'Link jest zakończony.',
       shareDone: 'Zakończono.',
     },

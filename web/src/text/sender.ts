@@ -13,7 +13,7 @@ function en({ plural }: Tools) {
     choose: 'Choose files',
     drop: 'Or drop files or folders anywhere on this page.',
     again:
-      'If the connection breaks, it goes on by itself. After a reload, choose the same files again: what has arrived is not sent twice.',
+      'If the connection breaks, it goes on by itself. After a reload, choose the interrupted files again: what has arrived of them is not sent twice.',
     sent: (count: number, size: string) => `Sent: ${files(count)}, ${size}.`,
     gone: 'Only whoever asked for them can open them now. You cannot see, change or take them back here: keep your own copies as long as you need them.',
     honest: [
@@ -34,7 +34,7 @@ function pl({ plural }: Tools): ReturnType<typeof en> {
     choose: 'Wybierz pliki',
     drop: 'Albo upuść pliki lub foldery gdziekolwiek na tej stronie.',
     again:
-      'Gdy połączenie się zerwie, wysyłanie samo ruszy dalej. Po przeładowaniu strony wybierz te same pliki jeszcze raz: to, co dotarło, nie jest wysyłane ponownie.',
+      'Gdy połączenie się zerwie, wysyłanie samo ruszy dalej. Po przeładowaniu strony wybierz przerwane pliki jeszcze raz: to, co z nich dotarło, nie jest wysyłane ponownie.',
     sent: (count: number, size: string) => `Wysłano: ${files(count)}, ${size}.`,
     gone: 'Teraz może je otworzyć tylko osoba, która o nie prosiła. Nie można ich tu zobaczyć, zmienić ani cofnąć: zachowaj własne kopie, póki są potrzebne.',
     honest: [

@@ -11,6 +11,7 @@ import {
 } from '@szafa/client';
 import type { Copy, Item, Move, Progress } from '../bridge.ts';
 import type { Cabinet } from './cabinet.ts';
+import { requireSame } from './whose.ts';
 
 const isFolderPath = (path: string) => path.endsWith('/');
 const withoutSlash = (path: string) => path.slice(0, -1);
@@ -31,6 +32,8 @@ export class Operations {
   readonly #tell: (progress: Progress) => void;
   /** What was put into the trash here, or seen in it. */
   readonly #trashed = new Map<string, Entry>();
+  /** What is about to go, as it was when its records were noted: what comes since would go too, and not come back. */
+  #going: Tree | undefined;
 
   constructor(szafa: () => Szafa, cabinet: Cabinet, tell: (progress: Progress) => void) {
     this.#szafa = szafa;
@@ -101,6 +104,7 @@ export class Operations {
   /** Before they go: where only some of them went, and it cannot be told which, all can be brought back. */
   recordsOf(paths: string[]): string[] {
     const { tree } = this.#cabinet;
+    this.#going = tree;
     const records = paths.flatMap((path) => {
       const folder = isFolderPath(path) ? tree.folder(withoutSlash(path)) : undefined;
       if (!folder) return recordsAt(tree, path);
@@ -114,7 +118,7 @@ export class Operations {
   /** Files with all their versions in one go; each folder, with all below it, in one of its own. */
   async trash(id: string, paths: string[]): Promise<void> {
     const szafa = this.#szafa();
-    const { tree } = this.#cabinet;
+    const tree = this.#going ?? this.#cabinet.tree;
     const records = paths.filter((path) => !isFolderPath(path)).flatMap((path) => recordsAt(tree, path));
     const onProgress = this.#teller(id);
     if (records.length > 0) await szafa.trash(records, { onProgress });
@@ -131,17 +135,16 @@ export class Operations {
     for (const entry of entries) this.#trashed.set(entry.fileId, entry);
   }
 
+  /** Some may be gone from there already. */
   #inTrash(fileIds: readonly string[]): Entry[] {
-    return fileIds.map((fileId) => {
-      const entry = this.#trashed.get(fileId);
-      if (!entry) throw new SzafaError('gone', 'this file is not in the trash any more');
-      return entry;
-    });
+    return fileIds.flatMap((fileId) => this.#trashed.get(fileId) ?? []);
   }
 
   async listTrash(): Promise<Item[]> {
     const before = [...this.#trashed.keys()];
-    const entries = await this.#szafa().listTrash();
+    const szafa = this.#szafa();
+    const entries = await szafa.listTrash();
+    requireSame(szafa, this.#szafa);
     // What came there while the list was on its way may not be in it.
     for (const fileId of before) this.#trashed.delete(fileId);
     this.#keep(entries);
@@ -161,12 +164,14 @@ export class Operations {
   }
 
   async restore(id: string, fileIds: string[]): Promise<void> {
-    await this.#szafa().restore(this.#inTrash(fileIds), { onProgress: this.#teller(id) });
+    const entries = this.#inTrash(fileIds);
+    if (entries.length === 0) throw new SzafaError('gone', 'nothing of it is in the trash any more');
+    await this.#szafa().restore(entries, { onProgress: this.#teller(id) });
   }
 
-  /** For good: those that a person was asked about, and nothing that came there since. Some may be gone already. */
+  /** For good: those that a person was asked about, and nothing that came there since. */
   async remove(id: string, fileIds: string[]): Promise<void> {
-    const entries = fileIds.flatMap((fileId) => this.#trashed.get(fileId) ?? []);
+    const entries = this.#inTrash(fileIds);
     await this.#szafa().emptyTrash({ entries, onProgress: this.#teller(id) });
   }
 

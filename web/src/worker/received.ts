@@ -15,6 +15,7 @@ import { kept } from './database.ts';
 import type { Readable } from './readable.ts';
 import type { Shelf } from './reading.ts';
 import { SharedDownload, sharedFiles } from './shared-files.ts';
+import { requireSame } from './whose.ts';
 
 /** Ids of own files have no such sign in them. */
 const SIGN = '/';
@@ -42,7 +43,9 @@ export class Received implements Shelf {
   }
 
   async list(): Promise<ListedReceived[]> {
-    const shares = await this.#szafa().sharedWithMe();
+    const szafa = this.#szafa();
+    const shares = await szafa.sharedWithMe();
+    requireSame(szafa, this.#szafa);
     this.#shares = new Map(shares.map((share) => [share.id, share]));
     return shares.map(({ id, from, title, problem, madeAt, createdAt, expiresAt, ...share }) => {
       const { verified: compared, size, files, missing, downloadsLeft } = share;
@@ -60,8 +63,10 @@ export class Received implements Shelf {
   async files(id: string): Promise<SharedFiles> {
     const share = this.#shares.get(id);
     if (!share) throw new SzafaError('gone', 'this share is not in the list any more');
-    const ticket = await kept.ticket(id, newTicket(this.#szafa().engine));
+    const szafa = this.#szafa();
+    const ticket = await kept.ticket(id, newTicket(szafa.engine));
     const opened = await share.open({ ticket });
+    requireSame(szafa, this.#szafa);
     this.#downloads.set(id, new SharedDownload(opened, ticket));
     return sharedFiles(opened, (number) => `${id}${SIGN}${number}`);
   }

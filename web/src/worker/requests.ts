@@ -1,6 +1,7 @@
 /** What the account asks others for, and what came. */
 import { type Delivery, displayName, qr, type Szafa, SzafaError } from '@szafa/client';
 import type { Asked, ListedDelivery, ListedRequest, MadeLink, RequestWishes } from '../bridge.ts';
+import { requireSame } from './whose.ts';
 
 export class Requests {
   readonly #szafa: () => Szafa;
@@ -23,6 +24,7 @@ export class Requests {
   async list(): Promise<Asked> {
     const szafa = this.#szafa();
     const [requests, deliveries] = [await szafa.requests(), await szafa.deliveries()];
+    requireSame(szafa, this.#szafa);
     this.#deliveries = new Map(deliveries.map((delivery) => [delivery.fileId, delivery]));
     return {
       requests: requests.map(

@@ -1,7 +1,6 @@
 /** Many files: how long a person waits for them. Times count where the machine has nothing else to do; what has to be done counts always. */
 import assert from 'node:assert/strict';
-import { cpus } from 'node:os';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { sealFileName } from '@szafa/client/format';
 import { nodeEngine } from '@szafa/client/node';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -9,6 +8,7 @@ import { fillDatabase } from '../../bench/src/cells/fill.ts';
 import { useService } from '../harness/index.ts';
 import { signIn, useChromium } from './browser.ts';
 import { png } from './media.ts';
+import { expectWithin, unused } from './quiet.ts';
 import { registerAt } from './visiting.ts';
 
 const service = useService();
@@ -17,41 +17,6 @@ const PICTURES = 200;
 const FILES = 10_000;
 const FOLDERS = 100;
 const VISITS = 2;
-
-/** A machine that nobody else uses meets the goal; beyond this many times the goal somebody would call it slow. */
-const HURTS = 2;
-const QUIET_SHARE = 0.75;
-const LOOK_MS = 500;
-
-/** How much of the machine nobody uses at this moment, in which nothing is done here. The load of the last minute says too little about now. */
-async function unused(): Promise<number> {
-  const look = () => {
-    const times = cpus().map((cpu) => cpu.times);
-    const idle = times.reduce((sum, one) => sum + one.idle, 0);
-    return {
-      idle,
-      all: times.reduce((sum, one) => sum + one.idle + one.user + one.nice + one.sys + one.irq, 0),
-    };
-  };
-  const before = look();
-  await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  const after = look();
-  return (after.idle - before.idle) / Math.max(1, after.all - before.all);
-}
-
-/** Tells how long it took, beside the goal. Where others use the machine before or after it, a time says nothing about the page, and counts for nothing. */
-async function expectWithin(
-  t: TestContext,
-  what: string,
-  ms: number,
-  { goal, before }: { goal: number; before: number },
-): Promise<void> {
-  const free = Math.min(before, await unused());
-  const counts = free >= QUIET_SHARE;
-  const judged = counts ? `has to be below ${HURTS * goal}` : 'not judged';
-  t.diagnostic(`${what}: ${ms.toFixed(0)} ms (goal ${goal}; ${(free * 100).toFixed(0)} % unused: ${judged})`);
-  if (counts) assert.ok(ms < HURTS * goal, `${what}: ${ms} ms, and the goal is ${goal}`);
-}
 
 function counted(context: BrowserContext): Map<string, number> {
   const seen = new Map<string, number>();

@@ -2,6 +2,7 @@ import { judgeAccel } from './accel.ts';
 import { judgeAccounts } from './accounts.ts';
 import { judgeAgain } from './again.ts';
 import { judgeClients } from './clients/judge.ts';
+import { judgeLink } from './link.ts';
 import { judgePage } from './page.ts';
 import type { PeerName } from './peers/peer.ts';
 import { ratio } from './ratios.ts';
@@ -46,6 +47,7 @@ export function judge(results: Results): Goal[] {
     ...scale(results),
     ...judgeClients(results.clients),
     judgeAgain(results.again),
+    judgeLink(results.link),
     ...judgePage(results.page),
     ...judgeAccounts(results.accounts),
   ];

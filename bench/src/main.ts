@@ -9,6 +9,7 @@ import { measureAgain } from './cells/again.ts';
 import { measureChunks } from './cells/chunks.ts';
 import { measureClients } from './cells/clients.ts';
 import { measureGrowth } from './cells/growth.ts';
+import { measureLink } from './cells/link.ts';
 import { measurePage } from './cells/page.ts';
 import { measureScale } from './cells/scale.ts';
 import { measureSmall } from './cells/small.ts';
@@ -65,6 +66,7 @@ function cellsOf({ quick, only, list }: Options): Cell[] {
       run: async (bench, results) => void results.clients.push(...(await measureClients(bench))),
     },
     { name: 'again', run: async (bench, results) => void results.again.push(await measureAgain(bench)) },
+    { name: 'link', run: async (bench, results) => void results.link.push(await measureLink(bench)) },
     { name: 'page', run: async (bench, results) => void results.page.push(await measurePage(bench)) },
     {
       name: 'accounts',
@@ -124,6 +126,7 @@ async function main(args: string[]): Promise<number> {
     chunks: [],
     clients: [],
     again: [],
+    link: [],
     scale: [],
     accel: [],
     page: [],

@@ -2,6 +2,7 @@ import { accelRow } from './accel.ts';
 import { accountsRow } from './accounts.ts';
 import { againRow } from './again.ts';
 import { clientFailures, clientRows } from './clients/judge.ts';
+import { linkRow } from './link.ts';
 import { pageFailures, pageRows } from './page.ts';
 import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
@@ -11,6 +12,7 @@ import type {
   AgainResult,
   ClientResult,
   Goal,
+  LinkResult,
   PageResult,
   Results,
   VolumeResult,
@@ -34,6 +36,7 @@ export function report(results: Results, goals: Goal[]): string {
     ...accelSections(results.accel),
     ...clientSections(results.clients),
     ...againSections(results.again),
+    ...linkSections(results.link),
     ...pageSections(results.page),
     ...accountsSections(results.accounts),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
@@ -118,6 +121,12 @@ function clientSections(clients: ClientResult[]): string[] {
 function againSections(results: AgainResult[]): string[] {
   if (results.length === 0) return [];
   return [section('szafa put once more, with nothing to do', ['files', 'seconds'], results.map(againRow))];
+}
+
+function linkSections(results: LinkResult[]): string[] {
+  if (results.length === 0) return [];
+  const header = ['file', "link / owner's own", 'link MB/s', 'own MB/s'];
+  return [section('szafa get through a link, until the bytes are on disk', header, results.map(linkRow))];
 }
 
 function accountsSections(results: AccountsResult[]): string[] {

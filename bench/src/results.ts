@@ -108,6 +108,12 @@ export interface AgainResult {
   seconds: number[];
 }
 
+/** One file down, by its owner and through a link, in MB a second. */
+export interface LinkResult {
+  bytes: number;
+  rounds: { own: number; link: number }[];
+}
+
 export interface AccountsSide {
   accounts: number;
   files: number;
@@ -151,6 +157,7 @@ export interface Results {
   chunks: ChunksResult[];
   clients: ClientResult[];
   again: AgainResult[];
+  link: LinkResult[];
   scale: ScaleResult[];
   accel: AccelResult[];
   page: PageResult[];

@@ -145,7 +145,7 @@ async function measureRound(
 }
 
 /** Runs a command to its end, then until its bytes are on disk; counts the CPU of all its processes. */
-async function trip(client: Client, command: string, bytes: number, folder: string): Promise<Trip> {
+export async function trip(client: Client, command: string, bytes: number, folder: string): Promise<Trip> {
   const begun = performance.now();
   const child = spawn('bash', ['-c', `set -o pipefail; ${command}; code=$?; times >&2; exit $code`], {
     env: client.env,

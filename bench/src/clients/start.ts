@@ -45,7 +45,13 @@ export async function startClients(folder: string): Promise<Client[]> {
   return clients;
 }
 
-export async function startSzafa(folder: string): Promise<Client> {
+export interface SzafaClient extends Client {
+  /** Prints a link to a file as JSON. */
+  share(path: string): string;
+  downLink(link: string, target: string): string;
+}
+
+export async function startSzafa(folder: string): Promise<SzafaClient> {
   const server = await Szafa.start(join(folder, 'server'));
   const node = quoted(process.execPath);
   const env = {
@@ -62,6 +68,8 @@ export async function startSzafa(folder: string): Promise<Client> {
     env,
     up: (source, label) => `${szafa} put ${quoted(source)} --dir ${label} --quiet`,
     down: (label, target) => `${szafa} get ${quoted(`${label}/*`)} --output ${quoted(target)} --quiet`,
+    share: (path) => `${szafa} share ${quoted(path)} --json`,
+    downLink: (link, target) => `${szafa} get ${quoted(link)} --output ${quoted(target)} --quiet`,
     stop: () => server.daemon.stop(),
   };
 }

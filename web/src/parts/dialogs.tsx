@@ -6,51 +6,12 @@ import { endLink } from '../page/links.ts';
 import { removeForGood } from '../page/operations.ts';
 import { leave } from '../page/session.ts';
 import { text } from '../text.ts';
-import { ChooseFolder } from './choose-folder.tsx';
+import { Confirm } from './confirm.tsx';
 import { Modal } from './controls.tsx';
-import { AccountPanel, Contacts, ShareDialog, Versions } from './later.tsx';
+import { AccountPanel, ChooseFolder, Contacts, ShareDialog, Versions } from './later.tsx';
 import { MakeFolder, Rename } from './name-dialogs.tsx';
 import { Preview } from './preview.tsx';
 import { Settings } from './settings.tsx';
-
-interface ConfirmProps {
-  title: string;
-  body: string;
-  names: string[];
-  act: string;
-  onAct(): void;
-}
-
-function Confirm({ title, body, names, act, onAct }: ConfirmProps) {
-  return (
-    <Modal title={title} onClose={close}>
-      <ul class="names">
-        {names.slice(0, 5).map((name) => (
-          <li key={name}>
-            <bdi>{name}</bdi>
-          </li>
-        ))}
-        {names.length > 5 && <li>…</li>}
-      </ul>
-      <p>{body}</p>
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={close}>
-          {text.actions.cancel}
-        </button>
-        <button
-          type="button"
-          class="button danger"
-          onClick={() => {
-            close();
-            onAct();
-          }}
-        >
-          {act}
-        </button>
-      </footer>
-    </Modal>
-  );
-}
 
 function About() {
   return (
@@ -102,6 +63,7 @@ export function Dialogs() {
           names={now.items.map(({ name }) => name)}
           act={text.remove.do}
           onAct={() => void removeForGood(now.items)}
+          onClose={close}
         />
       );
     case 'leave':
@@ -112,6 +74,7 @@ export function Dialogs() {
           names={[...now.uploads, ...now.downloads]}
           act={text.bar.signOut}
           onAct={() => void leave()}
+          onClose={close}
         />
       );
     case 'share':
@@ -128,6 +91,7 @@ export function Dialogs() {
           names={[now.link.title]}
           act={now.link.to === undefined ? text.shared.end : text.shared.endShare}
           onAct={() => void endLink(now.link)}
+          onClose={close}
         />
       );
     case 'move':

@@ -28,6 +28,7 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>): Compone
 }
 
 export const AccountPanel = later(async () => (await import('./account-panel.tsx')).AccountPanel);
+export const ChooseFolder = later(async () => (await import('./choose-folder.tsx')).ChooseFolder);
 export const Contacts = later(async () => (await import('./contacts.tsx')).Contacts);
 export const ReceivedList = later(async () => (await import('./received-list.tsx')).ReceivedList);
 export const ShareDialog = later(async () => (await import('./share-dialog.tsx')).ShareDialog);

@@ -8,7 +8,8 @@ import { look, lookAway, opened, putAway, readReceived, received, receivedFault 
 import { filter } from '../page/shelf.ts';
 import { here, whyNot, words } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
-import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
+import { Confirm } from './confirm.tsx';
+import { IconButton, Placard, Spinner } from './controls.tsx';
 import { SharedFileList } from './shared-files.tsx';
 
 const said = words.received;
@@ -60,34 +61,6 @@ function Inside({ share: { from, title }, now }: { share: ListedReceived; now: S
   );
 }
 
-function AskPutAway({ share, onClose }: { share: ListedReceived; onClose(): void }) {
-  return (
-    <Modal title={said.putAwayTitle} onClose={onClose}>
-      <ul class="names">
-        <li>
-          <bdi>{share.title || said.unnamed}</bdi>
-        </li>
-      </ul>
-      <p>{said.putAwayBody}</p>
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={onClose}>
-          {text.actions.cancel}
-        </button>
-        <button
-          type="button"
-          class="button danger"
-          onClick={() => {
-            onClose();
-            void putAway(share.id);
-          }}
-        >
-          {said.putAway}
-        </button>
-      </footer>
-    </Modal>
-  );
-}
-
 function Line({ share }: { share: ListedReceived }) {
   const asking = useSignal(false);
   const { id, from, compared, problem } = share;
@@ -120,8 +93,12 @@ function Line({ share }: { share: ListedReceived }) {
       {problem && <Why from={from} fault={problem} />}
       {isOpen && !problem && <Inside share={share} now={opened.value.get(id) ?? null} />}
       {asking.value && (
-        <AskPutAway
-          share={share}
+        <Confirm
+          title={said.putAwayTitle}
+          names={[name]}
+          body={said.putAwayBody}
+          act={said.putAway}
+          onAct={() => void putAway(id)}
           onClose={() => {
             asking.value = false;
           }}

@@ -2,9 +2,8 @@
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { limits } from '@szafa/protocol';
-import type { MadeLink } from '../bridge.ts';
+import type { MadeLink as Link } from '../bridge.ts';
 import { call } from '../page/core.ts';
-import { copyLink } from '../page/links.ts';
 import { readAsked } from '../page/requests.ts';
 import { words } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
@@ -12,7 +11,7 @@ import { FolderPicker } from './choose-folder.tsx';
 import { Modal } from './controls.tsx';
 import { Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
-import { QrCode } from './qr-code.tsx';
+import { MadeLink } from './made-link.tsx';
 import { Choice } from './settings.tsx';
 
 const said = words.asks;
@@ -23,16 +22,11 @@ const USUAL = { files: '100', size: '10' };
 const MOST_GIB = 10_000;
 const NOTE_CHARS = 700;
 
-function Made({ made, onClose }: { made: MadeLink; onClose(): void }) {
+function Made({ made, onClose }: { made: Link; onClose(): void }) {
   return (
     <Modal title={said.made} class="share" onClose={onClose}>
       <p>{said.whoever}</p>
-      <code class="shared-link">{made.link}</code>
-      <button type="button" class="button primary wide" onClick={() => void copyLink(made.link)}>
-        <Icon name="copy" />
-        {text.share.copy}
-      </button>
-      <QrCode modules={made.picture} label={text.share.picture} />
+      <MadeLink made={made} />
       <p class="hint">{said.honest}</p>
       <footer class="modal-foot">
         <button type="button" class="button" onClick={onClose}>
@@ -80,7 +74,7 @@ export function RequestDialog({ onClose }: { onClose(): void }) {
   const files = useSignal(USUAL.files);
   const size = useSignal(USUAL.size);
   const note = useSignal('');
-  const made = useSignal<MadeLink | null>(null);
+  const made = useSignal<Link | null>(null);
   const form = useForm(async () => {
     made.value = await call('makeRequest', {
       folder: folder.value,

@@ -17,48 +17,14 @@ import {
 import { words } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { FolderPicker } from './choose-folder.tsx';
-import { IconButton, Modal } from './controls.tsx';
+import { Confirm } from './confirm.tsx';
+import { IconButton } from './controls.tsx';
 import { Icon } from './icon.tsx';
 import { RequestDialog } from './request-dialog.tsx';
 
 const said = words.asks;
 
 const folderName = (path: string) => displayName(path) || text.places.all;
-
-interface SureProps {
-  title: string;
-  name: string;
-  body: string;
-  act: string;
-  onAct(): void;
-  onClose(): void;
-}
-
-function Sure({ title, name, body, act, onAct, onClose }: SureProps) {
-  return (
-    <Modal title={title} onClose={onClose}>
-      <p>
-        <bdi>{name}</bdi>
-      </p>
-      <p>{body}</p>
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={onClose}>
-          {text.actions.cancel}
-        </button>
-        <button
-          type="button"
-          class="button danger"
-          onClick={() => {
-            onClose();
-            onAct();
-          }}
-        >
-          {act}
-        </button>
-      </footer>
-    </Modal>
-  );
-}
 
 function Problem() {
   return (
@@ -104,9 +70,9 @@ function Request({ request }: { request: ListedRequest }) {
         }}
       />
       {asking.value && (
-        <Sure
+        <Confirm
           title={said.endTitle}
-          name={name}
+          names={[name]}
           body={said.endBody}
           act={said.end}
           onAct={() => void endRequest(request)}
@@ -172,9 +138,9 @@ function Came({ delivery }: { delivery: ListedDelivery }) {
         />
       )}
       {open.value === 'drop' && (
-        <Sure
+        <Confirm
           title={said.dropTitle}
-          name={name}
+          names={[name]}
           body={said.dropBody}
           act={said.drop}
           onAct={() => void dropDelivery(delivery)}

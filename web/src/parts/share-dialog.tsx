@@ -3,19 +3,17 @@ import { type Signal, useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { limits } from '@szafa/protocol';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { LinkWishes, ListedContact, MadeLink } from '../bridge.ts';
+import type { MadeLink as Link, LinkWishes, ListedContact } from '../bridge.ts';
 import { closeDialog, dialog } from '../page/actions.ts';
 import { call } from '../page/core.ts';
 import { bytes } from '../page/format.ts';
-import { copyLink } from '../page/links.ts';
 import { filesOf, isFolder, type Row } from '../page/shelf.ts';
 import { here, words as sharing } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
 import { Compared, Fingerprint } from './contacts.tsx';
 import { Modal } from './controls.tsx';
 import { Field, Secret, Trouble, useForm } from './form.tsx';
-import { Icon } from './icon.tsx';
-import { QrCode } from './qr-code.tsx';
+import { MadeLink } from './made-link.tsx';
 import { Choice } from './settings.tsx';
 
 const words = text.share;
@@ -34,16 +32,11 @@ function titleOf(rows: readonly Row[], whole: boolean): string {
   return `${names.join(', ')}${rows.length > TITLE_NAMES ? ', …' : ''}`;
 }
 
-function Made({ made }: { made: MadeLink }) {
+function Made({ made }: { made: Link }) {
   return (
     <>
       <p>{words.whoever}</p>
-      <code class="shared-link">{made.link}</code>
-      <button type="button" class="button primary wide" onClick={() => void copyLink(made.link)}>
-        <Icon name="copy" />
-        {words.copy}
-      </button>
-      <QrCode modules={made.picture} label={words.picture} />
+      <MadeLink made={made} />
       <p>{words.later}</p>
       <p class="hint">{words.honest}</p>
       <footer class="modal-foot">
@@ -113,7 +106,7 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
   const passphrase = useSignal('');
   const eye = useSignal(false);
   const note = useSignal('');
-  const made = useSignal<MadeLink | null>(null);
+  const made = useSignal<Link | null>(null);
   const id = useMemo(() => crypto.randomUUID(), []);
   useEffect(() => () => void call('stop', id), []);
 

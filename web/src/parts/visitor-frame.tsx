@@ -1,5 +1,7 @@
-/** What is above and below on the pages for visitors. */
-import { text } from '../text.ts';
+/** What the pages for visitors have in common. */
+import type { Fault } from '../bridge.ts';
+import { aboutLink, explain, text } from '../text.ts';
+import { Placard } from './controls.tsx';
 import { DoorLanguage } from './door-language.tsx';
 import { Icon } from './icon.tsx';
 
@@ -22,5 +24,23 @@ export function VisitorFoot({ lines }: { lines: readonly string[] }) {
       ))}
       <DoorLanguage />
     </footer>
+  );
+}
+
+/** Why the link opens nothing, and what can be done. */
+export function LinkFailed({ fault, onRetry }: { fault: Fault; onRetry(): void }) {
+  const known = aboutLink(fault);
+  return (
+    <section class="visitor-card">
+      <Placard icon={fault.code === 'network' ? 'offline' : 'warning'} title={known?.title ?? explain(fault)}>
+        {known ? (
+          <p>{known.next}</p>
+        ) : (
+          <button type="button" class="button" onClick={onRetry}>
+            {text.list.retry}
+          </button>
+        )}
+      </Placard>
+    </section>
   );
 }

@@ -1,7 +1,7 @@
 /** What somebody sees who is asked for files: where to put them, what became of them, or why nothing is taken. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { AskedFor, Fault } from '../bridge.ts';
+import type { AskedFor } from '../bridge.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { fromInput } from '../page/pick.ts';
 import { Banner } from '../parts/banner.tsx';
@@ -9,9 +9,9 @@ import { Placard, Spinner } from '../parts/controls.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Notices } from '../parts/notices.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
-import { VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
+import { LinkFailed, VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
 import { words } from '../text/sender.ts';
-import { aboutLink, explain, text } from '../text.ts';
+import { text } from '../text.ts';
 import { begin, filesOver, send, sent, shown } from './asked.ts';
 
 function Chooser() {
@@ -68,24 +68,6 @@ function Ask({ asked }: { asked: AskedFor }) {
   );
 }
 
-/** Why nothing is taken, and what can be done. */
-function Failed({ fault }: { fault: Fault }) {
-  const known = aboutLink(fault);
-  return (
-    <section class="visitor-card">
-      <Placard icon={fault.code === 'network' ? 'offline' : 'warning'} title={known?.title ?? explain(fault)}>
-        {known ? (
-          <p>{known.next}</p>
-        ) : (
-          <button type="button" class="button" onClick={() => void begin()}>
-            {text.list.retry}
-          </button>
-        )}
-      </Placard>
-    </section>
-  );
-}
-
 /** It stays when the rows are gone: whoever sent something can see that it has arrived. */
 function Sent() {
   const { files, bytes: size } = sent.value;
@@ -110,7 +92,7 @@ function Inside(): ComponentChildren {
     case 'opening':
       return <Spinner label={text.visitor.opening} />;
     case 'fault':
-      return <Failed fault={now.fault} />;
+      return <LinkFailed fault={now.fault} onRetry={() => void begin()} />;
     default:
       return <Ask asked={now.asked} />;
   }

@@ -2,18 +2,19 @@
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import type { ComponentChildren } from 'preact';
-import type { Fault, SharedItem } from '../bridge.ts';
+import type { SharedItem } from '../bridge.ts';
 import { bytes, fullDate } from '../page/format.ts';
-import { Placard, Spinner } from '../parts/controls.tsx';
+import { Spinner } from '../parts/controls.tsx';
 import { Secret, Trouble, useForm } from '../parts/form.tsx';
 import { Notices } from '../parts/notices.tsx';
 import { isReadable, SharedFileList, topOf } from '../parts/shared-files.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
-import { VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
-import { aboutLink, explain, text } from '../text.ts';
+import { LinkFailed, VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
+import { text } from '../text.ts';
 import { begin, open, shown, visited } from './visit.ts';
 
 const words = text.visitor;
+
 function titleOf(items: readonly SharedItem[]): string {
   if (items.length === 1) return items[0]!.name;
   return displayName(topOf(items)) || text.list.count(items.filter(({ isFolder }) => !isFolder).length);
@@ -70,24 +71,6 @@ function Locked() {
   );
 }
 
-/** Why nothing is shown, and what can be done. */
-function Failed({ fault }: { fault: Fault }) {
-  const known = aboutLink(fault);
-  return (
-    <section class="visitor-card">
-      <Placard icon={fault.code === 'network' ? 'offline' : 'warning'} title={known?.title ?? explain(fault)}>
-        {known ? (
-          <p>{known.next}</p>
-        ) : (
-          <button type="button" class="button" onClick={() => void begin()}>
-            {text.list.retry}
-          </button>
-        )}
-      </Placard>
-    </section>
-  );
-}
-
 function Inside(): ComponentChildren {
   const now = shown.value;
   switch (now.at) {
@@ -96,7 +79,7 @@ function Inside(): ComponentChildren {
     case 'locked':
       return <Locked />;
     case 'fault':
-      return <Failed fault={now.fault} />;
+      return <LinkFailed fault={now.fault} onRetry={() => void begin()} />;
     default:
       return <Files items={now.items} note={now.note} />;
   }

@@ -1,0 +1,45 @@
+/** Asks once more before something is deleted, ended or left. */
+import { text } from '../text.ts';
+import { Modal } from './controls.tsx';
+
+const SHOWN_NAMES = 5;
+
+interface ConfirmProps {
+  title: string;
+  body: string;
+  names: string[];
+  act: string;
+  onAct(): void;
+  onClose(): void;
+}
+
+export function Confirm({ title, body, names, act, onAct, onClose }: ConfirmProps) {
+  return (
+    <Modal title={title} onClose={onClose}>
+      <ul class="names">
+        {names.slice(0, SHOWN_NAMES).map((name) => (
+          <li key={name}>
+            <bdi>{name}</bdi>
+          </li>
+        ))}
+        {names.length > SHOWN_NAMES && <li>…</li>}
+      </ul>
+      <p>{body}</p>
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={onClose}>
+          {text.actions.cancel}
+        </button>
+        <button
+          type="button"
+          class="button danger"
+          onClick={() => {
+            onClose();
+            onAct();
+          }}
+        >
+          {act}
+        </button>
+      </footer>
+    </Modal>
+  );
+}

@@ -131,11 +131,21 @@ async function main(args: string[]): Promise<number> {
     accel: [],
     page: [],
     accounts: [],
+    failed: [],
   };
   cleanUpWhenInterrupted(folder);
   try {
     const bench: Bench = { fleet, pool, folder, rounds, quick, sizes, log };
-    for (const cell of cells) await cell.run(bench, results);
+    for (const cell of cells) {
+      try {
+        await cell.run(bench, results);
+      } catch (error) {
+        // What the other cells showed is not lost with it.
+        const why = error instanceof Error ? error.message : String(error);
+        log(`${cell.name} failed: ${why}`);
+        results.failed.push({ cell: cell.name, why });
+      }
+    }
   } finally {
     pool.close();
     await fleet.stop();
@@ -144,7 +154,8 @@ async function main(args: string[]): Promise<number> {
   // Small amounts show that everything runs, not how fast.
   const goals = quick ? [] : judge(results);
   console.log(options.json ? JSON.stringify({ ...results, goals }, null, 2) : report(results, goals));
-  const failed = results.volumes.some((result) => failures(result, 'szafa').length > 0);
+  const failed =
+    results.failed.length > 0 || results.volumes.some((result) => failures(result, 'szafa').length > 0);
   return failed || goals.some(({ verdict }) => verdict === 'FAIL') ? 1 : 0;
 }
 

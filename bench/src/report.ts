@@ -39,6 +39,7 @@ export function report(results: Results, goals: Goal[]): string {
     ...linkSections(results.link),
     ...pageSections(results.page),
     ...accountsSections(results.accounts),
+    ...results.failed.map(({ cell, why }) => `Failed: ${cell}: ${why}`),
     ...(goals.length > 0 ? [goalSection(goals)] : []),
   ].join('\n\n');
 }

@@ -162,4 +162,6 @@ export interface Results {
   accel: AccelResult[];
   page: PageResult[];
   accounts: AccountsResult[];
+  /** Cells that ended with an error: they show nothing. */
+  failed: { cell: string; why: string }[];
 }

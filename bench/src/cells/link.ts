@@ -21,7 +21,7 @@ export async function measureLink(bench: Bench): Promise<LinkResult> {
     execFileSync('bash', ['-c', command], { env: client.env, encoding: 'utf8' });
   try {
     run(client.up(source, 'given'));
-    const { link } = JSON.parse(run(client.share('given/f0'))) as { link: string };
+    const { link } = JSON.parse(run(client.share('given/source/f0'))) as { link: string };
     const ways = [
       ['own', (target: string) => client.down('given', target, source)],
       ['link', (target: string) => client.downLink(link, target)],

@@ -41,6 +41,18 @@ suite('szafa: shares with an account', { concurrency: 2 }, () => {
     const { id, to, files } = made.line('share');
     assert.deepEqual([to, files], [nameOf(bob), 2]);
     await alice.ok(['share', 'c.txt', '--with', nameOf(bob)]);
+    // Where she keeps it is hers to know.
+    const titleOf = async (...paths: string[]) => {
+      const one = (await alice.ok(['share', ...paths, '--with', nameOf(bob), '--json'])).line('share');
+      const seen = (await bob.ok(['shared', '--json'])).lines.find((line) => line['id'] === one['id'])!;
+      await alice.ok(['unshare', String(one['id'])]);
+      return seen['title'];
+    };
+    assert.equal(await titleOf('/given/in/b.txt'), 'b.txt');
+    assert.equal(await titleOf('given/in/'), 'in');
+    const { file_id } = (await alice.ok(['ls', 'given/in', '--json'])).line('file');
+    assert.equal(await titleOf(String(file_id)), 'b.txt');
+    assert.equal(await titleOf('given/in/*', 'c.txt'), 'b.txt, c.txt');
     const listed = (await bob.ok(['shared', '--json'])).lines.filter(({ type }) => type === 'shared');
     assert.deepEqual(
       listed.map((line) => [line['from'], line['title'], line['files'], line['problem'], line['verified']]),

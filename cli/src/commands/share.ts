@@ -1,4 +1,4 @@
-import type { ShareItem } from '@szafa/client/node';
+import { lastOf, type ShareItem } from '@szafa/client/node';
 import { limits } from '@szafa/protocol';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -8,14 +8,23 @@ import { Lookup } from '../lookup.ts';
 import { drawn } from '../qr.ts';
 import { parseCount, parseEnd } from '../quantities.ts';
 import { readSecret } from '../question.ts';
-import { type Choice, chooseFiles } from '../selection.ts';
+import { type Choice, type Chosen, chooseFiles } from '../selection.ts';
 import { SHOWN } from '../shares.ts';
 import { formatTime, oneLine, plural } from '../text.ts';
 
-/** By the whole path where two would have the same name. */
-function itemsOf({ files }: Choice): ShareItem[] {
+const TITLE_NAMES = 3;
+
+/** By the whole path where two would have the same name; one file that is named alone, in whichever way, by its own name. */
+function itemsOf({ files, single }: Choice): ShareItem[] {
   const clash = new Set(files.map(({ below }) => below)).size < files.length;
-  return files.map(({ entry, path, below }) => ({ entry, name: clash ? path : below }));
+  const nameOf = ({ path, below }: Chosen) => (single ? lastOf(path) : clash ? path : below);
+  return files.map((file) => ({ entry: file.entry, name: nameOf(file) }));
+}
+
+/** As those see it who get it: the folders that it lies in are the owner's business. */
+function shownTitle(items: readonly ShareItem[]): string {
+  const names = [...new Set(items.map(({ name }) => name.split('/')[0]!))];
+  return `${names.slice(0, TITLE_NAMES).join(', ')}${names.length > TITLE_NAMES ? ', …' : ''}`;
 }
 
 async function passphraseOf({ flags, settings, signal }: Invocation): Promise<string | undefined> {
@@ -46,13 +55,12 @@ export const command: Command = async (invocation) => {
   // Half of what was asked for is not what somebody wants to give away.
   if (batch.failed > 0) return batch.finish();
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
-  const title = args.length === 1 ? args[0]! : `${plural(items.length, 'file')}: ${args.join(', ')}`;
   const expiresAt = expires === undefined ? undefined : new Date(expires);
   const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
   const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
   if (flags.with !== undefined) {
     const id = await szafa.shareWith(flags.with, items, {
-      ...{ title, note: flags.note, expiresAt, downloads, signal },
+      ...{ title: shownTitle(items), note: flags.note, expiresAt, downloads, signal },
     });
     const to = flags.with;
     const fields = { id, to, files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
@@ -66,6 +74,8 @@ export const command: Command = async (invocation) => {
     }
     return;
   }
+  // In the owner's own list, and nowhere else.
+  const title = args.length === 1 ? args[0]! : `${plural(items.length, 'file')}: ${args.join(', ')}`;
   const { id, link } = await szafa.shareLink(items, {
     ...{ title, note: flags.note, passphrase, expiresAt, downloads, signal },
   });

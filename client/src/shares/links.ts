@@ -21,7 +21,7 @@ export interface ShareItem {
 
 /** @public */
 export interface LinkOptions {
-  /** What it is called in the owner's list: of one file its name, unless told. */
+  /** What it is called in the owner's list, and for the account that it is for: of one file its name, unless told. */
   title?: string | undefined;
   /** For those who open it. */
   note?: string | undefined;

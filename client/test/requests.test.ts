@@ -57,7 +57,7 @@ test('what a visitor sends is in no list before it is taken over, and then a fil
   const other = await sameUser(owner, service.url, more);
   const [delivery, ...none] = await other.deliveries();
   assert.deepEqual(none, []);
-  const { fileId: _file, createdAt: _at, record: _record, ...said } = delivery!;
+  const { fileId: _file, createdAt: _at, record: _record, sealed: _sealed, ...said } = delivery!;
   const facts = { name: 'a.jpg', size: 5000, mtime: 1_767_225_600_000, type: 'image/jpeg' };
   assert.deepEqual(said, { requestId: id, folder: 'inbox/2026', ...facts });
   assert.equal(await other.takeOver(delivery!), 'inbox/2026/a.jpg');
@@ -152,6 +152,28 @@ test('what another device takes over while it is dropped stays', async () => {
   assert.deepEqual(await owner.listTrash(), []);
 });
 
+test('what another device takes over while deliveries are listed is none of them', async () => {
+  const { owner, link } = await ask();
+  const visit = await RequestVisit.begin(link, visiting);
+  for (const name of ['a', 'b']) await visit.upload(bytesSource(content(10)), { name });
+  const device = await sameUser(owner, proxy.url, more);
+  const [taken, left] = await owner.deliveries();
+  proxy.before = async (method, path) => {
+    const isFirst = method === 'HEAD' && path.includes(taken!.fileId);
+    if (isFirst && (await filesOf(owner)).length === 0) await owner.takeOver(taken!);
+    return undefined;
+  };
+  try {
+    assert.deepEqual(
+      (await device.deliveries()).map(({ fileId, problem }) => [fileId, problem]),
+      [[left!.fileId, undefined]],
+    );
+  } finally {
+    proxy.before = undefined;
+  }
+  assert.deepEqual(await filesOf(owner), [`inbox/2026/${taken!.name}`]);
+});
+
 test('what is not wanted is dropped, and nothing that is one’s own since', async () => {
   const { owner, link } = await ask();
   const visit = await RequestVisit.begin(link, visiting);
@@ -214,14 +236,18 @@ test('whatever a visitor writes beside it, a delivery is taken over or dropped',
   // As what only an owner's own header has.
   for (const params of [{ szafa: 1 }, { szafa: 99, szafa_delivery: 1, sealed: 'AAAA' }, {}])
     await send(params);
-  const came = await owner.deliveries();
+  const device = await sameUser(owner, proxy.url, more);
+  const came = await device.deliveries();
   assert.equal(came.length, 3);
+  proxy.requests.length = 0;
   for (const delivery of came) {
     assert.ok(delivery.problem);
-    await assert.rejects(owner.takeOver(delivery), { code: delivery.problem.code });
-    await owner.dropDelivery(delivery);
+    await assert.rejects(device.takeOver(delivery), { code: delivery.problem.code });
+    await device.dropDelivery(delivery);
   }
-  assert.deepEqual(await owner.deliveries(), []);
+  const lists = proxy.requests.filter(({ path }) => path.startsWith('/api/files?'));
+  assert.equal(lists.length, 0, 'not a list for each of many');
+  assert.deepEqual(await device.deliveries(), []);
 });
 
 test('the volumes of a visitor are never more than a service takes, whatever was wished for', () => {

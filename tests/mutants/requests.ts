@@ -66,8 +66,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a file that was taken over on another device is dropped as a delivery',
     file: 'client/src/shares/requests.ts',
-    find: "if (!('szafa' in head.encParams)) return head;",
-    replace: 'if (head) return head;',
+    find: "if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)",
+    replace: 'if (!head)',
     tests: ['client/test/requests.test.ts'],
   },
   {
@@ -106,10 +106,10 @@ export const mutants: Mutant[] = [
     tests: [BLACKBOX],
   },
   {
-    name: 'a delivery that looks like a file of the owner stays for ever',
+    name: 'a file that was taken over while deliveries were listed is one of them',
     file: 'client/src/shares/requests.ts',
-    find: 'if (file_id === fileId && deliveredBy(file_name) === requestId) return head;',
-    replace: 'if (file_id === fileId && file_name === fileId) return head;',
+    find: 'if (doubtful.size === 0) return listed;',
+    replace: 'if (listed) return listed;',
     tests: ['client/test/requests.test.ts'],
   },
 ];

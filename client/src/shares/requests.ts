@@ -87,6 +87,8 @@ export interface Delivery {
   folder?: string;
   /** As it was listed. */
   record: FileRecord;
+  /** SHA-256, in hex, of what the visitor sealed: who takes it over puts something else there. Absent where the service did not give it. */
+  sealed?: string;
   /** It cannot be taken over. */
   problem?: SzafaError;
 }
@@ -191,21 +193,28 @@ async function openOwnRequest(
 /** What came and was not taken over, the latest first. */
 export async function listDeliveries(context: TreeContext, signal?: AbortSignal): Promise<Delivery[]> {
   const { api } = context;
-  const records = (await Array.fromAsync(api.files({ dirId: 0, signal }))).filter(
-    ({ file_name }) => deliveredBy(file_name) !== undefined,
-  );
+  const arrived = async () =>
+    (await Array.fromAsync(api.files({ dirId: 0, signal }))).filter(
+      ({ file_name }) => deliveredBy(file_name) !== undefined,
+    );
+  const records = await arrived();
   if (records.length === 0) return [];
   const folders = new Map((await listRequests(context, signal)).map((one) => [one.id, one]));
   const { service_id: serviceId } = await api.service({ signal });
   const deliveries: (Delivery | undefined)[] = [];
+  const doubtful = new Set<string>();
   await forEach(records.entries(), PARALLEL, async ([at, record]) => {
     const requestId = deliveredBy(record.file_name)!;
     const request = folders.get(requestId);
     const known = request && !request.problem ? { folder: request.folder } : {};
-    const delivery = await deliveryOf(context, { record, requestId, serviceId }, signal);
+    const delivery = await deliveryOf(context, { record, requestId, serviceId }, doubtful, signal);
     deliveries[at] = delivery && { ...delivery, ...known };
   });
-  return deliveries.filter((delivery) => delivery !== undefined);
+  const listed = deliveries.filter((delivery) => delivery !== undefined);
+  if (doubtful.size === 0) return listed;
+  // Taken over since it was listed; or a visitor wrote that, whose file can never have another name than the service's.
+  const still = new Set((await arrived()).map(({ file_id }) => file_id));
+  return listed.filter(({ fileId }) => !doubtful.has(fileId) || still.has(fileId));
 }
 
 interface Arrived {
@@ -214,17 +223,22 @@ interface Arrived {
   serviceId: string;
 }
 
-/** Undefined where it was taken over, or dropped, since it was listed. */
+/** Undefined where it was taken over, or dropped, since it was listed; `doubtful` gets the ids of those with the header of an owner's own file. */
 async function deliveryOf(
   context: TreeContext,
   arrived: Arrived,
+  doubtful: Set<string>,
   signal: AbortSignal | undefined,
 ): Promise<Delivery | undefined> {
   const { record, requestId } = arrived;
   const { file_id: fileId, created_at: createdAt } = record;
-  const facts = { fileId, requestId, createdAt, record };
+  const facts: Pick<Delivery, 'fileId' | 'requestId' | 'createdAt' | 'record' | 'sealed'> = {
+    ...{ fileId, requestId, createdAt, record },
+  };
   try {
     const head = await readHead(context.api, fileId, signal);
+    facts.sealed = await digestOf(context, head);
+    if ('szafa' in head.encParams) doubtful.add(fileId);
     const file = await openArrived(context, arrived, head, signal);
     file.fileKey.fill(0);
     return { ...facts, name: nameOf(file), size: file.layout.size, ...saidOf(file) };
@@ -266,20 +280,22 @@ async function requireNotTaken({ revs }: TreeContext, fileId: string): Promise<v
   if (older) throw older;
 }
 
+const digestOf = async ({ engine }: TreeContext, { encParamsText }: VolumeAnswer) =>
+  (await engine.sha256(utf8(encParamsText))).toHex();
+
 /** Its head, if it still is a delivery: another device may have taken it over, or deleted it, since it was listed. */
 async function stillDelivered(
   context: TreeContext,
-  { fileId, requestId, name }: Delivery,
+  { fileId, name, sealed }: Delivery,
   signal: AbortSignal | undefined,
 ): Promise<VolumeAnswer> {
   const head = await readHead(context.api, fileId, signal).catch((error: unknown) => {
     throw error instanceof ApiError && error.status === 404 ? new ConflictError([name]) : error;
   });
-  if (!('szafa' in head.encParams)) return head;
-  // As an owner's own header has it; but a visitor may have written it, whose file can never have another name than the service's.
-  for await (const { file_id, file_name } of context.api.files({ dirId: 0, signal }))
-    if (file_id === fileId && deliveredBy(file_name) === requestId) return head;
-  throw new ConflictError([name]);
+  // As an owner's own header has it; but a visitor may have written it, as it was listed.
+  if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)
+    throw new ConflictError([name]);
+  return head;
 }
 
 /** A visitor chooses no folder, and nothing that a terminal or a disk would take for something else. */
@@ -323,7 +339,7 @@ export async function takeOver(
   const renamed = {
     file_id: fileId,
     dir_id: dirId,
-    match: (await engine.sha256(utf8(head.encParamsText))).toHex(),
+    match: await digestOf(context, head),
     file_name: await sealFileName(engine, master.key, metadata, binding),
     enc_params: encodeEncParams(await sealHeader(engine, { ...file, master, metadata })),
   };

@@ -10,7 +10,7 @@ import {
   type UploadBody,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { ServiceError, TryLater } from '../errors.ts';
+import { DetailError, ServiceError, TryLater } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { FoundRequest, NoRoom } from '../metadata/requests.ts';
 import type { Bounds, Creation, NewIds } from '../metadata/transfers.ts';
@@ -123,8 +123,9 @@ export class Requests {
       onUpload?.();
       return transferId;
     } catch (error) {
-      if (same === undefined) throw error;
-      return same;
+      if (same !== undefined) return same;
+      // Its account is gone since it was found, which is no word of whoever has the link.
+      throw error instanceof DetailError ? this.#visitors.unknown() : error;
     }
   }
 

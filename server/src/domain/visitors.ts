@@ -66,7 +66,7 @@ export class Visitors {
     await this.requireSeldom(network);
     const known = this.#deps.config.shares && access !== undefined && access.length < MOST_CHARS;
     const found = known ? await find(hash('sha256', access, 'hex')) : undefined;
-    if (!found) throw this.refused('unknown', new ServiceError(404, 'there is no such link'));
+    if (!found) throw this.unknown();
     if ('ending' in found) throw this.over(found.ending as Ending);
     return found;
   }
@@ -77,6 +77,10 @@ export class Visitors {
       'limit',
       new TryLater(429, 'too many requests from your address; try again later', 60),
     );
+  }
+
+  unknown(): ServiceError {
+    return this.refused('unknown', new ServiceError(404, 'there is no such link'));
   }
 
   over(ending: Ending): ServiceError {

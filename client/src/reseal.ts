@@ -3,7 +3,14 @@
  * sealed under the new one where it is under an earlier one. The volumes stay as they are, and so do the file keys that open them.
  * Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done shows in the list itself: cut off anywhere, the next run does what is left.
  */
-import { deliveredBy, encodeEncParams, type FileRecord, limits, type NamesBody } from '@szafa/protocol';
+import {
+  deliveredBy,
+  encodeEncParams,
+  type FileRecord,
+  type ListedRequest,
+  limits,
+  type NamesBody,
+} from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
 import { ApiError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
@@ -80,11 +87,24 @@ export async function reseal(
     break;
   }
   await resealDirs(context, masters, result, signal);
-  const shares = await resealOwn(context, signal);
+  const shares = await resealOwn(context, signal).catch(orNone<Shares>({ done: 0, failed: [] }));
   result.shares = shares.done;
   result.failed.push(...shares.failed);
   return result;
 }
+
+type Shares = Awaited<ReturnType<typeof resealOwn>>;
+
+/**
+ * A service that knows nothing of requests or shares has none. What it offers does not tell: where sharing is switched off, those that
+ * there are go on once it is on again.
+ */
+const orNone =
+  <T>(none: T) =>
+  (error: unknown): T => {
+    if (error instanceof ApiError && isGone(error)) return none;
+    throw error;
+  };
 
 const isAmong =
   (ids: Set<string>) =>
@@ -240,7 +260,7 @@ async function endRequests(
   result: Resealed,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const { id, own, ended } of await api.requests({ signal })) {
+  for (const { id, own, ended } of await api.requests({ signal }).catch(orNone<ListedRequest[]>([]))) {
     if (ended !== null) continue;
     try {
       if (epochOfOwn(bytesOf(own, 'share', 'what the server keeps beside a request')) >= current.epoch)

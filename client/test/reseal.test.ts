@@ -178,6 +178,21 @@ test('a service that refuses all names, and names none that it was sent, is not 
   assert.equal((await there.reseal()).files, 3);
 });
 
+test('a service that knows neither requests nor shares is no end of it; one that does not answer is', async () => {
+  const { there } = await setUp(1);
+  await there.replaceMaster({ password }, undefined);
+  for (const name of ['/api/requests', '/api/shares']) {
+    for (const status of [500, 404]) {
+      proxy.before = (_method, path) =>
+        path === name ? { status, body: Buffer.from('{"error":"not found"}') } : undefined;
+      if (status === 500) await assert.rejects(there.reseal(), { code: 'api', status });
+      else assert.deepEqual((await there.reseal()).failed, []);
+    }
+  }
+  proxy.before = undefined;
+  assert.deepEqual(new Set(await epochsOf(there)), new Set([2]));
+});
+
 test('what is in the trash is under the new key there, and is restored and read; one on its way is not missed', async () => {
   const { user, there } = await setUp(4);
   const before = await said(user);

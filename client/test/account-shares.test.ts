@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
-import { toBase64Url } from '../src/format/bytes.ts';
+import type { ReceivedShare as ReceivedAnswer, ShareBody } from '@szafa/protocol';
+import { toBase64Url, utf8 } from '../src/format/bytes.ts';
 import { fingerprintText, type OwnIdentity, ownIdentity } from '../src/format/identity.ts';
 import { sealLetter } from '../src/format/letter.ts';
 import { bytesSource, type ConnectOptions, type Entry, newTicket, type Szafa } from '../src/index.ts';
@@ -86,6 +86,19 @@ test('what is shared with an account is listed, read and ended by it, and seen b
   await assert.rejects(after!.open(), { code: 'link-over', why: 'ended' });
   await assert.rejects(alice.shareWith(alice.username, itemOf(entry)), { code: 'own-account' });
   await assert.rejects(alice.shareWith('nobody_is_this', itemOf(entry)), { code: 'no-contact' });
+});
+
+test('who shares with an account asks for its name once, and shows that in the share', async () => {
+  const [alice, bob] = [await user(), await user()];
+  const entry = await uploaded(alice, 'a.txt');
+  const there = await sameUser(alice, proxy.url, more);
+  proxy.requests.length = 0;
+  await there.shareWith(bob.username, itemOf(entry));
+  assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/identity')).length, 1);
+  const { sent } = proxy.requests.find(({ method, path }) => method === 'POST' && path === '/api/shares')!;
+  const { identity } = await alice.api.identity(bob.username);
+  const seen = (JSON.parse(sent.toString()) as ShareBody).to!.identity;
+  assert.equal(seen, (await engine.sha256(utf8(identity))).toHex());
 });
 
 test('both see the same fingerprints; keys are pinned when first seen, and other ones stop everything until they are accepted', async () => {

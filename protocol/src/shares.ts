@@ -37,6 +37,14 @@ export const ShareBody = Type.Object(
         {
           username: Type.String({ description: 'the account that it is for, and nobody else' }),
           letter: Letter,
+          identity: Type.Optional(
+            Type.String({
+              ...Hash(
+                'SHA-256 of the identity of that account, in hex: whoever has asked for it learns nothing new, and it does not count as another question about a name',
+              ),
+              examples: ['0'.repeat(64)],
+            }),
+          ),
         },
         { description: 'for a share with an account' },
       ),

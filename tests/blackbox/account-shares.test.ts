@@ -277,6 +277,24 @@ describe('shares with an account', () => {
       }
       assertError(answer, 429);
     }
+    // Whoever has the keys of an account learns nothing by sharing with it, and is not kept from it; others' keys are no proof.
+    const shareKnowing = (name: string, text: string) => {
+      const known = { username: name, letter: random(160), identity: sha256(Buffer.from(text)) };
+      return ann.post(pathOf('createShare'), { ...bodyOf([fileId], name), to: known });
+    };
+    for (let at = 0; at < 40; at++) assertOk(await shareKnowing(bob.username, identity));
+    const pretended: [string, string][] = [
+      [bob.username, ann.identity],
+      [freshName(), identity],
+    ];
+    for (const [name, text] of pretended) {
+      let answer = await shareKnowing(name, text);
+      for (let at = 0; at < 100 && answer.status !== 429; at++) {
+        await identityOf(ann, freshName());
+        answer = await shareKnowing(name, text);
+      }
+      assertError(answer, 429);
+    }
     // Who has nothing to share learns nothing at all.
     const carol = await person();
     for (const name of [bob.username, freshName()]) {
@@ -302,6 +320,7 @@ describe('shares with an account', () => {
       { ...good, to: { username: bob.username, letter: 'x'.repeat(8193) } },
       { ...good, to: { username: 7, letter: 'x' } },
       { ...good, to: bob.username },
+      { ...good, to: { ...good.to!, identity: bob.identity } },
       { ...good, id: `${good.id.slice(0, -1)}B` },
     ];
     for (const json of bad) assertError(await owner.post(pathOf('createShare'), json), 400);

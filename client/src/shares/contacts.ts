@@ -84,8 +84,8 @@ export class Contacts {
     return this.#context.keys.identity(signal);
   }
 
-  /** The keys of an account, if they are those of before; pinned if they were never seen. */
-  async trusted(username: string, signal?: AbortSignal): Promise<Identity> {
+  /** The keys of an account, if they are those of before; pinned if they were never seen. `text`: as the service gave them. */
+  async trusted(username: string, signal?: AbortSignal): Promise<Identity & { text: string }> {
     const identity = await this.#find(cleanUsername(username), signal);
     const { pin, isSame } = await this.#pinned(identity, signal);
     if (!isSame) throw changed(identity, pin);
@@ -169,12 +169,12 @@ export class Contacts {
     return this.#stores.of(username, serviceId);
   }
 
-  async #find(username: string, signal: AbortSignal | undefined): Promise<Identity> {
+  async #find(username: string, signal: AbortSignal | undefined): Promise<Identity & { text: string }> {
     const { api } = this.#context;
-    const { identity } = await api.identity(username, { signal }).catch((error: unknown) => {
+    const { identity: text } = await api.identity(username, { signal }).catch((error: unknown) => {
       throw error instanceof ApiError && error.status === 404 ? noSuch(username, error) : error;
     });
-    return this.#parse(username, identity, signal);
+    return { ...(await this.#parse(username, text, signal)), text };
   }
 
   async #parse(username: string, text: string, signal: AbortSignal | undefined): Promise<Identity> {

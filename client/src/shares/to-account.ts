@@ -2,7 +2,7 @@
 import { cleanUsername, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
 import type { OpenContext } from '../download/remote-file.ts';
 import { SzafaError } from '../errors.ts';
-import { toBase64Url } from '../format/bytes.ts';
+import { toBase64Url, utf8 } from '../format/bytes.ts';
 import { bytesOf } from '../format/json.ts';
 import { type Letter, openLetter, sealLetter } from '../format/letter.ts';
 import { type LinkKey, openLink, parseLinkHeader, sealLink } from '../format/link.ts';
@@ -47,7 +47,11 @@ export async function shareWith(
       id,
       files: items.map(({ entry }) => entry.fileId),
       header: toBase64Url(header),
-      to: { username: to.username, letter: toBase64Url(letter) },
+      to: {
+        ...{ username: to.username, letter: toBase64Url(letter) },
+        // That the name is known: it is not asked for twice.
+        identity: (await engine.sha256(utf8(to.text))).toHex(),
+      },
       own: toBase64Url(await sealOwn(engine, await keys.current(signal), id, own)),
       expires_at: expiresAt?.toISOString() ?? null,
       downloads: downloads ?? null,

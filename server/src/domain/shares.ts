@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   checkEnd,
   checkShare,
@@ -82,7 +83,7 @@ export class Shares {
     checkShare(body);
     const { access, to } = body;
     if (to?.username === username) throw new RuleError('to: these are your own files');
-    if (to) await this.#requireFewNames(accountId);
+    if (to && !(await this.#knows(to))) await this.#requireFewNames(accountId);
     if (to && !isUsername(to.username)) throw nobody({ files: [] });
     const now = this.#now();
     const made = await this.#deps.metadata.shares.create({
@@ -147,6 +148,13 @@ export class Shares {
     const identity = isUsername(username) ? await accounts.identity(username) : undefined;
     if (identity === undefined) throw nobody();
     return { username, identity };
+  }
+
+  /** Whether somebody who asks for a name has its keys already. */
+  async #knows({ username, identity }: NonNullable<ShareBody['to']>): Promise<boolean> {
+    if (identity === undefined || !isUsername(username)) return false;
+    const known = await this.#deps.metadata.accounts.identity(username);
+    return known !== undefined && hash('sha256', known, 'hex') === identity;
   }
 
   /** Wherever an answer tells whether somebody has a name: all of these count together. */

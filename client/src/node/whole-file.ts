@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, openSync } from 'node:fs';
-import { copyFile, link, open, readFile, rename, rm } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeLocalFolder } from './folders.ts';
 
@@ -8,14 +8,16 @@ import { makeLocalFolder } from './folders.ts';
 export const writeWhole = (path: string, data: Uint8Array | string): Promise<void> =>
   write(path, data, (temporary) => rename(temporary, path));
 
-/** The same, but only if there is none; says whether it is this one. */
+/**
+ * The same, but only if there is none; says whether it is this one. On a disk without links, as FAT is, it is not whole at once: who
+ * reads in that moment, or after a power cut in it, finds a part of it, and must not take that for nothing.
+ */
 export async function writeFirst(path: string, data: Uint8Array | string): Promise<boolean> {
   try {
     await write(path, data, async (temporary) => {
-      // Not every disk has links.
       await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'EEXIST') throw error;
-        return copyFile(temporary, path, constants.COPYFILE_EXCL);
+        return writeNew(path, data);
       });
       await rm(temporary, { force: true });
     });
@@ -33,17 +35,27 @@ async function write(
 ): Promise<void> {
   makeLocalFolder(dirname(path), 0o700);
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeNew(temporary, data);
   try {
-    const handle = await open(temporary, 'wx', 0o600);
+    await place(temporary);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Durable, or gone again; EEXIST where there is one. */
+async function writeNew(path: string, data: Uint8Array | string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
     try {
       await handle.writeFile(data);
       await handle.datasync();
     } finally {
       await handle.close();
     }
-    await place(temporary);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(path, { force: true });
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
 
+export const HOUR_SECONDS = 3600;
 /** When to ask again whether there are fewer unfinished uploads. */
 const CROWDED_SECONDS = 30;
 
@@ -7,6 +8,9 @@ export const overQuota = () => new ServiceError(507, 'the file would exceed your
 
 export const tooManyOpen = () =>
   new TryLater(429, 'you have too many unfinished uploads; complete or cancel some of them', CROWDED_SECONDS);
+
+export const doneOften = () =>
+  new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
 
 /** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
 export function notTaken(cause: unknown): never {

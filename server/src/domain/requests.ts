@@ -15,9 +15,10 @@ import type { Metadata } from '../metadata/metadata.ts';
 import type { FoundRequest, NoRoom } from '../metadata/requests.ts';
 import type { Bounds, Creation, NewIds } from '../metadata/transfers.ts';
 import { hashToken } from './ids.ts';
+import { doneOften } from './refusals.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
 import type { Transfers } from './transfers.ts';
-import { doneOften, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
+import { iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
 const WORDS: Record<Ending, string> = {
   expired: 'this link has expired: nothing can be uploaded by it any more',

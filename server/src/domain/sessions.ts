@@ -19,7 +19,6 @@ import {
   isOsError,
   OutOfScope,
   ServiceError,
-  TryLater,
 } from '../errors.ts';
 import { ADMIN_ACCOUNT } from '../metadata/documents.ts';
 import type { Lookup, SessionRow } from '../metadata/lookup.ts';
@@ -28,6 +27,7 @@ import type { Opening } from '../metadata/sessions.ts';
 import { hashToken, newToken, sameHash } from './ids.ts';
 import { lastUse } from './last-use.ts';
 import type { Paced } from './pace.ts';
+import { doneOften } from './refusals.ts';
 
 /** An account as one that acts: the id tells it from a later one of the same name. */
 export interface Actor {
@@ -152,8 +152,7 @@ export class Sessions {
     if (made === 'ended') throw ended();
     if (made === 'no directory') throw badDirectory();
     if (made === 'too many') throw tooMany();
-    if (made === 'too often')
-      throw new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
+    if (made === 'too often') throw doneOften();
     return { id: made.id, token };
   }
 
@@ -198,8 +197,6 @@ export function opening({ device = '' }: { device?: string }): { session: Openin
 export function requireRegistered(username: string): void {
   if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
 }
-
-const HOUR_SECONDS = 3600;
 
 export const tooMany = () => new ServiceError(409, 'you have too many sessions and tokens; end some of them');
 

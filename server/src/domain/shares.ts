@@ -22,16 +22,9 @@ import type { FoundShare } from '../metadata/shares.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { hashToken } from './ids.ts';
 import type { Paced } from './pace.ts';
+import { doneOften, HOUR_SECONDS } from './refusals.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
-import {
-  doneOften,
-  HOUR_SECONDS,
-  iso,
-  isoOrNull,
-  type Visit,
-  type VisitorDependencies,
-  Visitors,
-} from './visitors.ts';
+import { iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
 /** Of names that one account asks for, on one node: so many a second, and those of half a minute at once; too slow for lists of names. */
 const NAMES_A_SECOND = 1;

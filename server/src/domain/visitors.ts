@@ -29,13 +29,8 @@ class LinkOver extends ServiceError {
 /** Longer ones are not even hashed. */
 const MOST_CHARS = 100;
 
-export const HOUR_SECONDS = 3600;
-
 export const iso = (time: number) => new Date(time).toISOString();
 export const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
-
-export const doneOften = () =>
-  new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
 
 export interface VisitorDependencies {
   pace: Pick<Pace, 'isTooOften'>;

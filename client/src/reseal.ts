@@ -15,9 +15,9 @@ import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './
 import { ApiError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import { utf8 } from './format/bytes.ts';
-import { parseHeader, resealHeader } from './format/header.ts';
+import { describeFile, parseHeader, resealHeader } from './format/header.ts';
 import { bytesOf } from './format/json.ts';
-import { looksSealed, openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
+import { openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
 import { epochOfOwn } from './format/own-share.ts';
 import { forEach } from './pool.ts';
 import { resealOwn } from './shares/links.ts';
@@ -48,7 +48,13 @@ interface Found {
   inTrash: boolean;
 }
 
-type Renamed = NamesBody['files'][number] & Pick<Found, 'inTrash'>;
+type Renamed = NamesBody['files'][number];
+
+interface Sealed extends Pick<Found, 'inTrash'> {
+  renamed: Renamed;
+  /** Of the new name. */
+  rev: number;
+}
 
 const PARALLEL = 8;
 /** Little enough that a batch cut off costs little. */
@@ -73,9 +79,11 @@ export async function reseal(
       const batch = found.slice(at, at + BATCH);
       const { sealed, gone, done } = await resealBatch(context, masters, batch, result, signal);
       const refused = await rename(context, sealed, signal);
+      const taken = sealed.filter(({ renamed }) => !refused.has(renamed.file_id));
+      await context.revs?.note(new Map(taken.map(({ renamed, rev }) => [renamed.file_id, rev])));
       // What was refused before and needs nothing now was done by an attempt whose answer was lost.
       const doneBefore = done.filter((id) => refusedBefore.has(id));
-      result.files += sealed.length - refused.size + doneBefore.length;
+      result.files += taken.length + doneBefore.length;
       for (const id of refused) refusedBefore.add(id);
       for (const id of [...gone, ...refused]) changed.add(id);
       if (round === 1) onProgress?.(at + batch.length, total);
@@ -132,14 +140,14 @@ async function resealBatch(
   batch: Found[],
   { failed }: Resealed,
   signal?: AbortSignal,
-): Promise<{ sealed: Renamed[]; gone: string[]; done: string[] }> {
-  const result = { sealed: [] as Renamed[], gone: [] as string[], done: [] as string[] };
+): Promise<{ sealed: Sealed[]; gone: string[]; done: string[] }> {
+  const result = { sealed: [] as Sealed[], gone: [] as string[], done: [] as string[] };
   await forEach(batch, PARALLEL, async (file) => {
     signal?.throwIfAborted();
     const { file_id } = file.record;
     try {
       const next = await resealFile(context, masters, file, signal);
-      if (next) result.sealed.push({ ...next, inTrash: file.inTrash });
+      if (next) result.sealed.push(next);
       else result.done.push(file_id);
     } catch (error) {
       if (!isAboutOne(error)) throw error;
@@ -163,30 +171,39 @@ async function resealFile(
   masters: Master[],
   { record, inTrash }: Found,
   signal?: AbortSignal,
-): Promise<NamesBody['files'][number] | undefined> {
+): Promise<Sealed | undefined> {
   // Nothing of it is under a master key before it is taken over, whatever a visitor wrote there.
   if (deliveredBy(record.file_name) !== undefined) return undefined;
-  const { engine, api, keys } = context;
-  const current = masters[0]!;
+  const { engine, api, keys, revs } = context;
+  const [current, ...earlier] = masters as [Master, ...Master[]];
   const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
+  const isNamedBy = async ({ key }: Master) =>
+    (await openFileName(engine, key, record.file_name, binding)) !== undefined;
   // The name alone shows what is done.
-  if (looksSealed(record.file_name) && (await openFileName(engine, current.key, record.file_name, binding)))
-    return undefined;
+  if (await isNamedBy(current)) return undefined;
   const answer = inTrash
     ? await api.readTrashed(record.file_id, { signal })
     : await readHead(api, record.file_id, signal);
-  if (!('szafa' in answer.encParams)) return undefined;
+  if (!('szafa' in answer.encParams)) {
+    for (const master of earlier) if (await isNamedBy(master)) throw otherName();
+    return undefined;
+  }
   const parsed = parseHeader(answer.encParams);
-  if (parsed.epoch === current.epoch) return undefined;
   const master = await keys.master(parsed.epoch, signal);
-  // Another process has made a key since, and seals under that one: nothing goes back.
-  if (parsed.epoch > current.epoch) return undefined;
+  if (parsed.epoch >= current.epoch) {
+    // Done, or another process has made a key since, and seals under that one: nothing goes back. Whoever only says so has no such header.
+    checkRecord(record, await describeFile(engine, parsed, master));
+    return undefined;
+  }
   const header = await resealHeader(engine, parsed, master, current);
   // The new name is bound to what the list says.
   checkRecord(record, header.before);
+  // Sealed anew, a name of an earlier time would be as new as the one that was seen.
+  const older = await revs?.check(record.file_id, header.before.metadata.rev);
+  if (older) throw older;
   const kind = await nameKind(context, record, header.before);
   if (kind === 'other') throw otherName();
-  return {
+  const renamed = {
     file_id: record.file_id,
     file_name:
       kind === 'sealed'
@@ -195,13 +212,14 @@ async function resealFile(
     enc_params: encodeEncParams(header.encParams),
     match: (await engine.sha256(utf8(answer.encParamsText))).toHex(),
   };
+  return { renamed, inTrash, rev: header.metadata.rev };
 }
 
 /** The files of the batch that were not as this client saw them; all others have their new names. */
-async function rename(context: OpenContext, sealed: Renamed[], signal?: AbortSignal): Promise<Set<string>> {
+async function rename(context: OpenContext, sealed: Sealed[], signal?: AbortSignal): Promise<Set<string>> {
   const refused = new Set<string>();
   for (const there of [false, true]) {
-    const files = sealed.filter(({ inTrash }) => inTrash === there).map(({ inTrash: _, ...file }) => file);
+    const files = sealed.filter(({ inTrash }) => inTrash === there).map(({ renamed }) => renamed);
     for (const id of await renameIn(context, files, there, signal)) refused.add(id);
   }
   return refused;
@@ -209,7 +227,7 @@ async function rename(context: OpenContext, sealed: Renamed[], signal?: AbortSig
 
 async function renameIn(
   { api }: OpenContext,
-  files: NamesBody['files'],
+  files: Renamed[],
   inTrash: boolean,
   signal?: AbortSignal,
 ): Promise<Set<string>> {

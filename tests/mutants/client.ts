@@ -986,8 +986,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a rekey takes files back to an earlier master key',
     file: 'client/src/reseal.ts',
-    find: 'if (parsed.epoch > current.epoch) return undefined;',
-    replace: '',
+    find: 'if (parsed.epoch >= current.epoch) {',
+    replace: 'if (parsed.epoch === current.epoch) {',
     tests: [ACCOUNT_ATTACKS],
   },
   {
@@ -996,6 +996,20 @@ export const mutants: Mutant[] = [
     find: 'checkRecord(record, header.before);',
     replace: '',
     tests: [ACCOUNT_ATTACKS],
+  },
+  {
+    name: 'a rekey makes an earlier name the newest',
+    file: 'client/src/reseal.ts',
+    find: '  if (older) throw older;',
+    replace: '',
+    tests: [RESEAL],
+  },
+  {
+    name: 'a rekey believes whoever says that a file is done',
+    file: 'client/src/reseal.ts',
+    find: 'checkRecord(record, await describeFile(engine, parsed, master));',
+    replace: '',
+    tests: [RESEAL],
   },
   {
     name: 'a rekey takes a file whose name is that of another one',

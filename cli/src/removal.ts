@@ -1,8 +1,9 @@
-import type { Entry, Szafa } from '@szafa/client/node';
+import type { Entry, Szafa, Tree } from '@szafa/client/node';
 import { Batch } from './batch.ts';
 import type { Invocation } from './command.ts';
 import { counted } from './counted.ts';
 import { CliError } from './errors.ts';
+import { Lookup } from './lookup.ts';
 import { canAsk, confirm } from './question.ts';
 import { oneLine, plural, shorten } from './text.ts';
 
@@ -30,13 +31,38 @@ export async function confirmFinal(
   throw new CliError('kept', 'nothing was deleted', 'answer y, or use --yes');
 }
 
-/** Files for good, each told. */
-export async function removeFiles(
+const everything = (tree: Tree): Entry[] =>
+  [...tree.foldersWithin(tree.top)].flatMap(({ files, markers }) => [
+    ...files.flatMap(({ versions, unproven }) => [...versions, ...unproven]),
+    ...markers,
+  ]);
+
+/** An answer takes its time: what another device has renamed since, or moved elsewhere, is not what somebody said yes to. */
+async function asAsked(
   szafa: Szafa,
   entries: readonly Entry[],
-  { out, signal }: Invocation,
+  batch: Batch,
+  { signal, meant }: { signal: AbortSignal; meant: (tree: Tree) => Entry[] },
+): Promise<Entry[]> {
+  const now = meant(await new Lookup(szafa, signal).tree());
+  const paths = new Map(now.map(({ fileId, path }) => [fileId, path]));
+  return entries.filter(({ fileId, path }) => {
+    if (paths.get(fileId) === path) return true;
+    const hint = 'szafa ls shows what is there now';
+    batch.fail(new CliError('changed', 'another device has changed this meanwhile; not deleted', hint), path);
+    return false;
+  });
+}
+
+/** Files for good, each told. `meant`: of a list that is read after the question, what may go. */
+export async function removeFiles(
+  szafa: Szafa,
+  asked: readonly Entry[],
+  { out, signal, flags }: Invocation,
+  meant = everything,
 ): Promise<void> {
   const batch = new Batch(out);
+  const entries = flags.yes ? asked : await asAsked(szafa, asked, batch, { signal, meant });
   const progress = counted(out, 'deleting');
   const options = { out, signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
   await batch.run(entries, options, async ({ fileId, path }) => {

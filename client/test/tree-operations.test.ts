@@ -298,3 +298,18 @@ test('thumbnails: with the upload or later, for their own file only', async () =
   await user.rename([{ entry: now, path: 'renamed' }]);
   assert.deepEqual(await user.thumbnail((await nodeAt(user, 'renamed')).entry), content(1));
 });
+
+test('a folder whose directory another device has removed already is moved, and that is no failure', async () => {
+  const { user, other } = await setUp('p/a');
+  const tree = await user.tree();
+  await other.api.deleteDir(tree.folder('p')!.dirId!);
+  await user.renameFolder('p', 'q', { tree });
+  assert.deepEqual(await filesOf(user), ['q/a']);
+  // One that they are to go to is another matter: whoever removed it meant it.
+  await user.makeFolder('r');
+  const later = await user.tree();
+  await other.api.deleteDir(later.folder('r')!.dirId!);
+  const { entry } = later.file('q/a')!;
+  await assert.rejects(user.rename([{ entry, path: 'r/a' }], { tree: later }), { code: 'conflict' });
+  assert.deepEqual(await filesOf(user), ['q/a']);
+});

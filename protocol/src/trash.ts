@@ -54,7 +54,12 @@ export const EmptyBody = Type.Object(
       }),
     ),
   },
-  { $id: 'Empty', description: 'may be left out, which means all that is in the trash' },
+  {
+    $id: 'Empty',
+    // What is misspelt must not delete everything.
+    additionalProperties: false,
+    description: 'may be left out, which means all that is in the trash',
+  },
 );
 export type EmptyBody = Static<typeof EmptyBody>;
 

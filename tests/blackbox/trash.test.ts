@@ -165,6 +165,9 @@ test('one that is unknown, or another account’s, refuses all; and what is no l
     if (files !== undefined) assertError(await empty(user, { files }), 400);
   }
   assertError(await empty(user, []), 400);
+  // What is misspelt is not all of it.
+  for (const json of [{ file: [fileId] }, { ids: [] }, { files: [fileId], all: true }])
+    assertError(await empty(user, json), 400);
   for (const query of [
     '?limit=0',
     '?limit=x',

@@ -106,4 +106,44 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     assert.equal(await yes.ended, 0);
     assert.deepEqual((await device.ok(['ls', 'box', '--json'])).lines, []);
   });
+
+  test('what another device does between the question and the answer: only what was asked about goes', async () => {
+    const { device } = shared;
+    const put = (dir: string, name: string) =>
+      device.ok(['put', '-', '--name', name, '--dir', dir], { input: name });
+    const there = async (...args: string[]) =>
+      (await device.ok([...args, '--json'])).lines.map(({ path }) => path);
+    for (const name of ['one', 'two', 'three']) await put('late', name);
+    const rm = new Terminal(device, ['rm', '-r', '--now', 'late']);
+    await rm.until(/delete 3 files for good: late\/\? \[y\/N\] /);
+    await device.ok(['mv', 'late/two', 'kept/two']);
+    await device.ok(['rm', 'late/three']);
+    rm.type('y\r');
+    assert.equal(await rm.ended, 3);
+    assert.match(rm.screen, /late\/two: another device has changed this meanwhile; not deleted/);
+    assert.deepEqual(await there('ls', '-R', 'kept'), ['kept/two']);
+    assert.deepEqual(await there('trash'), ['late/three']);
+    await put('kept', 'more');
+    await device.ok(['rm', 'kept/two', 'kept/more']);
+    const empty = new Terminal(device, ['trash', 'empty']);
+    await empty.until(/delete 3 files in the trash for good/);
+    await device.ok(['restore', 'kept/two']);
+    empty.type('y\r');
+    assert.equal(await empty.ended, 0);
+    assert.match(empty.screen, /deleted 2 files for good/);
+    assert.match(empty.screen, /1 file not deleted: not in the trash any more/);
+    assert.deepEqual(await there('ls', '-R', 'kept'), ['kept/two']);
+    // Of versions, the same: what is the newest by now stays.
+    for (const text of ['1', '2', '3']) {
+      await device.ok(['put', '-', '--name', 'v', '--yes'], { input: text });
+    }
+    const ids = (await device.ok(['versions', 'v', '--json'])).lines.map((line) => String(line['file_id']));
+    const prune = new Terminal(device, ['prune', '--keep', '1', '--now', 'v']);
+    await prune.until(/delete 2 older versions for good/);
+    await device.ok(['rm', ids[0]!]);
+    prune.type('y\r');
+    assert.equal(await prune.ended, 3);
+    const left = (await device.ok(['versions', 'v', '--json'])).lines.map((line) => String(line['file_id']));
+    assert.deepEqual(left, [ids[1]]);
+  });
 });

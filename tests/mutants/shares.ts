@@ -33,6 +33,13 @@ export const mutants: Mutant[] = [
     tests: ['tests/worker/operations.test.ts'],
   },
   {
+    name: 'Undo in the page moves a file of another device',
+    file: 'web/src/worker/operations.ts',
+    find: 'fileId === undefined || records.some((record) => record.fileId === fileId)',
+    replace: 'true',
+    tests: ['tests/worker/operations.test.ts'],
+  },
+  {
     name: 'the page moves folders by a tree that is not so any more',
     file: 'web/src/worker/operations.ts',
     find: 'tree = await szafa.tree();',

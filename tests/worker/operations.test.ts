@@ -114,3 +114,50 @@ test('of a deletion that half failed, what went comes back after a look into the
   assert.equal((await szafa.tree()).file('two')?.versions.length, 2);
   await assert.rejects(operations.restore('id', ['0'.repeat(32)]), { code: 'gone' });
 });
+
+test('Undo of a move takes back the file that was moved, not one that another device has put there since', async () => {
+  const { szafa, cabinet, operations, files } = await setUp(['doc']);
+  const { entry } = cabinet.tree.file('doc')!;
+  const { fileId } = entry;
+  await operations.rename('id', [{ from: 'doc', to: 'x/doc', fileId }]);
+  const moved = (await szafa.tree()).file('x/doc')!.entry;
+  await szafa.rename([{ entry: moved, path: 'kept' }]);
+  await szafa.upload(bytesSource(content(6)), { path: 'x/doc' });
+  await cabinet.list();
+  const back = [{ from: 'x/doc', to: 'doc', fileId }];
+  await assert.rejects(operations.rename('id', back), { code: 'gone' });
+  assert.deepEqual((await files()).sort(), ['kept', 'x/doc']);
+  // A newer version of it is another matter.
+  await operations.rename('id', [{ from: 'kept', to: 'x/other', fileId }]);
+  await szafa.upload(bytesSource(content(7)), { path: 'x/other', after: 1 });
+  await cabinet.list();
+  await operations.rename('id', [{ from: 'x/other', to: 'doc', fileId }]);
+  assert.equal((await szafa.tree()).file('doc')?.versions.length, 2);
+});
+
+test('a folder with nothing in it comes back as well', async () => {
+  const { szafa, cabinet, operations } = await setUp(['f/x']);
+  await szafa.makeFolder('hollow');
+  await szafa.makeFolder('f/inner');
+  await cabinet.list();
+  for (const paths of [['hollow/', 'f/', 'f/inner/'], ['hollow/']]) {
+    const ids = operations.recordsOf(paths);
+    await operations.trash('id', paths.slice(0, 2));
+    assert.equal((await szafa.tree()).folder('hollow'), undefined);
+    await operations.restore('id', ids, ['hollow', ...(ids.length > 0 ? ['f/inner'] : [])]);
+    const tree = await szafa.tree();
+    for (const path of ['hollow', 'f/inner']) assert.ok(tree.folder(path), path);
+    assert.ok(tree.file('f/x'));
+    await cabinet.list();
+  }
+});
+
+test('what was restored meanwhile is not told as deleted for good', async () => {
+  const { szafa, operations, files } = await setUp(['one', 'two']);
+  const tree = await szafa.tree();
+  await szafa.trash(tree.files().map(({ entry }) => entry));
+  const asked = (await operations.listTrash()).map(({ fileId }) => fileId);
+  await szafa.restore([tree.file('two')!.entry]);
+  await assert.rejects(operations.remove('id', asked), { code: 'conflict' });
+  assert.deepEqual([await files(), await szafa.listTrash()], [['two'], []]);
+});

@@ -150,6 +150,8 @@ export const placeLock = ({ username, path, fileName }: UploadNote) =>
 export interface Move {
   from: string;
   to: string;
+  /** The file that was seen there: another one that has this path by now is not meant. */
+  fileId?: string;
 }
 
 export interface Copy {
@@ -335,7 +337,8 @@ export interface Calls extends FileCalls {
   recordsOf(paths: string[]): string[];
   /** Of the same paths. */
   trash(id: string, paths: string[]): void;
-  restoreFiles(id: string, fileIds: string[]): void;
+  /** `folders`: made where none of these brings them back, since nothing was in them. */
+  restoreFiles(id: string, fileIds: string[], folders?: string[]): void;
   /** For good: these of the trash. */
   removeFiles(id: string, fileIds: string[]): void;
   /** Newest first. */

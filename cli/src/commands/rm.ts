@@ -1,4 +1,4 @@
-import type { Entry, FileNode, Folder } from '@szafa/client/node';
+import { ApiError, type Entry, type FileNode, type Folder, type Szafa } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -44,6 +44,13 @@ function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed 
 
 const versionsOf = ({ versions }: FileNode) => versions;
 
+/** Another device may have removed it before. */
+async function removeDir({ api }: Szafa, dirId: number, signal: AbortSignal): Promise<void> {
+  await api.deleteDir(dirId, { signal }).catch((error: unknown) => {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+  });
+}
+
 export const command: Command = async (invocation) => {
   const { flags, out, signal } = invocation;
   if (flags.now) checkCanConfirm(invocation);
@@ -63,7 +70,7 @@ export const command: Command = async (invocation) => {
     if (paths.length > 0) await confirmFinal(invocation, paths, plural(all.length, 'file'));
     await removeFiles(szafa, [...all, ...[...folders.values()].flatMap(markers)], invocation);
     for (const { dirId } of folders.values()) {
-      if (dirId !== undefined) await szafa.api.deleteDir(dirId, { signal });
+      if (dirId !== undefined) await removeDir(szafa, dirId, signal);
     }
   } else {
     const options = { signal, onProgress: counted(out, 'moving to the trash') };

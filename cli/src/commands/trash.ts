@@ -55,8 +55,11 @@ async function empty(invocation: Invocation): Promise<void> {
   else if (entries.length > 0) {
     const paths = entries.map(({ path }) => path);
     await confirmFinal(invocation, paths, `${plural(entries.length, 'file')} in the trash`);
-    await szafa.emptyTrash({ entries, signal, onProgress: counted(out, 'deleting') });
-    out.done('emptied', { files: entries.length }, `deleted ${plural(entries.length, 'file')} for good`);
+    const files = await szafa.emptyTrash({ entries, signal, onProgress: counted(out, 'deleting') });
+    out.done('emptied', { files }, `deleted ${plural(files, 'file')} for good`);
+    const others = entries.length - files;
+    if (others > 0)
+      out.note('not-in-trash', `${plural(others, 'file')} not deleted: not in the trash any more`);
   } else if (batch.failed === 0) out.note('empty', 'the trash is empty');
   batch.finish();
 }

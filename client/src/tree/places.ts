@@ -2,7 +2,7 @@
 import { cleanDirName } from '@szafa/protocol';
 import type { CallOptions } from '../api/api.ts';
 import type { OpenContext } from '../download/remote-file.ts';
-import { SzafaError } from '../errors.ts';
+import { ApiError, SzafaError } from '../errors.ts';
 import { sealDirName } from '../format/names.ts';
 import { type DirEntry, listDirEntries } from '../listing.ts';
 import { dirNameOf } from './paths.ts';
@@ -49,10 +49,12 @@ export class Places {
     }
   }
 
-  /** What is in it lies in the root then. */
+  /** What is in it lies in the root then. Another device may have removed it before. */
   async remove(dirId: number, options?: CallOptions): Promise<void> {
     this.#known = undefined;
-    await this.#context.api.deleteDir(dirId, options);
+    await this.#context.api.deleteDir(dirId, options).catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.status === 404)) throw error;
+    });
   }
 
   /** Where a path is filed, in a directory that is made when it is not there; null is the root. */

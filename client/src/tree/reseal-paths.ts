@@ -112,7 +112,12 @@ function foreignName(path: string, dirId: number | null): string {
 }
 
 async function send({ api }: TreeContext, sealed: Sealed[], signal: AbortSignal | undefined): Promise<void> {
-  const changed = await api.renameFiles({ files: sealed.map(({ renamed }) => renamed) }, { signal });
+  const files = sealed.map(({ renamed }) => renamed);
+  const changed = await api.renameFiles({ files }, { signal }).catch((error: unknown) => {
+    // The directory that they go to was there a moment ago.
+    const isGone = error instanceof ApiError && error.kind === 'forbidden';
+    throw isGone ? new ConflictError(sealed.map(({ entry }) => entry.path)) : error;
+  });
   if (changed.length === 0) return;
   // An answer that was lost looks the same: then the new names are there.
   const others = await notDone(api, sealed, signal);

@@ -1,6 +1,6 @@
 /** The trash: what is in it comes back until the service empties it. */
 import { limits } from '@szafa/protocol';
-import { ApiError, ConflictError } from '../errors.ts';
+import { ConflictError } from '../errors.ts';
 import { type Entry, listEntries } from '../listing.ts';
 import type { TreeContext, TreeOptions } from './context.ts';
 import { checkPath } from './paths.ts';
@@ -104,10 +104,7 @@ export async function removeFolder(
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
   const all = [...files, ...markers];
   await trash(context, all, options);
-  if (folder.dirId === undefined) return all;
-  await context.places.remove(folder.dirId, options).catch((error: unknown) => {
-    if (!(error instanceof ApiError && error.status === 404)) throw error;
-  });
+  if (folder.dirId !== undefined) await context.places.remove(folder.dirId, options);
   return all;
 }
 

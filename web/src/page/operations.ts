@@ -6,7 +6,7 @@ import { call, faultOf } from './core.ts';
 import { tell, tellOngoing } from './notices.ts';
 import { clearSelection } from './selection.ts';
 import { account } from './session.ts';
-import { changed, filesOf, isFolder, items, type Row, tree } from './shelf.ts';
+import { changed, filesOf, isFolder, items, type Row, trashed, tree } from './shelf.ts';
 import { arrivals, foldersBelow, freePath, isWithin, joinPath, lastOf, parentOf } from './tree.ts';
 
 /** Shown once it is certain that it takes a while. */
@@ -99,7 +99,7 @@ function carryOut(moves: Move[], words: Words, undo: boolean): Promise<boolean> 
   const folders = moves.filter(({ from }) => from.endsWith('/'));
   const moved = folders.map(({ from, to }) => ({ from: from.slice(0, -1), to: to.slice(0, -1) }));
   const isThere = arrivals(tree.peek());
-  const back = moves.map(({ from, to }) => ({ from: to, to: from }));
+  const back = moves.map((move) => ({ ...move, from: move.to, to: move.from }));
   return operate(moves.length, words, (id) => call('rename', id, moves), {
     moved,
     undo: undo ? () => void carryOut(back, text.move, false) : undefined,
@@ -107,10 +107,11 @@ function carryOut(moves: Move[], words: Words, undo: boolean): Promise<boolean> 
   });
 }
 
+const moveOf = (row: Row, to: string): Move =>
+  isFolder(row) ? { from: `${row.path}/`, to: `${to}/` } : { from: row.path, to, fileId: row.fileId };
+
 export async function rename(row: Row, name: string): Promise<boolean> {
-  const end = isFolder(row) ? '/' : '';
-  const to = joinPath(parentOf(row.path), name);
-  return carryOut([{ from: row.path + end, to: to + end }], text.rename, false);
+  return carryOut([moveOf(row, joinPath(parentOf(row.path), name))], text.rename, false);
 }
 
 /** Whether these can be put there: not where they are already, not into themselves. */
@@ -126,12 +127,12 @@ export async function move(rows: readonly Row[], folder: string): Promise<void> 
   const elsewhere = rows.filter(({ path }) => parentOf(path) !== folder);
   const settled = await settle(elsewhere, ({ path }) => joinPath(folder, lastOf(path)), false);
   if (!settled || settled.length === 0) return;
-  const moves = settled.map(({ what, path }) => {
-    const end = isFolder(what) ? '/' : '';
-    return { from: what.path + end, to: path + end };
-  });
   clearSelection();
-  await carryOut(moves, text.move, true);
+  await carryOut(
+    settled.map(({ what, path }) => moveOf(what, path)),
+    text.move,
+    true,
+  );
 }
 
 /** Copies have a name of their own where theirs is taken. */
@@ -152,12 +153,15 @@ export async function copy(rows: readonly Row[], folder: string): Promise<void> 
   await operate(copies.length + empty.length, text.copy, (id) => call('copy', id, copies, empty));
 }
 
+const isGone = (row: Row) =>
+  isFolder(row) ? !tree.peek().folder(row.path) : !items.peek().some(({ fileId }) => fileId === row.fileId);
+
 export async function trash(rows: readonly Row[]): Promise<void> {
   const things = rows.map(thingOf);
   let ids: string[] = [];
-  const undo = () => void operate(ids.length, text.restore, (id) => call('restoreFiles', id, ids));
-  const isGone = (row: Row) =>
-    isFolder(row) ? !tree.peek().folder(row.path) : !items.peek().some(({ fileId }) => fileId === row.fileId);
+  const hollow = rows.filter((row) => isFolder(row) && row.count === 0).map(({ path }) => path);
+  const undo = () =>
+    void operate(ids.length || hollow.length, text.restore, (id) => call('restoreFiles', id, ids, hollow));
   clearSelection();
   await operate(
     rows.length,
@@ -177,10 +181,16 @@ export async function restore(items: readonly Item[]): Promise<void> {
   await operate(items.length, text.restore, (id) => call('restoreFiles', id, idsOf(items)));
 }
 
-/** What the person was asked about: another device may have put more into the trash since. */
-export async function removeForGood(items: readonly Item[]): Promise<void> {
+/** What the person was asked about: another device may have put more into the trash since, or taken some out. */
+export async function removeForGood(asked: readonly Item[]): Promise<void> {
   clearSelection();
-  await operate(items.length, text.remove, (id) => call('removeFiles', id, idsOf(items)));
+  await operate(asked.length, text.remove, (id) => call('removeFiles', id, idsOf(asked)), {
+    arrived: () => {
+      const left = trashed.peek();
+      const isLeft = (item: Item) => !left || left.some(({ fileId }) => fileId === item.fileId);
+      return asked.filter((item) => isGone(item) && !isLeft(item)).length;
+    },
+  });
 }
 
 export async function makeFolder(path: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** What is done to files and folders, by the paths and ids that the list has shown. */
 import {
+  ConflictError,
   displayName,
   type Entry,
   type FileNode,
@@ -56,7 +57,7 @@ export class Operations {
     const onProgress = this.#teller(id);
     let { tree } = this.#cabinet;
     const files = moves.filter(({ from }) => !isFolderPath(from));
-    const wanted = files.map(({ from, to }) => ({ entry: this.#file(from), path: to }));
+    const wanted = files.map((move) => ({ entry: this.#file(move), path: move.to }));
     if (wanted.length > 0) await szafa.rename(wanted, { tree, onProgress });
     const folders = moves
       .filter(({ from }) => isFolderPath(from))
@@ -74,10 +75,11 @@ export class Operations {
     }
   }
 
-  #file(path: string): Entry {
-    const node = this.#cabinet.tree.file(path);
-    if (!node) throw new SzafaError('gone', 'this file is not in the list any more');
-    return node.entry;
+  #file({ from, fileId }: Move): Entry {
+    const records = recordsAt(this.#cabinet.tree, from);
+    const isMeant = fileId === undefined || records.some((record) => record.fileId === fileId);
+    if (!records[0] || !isMeant) throw new SzafaError('gone', 'this file is not in the list any more');
+    return records[0];
   }
 
   /** Folders that are empty have nothing to copy: they are made. */
@@ -163,16 +165,23 @@ export class Operations {
     }));
   }
 
-  async restore(id: string, fileIds: string[]): Promise<void> {
+  async restore(id: string, fileIds: string[], folders: string[] = []): Promise<void> {
+    const szafa = this.#szafa();
     const entries = this.#inTrash(fileIds);
-    if (entries.length === 0) throw new SzafaError('gone', 'nothing of it is in the trash any more');
-    await this.#szafa().restore(entries, { onProgress: this.#teller(id) });
+    if (entries.length + folders.length === 0)
+      throw new SzafaError('gone', 'nothing of it is in the trash any more');
+    await szafa.restore(entries, { onProgress: this.#teller(id) });
+    if (folders.length === 0) return;
+    const now = await szafa.tree();
+    for (const path of folders) if (!now.folder(path)) await szafa.makeFolder(path, { tree: now });
   }
 
   /** For good: those that a person was asked about, and nothing that came there since. */
   async remove(id: string, fileIds: string[]): Promise<void> {
     const entries = this.#inTrash(fileIds);
-    await this.#szafa().emptyTrash({ entries, onProgress: this.#teller(id) });
+    const removed = await this.#szafa().emptyTrash({ entries, onProgress: this.#teller(id) });
+    // Another device has restored or deleted some; or an answer was lost.
+    if (removed < fileIds.length) throw new ConflictError(entries.map(({ path }) => path));
   }
 
   /** Of an account that has left. */

@@ -59,19 +59,23 @@ async function measureRound(folder: string, whole: string, half: string, bytes: 
     const run = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { env });
     await run('register', '--quiet');
     visitor = await Visitor.enter(url, USER, PASSWORD);
+    /** Under a name of its own: the command would not send again what is there, and the page would ask. */
+    const named = async (file: string, name: string) => {
+      const path = join(folder, name);
+      await link(file, path);
+      return path;
+    };
     // Compiled, and with its connections open, on both sides.
-    await run('put', '--quiet', half);
-    await visitor.upload(half);
+    await run('put', '--quiet', await named(half, 'first-by-command'));
+    await visitor.upload(await named(half, 'first-by-page'));
 
-    // Under a name of its own: what is there already would not be sent.
-    const fresh = join(folder, 'fresh');
-    await link(whole, fresh);
+    const byCommand = await named(whole, 'by-command');
     const began = performance.now();
-    await run('put', '--quiet', fresh);
+    await run('put', '--quiet', byCommand);
     const commandSeconds = (performance.now() - began) / 1000;
-    const pageSeconds = await visitor.upload(whole);
-    const feltHalf = await visitor.uploadTyping(half);
-    const felt = await visitor.uploadTyping(whole);
+    const pageSeconds = await visitor.upload(await named(whole, 'by-page'));
+    const feltHalf = await visitor.uploadTyping(await named(half, 'half-while-typing'));
+    const felt = await visitor.uploadTyping(await named(whole, 'while-typing'));
     const keys = [...feltHalf.keyMs, ...felt.keyMs];
     return {
       commandMbps: bytes / 1e6 / commandSeconds,

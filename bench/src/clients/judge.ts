@@ -66,9 +66,10 @@ export function judgeClients(results: ClientResult[]): Goal[] {
   const share = one !== undefined && four !== undefined ? four / one : undefined;
   goals.push(
     goal(
-      '4 GiB, up: within 10 % of 1 GiB',
+      // A larger one may well be faster: signing in and deriving keys take as long for both.
+      '4 GiB, up: at least 0.9 of 1 GiB',
       share,
-      (value) => value >= 0.9 && value <= 1.1,
+      (value) => value >= 0.9,
       share?.toFixed(2),
     ),
   );

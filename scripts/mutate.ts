@@ -173,6 +173,13 @@ const FAILED = /^ *not ok \d+ (?!.* # (?:TODO|SKIP))/m;
 /** By the limit that the test has of its own. */
 const TIMED_OUT = /^ *failureType: 'testTimeoutFailure'/m;
 
+/** Its name: whether that is the test which ought to tell is for the reader to see. */
+const firstFailed = (output: string) =>
+  output
+    .split('\n')
+    .find((line) => FAILED.test(line))
+    ?.replace(/^ *not ok \d+ - /, '') ?? 'the process did not end well';
+
 /** Ours among the packages are relative links, which lead to the copy when they are made again. */
 function linkPackages(from: string, to: string): void {
   mkdirSync(to);
@@ -223,9 +230,9 @@ async function attempt(
     const run = { test, only, environment };
     const most = limitMs(await greens.of(copy, run));
     copy.write(file, wrong);
-    const { how } = await copy.run(run, most).finally(() => copy.write(file, text));
-    if (how === 'red') return { how: 'caught', by: test };
-    if (how === 'late') return { how, by: `${test}, by its time limit` };
+    const { how, output } = await copy.run(run, most).finally(() => copy.write(file, text));
+    if (how === 'red') return { how: 'caught', by: `${test}: ${firstFailed(output)}` };
+    if (how === 'late') return { how, by: `${test}, by its time limit: ${firstFailed(output)}` };
   }
   return { how: 'missed', by: tests.join(', ') };
 }

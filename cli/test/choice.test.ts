@@ -105,7 +105,7 @@ suite('the files to read', () => {
     return { ...rest, files: files.map(({ below, top, entry: of }) => [below, top, numberOf(of)]), ...out };
   };
 
-  test('a folder keeps its name, a pattern the folders behind its first sign; of versions the newest', () => {
+  test('a folder keeps its name, a pattern the folders behind its first sign; of versions the newest, or the one that is named', () => {
     const entries = [version(1, 'd/e/a'), version(2, 'd/e/a'), file(3, 'd/b'), file(4, 'f')];
     assert.deepEqual(choose(entries, ['d']).files, [
       ['d/b', 'd', 3],
@@ -117,6 +117,8 @@ suite('the files to read', () => {
       ['b', '', 3],
     ]);
     assert.deepEqual(choose(entries, ['d/e/a', 'd/e/a']).files, [['a', '', 2]]);
+    assert.deepEqual(choose(entries, [idOf(1)]).files, [['d/e/a', '', 1]]);
+    assert.deepEqual(choose(entries, [idOf(1)], 'all').files, [['d/e/a', '', 1]]);
     assert.equal(choose(entries, ['/']).files.length, 3);
     assert.equal(choose(entries, ['/'], 'all').files.length, 4);
     assert.deepEqual([choose(entries, ['f']).single, choose(entries, ['f*']).single], [true, false]);

@@ -139,3 +139,24 @@ test('swapped directories, and files in other directories, are seen where their 
   assert.ok((await device.tree()).files().every(({ misplaced }) => !misplaced));
   proxy.hostility = () => undefined;
 });
+
+test('a rename by another device since the list was read is a conflict, and no attack; an earlier name that stays is one', async () => {
+  const owner = await newUser(service.url, more);
+  await owner.upload(bytesSource(content(9)), { path: 'a/before' });
+  await owner.upload(bytesSource(content(8)), { path: `a/${'long '.repeat(60)}` });
+  const device = await sameUser(owner, proxy.url, more);
+  const before = await device.list();
+  for (const entry of before) await owner.rename([{ entry, path: `${entry.path} after` }]);
+  for (const entry of before) {
+    const { fileId, record } = entry;
+    const meet = { code: 'conflict', paths: [`${entry.path} after`] };
+    await assert.rejects(device.openFile(fileId, { record }), meet);
+    await assert.rejects(device.shareLink([{ entry, name: 'x' }]), meet);
+    proxy.hostility = onList((file) =>
+      file.file_id === fileId ? { ...file, file_name: record.file_name } : file,
+    );
+    await assert.rejects(device.openFile(fileId, { record }), { code: 'tampered', stage: 'name' });
+    await assert.rejects(device.shareLink([{ entry, name: 'x' }]), { code: 'tampered', stage: 'name' });
+    proxy.hostility = () => undefined;
+  }
+});

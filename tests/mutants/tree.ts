@@ -21,6 +21,13 @@ export const mutants: Mutant[] = [
     tests: [TREE],
   },
   {
+    name: 'an earlier name that the service keeps in its list is told as a conflict',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (file_id === record.file_id && file_name === record.file_name) return otherName();',
+    replace: 'if (file_id === "") return otherName();',
+    tests: ['client/test/tree-attacks.test.ts'],
+  },
+  {
     name: 'prune takes the newest version, too',
     file: 'client/src/tree/trash.ts',
     find: 'sound.slice(Math.max(1, keep))',

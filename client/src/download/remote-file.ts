@@ -1,7 +1,7 @@
 /** A file on the service, opened. One file: every way to read it goes through the same checks, which must be seen together. */
 import type { FileRecord } from '@szafa/protocol';
 import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../api/api.ts';
-import { ApiError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
+import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
 import {
@@ -22,7 +22,7 @@ import {
   volumeAt,
 } from '../format/layout.ts';
 import type { Metadata } from '../format/metadata.ts';
-import { type ListedName, sealFileName } from '../format/names.ts';
+import { type ListedName, openFileName, sealFileName } from '../format/names.ts';
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segments.ts';
 import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
@@ -101,7 +101,9 @@ export async function openFile(
   const kept = headOnly && record && (await openKept(context, record, signal));
   if (kept) return new RemoteFile(context, fileId, kept);
   const remote = await openUnnamed(context, fileId, options);
-  if (record && (await nameKind(context, record, remote.header)) === 'other') throw otherName();
+  if (record && (await nameKind(context, record, remote.header)) === 'other') {
+    throw await wrongName(context, record, remote.header, signal);
+  }
   return remote;
 }
 
@@ -271,6 +273,25 @@ function changed(idx: number): TamperedError {
 
 export function otherName(): TamperedError {
   return new TamperedError('name', 'the name in the list is not the name of this file');
+}
+
+/** Of a record whose name is not that of the file: where it was, and a list of now has another one, a device has renamed it since. */
+export async function wrongName(
+  { engine, api, keys }: OpenContext,
+  record: FileRecord,
+  { layout, totalSha256: total, metadata }: DescribedFile,
+  signal?: AbortSignal,
+): Promise<ConflictError | TamperedError> {
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  const opened = (await keys.masters(signal)).map(({ key }) =>
+    openFileName(engine, key, record.file_name, binding),
+  );
+  const was = (await Promise.all(opened)).find((name) => name !== undefined);
+  if (!was || was.rev >= metadata.rev) return otherName();
+  for await (const { file_id, file_name } of api.files({ signal })) {
+    if (file_id === record.file_id && file_name === record.file_name) return otherName();
+  }
+  return new ConflictError([metadata.name]);
 }
 
 /** A file whose header was opened and verified; its volumes are verified as they are read. @public */

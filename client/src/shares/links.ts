@@ -1,6 +1,6 @@
 /** What an account shares: links, and the list of all of it. */
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
-import { checkRecord, nameKind, type OpenContext, otherName, readHead } from '../download/remote-file.ts';
+import { checkRecord, nameKind, type OpenContext, readHead, wrongName } from '../download/remote-file.ts';
 import { ApiError, SzafaError, TamperedError } from '../errors.ts';
 import { toBase64Url, utf8 } from '../format/bytes.ts';
 import { openToShare, parseHeader } from '../format/header.ts';
@@ -180,7 +180,9 @@ async function sharedFile(
   const parsed = parseHeader(encParams);
   const header = await openToShare(engine, parsed, await keys.master(parsed.epoch, signal));
   checkRecord(entry.record, header);
-  if ((await nameKind(context, entry.record, header)) === 'other') throw otherName();
+  if ((await nameKind(context, entry.record, header)) === 'other') {
+    throw await wrongName(context, entry.record, header, signal);
+  }
   const { fileId, fileKey, layout, totalSha256, metadata } = header;
   const { mtime, type, thumbnail } = metadata;
   return {

@@ -37,6 +37,8 @@ const NEEDS = [
 
 /** The interface is tested on every pair of stores, each of which is a run of its own. */
 export const ON_ALL_PAIRS = /^tests\/blackbox\//;
+/** What page and command share with each other runs on SQLite and a folder, and on PostgreSQL and S3. */
+export const ON_TWO_PAIRS = /^tests\/web\/(links|requests|sharing-exchange)\.test/;
 /** What never reaches the volume store is the same with S3 and with a folder: the mixed pairs show nothing new of it. */
 export const WITHOUT_VOLUMES =
   /^tests\/blackbox\/(accounts|factors|keys|openapi|passkeys|passwords|request-ids|sessions|watching)\.test/;

@@ -10,7 +10,14 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pair } from '../tests/engines/pairs.ts';
-import { growsWhenLong, isForLong, ON_ALL_PAIRS, testFiles, WITHOUT_VOLUMES } from './suite.mjs';
+import {
+  growsWhenLong,
+  isForLong,
+  ON_ALL_PAIRS,
+  ON_TWO_PAIRS,
+  testFiles,
+  WITHOUT_VOLUMES,
+} from './suite.mjs';
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
@@ -25,6 +32,7 @@ const isLong = process.argv.includes('--long');
 /** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 2],
+  [ON_TWO_PAIRS, 1],
   [/^tests\/web\//, isLong ? 6 : 2],
   [/^tests\/cross\//, 3],
   [/^cli\/test\//, 1],
@@ -98,19 +106,25 @@ function nameOf(group: string[]): string {
   return `${dirname(group[0]!)}/{${group.map((file) => basename(file, '.test.ts')).join(',')}}.test.ts`;
 }
 
+/** Which of the pairs of this run a file runs on. */
+function pairsOf(file: string, pairs: Pair[]): Pair[] {
+  if (ON_ALL_PAIRS.test(file)) return pairs;
+  const others = pairs.filter((pair) => pair !== DEFAULT_PAIR && !pair.mixed);
+  return [DEFAULT_PAIR, ...(ON_TWO_PAIRS.test(file) ? others : [])];
+}
+
 function jobs(files: string[], pairs: Pair[]): Job[] {
   return groups(files).flatMap((group) => {
-    const onAllPairs = ON_ALL_PAIRS.test(group[0]!);
-    return (onAllPairs ? pairs : [DEFAULT_PAIR]).flatMap(({ name, mixed, environment }) => {
-      const chosen = isLong && mixed ? group.filter((file) => !WITHOUT_VOLUMES.test(file)) : group;
+    return pairsOf(group[0]!, pairs).flatMap((pair) => {
+      const chosen = isLong && pair.mixed ? group.filter((file) => !WITHOUT_VOLUMES.test(file)) : group;
       if (chosen.length === 0) return [];
       return {
         args: [
           ...['--test', '--test-isolation=none', '--test-timeout', String(TEST_MS)],
           ...['--test-reporter', 'spec', ...chosen],
         ],
-        name: `${nameOf(chosen)}${onAllPairs ? `: ${name}` : ''}`,
-        environment: { ...environment, ...(isLong && { SZ_TEST_LONG: '1' }) },
+        name: `${nameOf(chosen)}${pair === DEFAULT_PAIR ? '' : `: ${pair.name}`}`,
+        environment: { ...pair.environment, ...(isLong && { SZ_TEST_LONG: '1' }) },
       };
     });
   });
@@ -164,7 +178,7 @@ function plan(args: string[]): Plan {
   const texts = args.filter((arg) => !arg.startsWith('--'));
   const root = fileURLToPath(new URL('..', import.meta.url));
   const files = testFiles(root, texts);
-  const onPairs = files.some((file) => ON_ALL_PAIRS.test(file));
+  const onPairs = files.some((file) => ON_ALL_PAIRS.test(file) || ON_TWO_PAIRS.test(file));
   if (texts.length > 0) {
     const wanted = args.includes('--pairs');
     return {

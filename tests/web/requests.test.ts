@@ -16,6 +16,7 @@ import {
   pick,
   register,
   shoot,
+  signOut,
   transfers,
   until,
   useChromium,
@@ -130,6 +131,39 @@ suite('requests', () => {
     assert.ok(contents['photo.bin'].equals(await download(page, 'photo.bin')), 'in several volumes');
   });
 
+  test('what a visitor has not finished is of no account: it outlives a sign-out in the same browser', async (t) => {
+    const line = await SlowLine.start(t, () => service.url);
+    const owner = await Szafa.register(
+      { server: service.url },
+      { username: freshName(), password: PASSWORD },
+    );
+    const { link } = await owner.requestLink({ folder: 'Inbox', files: 2, size: 40 * MIB });
+    const there = link.replace(service.url, line.url);
+    const { page } = await browser.visit(there, { locale: 'en-GB' });
+    const before = volumesTaken(service);
+    const taken = () => volumesTaken(service) - before;
+    const large = await browser.file('of-a-visitor.bin', randomBytes(17 * MIB));
+    line.bytesPerSecond = 2 * MIB;
+    await pick(page, large);
+    await until(() => taken() >= 1);
+    line.bytesPerSecond = 256 * 1024;
+    await page.reload();
+    await page.getByText(/^Interrupted/).waitFor();
+    const already = taken();
+    line.bytesPerSecond = Number.POSITIVE_INFINITY;
+
+    await page.goto(line.url);
+    await register(page);
+    await signOut(page);
+    const { session, journal, uploads } = await keptIn(page);
+    assert.deepEqual({ session, journal, uploads }, { session: [], journal: [], uploads: [] });
+    await page.goto(there);
+    await page.getByText(/^Interrupted/).waitFor();
+    await pick(page, large);
+    await page.getByText('Sent: 1 file, 17 MB.').waitFor();
+    assert.ok(taken() - already < 3, `${already} of 3 volumes before the sign-out, ${taken()} in all`);
+  });
+
   test('a visitor sends files over a line that breaks; they arrive whole, and what is over is told', async (t) => {
     const line = await SlowLine.start(t, () => service.url);
     const owner = await Szafa.register(
@@ -186,8 +220,8 @@ suite('requests', () => {
     await page.getByText('Sent: 1 file, 17 MB.').waitFor();
     await page.getByText('You cannot see, change or take them back here').waitFor();
     assert.ok(taken() - already < 3, `${already} of 3 volumes before the reload, ${taken()} in all`);
-    const { journal, uploads } = await keptIn(page);
-    assert.deepEqual({ journal, uploads }, { journal: [], uploads: [] }, 'nothing stays in the browser');
+    for (const [store, all] of Object.entries(await keptIn(page)))
+      assert.deepEqual(all, [], `nothing stays in the browser: ${store}`);
 
     // What is too large, or one too many, is refused before it is sent; one that is given up counts no more.
     await page.getByText('It takes 1 file more, 13 MB in all.').waitFor();

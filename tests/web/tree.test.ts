@@ -61,7 +61,10 @@ test('every place and preview has an address; Back, reload and the way above lea
   await page.goto(service.url);
   await register(page);
   const stores = Object.keys(await keptIn(page));
-  assert.deepEqual(stores, ['contacts', 'journal', 'of another page', 'pins', 'revs', 'session', 'uploads']);
+  assert.deepEqual(stores, [
+    ...['contacts', 'journal', 'of another page', 'pins', 'revs', 'session', 'uploads'],
+    ...['visitor-journal', 'visitor-uploads'],
+  ]);
   await makeFolder(page, 'photos');
   await makeFolder(page, 'lato 2026');
   assert.equal(address(page), '#/photos/lato 2026/');

@@ -2,7 +2,7 @@
 import { blobSource, LinkOverError, LockedError, parseRequest, RequestVisit } from '@szafa/client';
 import { type AskedFor, placeLock, type SenderCalls, type UploadNote } from '../bridge.ts';
 import { answerBy, say } from '../worker/answer.ts';
-import { browserJournal, kept } from '../worker/database.ts';
+import { visitorJournal, visitorNotes } from '../worker/database.ts';
 import { holdingEngine } from '../worker/engine.ts';
 import { Tasks } from '../worker/tasks.ts';
 import { pageTransport, VOLUMES_AT_ONCE } from '../worker/transport.ts';
@@ -20,7 +20,8 @@ function visit(): RequestVisit {
 }
 
 /** Uploads of this request that were not finished: visitors have no name, so they are remembered under its path. */
-const notesOf = async (id: string) => (await kept.notes()).filter(({ username }) => username === `/r/${id}`);
+const notesOf = async (id: string) =>
+  (await visitorNotes.all()).filter(({ username }) => username === `/r/${id}`);
 
 async function visitRequest(link: string): Promise<AskedFor> {
   const address = parseRequest(link);
@@ -30,8 +31,8 @@ async function visitRequest(link: string): Promise<AskedFor> {
     // None of them goes on.
     if (error instanceof LinkOverError)
       for (const note of await notesOf(address.id)) {
-        await RequestVisit.forget(address, browserJournal, inJournal(note), engine);
-        await kept.forgetNote(note.id);
+        await RequestVisit.forget(address, visitorJournal, inJournal(note), engine);
+        await visitorNotes.forget(note.id);
       }
     throw error;
   }
@@ -56,14 +57,14 @@ function upload(note: UploadNote, file: File): Promise<void> {
         mtime: file.lastModified,
         ...(file.type && { type: file.type }),
         parallel: VOLUMES_AT_ONCE,
-        journal: browserJournal,
+        journal: visitorJournal,
         signal,
         onProgress: (progress) => {
           ({ stored } = progress);
           tell({ ...progress, total: file.size });
         },
       });
-      await kept.forgetNote(id);
+      await visitorNotes.forget(id);
     } catch (error) {
       if (stored !== undefined) say({ progress: { id, done: stored, stored } });
       throw error;
@@ -79,15 +80,15 @@ const inJournal = ({ fileName, path }: UploadNote) => ({ place: fileName, name: 
 answerBy<SenderCalls>({
   visitRequest,
   upload,
-  remember: (notes) => kept.keepNotes(notes),
+  remember: (notes) => visitorNotes.keep(notes),
   remembered: () => notesOf(visit().id),
-  stored: (note) => visit().storedOf(browserJournal, inJournal(note)),
+  stored: (note) => visit().storedOf(visitorJournal, inJournal(note)),
   async abandon(note) {
     await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
-      if (lock) await visit().abandon(browserJournal, inJournal(note));
+      if (lock) await visit().abandon(visitorJournal, inJournal(note));
     });
-    await kept.forgetNote(note.id);
+    await visitorNotes.forget(note.id);
   },
   stop: async (id) => tasks.stop(id),
 });

@@ -17,7 +17,9 @@ interface EndedSession {
 
 /** What ends with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
 const OF_A_SESSION = ['session', 'journal', 'uploads'] as const;
-const STORES = [...OF_A_SESSION, 'pins', 'revs', 'contacts'] as const;
+/** What visitors have not finished. It is of no account, and goes with none: whoever has the link goes on. */
+const OF_VISITORS = ['visitor-journal', 'visitor-uploads'] as const;
+const STORES = [...OF_A_SESSION, ...OF_VISITORS, 'pins', 'revs', 'contacts'] as const;
 type Store = (typeof STORES)[number];
 
 let opening: Promise<IDBDatabase> | undefined;
@@ -122,41 +124,52 @@ export const kept = {
   async forgetAll(): Promise<void> {
     for (const store of OF_A_SESSION) await write(store, (objects) => objects.clear());
   },
-
-  async notes(): Promise<UploadNote[]> {
-    const all = (await database()).transaction('uploads').objectStore('uploads').getAll();
-    return finished(all as IDBRequest<UploadNote[]>);
-  },
-  keepNotes: (notes: UploadNote[]) =>
-    write('uploads', (objects) => {
-      for (const note of notes) objects.put(note, note.id);
-    }),
-  forgetNote: (id: string) => write('uploads', (objects) => objects.delete(id)),
 };
+
+/** Uploads that were not finished, by name: enough to find the file again. */
+function notesIn(store: Store) {
+  return {
+    async all(): Promise<UploadNote[]> {
+      const all = (await database()).transaction(store).objectStore(store).getAll();
+      return finished(all as IDBRequest<UploadNote[]>);
+    },
+    keep: (notes: UploadNote[]) =>
+      write(store, (objects) => {
+        for (const note of notes) objects.put(note, note.id);
+      }),
+    forget: (id: string) => write(store, (objects) => objects.delete(id)),
+  };
+}
+
+export const uploadNotes = notesIn('uploads');
+export const visitorNotes = notesIn('visitor-uploads');
 
 /** The records of an entry are kept one by one; the entry itself has the first of these keys. */
 const recordsOf = (key: string) => IDBKeyRange.bound(key, `${key}~`);
 
-export const browserJournal: Journal = {
+const journalIn = (store: Store): Journal => ({
   async load(key) {
-    const all = (await database()).transaction('journal').objectStore('journal').getAll(recordsOf(key));
+    const all = (await database()).transaction(store).objectStore(store).getAll(recordsOf(key));
     const parts = await finished(all as IDBRequest<Uint8Array<ArrayBuffer>[]>);
     return parts.length > 0 ? new Uint8Array(await new Blob(parts).arrayBuffer()) : undefined;
   },
   store: (key, entry) =>
-    write('journal', (objects) => {
+    write(store, (objects) => {
       objects.delete(recordsOf(key));
       objects.put(entry, key);
     }),
   append: (key, record) =>
-    write('journal', (objects) => {
+    write(store, (objects) => {
       const here = objects.count(recordsOf(key));
       here.onsuccess = () => {
         if (here.result > 0) objects.put(record, `${key}/${String(here.result).padStart(8, '0')}`);
       };
     }),
-  remove: (key) => write('journal', (objects) => objects.delete(recordsOf(key))),
-};
+  remove: (key) => write(store, (objects) => objects.delete(recordsOf(key))),
+});
+
+export const browserJournal = journalIn('journal');
+export const visitorJournal = journalIn('visitor-journal');
 
 const hashed = async (username: string) =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(username))).toHex();

@@ -3,7 +3,7 @@ import type { Calls } from '../bridge.ts';
 import { SignedIn } from './account.ts';
 import { answerBy, type Handlers, say } from './answer.ts';
 import { Cabinet } from './cabinet.ts';
-import { kept } from './database.ts';
+import { uploadNotes } from './database.ts';
 import { listLinks, makeLink, shareItems } from './links.ts';
 import { Operations } from './operations.ts';
 import { fileHandlers } from './reading.ts';
@@ -84,10 +84,10 @@ const handlers: Handlers<Calls> = {
   trashVersion: (fileId) => operations.trashVersion(fileId),
   thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId)),
   makeThumbnail: (fileId) => thumbnails.make(fileId, cabinet.picturesOf(fileId)),
-  remember: (notes) => kept.keepNotes(notes),
+  remember: (notes) => uploadNotes.keep(notes),
   async remembered() {
     const { username } = signedIn.szafa;
-    return (await kept.notes()).filter((note) => note.username === username);
+    return (await uploadNotes.all()).filter((note) => note.username === username);
   },
   upload: (note, file) => transfers.upload(note, file, cabinet.newestGen(note.path)),
   stored: (note) => transfers.stored(note),

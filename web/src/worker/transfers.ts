@@ -1,6 +1,6 @@
 import { blobSource, type Szafa } from '@szafa/client';
 import { type Progress, placeLock, type UploadNote } from '../bridge.ts';
-import { browserJournal, kept } from './database.ts';
+import { browserJournal, uploadNotes } from './database.ts';
 import { Tasks } from './tasks.ts';
 import { thumbnailFor } from './thumbnails.ts';
 import { VOLUMES_AT_ONCE } from './transport.ts';
@@ -42,7 +42,7 @@ export class Transfers extends Tasks {
             tell({ ...progress, total: file.size });
           },
         });
-        await kept.forgetNote(id);
+        await uploadNotes.forget(id);
       } catch (error) {
         if (stored !== undefined) this.#tell({ id, done: stored, stored });
         throw error;
@@ -58,7 +58,7 @@ export class Transfers extends Tasks {
 
   async abandon(note: UploadNote): Promise<void> {
     const { id, fileName, path } = note;
-    await kept.forgetNote(id);
+    await uploadNotes.forget(id);
     await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
       if (lock) await this.#szafa().abandon(browserJournal, { place: fileName, path });

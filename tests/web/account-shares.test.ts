@@ -19,6 +19,7 @@ import {
   shoot,
   signIn,
   signOut,
+  until,
   upload,
   useChromium,
 } from './browser.ts';
@@ -132,12 +133,15 @@ test('two accounts share with each other through the page, and other keys than b
   assert.equal(own, seenOfHim);
   const seenOfHer = await others.locator('.fingerprint').innerText();
   await shoot(his, 'contacts');
-  await others.getByRole('button', { name: `I have compared it: ${alice}` }).click();
+  await others.getByRole('button', { name: `I have compared it: ${alice}` }).press('Enter');
   await others.getByText('compared', { exact: true }).waitFor();
+  // By the keyboard alone it goes on where it was.
+  await until(() => others.getByRole('listitem').evaluate((one) => one.contains(document.activeElement)));
   await close(his);
   await line.getByText('keys compared', { exact: true }).waitFor();
-  await dialog.getByRole('button', { name: `I have compared it: ${bob}` }).click();
+  await dialog.getByRole('button', { name: `I have compared it: ${bob}` }).press('Enter');
   await dialog.getByText(`Its keys are those that you have compared with ${bob}.`).waitFor();
+  await until(() => hers.evaluate(() => document.activeElement?.closest('dialog') != null));
   await close(hers);
   await goTo(hers, 'Shared with me');
   assert.equal((await lookAtKeys(hers)).own, seenOfHer);

@@ -7,6 +7,7 @@ import { chosenLanguage } from '../../web/src/page/settings.ts';
 import { en } from '../../web/src/text/en.ts';
 import { spokenOf, toolsOf } from '../../web/src/text/language.ts';
 import { pl } from '../../web/src/text/pl.ts';
+import { languages as sender } from '../../web/src/text/sender.ts';
 import { en as sharingEn } from '../../web/src/text/sharing/en.ts';
 import { here, words as sharing, whyNot } from '../../web/src/text/sharing/index.ts';
 import { pl as sharingPl } from '../../web/src/text/sharing/pl.ts';
@@ -66,8 +67,11 @@ function* wordsIn(value: unknown, at = ''): Generator<[at: string, kind: string,
 }
 
 test('Polish says all that English says, and says it in Polish', () => {
-  const english = [...wordsIn({ ...en(toolsOf('en')), sharing: sharingEn(toolsOf('en')) })];
-  const polish = [...wordsIn({ ...pl(toolsOf('pl')), sharing: sharingPl(toolsOf('pl')) })];
+  const [inEnglish, inPolish] = [toolsOf('en'), toolsOf('pl')];
+  const english = [
+    ...wordsIn({ ...en(inEnglish), sharing: sharingEn(inEnglish), sender: sender.en(inEnglish) }),
+  ];
+  const polish = [...wordsIn({ ...pl(inPolish), sharing: sharingPl(inPolish), sender: sender.pl(inPolish) })];
   const shape = (all: typeof english) => all.map(([at, kind]) => `${at} ${kind}`).sort();
   // The compiler sees to names and kinds, not to the lengths of lists.
   assert.deepEqual(shape(polish), shape(english));

@@ -1,6 +1,6 @@
 /** Fingerprints: one's own, to be read out, and those of others, to be compared. Keys that are not those of before are accepted here, and only here. */
 import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Fault, ListedContact } from '../bridge.ts';
 import { closeDialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
@@ -24,12 +24,27 @@ interface CompareProps {
   onDone(contact: ListedContact): void;
 }
 
+/** What was asked for is done, and the form goes with the focus: the keyboard goes on where it was. */
+function useDone(onDone: CompareProps['onDone']) {
+  const place = useRef<HTMLFormElement>(null);
+  const done: CompareProps['onDone'] = (contact) => {
+    const around = place.current?.parentElement;
+    onDone(contact);
+    // The dialog was closed meanwhile.
+    if (!around) return;
+    around.tabIndex = -1;
+    requestAnimationFrame(() => around.focus());
+  };
+  return { place, done };
+}
+
 /** The button of somebody who has compared a fingerprint that is shown. */
 export function Compared({ contact, onDone }: CompareProps) {
   const { username } = contact;
-  const form = useForm(async () => onDone(await call('verifyContact', username)));
+  const { place, done } = useDone(onDone);
+  const form = useForm(async () => done(await call('verifyContact', username)));
   return (
-    <form onSubmit={form.submit} aria-label={said.sameOf(username)}>
+    <form ref={place} onSubmit={form.submit} aria-label={said.sameOf(username)}>
       <Trouble form={form} here={here()} />
       <button type="submit" class="button" aria-label={said.sameOf(username)} disabled={form.working.value}>
         {said.same}
@@ -41,9 +56,10 @@ export function Compared({ contact, onDone }: CompareProps) {
 /** For keys that are not those of before: what their owner says has to be what they are. */
 function Renew({ contact: { username }, onDone }: CompareProps) {
   const typed = useSignal('');
-  const form = useForm(async () => onDone(await call('acceptContact', username, typed.value)));
+  const { place, done } = useDone(onDone);
+  const form = useForm(async () => done(await call('acceptContact', username, typed.value)));
   return (
-    <form onSubmit={form.submit} aria-label={said.renew(username)}>
+    <form ref={place} onSubmit={form.submit} aria-label={said.renew(username)}>
       <p class="danger-words">{said.renewWhy(username)}</p>
       <p>{said.renewHow(username)}</p>
       <Field

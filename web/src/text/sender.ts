@@ -44,7 +44,7 @@ function pl({ plural }: Tools): ReturnType<typeof en> {
   };
 }
 
-const LANGUAGES = { en, pl };
-const spoken = computed(() => LANGUAGES[language()](toolsOf(language())));
+export const languages = { en, pl };
+const spoken = computed(() => languages[language()](toolsOf(language())));
 
 export const words = live(() => spoken.value);

@@ -1,5 +1,5 @@
 import type { Entry, Szafa, Tree } from '@szafa/client/node';
-import { Batch } from './batch.ts';
+import type { Batch } from './batch.ts';
 import type { Invocation } from './command.ts';
 import { counted } from './counted.ts';
 import { CliError } from './errors.ts';
@@ -54,14 +54,14 @@ async function asAsked(
   });
 }
 
-/** Files for good, each told. `meant`: of a list that is read after the question, what may go. */
+/** Files for good, each told; what fails is left to the batch. `meant`: of a list that is read after the question, what may go. */
 export async function removeFiles(
   szafa: Szafa,
   asked: readonly Entry[],
   { out, signal, flags }: Invocation,
+  batch: Batch,
   meant = everything,
 ): Promise<void> {
-  const batch = new Batch(out);
   const entries = flags.yes ? asked : await asAsked(szafa, asked, batch, { signal, meant });
   const progress = counted(out, 'deleting');
   const options = { out, signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
@@ -70,7 +70,6 @@ export async function removeFiles(
     out.done('removed', { file_id: fileId, path }, `deleted ${oneLine(path)}`);
     progress(batch.done, entries.length);
   });
-  batch.finish();
 }
 
 /** What would be done, without being done. */

@@ -8,6 +8,7 @@ import {
   parentOf,
   type RemoteFile,
   type Szafa,
+  type SzafaError,
   type Tree,
 } from '@szafa/client/node';
 import type { Batch } from './batch.ts';
@@ -20,7 +21,7 @@ import { shownName, typedPath } from './paths.ts';
 import { oneLine } from './text.ts';
 
 /** The service gives ids out: one that reads like a path must not be taken for that path. */
-const ID = /^[0-9a-f]{32}$/;
+export const ID = /^[0-9a-f]{32}$/;
 
 /** What an argument names: a file, by its path or one of its versions by the ID, or a folder. */
 export type Target = { file: FileNode; version?: Entry } | { folder: Folder };
@@ -166,7 +167,7 @@ export function sealedBelow({ entry, base, below }: Chosen, { name: path }: Meta
 }
 
 /** With those that have the path by the service's word alone. */
-const allOf = ({ versions, unproven }: FileNode) => [...versions, ...unproven];
+export const allOf = ({ versions, unproven }: FileNode) => [...versions, ...unproven];
 
 /** Folders with nothing in them, which would otherwise be lost. */
 export function* emptyWithin({ path, folders, files }: Folder): Generator<string> {
@@ -190,14 +191,29 @@ export async function openChosen(
   return remote;
 }
 
-/** Before a file is changed by a path: it is no path of an earlier time, and where it is not proved the file itself must say that it is its own. */
-export async function prove(szafa: Szafa, entries: readonly Entry[], signal: AbortSignal): Promise<void> {
-  const replayed = entries.find(({ verified, problem }) => verified && problem);
-  if (replayed) throw replayed.problem;
+/** A file that does not prove its path, and why. */
+export interface Unproven {
+  entry: Entry;
+  problem: SzafaError;
+}
+
+/** Before files are changed by their paths: none is a path of an earlier time, and where one is not proved the file itself must say that it is its own. */
+export async function unprovenOf(
+  szafa: Szafa,
+  entries: readonly Entry[],
+  signal: AbortSignal,
+): Promise<Unproven[]> {
+  const replayed = entries.flatMap((entry) =>
+    entry.verified && entry.problem ? [{ entry, problem: entry.problem }] : [],
+  );
   const doubtful = entries.filter(({ verified }) => !verified);
   // Without keys there is nothing to prove it by, and nothing that could be read either.
-  if (doubtful.length === 0 || !szafa.keys.unlocked) return;
+  if (doubtful.length === 0 || !szafa.keys.unlocked) return replayed;
   const versions = await szafa.versions(doubtful, { signal });
-  const problem = versions.find((version) => version.problem)?.problem;
-  if (problem) throw problem;
+  return [...replayed, ...versions.flatMap(({ entry, problem }) => (problem ? [{ entry, problem }] : []))];
+}
+
+export async function prove(szafa: Szafa, entries: readonly Entry[], signal: AbortSignal): Promise<void> {
+  const [first] = await unprovenOf(szafa, entries, signal);
+  if (first) throw first.problem;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { lutimes, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
-import { useService } from '../harness/index.ts';
+import { makeFile, User, upload, useService } from '../harness/index.ts';
 import { loggedIn, useDevice } from './account.ts';
 import { assertError, type Device, type Outcome } from './device.ts';
 
@@ -201,6 +201,50 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     await device.ok(['rm', '-r', '--now', '--yes', 'p']);
     assert.deepEqual(await listed(device), []);
     assert.match((await device.ok(['trash'])).stderr, /the trash is empty/);
+  });
+
+  test('what does not prove what it is stays where it is, is told with its ID, and goes by that', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await loggedIn(service);
+    stack.defer(() => device.remove());
+    await write(device, { 'p/a': 'a', 'p/in/b': 'b', 'q/c': 'c' });
+    await device.ok(['put', 'p', 'q']);
+    const session = JSON.parse(await readFile(device.path('config/session.json'), 'utf8'));
+    const user = new User(service, session.username, '', session.token);
+    const { file_id: known } = (await device.ok(['ls', 'p/a', '--json'])).line('file');
+    const records = (await user.get('/api/files')).json['files'] as { file_id: string; dir_id: number }[];
+    const { dir_id } = records.find(({ file_id }) => file_id === known)!;
+    // Headers that nobody can read: one alone, one beside a file that proves the same path.
+    const broken = { szafa: 1, header: 'AAAA', mac: 'A'.repeat(43) };
+    const put = (file_name: string) =>
+      upload(user, makeFile([10], { file_name, enc_params: broken, dir_id }));
+    const alone = (await put('alone')).fileId;
+    const beside = (await put('a')).fileId;
+    const now = ['rm', '-r', '--now', '--yes', 'p', 'q'];
+    const dry = await device.run([...now, '--dry-run', '--json']);
+    assert.deepEqual(of(dry, 'planned', 'path').sort(), ['p/a', 'p/in/b', 'q/c']);
+    const removed = await device.run(now);
+    for (const id of [alone, beside]) {
+      const hint = new RegExp(`szafa rm ${id} moves it to the trash`);
+      assertError(removed, 3, new RegExp(`was kept: .* \\(${id}\\)`), hint);
+    }
+    // Where they were: their folder stays for them.
+    assert.deepEqual((await device.ok(['ls', '-R', '--json'])).lines.map(({ path }) => path).sort(), [
+      'p',
+      'p/a',
+      'p/alone',
+    ]);
+    assertError(await device.run(['rm', '--now', '--yes', alone]), 1, /was kept/);
+    assertError(await device.run(['rm', 'p/alone']), 1, /was kept/);
+    // Without --now it is the same: what is sound goes.
+    await device.ok(['put', 'p']);
+    assertError(await device.run(['rm', '-r', 'p']), 3, /2 of 4 items failed/);
+    assert.match(
+      (await device.ok(['rm', alone, beside])).stderr,
+      new RegExp(`${alone} does not prove what it is`),
+    );
+    assert.deepEqual(of(await device.ok(['ls', '-R', '--json']), 'file', 'path'), []);
+    assert.equal((await device.ok(['trash', '--json'])).lines.length, 4);
   });
 
   test('a shell completes paths on the server, and gets nothing where something is wrong', async () => {

@@ -46,9 +46,11 @@ export const command: Command = async (invocation) => {
   if (flags['dry-run']) planRemoval(invocation, flags.now ? 'remove' : 'trash', entries);
   else if (entries.length > 0 && flags.now) {
     await confirmFinal(invocation, [...new Set(entries.map(({ path }) => path))], what);
-    await removeFiles(szafa, entries, invocation, (now) =>
+    const before = batch.failed;
+    await removeFiles(szafa, entries, invocation, batch, (now) =>
       [...files].flatMap(({ path }) => now.file(path) ?? []).flatMap((file) => prunable(file, rule)),
     );
+    if (batch.failed > before) return batch.finish();
   } else if (entries.length > 0) {
     await szafa.trash(entries, { signal, onProgress: counted(out, 'moving to the trash') });
     for (const { fileId, path } of entries) {

@@ -1,13 +1,14 @@
-import { ApiError, type Entry, type FileNode, type Folder, type Szafa } from '@szafa/client/node';
+import { ApiError, type Entry, type Folder, type Szafa } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
-import type { Command } from '../command.ts';
+import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { counted } from '../counted.ts';
 import { CliError, UsageError } from '../errors.ts';
+import { explain, isFatal } from '../explain.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
 import { checkCanConfirm, confirmFinal, planRemoval, removeFiles } from '../removal.ts';
-import { namedAll, prove } from '../selection.ts';
+import { allOf, ID, namedAll, unprovenOf } from '../selection.ts';
 import { oneLine, plural } from '../text.ts';
 
 /** What is to go. */
@@ -15,11 +16,14 @@ interface Doomed {
   /** Files with all their versions, or one version that was named by its ID. */
   files: Map<string, { path: string; entries: Entry[] }>;
   folders: Map<string, Folder>;
+  /** Those that were named by their IDs. */
+  byId: Set<Entry>;
 }
 
 function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed {
   const files: Doomed['files'] = new Map();
   const folders: Doomed['folders'] = new Map();
+  const byId: Doomed['byId'] = new Set();
   for (const target of named.flatMap(({ targets }) => targets)) {
     if ('folder' in target) {
       const { path } = target.folder;
@@ -31,6 +35,7 @@ function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed 
       folders.set(path, target.folder);
     } else {
       const { path, versions } = target.file;
+      if (target.version) byId.add(target.version);
       const known = files.get(path)?.entries ?? [];
       files.set(path, { path, entries: [...known, ...(target.version ? [target.version] : versions)] });
     }
@@ -39,10 +44,38 @@ function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed 
   const goes = (path: string) => [...folders.keys()].some((folder) => path.startsWith(`${folder}/`));
   for (const path of [...files.keys()].filter(goes)) files.delete(path);
   for (const path of [...folders.keys()].filter(goes)) folders.delete(path);
-  return { files, folders };
+  return { files, folders, byId };
 }
 
-const versionsOf = ({ versions }: FileNode) => versions;
+/**
+ * What does not prove that it is what its path says is kept, and told with its ID. One that was named by that goes to the trash all the
+ * same: it comes back from there.
+ */
+async function keptOf(
+  szafa: Szafa,
+  entries: readonly Entry[],
+  { flags, out, signal }: Invocation,
+  { byId, batch }: { byId: ReadonlySet<Entry>; batch: Batch },
+): Promise<Set<Entry>> {
+  const kept = new Set<Entry>();
+  for (const { entry, problem } of await unprovenOf(szafa, entries, signal)) {
+    if (isFatal(problem)) throw problem;
+    const { fileId, path, verified } = entry;
+    const id = oneLine(fileId);
+    const why = oneLine(problem.message);
+    if (!verified && !flags.now && byId.has(entry)) {
+      out.note('not-verified', `${id} does not prove what it is: ${why}`, { file_id: fileId, path });
+      continue;
+    }
+    kept.add(entry);
+    const { code, hint } = explain(problem);
+    // What has a path of an earlier time is sound, and is somewhere else; what is no ID is not for a shell.
+    const mayGo = !verified && ID.test(fileId);
+    const next = mayGo ? `if it is to go all the same: szafa rm ${id} moves it to the trash` : hint;
+    batch.fail(new CliError(code, `was kept: ${why} (${id})`, next), path);
+  }
+  return kept;
+}
 
 /** Another device may have removed it before. */
 async function removeDir({ api }: Szafa, dirId: number, signal: AbortSignal): Promise<void> {
@@ -58,33 +91,59 @@ export const command: Command = async (invocation) => {
   const { szafa } = connection;
   const tree = await new Lookup(szafa, signal).tree();
   const batch = new Batch(out);
-  const { files, folders } = doomed(namedAll(tree, invocation, batch), flags.recursive ?? false);
-  const below = (folder: Folder) => [...tree.within(folder)].flatMap(versionsOf);
-  const markers = (folder: Folder) => [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
-  const single = [...files.values()].flatMap(({ entries }) => entries);
-  const all = [...single, ...[...folders.values()].flatMap(below)];
-  await prove(szafa, all, signal);
+  const { files, folders, byId } = doomed(namedAll(tree, invocation, batch), flags.recursive ?? false);
+  const listed: { path: string; entries: Entry[]; folder?: Folder }[] = [
+    ...files.values(),
+    ...folders.values().map((folder) => {
+      const entries = [...tree.within(folder)].flatMap(allOf);
+      return { path: `${folder.path}/`, entries, folder };
+    }),
+  ];
+  const entries = listed.flatMap((one) => one.entries);
+  const kept = await keptOf(szafa, entries, invocation, { byId, batch });
+  const all = entries.filter((entry) => !kept.has(entry));
+  const doing = listed
+    .map((one) => ({ ...one, going: one.entries.filter((entry) => !kept.has(entry)) }))
+    .filter((one) => one.going.length > 0 || one.entries.length === 0);
+  const markersOf = (folder: Folder | undefined) =>
+    folder ? [...tree.foldersWithin(folder)].flatMap(({ markers }) => markers) : [];
   if (flags['dry-run']) planRemoval(invocation, flags.now ? 'remove' : 'trash', all);
   else if (flags.now) {
-    const paths = [...files.keys(), ...[...folders.keys()].map((path) => `${path}/`)];
+    const paths = doing.map(({ path }) => path);
     if (paths.length > 0) await confirmFinal(invocation, paths, plural(all.length, 'file'));
-    await removeFiles(szafa, [...all, ...[...folders.values()].flatMap(markers)], invocation);
-    for (const { dirId } of folders.values()) {
-      if (dirId !== undefined) await removeDir(szafa, dirId, signal);
+    const before = batch.failed;
+    const markers = doing.flatMap(({ folder }) => markersOf(folder));
+    await removeFiles(szafa, [...all, ...markers], invocation, batch);
+    if (batch.failed > before) return batch.finish();
+    for (const { folder, going, entries } of doing) {
+      // What was kept would be in the root then.
+      if (folder?.dirId === undefined || going.length < entries.length) continue;
+      await removeDir(szafa, folder.dirId, signal);
     }
   } else {
     const options = { signal, onProgress: counted(out, 'moving to the trash') };
-    if (single.length > 0) await szafa.trash(single, options);
-    for (const { path, entries } of files.values()) {
-      const more = entries.length > 1 ? `, ${plural(entries.length, 'version')}` : '';
-      const fields = { path, file_ids: entries.map(({ fileId }) => fileId) };
+    const single = doing.filter(({ folder }) => !folder);
+    if (single.length > 0)
+      await szafa.trash(
+        single.flatMap(({ going }) => going),
+        options,
+      );
+    for (const { path, going } of single) {
+      const more = going.length > 1 ? `, ${plural(going.length, 'version')}` : '';
+      const fields = { path, file_ids: going.map(({ fileId }) => fileId) };
       out.done('trashed', fields, `moved ${oneLine(path)} to the trash${more}`);
     }
-    for (const { path, count } of folders.values()) {
-      await szafa.removeFolder(path, options);
-      const text = `moved ${oneLine(path)}/ to the trash, ${plural(count, 'file')}`;
-      out.done('trashed', { path: `${path}/`, files: count }, text);
+    for (const { path, folder, going, entries } of doing) {
+      if (!folder) continue;
+      const isWhole = going.length === entries.length;
+      if (isWhole) await szafa.removeFolder(folder.path, options);
+      else await szafa.trash([...going, ...markersOf(folder)], options);
+      const count = isWhole ? folder.count : going.length;
+      const what = isWhole ? oneLine(path) : `${plural(count, 'file')} of ${oneLine(path)}`;
+      const text = `moved ${what} to the trash${isWhole ? `, ${plural(count, 'file')}` : ''}`;
+      out.done('trashed', { path, files: count }, text);
     }
+    batch.done += all.length;
   }
   batch.finish();
 };

@@ -305,12 +305,18 @@ export class ApiError extends SzafaError {
   readonly body: Record<string, unknown>;
   /** Seconds, from Retry-After. */
   readonly retryAfter: number | undefined;
+  /** Of a copy: there is one already. */
+  readonly exists: boolean;
 
   /** `outOfScope`: it is the token that may not do this. */
   constructor(
     status: number,
     body: Record<string, unknown>,
-    { retryAfter, outOfScope = false }: { retryAfter?: number | undefined; outOfScope?: boolean } = {},
+    {
+      retryAfter,
+      outOfScope = false,
+      exists = false,
+    }: { retryAfter?: number | undefined; outOfScope?: boolean; exists?: boolean } = {},
   ) {
     const said = body['error'] ?? body['detail'];
     super('api', typeof said === 'string' && said !== '' ? said : `the server answered ${status}`);
@@ -319,6 +325,7 @@ export class ApiError extends SzafaError {
     this.kind = outOfScope && kind === 'forbidden' ? 'out-of-scope' : kind;
     this.body = body;
     this.retryAfter = retryAfter;
+    this.exists = exists;
   }
 }
 

@@ -1,7 +1,6 @@
 /** The tree on a real service: rename, folders, copies, trash, versions and thumbnails, seen by a second device. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { sealThumbnail } from '../src/format/thumbnail.ts';
 import { bytesSource, type ConnectOptions, type Entry, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
@@ -107,27 +106,55 @@ test('two copies of one file into one folder at the same moment are both made', 
   const { user, other } = await setUp('a');
   const { entry } = await nodeAt(user, 'a');
   await user.makeFolder('b');
-  // The first has no name of its own yet when the second is asked for.
+  // The first has no name of its own yet when the second is asked for, and has it when that is tried again.
   const begun = Promise.withResolvers<void>();
   const refused = Promise.withResolvers<void>();
-  let held = false;
+  const named = Promise.withResolvers<void>();
+  let names = 0;
+  let clones = 0;
   proxy.before = async (_method, path) => {
-    if (path !== NAMES || held) return undefined;
-    held = true;
-    begun.resolve();
-    await Promise.race([refused.promise, setTimeout(5_000, undefined, { ref: false })]);
+    if (path === NAMES && ++names === 1) {
+      begun.resolve();
+      await refused.promise;
+    }
+    if (path.endsWith('/clone') && ++clones > 2) await named.promise;
     return undefined;
   };
-  proxy.hostility = ({ path, status }) => {
-    if (path.endsWith('/clone') && status === 409) refused.resolve();
+  proxy.hostility = ({ path, status, headers }) => {
+    if (path.endsWith('/clone') && status === 409 && headers['x-conflict'] === 'exists') refused.resolve();
     return undefined;
   };
-  const first = other.copyTo(entry, 'b/one');
-  await begun.promise;
-  await Promise.all([first, other.copyTo(entry, 'b/two')]);
-  proxy.before = undefined;
-  proxy.hostility = () => undefined;
+  try {
+    const first = other.copyTo(entry, 'b/one');
+    await begun.promise;
+    const second = other.copyTo(entry, 'b/two');
+    // Neither waits for the other where one has failed.
+    second.catch(() => {}).finally(refused.resolve);
+    first.catch(() => {}).finally(named.resolve);
+    await Promise.all([first, second]);
+  } finally {
+    proxy.before = undefined;
+    proxy.hostility = () => undefined;
+  }
+  assert.equal(clones, 3);
   assert.deepEqual(await filesOf(user), ['a', 'b/one', 'b/two']);
+});
+
+test('a copy that failed is told at once, and not tried again', async () => {
+  const { user, other } = await setUp('a');
+  const { entry } = await nodeAt(user, 'a');
+  let clones = 0;
+  proxy.before = (_method, path) => {
+    if (!path.endsWith('/clone')) return undefined;
+    clones++;
+    return { status: 409, body: Buffer.from('{"error":"the volumes could not be copied"}') };
+  };
+  try {
+    await assert.rejects(other.copyTo(entry, 'b'), { code: 'api', status: 409 });
+  } finally {
+    proxy.before = undefined;
+  }
+  assert.equal(clones, 1);
 });
 
 test('a file that another device changed or removed is a conflict, and nothing is renamed', async () => {

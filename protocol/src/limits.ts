@@ -101,4 +101,6 @@ export const headers = {
   init: 'X-Init',
   shareAccess: 'X-Share-Access',
   shareTicket: 'X-Share-Ticket',
+  /** Which 409 it is, where the body does not say: `exists`. */
+  conflict: 'X-Conflict',
 } as const;

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { headers } from '@szafa/protocol';
 
 /** An error that is part of the API: one handler turns it into the response. */
 export class ServiceError extends Error {
@@ -53,6 +54,16 @@ export class VolumeRejected extends ServiceError {
   constructor(reason: VolumeRejected['reason'], message: string) {
     super(409, message);
     this.reason = reason;
+  }
+}
+
+/** A second copy of a file in one directory. Programs can tell it from a copy that failed, which is 409 with the same body. */
+export class CloneExists extends ServiceError {
+  override name = 'CloneExists';
+  override readonly headers = { [headers.conflict]: 'exists' };
+
+  constructor() {
+    super(409, 'this directory already has a clone of this file');
   }
 }
 

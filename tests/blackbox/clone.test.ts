@@ -100,7 +100,10 @@ test('a second clone of a file into the same directory is 409 while the first co
   assert.equal(await used(user), 200);
   await cloned(user, fileId, { dir_id: b });
   await cloned(user, fileId);
-  assertError(await clone(user, fileId, { dir_id: 0 }), 409);
+  const second = await clone(user, fileId, { dir_id: 0 });
+  assertError(second, 409);
+  assert.equal(second.headers['x-conflict'], 'exists');
+  assert.deepEqual(Object.keys(second.json), ['error']);
   assert.equal(await used(user), 400);
   assertOk(await remove(user, inA));
   await cloned(user, fileId, { dir_id: a });

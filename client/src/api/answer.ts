@@ -1,3 +1,4 @@
+import { headers } from '@szafa/protocol';
 import { ApiError, NotTheServiceError, SzafaError } from '../errors.ts';
 import type { TransportResponse } from './transport.ts';
 
@@ -48,5 +49,6 @@ export function errorOf(response: TransportResponse, server: string): Error {
     if (response.status < 500 && response.status !== 429) return error as Error;
   }
   const outOfScope = /\binsufficient_scope\b/.test(response.header('www-authenticate') ?? '');
-  return new ApiError(response.status, body, { retryAfter, outOfScope });
+  const exists = response.header(headers.conflict) === 'exists';
+  return new ApiError(response.status, body, { retryAfter, outOfScope, exists });
 }

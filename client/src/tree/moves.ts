@@ -117,7 +117,7 @@ async function cloneInto(
     try {
       return (await api.cloneFile(fileId, dirId, { signal })).file_id;
     } catch (error) {
-      const isBusy = error instanceof ApiError && error.status === 409;
+      const isBusy = error instanceof ApiError && error.exists;
       if (!isBusy || tries === CLONE_TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, CLONE_WAIT_MS * tries));
       signal?.throwIfAborted();

@@ -2,6 +2,7 @@ import type { Volume } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import {
   badDirectory,
+  CloneExists,
   DetailError,
   isOsError,
   ServiceError,
@@ -113,7 +114,7 @@ export class Files {
       .catch(notCopied);
     if (begun === 'no directory') throw badDirectory();
     if (begun === 'over quota') throw new ServiceError(507, 'the copy would exceed your quota');
-    if (begun === 'exists') throw new ServiceError(409, 'this directory already has a clone of this file');
+    if (begun === 'exists') throw new CloneExists();
     const lease = setInterval(() => {
       // A lost renewal shows at the end as a lost lease.
       this.#metadata.garbage.hold(target.fileId, this.#now() + LEASE_MS).catch(() => undefined);

@@ -5,6 +5,8 @@ export const limits = {
   volumesPerFile: 10_000,
   fileNameChars: 255,
   dirNameChars: 64,
+  /** Of a path, as clients seal it: each but the last is a folder. */
+  pathParts: 128,
   usernameChars: { min: 3, max: 32 },
   passwordChars: { min: 6, max: 128 },
   /** Of what recover asks for: 128 bits at least, if it is random. */

@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { makeLocalFolder, safeSegments } from '@szafa/client/node';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { makeLocalFolder, numberedPath, safeSegments } from '@szafa/client/node';
+import { limits } from '@szafa/protocol';
 import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
 import { oneLine } from '../text.ts';
@@ -45,7 +46,12 @@ export class Destination {
   /** Names are cleaned; where one had to be changed that is said. */
   claim(below: string): string {
     const segments = safeSegments(below);
-    const path = 'file' in this.place ? this.place.file : join(this.place.folder, ...segments);
+    if ('folder' in this.place && segments.length > limits.pathParts) {
+      const message = `has more than ${limits.pathParts} parts in its path: so many folders are not made`;
+      throw new CliError('too-deep', message, 'get it alone, with --output FILE');
+    }
+    const wish = 'file' in this.place ? this.place.file : join(this.place.folder, ...segments);
+    const path = 'file' in this.place || isFolder ? wish : this.#apart(wish);
     const other = this.#taken.get(path);
     if (other !== undefined) {
       const message = `would be written to the same path as "${oneLine(other)}"`;

@@ -43,7 +43,7 @@ export async function renameFolder(
   const folder = folderOf(tree, from);
   if (tree.folder(to) && !options.asVersion) throw new ExistsError([to]);
   if (isFileOnTheWay(tree, to)) throw new ExistsError([to]);
-  const moved = (path: string) => to + path.slice(from.length);
+  const moved = (path: string) => checkPath(to + path.slice(from.length));
   const nodes = [...tree.within(folder)].map((node) => ({ node, path: moved(node.path) }));
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) =>
     inner.markers.map((entry): Resealing => ({ entry, path: `${moved(inner.path)}/` })),

@@ -1,4 +1,5 @@
 /** Paths as they are sealed: from the top, parted by `/`, letter for letter; two spellings of one letter are two paths. */
+import { limits } from '@szafa/protocol';
 import { NameError } from '../errors.ts';
 import { utf8 } from '../format/bytes.ts';
 import { DIR_NAME_BYTES } from '../format/names.ts';
@@ -18,7 +19,9 @@ export function checkPath(path: string): string {
   if (path === '') throw wrong('it is empty');
   if (path.includes('\0')) throw wrong('it contains NUL');
   if (!path.isWellFormed()) throw wrong('it is not valid Unicode');
-  for (const segment of path.split('/')) {
+  const segments = path.split('/');
+  if (segments.length > limits.pathParts) throw wrong(`it has more than ${limits.pathParts} parts`);
+  for (const segment of segments) {
     if (segment === '') throw wrong('a name in it is empty');
     if (NO_SEGMENTS.has(segment)) throw wrong(`${segment} is no name`);
   }

@@ -46,6 +46,8 @@ export interface Folder {
 
 const UNNAMED = 'unnamed';
 /** A directory and a name of the service; what is longer is no name of this service, and must not make a tree of a million folders. */
+/** Stands for a slash. */
+const DEEPER = '⧸';
 const MOST_UNPROVEN = limits.dirNameChars + 1 + limits.fileNameChars;
 
 /** Has parts that are none; most paths have not, and there are thousands. */
@@ -61,7 +63,18 @@ const byCode = (a: { name: string }, b: { name: string }) => (a.name < b.name ? 
 /** Where it stands: whatever was sealed, or told by the service, a path has no empty parts, and leads nowhere else. */
 function pathIn({ path, verified }: Entry): string {
   const told = verified ? path : path.slice(0, MOST_UNPROVEN);
-  return ODD.test(told) ? segmentsOf(told).join('/') || UNNAMED : told;
+  return notTooDeep(ODD.test(told) ? segmentsOf(told).join('/') || UNNAMED : told);
+}
+
+/** What has more parts than may be written has the rest of them in its name: each part would be a folder, and a list has thousands of paths. */
+function notTooDeep(path: string): string {
+  if (path.length <= 2 * limits.pathParts) return path;
+  let at = -1;
+  for (let part = 1; part < limits.pathParts; part++) {
+    at = path.indexOf('/', at + 1);
+    if (at < 0) return path;
+  }
+  return path.slice(0, at + 1) + path.slice(at + 1).replaceAll('/', DEEPER);
 }
 
 /** An empty folder is a file of no bytes whose path ends in a slash. */

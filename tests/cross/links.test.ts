@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, lutimes, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { exits } from '../../cli/src/errors.ts';
 import { useService } from '../harness/index.ts';
@@ -58,6 +58,64 @@ suite('szafa: links', { concurrency: 2 }, () => {
       [row!['downloaded'], row!['ended'], row!['link'], row!['title']],
       [1, 'used up', link, 'given'],
     );
+  });
+
+  test('symbolic links arrive as links; one that leads out is told, and its target is nobody’s business', async () => {
+    const { device } = shared;
+    await mkdir(device.path('linked/in'), { recursive: true });
+    await writeFile(device.path('linked/in/file'), 'file');
+    await symlink('in/file', device.path('linked/good'));
+    await symlink('../good', device.path('linked/in/back'));
+    await symlink('../../private', device.path('linked/in/out'));
+    await symlink('/home/somebody/private', device.path('linked/absolute'));
+    await symlink('in/../../private', device.path('linked/around'));
+    await lutimes(device.path('linked/good'), 1e9, 1e9);
+    await device.ok(['put', 'linked']);
+    const { link } = (await device.ok(['share', 'linked', '--json'])).line('link');
+    await withVisitor(async (visitor) => {
+      const got = await visitor.run(['get', String(link)]);
+      for (const name of ['in/out', 'absolute', 'around']) {
+        assertError(
+          got,
+          exits.someFailed,
+          new RegExp(`linked/${name}: is a link to something outside`),
+          /ask its owner/,
+        );
+      }
+      assert.doesNotMatch(got.stdout + got.stderr, /private/);
+      const found = await readdir(visitor.path('linked'), { recursive: true });
+      assert.deepEqual(found.sort(), ['good', 'in', 'in/back', 'in/file']);
+      assert.equal(await readlink(visitor.path('linked/good')), 'in/file');
+      assert.equal(await readlink(visitor.path('linked/in/back')), '../good');
+      assert.equal((await lstat(visitor.path('linked/good'))).mtimeMs, 1e12);
+      assert.equal(await readFile(visitor.path('linked/in/back'), 'utf8'), 'file');
+      const again = await visitor.run(['get', String(link), '--json']);
+      assert.deepEqual(
+        again.lines.filter(({ type }) => type === 'downloaded'),
+        [],
+      );
+      // Something else in its place stays, unless it may go.
+      await rm(visitor.path('linked/good'));
+      await writeFile(visitor.path('linked/good'), 'mine');
+      assertError(
+        await visitor.run(['get', String(link)]),
+        exits.someFailed,
+        /linked\/good is already there/,
+      );
+      assert.equal(await readFile(visitor.path('linked/good'), 'utf8'), 'mine');
+      await visitor.run(['get', String(link), '--yes']);
+      assert.equal(await readlink(visitor.path('linked/good')), 'in/file');
+    });
+    const one = (await device.ok(['share', 'linked/good', '--json'])).line('link');
+    await withVisitor(async (visitor) => {
+      assertError(
+        await visitor.run(['get', String(one['link']), '--output', '-']),
+        1,
+        /is a symbolic link to in\/file/,
+      );
+      await visitor.ok(['get', String(one['link']), '--output', 'other']);
+      assert.equal(await readlink(visitor.path('other')), 'in/file');
+    });
   });
 
   test('a passphrase is asked for, and an end is an end', async () => {

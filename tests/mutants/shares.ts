@@ -12,6 +12,13 @@ const SETUP = 'tests/setup/page.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'a share tells where a symbolic link leads outside of it',
+    file: 'client/src/shares/links.ts',
+    find: "leadsWithin(name, link) ? link : ''",
+    replace: 'link',
+    tests: [CROSS],
+  },
+  {
     name: 'the page shares a folder with what is above it in the names',
     file: 'web/src/worker/links.ts',
     find: 'name + path.slice(folder.path.length)',

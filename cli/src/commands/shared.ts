@@ -42,8 +42,14 @@ export const command: Command = async (invocation) => {
     if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
     for (const file of opened.files) {
       const gone = file.missing ? '  deleted, or in the trash' : '';
-      const text = `  ${oneLine(file.name)}  ${formatBytes(file.size)}${gone}`;
-      out.answer('file', { path: file.name, size: file.size, missing: file.missing }, text);
+      const { name, size, missing, link } = file;
+      const to = link
+        ? `  -> ${oneLine(link)}`
+        : link === ''
+          ? '  (a symbolic link that leads elsewhere)'
+          : '';
+      const text = `  ${oneLine(name)}  ${formatBytes(size)}${to}${gone}`;
+      out.answer('file', { path: name, size, missing, ...(link !== undefined && { link }) }, text);
     }
   }
 };

@@ -43,8 +43,14 @@ export class Destination {
     return 'folder' in this.place ? this.place.folder : join(this.place.file, '..');
   }
 
-  /** Names are cleaned; where one had to be changed that is said. */
-  claim(below: string): string {
+  /** As much of a path as its owner gave as a whole, the folder at its top: a link in it may not lead out of that. */
+  topOf(below: string): string {
+    const [first, ...more] = safeSegments(below);
+    return 'folder' in this.place && more.length > 0 ? join(this.folder, first!) : this.folder;
+  }
+
+  /** Names are cleaned, and none is given twice, also where the disk takes two for one; where one had to be changed that is said. */
+  claim(below: string, isFolder = false): string {
     const segments = safeSegments(below);
     if ('folder' in this.place && segments.length > limits.pathParts) {
       const message = `has more than ${limits.pathParts} parts in its path: so many folders are not made`;

@@ -16,8 +16,13 @@ export function checkLink(path: string, target: string, top: string): void {
   const to = relative(resolve(top), resolve(dirname(path), target));
   const isOutside = to === '..' || to.startsWith(`..${sep}`) || resolve(to) === to;
   if (target !== '' && !target.includes('\0') && isPlain && !isOutside) return;
-  const message = `is a link to ${oneLine(target)}, which is outside of what is downloaded: it was not made`;
-  throw new CliError('link-outside', message, `if you trust it: ln -s TARGET ${oneLine(path)}`);
+  const where = target === '' ? 'something' : `${oneLine(target)}, which is`;
+  const message = `is a link to ${where} outside of what is downloaded: it was not made`;
+  const hint =
+    target === ''
+      ? 'ask its owner to share what it leads to'
+      : `if you trust it: ln -s TARGET ${oneLine(path)}`;
+  throw new CliError('link-outside', message, hint);
 }
 
 export type LinkState = 'absent' | 'same' | 'other';

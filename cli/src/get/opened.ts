@@ -16,7 +16,8 @@ import { Progress } from '../progress/progress.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, type Tally } from '../transfers.ts';
 import { Destination, placeFor } from './destination.ts';
-import { listenToStdout, writeOut } from './pour.ts';
+import { checkLink, linkState, makeLink } from './links.ts';
+import { isLink, listenToStdout, writeOut } from './pour.ts';
 
 export const STDOUT = '-';
 const ALONE = 'get them one by one, or ask for a share of its own';
@@ -93,9 +94,10 @@ const goneFile = () => new CliError('gone', 'its owner has deleted it', 'ask the
 async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): Promise<void> {
   const { invocation, progress, journal, parallel, tally, destination } = visit;
   const { flags, out, signal } = invocation;
-  const { name, size, missing } = file;
+  const { name, size, missing, link } = file;
   const dryRun = flags['dry-run'];
   if (missing) throw goneFile();
+  if (link !== undefined) return receiveLink(visit, file, link, item.below);
   const isFolder = name.endsWith('/') && size === 0;
   const below = isFolder ? item.below.replace(/\/$/, '') : item.below;
   const path = destination.claim(below);
@@ -150,13 +152,43 @@ async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): P
   }
 }
 
+/** Nothing is fetched for it, and so nothing counted. */
+function receiveLink(
+  { invocation, tally, destination }: Visit,
+  file: VisitedFile,
+  link: string,
+  below: string,
+): void {
+  const { flags, out } = invocation;
+  const { name, mtime } = file;
+  const path = destination.claim(below);
+  checkLink(path, link, destination.topOf(below));
+  const state = linkState(path, link);
+  if (state === 'same') {
+    tally.skipped++;
+    out.done('skipped', { name, path, reason: 'already there' }, `${oneLine(path)} is already there`);
+    return;
+  }
+  if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
+  tally.files++;
+  const text = `${oneLine(path)}  ${formatBytes(0)} -> ${oneLine(link)}`;
+  if (flags['dry-run']) {
+    out.done('planned', { action: 'download', name, path, size: 0 }, `would get ${text}`);
+    return;
+  }
+  destination.ensure(below);
+  makeLink(path, link, { mtime, overwrite: flags.yes ?? false });
+  out.done('downloaded', { name, path, size: 0, link }, `got ${text}`);
+}
+
 /** Each volume is verified before it is passed on; only exit code 0 says that the whole was. */
 async function pour(
   { invocation, parallel }: Visit,
-  { file: { number, missing }, opened, ticket }: Item,
+  { file: { number, missing, link }, opened, ticket }: Item,
 ): Promise<void> {
   const { signal } = invocation;
   if (missing) throw goneFile();
+  if (link !== undefined) throw isLink(link);
   const remote = opened.file(number, await ticket.take(opened, signal));
   for await (const volume of remote.volumes({ signal, parallel })) {
     await writeOut(volume.bytes);
@@ -208,7 +240,15 @@ export async function fetchParts(
         await pour(visit, item);
         batch.stopped = false;
       });
-    } else await batch.run(items, { ...options, parallel: lanes.files }, (item) => receive(visit, item));
+    } else {
+      // Symbolic links are made last: until then none is in the way of a file.
+      const [files, links] = [
+        items.filter(({ file }) => file.link === undefined),
+        items.filter(({ file }) => file.link !== undefined),
+      ];
+      await batch.run(files, { ...options, parallel: lanes.files }, (item) => receive(visit, item));
+      await batch.run(links, { ...options, parallel: 1 }, (item) => receive(visit, item));
+    }
   } finally {
     progress.close();
   }

@@ -27,6 +27,12 @@ export function listenToStdout(): void {
   process.stdout.on('error', () => {});
 }
 
+/** It has no bytes that could be printed. */
+export function isLink(target: string): CliError {
+  const message = `is a symbolic link to ${target === '' ? 'something outside of the share' : oneLine(target)}`;
+  return new CliError('is-link', message, 'name the file that it leads to');
+}
+
 /** Each volume is verified before it is passed on; only exit code 0 says that the whole was. Returns the size. */
 export async function pour(
   szafa: Szafa,
@@ -37,9 +43,7 @@ export async function pour(
   const { signal } = invocation;
   const remote = await openChosen(szafa, entry, invocation);
   const { link, size } = remote.metadata;
-  if (link !== undefined) {
-    throw new CliError('is-link', `is a symbolic link to ${oneLine(link)}`, 'name the file that it leads to');
-  }
+  if (link !== undefined) throw isLink(link);
   const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
   for await (const volume of remote.volumes({ signal, parallel, onProgress })) {
     await writeOut(volume.bytes);

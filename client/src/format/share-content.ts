@@ -19,6 +19,8 @@ export interface SharedFile extends FileSecrets {
   type?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
+  /** Target of a symbolic link; empty where that leads out of what is shared, and is nobody's business. */
+  link?: string;
 }
 
 /** What is under the seal of a share. @public */
@@ -46,10 +48,11 @@ interface FileJson {
   mtime?: number;
   type?: string;
   thumbnail?: string;
+  link?: string;
 }
 
 function jsonOf(file: SharedFile): FileJson {
-  const { layout, mtime, type, thumbnail } = file;
+  const { layout, mtime, type, thumbnail, link } = file;
   return {
     file_id: toBase64Url(file.fileId),
     file_key: toBase64Url(file.fileKey),
@@ -63,6 +66,7 @@ function jsonOf(file: SharedFile): FileJson {
     ...(mtime !== undefined && { mtime }),
     ...(type !== undefined && { type }),
     ...(thumbnail !== undefined && { thumbnail }),
+    ...(link !== undefined && { link }),
   };
 }
 
@@ -86,7 +90,7 @@ function fileOf(json: unknown): SharedFile {
   if (!isObject(json)) throw malformed('a file');
   const { name, size, padded = size, volume_size: volumeSize, volume_count: count } = json;
   const { late_volume_size: lateVolumeSize = volumeSize, total_sha256: totalSha256 } = json;
-  const { mtime, type, thumbnail } = json;
+  const { mtime, type, thumbnail, link } = json;
   if (typeof name !== 'string' || name === '' || name.includes('\0') || utf8(name).length > NAME_BYTES)
     throw malformed('a name');
   if (!isWhole(size, 0, MOST) || !isWhole(padded, size, MOST)) throw malformed('a size');
@@ -97,6 +101,7 @@ function fileOf(json: unknown): SharedFile {
   if (mtime !== undefined && !isWhole(mtime, LEAST, MOST)) throw malformed('mtime');
   if (type !== undefined && typeof type !== 'string') throw malformed('type');
   if (thumbnail !== undefined && !isDigest(thumbnail)) throw malformed('thumbnail');
+  if (link !== undefined && (typeof link !== 'string' || size > 0)) throw malformed('link');
   const layout = layoutWith(sizes, size, padded);
   if (layout.count !== count) throw malformed('a number of volumes');
   const fileKey = bytesOf(json['file_key'], 'share', 'file_key', 32);
@@ -111,6 +116,7 @@ function fileOf(json: unknown): SharedFile {
     ...(mtime !== undefined && { mtime }),
     ...(type !== undefined && { type }),
     ...(thumbnail !== undefined && { thumbnail }),
+    ...(link !== undefined && { link }),
   };
 }
 

@@ -184,13 +184,24 @@ async function sharedFile(
     throw await wrongName(context, entry.record, header, signal);
   }
   const { fileId, fileKey, layout, totalSha256, metadata } = header;
-  const { mtime, type, thumbnail } = metadata;
+  const { mtime, type, thumbnail, link } = metadata;
   return {
     ...{ fileId, fileKey, name, layout, totalSha256 },
     ...(mtime !== undefined && { mtime }),
     ...(type !== undefined && { type }),
     ...(thumbnail !== undefined && { thumbnail }),
+    ...(link !== undefined && { link: leadsWithin(name, link) ? link : '' }),
   };
+}
+
+/** Whether a symbolic link leads to something in the same folder of a share: no other target is given away, and none would be followed. */
+function leadsWithin(name: string, target: string): boolean {
+  if (target.startsWith('/')) return false;
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.');
+  // Behind a name, which may be a link itself, the way up leads anywhere.
+  const up = parts.lastIndexOf('..') + 1;
+  const folders = name.split('/').length - 1;
+  return parts.slice(0, up).every((part) => part === '..') && up < Math.max(folders, 1);
 }
 
 export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {

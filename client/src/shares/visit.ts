@@ -100,6 +100,8 @@ export interface VisitedFile {
   size: number;
   mtime?: number;
   type?: string;
+  /** Target of a symbolic link, which has no bytes; empty where its owner keeps it. Never to be followed out of what is written to. */
+  link?: string;
   /** Its owner has deleted it since. */
   missing: boolean;
 }
@@ -132,7 +134,7 @@ export class OpenedLink {
     this.#take = context.take;
     this.#shared = shared;
     this.note = note;
-    this.files = shared.map(({ name, layout, mtime, type }, at) => ({
+    this.files = shared.map(({ name, layout, mtime, type, link }, at) => ({
       ...{
         number: at + 1,
         name: fileName(name, layout.size),
@@ -141,6 +143,7 @@ export class OpenedLink {
       },
       ...(mtime !== undefined && { mtime }),
       ...(type !== undefined && { type }),
+      ...(link !== undefined && { link }),
     }));
   }
 
@@ -156,12 +159,13 @@ export class OpenedLink {
   file(number: number, ticket: string): SharedRemoteFile {
     const shared = this.#shared[number - 1];
     if (!shared) throw new RangeError(`this link has no file ${number}`);
-    const { name, layout, mtime, type, ...secrets } = shared;
+    const { name, layout, mtime, type, link, ...secrets } = shared;
     const metadata = {
       ...{ name, size: layout.size },
       ...(layout.padded !== layout.size && { padded: layout.padded }),
       ...(mtime !== undefined && { mtime }),
       ...(type !== undefined && { type }),
+      ...(link !== undefined && { link }),
     };
     const reader = new SharedReader(this.#api, { id: this.id, number, ticket });
     const header = { ...secrets, layout, metadata };

@@ -26,6 +26,8 @@ const NEEDS = [
   { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
   // A disk that takes nothing for a while.
   { files: /^tests\/web\/downloads\.long/, packages: ['e2fsprogs'] },
+  // A disk that does not tell A from a.
+  { files: /^tests\/cross\/case/, packages: ['exfat-fuse', 'exfatprogs'] },
   { files: /^tests\/setup\/command/, page: true },
   { files: /^tests\/setup\/alerts/, packages: ['prometheus'] },
   {

@@ -281,8 +281,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a link in the way is followed',
     file: 'cli/src/get/destination.ts',
-    find: 'if (stats.isDirectory()) return;',
-    replace: 'if (stats.isDirectory() || stats.isSymbolicLink()) return;',
+    find: 'if (stats.isDirectory()) return false;',
+    replace: 'if (stats.isDirectory() || stats.isSymbolicLink()) return false;',
     tests: [LINKS],
   },
   {
@@ -302,8 +302,22 @@ export const mutants: Mutant[] = [
   {
     name: 'rm believes a name that was taken back',
     file: 'cli/src/selection.ts',
-    find: 'if (replayed) throw replayed.problem;',
-    replace: '',
+    find: 'entry.verified && entry.problem ?',
+    replace: 'entry.verified && false ?',
     tests: ['tests/attacks/hostile-service.test.ts'],
+  },
+  {
+    name: 'rm takes what does not prove that it is what its path says',
+    file: 'cli/src/commands/rm.ts',
+    find: '    kept.add(entry);\n',
+    replace: '',
+    tests: ['tests/cross/tree.test.ts'],
+  },
+  {
+    name: 'two names that the disk takes for one get one file',
+    file: 'cli/src/get/destination.ts',
+    find: 'one !== path && this.#isOne(one, path)',
+    replace: 'one === path',
+    tests: ['tests/cross/case.test.ts'],
   },
 ];

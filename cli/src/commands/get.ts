@@ -59,7 +59,7 @@ export const command: Command = async (invocation) => {
     invocation,
     szafa,
     progress,
-    destination: new Destination(await placeFor(flags.output, single), out),
+    destination: new Destination(await placeFor(flags.output, single), out, { dryRun: flags['dry-run'] }),
     parallel: lanes.volumes,
     journal: fileJournal(join(invocation.settings.config, 'journal')),
     links: [],

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { makeLocalFolder, numberedPath, safeSegments } from '@szafa/client/node';
@@ -21,6 +21,9 @@ export async function placeFor(output: string | undefined, single: boolean): Pro
   return isFolder ? { folder: output } : { file: output };
 }
 
+/** Names that differ only in case are as many as somebody likes; a disk that tells some of them apart tells them all. */
+const MOST_TRIED = 4;
+
 /** Turns paths on the server into paths here, each once, and makes the folders for them. */
 export class Destination {
   readonly place: Place;
@@ -28,14 +31,25 @@ export class Destination {
   readonly #hint: string;
   /** Paths that are taken: two names may become the same path. */
   readonly #taken = new Map<string, string>();
+  /** Of those, the ones that some disk may take for one. */
+  readonly #alike = new Map<string, string[]>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
+  readonly #dryRun: boolean;
 
   /** `hint`: what to do where two files would get the same path. */
-  constructor(place: Place, out: Output, hint = 'get it by its ID, with another --output') {
+  constructor(
+    place: Place,
+    out: Output,
+    {
+      hint = 'get it by its ID, with another --output',
+      dryRun = false,
+    }: { hint?: string; dryRun?: boolean | undefined } = {},
+  ) {
     this.place = place;
     this.#out = out;
     this.#hint = hint;
+    this.#dryRun = dryRun;
   }
 
   /** The folder that `below` paths are in; of a file of its own name the one that it is in. */
@@ -64,36 +78,109 @@ export class Destination {
       throw new CliError('same-path', message, this.#hint);
     }
     this.#taken.set(path, below);
-    if ('folder' in this.place && segments.join('/') !== below) {
+    if ('folder' in this.place && path === wish && segments.join('/') !== below) {
       const message = `"${oneLine(below)}" is written as ${oneLine(path)}: its own name is not possible here`;
       this.#out.note('renamed', message, { name: below, path });
     }
     return path;
   }
 
-  /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. */
-  ensure(below: string, whole = false): void {
+  /** The path, or one with a number where the disk does not tell it from another: in the order in which they are claimed. */
+  #apart(wish: string): string {
+    let told: string | undefined;
+    for (let number = 1; ; number++) {
+      const path = number === 1 ? wish : join(dirname(wish), numberedPath(basename(wish), number));
+      const key = relative(this.folder, path).split(sep).map(alike).join('\0');
+      const others = this.#alike.get(key) ?? [];
+      const other = others.slice(0, MOST_TRIED).find((one) => one !== path && this.#isOne(one, path));
+      if (other !== undefined || (number > 1 && this.#taken.has(path))) {
+        told ??= other;
+        continue;
+      }
+      this.#alike.set(key, [...others.slice(0, MOST_TRIED), path]);
+      if (number === 1) return path;
+      const message = `${oneLine(wish)} is written as ${oneLine(path)}: this disk does not tell it from ${oneLine(told!)}`;
+      this.#out.note('renamed', message, { name: wish, path });
+      return path;
+    }
+  }
+
+  /** By trying it, part by part, in a folder of its own where they would be: only the disk knows. */
+  #isOne(one: string, other: string): boolean {
+    if (this.#dryRun) return isOther(other);
+    const parts = resolve(other).split(sep);
+    const pairs = resolve(one)
+      .split(sep)
+      .flatMap((part, at) => (part === parts[at] ? [] : [[part, parts[at]!] as const]));
+    try {
+      const folder = mkdtempSync(join(this.#nearest(other), '.szafa-'));
+      try {
+        return pairs.every(([a, b]) => isOneIn(folder, a, b));
+      } finally {
+        rmdirSync(folder);
+      }
+    } catch {
+      // Nothing can be written there: that is told when a file is.
+      return false;
+    }
+  }
+
+  /** The folder that a path will be in, or the nearest above it that is there; no link is followed. */
+  #nearest(path: string): string {
+    makeLocalFolder(this.folder);
+    let at = this.folder;
+    for (const part of relative(this.folder, dirname(path)).split(sep)) {
+      const next = join(at, part);
+      if (!lstatSync(next, { throwIfNoEntry: false })?.isDirectory()) break;
+      at = next;
+    }
+    return at;
+  }
+
+  /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. Whether the last was not there. */
+  ensure(below: string, whole = false): boolean {
     if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
     this.#folders.add(this.folder);
-    if ('file' in this.place) return;
+    if ('file' in this.place) return false;
     const segments = safeSegments(below);
     let at = this.place.folder;
+    let isNew = false;
     for (const segment of whole ? segments : segments.slice(0, -1)) {
       at = join(at, segment);
-      if (this.#folders.has(at)) continue;
-      makeHere(at);
+      isNew = !this.#folders.has(at) && makeHere(at);
       this.#folders.add(at);
     }
+    return isNew;
   }
 }
 
-function makeHere(path: string): void {
+/** The same for a disk that knows neither case nor accents; which of that it does not know is its own affair. */
+const alike = (segment: string) => segment.normalize('NFKD').toUpperCase();
+
+/** Without trying: there is something by this name, and it has another one. */
+function isOther(path: string): boolean {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere && !readdirSync(dirname(path)).includes(basename(path));
+}
+
+function isOneIn(folder: string, one: string, other: string): boolean {
+  const path = join(folder, one);
+  writeFileSync(path, '', { flag: 'wx' });
+  try {
+    return lstatSync(join(folder, other), { throwIfNoEntry: false }) !== undefined;
+  } finally {
+    rmSync(path);
+  }
+}
+
+function makeHere(path: string): boolean {
   try {
     mkdirSync(path);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     const stats = lstatSync(path);
-    if (stats.isDirectory()) return;
+    if (stats.isDirectory()) return false;
     if (!stats.isSymbolicLink()) throw Object.assign(error as Error, { code: 'ENOTDIR' });
     const message = `${oneLine(path)} is a symbolic link, and nothing is written through one`;
     throw new CliError(

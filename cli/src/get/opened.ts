@@ -100,7 +100,7 @@ async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): P
   if (link !== undefined) return receiveLink(visit, file, link, item.below);
   const isFolder = name.endsWith('/') && size === 0;
   const below = isFolder ? item.below.replace(/\/$/, '') : item.below;
-  const path = destination.claim(below);
+  const path = destination.claim(below, isFolder);
   if (isFolder) {
     if (!dryRun) destination.ensure(below, true);
     out.done('folder', { name, path }, `${dryRun ? 'would make' : 'made'} ${oneLine(path)}/`);
@@ -119,7 +119,7 @@ async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): P
         out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, { path });
       return downloadToFile(remote, path, {
         journal,
-        overwrite: flags.yes,
+        overwrite: state === 'other' && flags.yes,
         parallel,
         signal,
         onProgress,
@@ -226,7 +226,10 @@ export async function fetchParts(
   );
   const visit: Visit = {
     ...{ invocation, journal, progress, parallel: lanes.volumes },
-    destination: new Destination(await placeFor(flags.output, single), out, ALONE),
+    destination: new Destination(await placeFor(flags.output, single), out, {
+      hint: ALONE,
+      dryRun: flags['dry-run'],
+    }),
     tally: { files: 0, bytes: 0, skipped: 0 },
   };
   const batch = new Batch(out);

@@ -36,6 +36,7 @@ export interface Link {
   file: Chosen;
   remote: RemoteFile;
   target: string;
+  path: string;
 }
 
 /** What is at the place of a file. With --checksum its bytes decide: sealed again they must have the digests of the header. */
@@ -75,13 +76,15 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
   const track = progress.start(file.path, file.entry.size);
   let succeeded = false;
   try {
+    // In the order of the files, whichever of them is opened first.
+    const claimed = file.entry.verified ? destination.claim(file.below) : undefined;
     const remote = await openChosen(szafa, file.entry, invocation);
     const { link, size } = remote.metadata;
     track.update(0, size);
-    if (link !== undefined) get.links.push({ file, remote, target: link });
+    const below = sealedBelow(file, remote.metadata);
+    const path = claimed ?? destination.claim(below);
+    if (link !== undefined) get.links.push({ file, remote, target: link, path });
     else {
-      const below = sealedBelow(file, remote.metadata);
-      const path = destination.claim(below);
       const state = await stateOf(path, remote, invocation);
       if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
       const say = told(get, file, path, size);
@@ -89,7 +92,8 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
       else if (flags['dry-run']) say.got({});
       else {
         destination.ensure(below);
-        await download(get, file, remote, path, (done, total) => track.update(done, total));
+        const overwrite = state === 'other';
+        await download(get, file, remote, { path, overwrite }, (done, total) => track.update(done, total));
       }
     }
     succeeded = true;
@@ -102,14 +106,14 @@ async function download(
   get: Get,
   file: Chosen,
   remote: RemoteFile,
-  path: string,
+  { path, overwrite }: { path: string; overwrite: boolean },
   update: (done: number, total: number) => void,
 ): Promise<void> {
   const { invocation, journal, parallel } = get;
-  const { flags, out, signal } = invocation;
+  const { out, signal } = invocation;
   const { resumed, there } = await downloadToFile(remote, path, {
     journal,
-    overwrite: flags.yes,
+    overwrite,
     parallel,
     signal,
     onProgress: ({ done, total }) => update(done, total),
@@ -124,10 +128,9 @@ async function download(
 }
 
 /** After all files. */
-export async function receiveLink(get: Get, { file, remote, target }: Link): Promise<void> {
+export async function receiveLink(get: Get, { file, remote, target, path }: Link): Promise<void> {
   const { invocation, destination } = get;
   const { flags } = invocation;
-  const path = destination.claim(file.below);
   const say = told(get, file, path, 0);
   checkLink(path, target, join(destination.folder, file.top));
   const state = linkState(path, target);

@@ -199,6 +199,9 @@ async function moveInPlace(
   return false;
 }
 
+/** A disk without hard links, or a file that has too many. */
+const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
+
 function nameNew(part: string, target: string): void {
   try {
     linkSync(part, target); // unlike rename it fails when somebody else was quicker
@@ -206,7 +209,7 @@ function nameNew(part: string, target: string): void {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EEXIST') throw new TargetExistsError(target);
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EMLINK') throw error;
+    if (!UNLINKABLE.has(code ?? '')) throw error;
     refuseExisting(target);
     renameSync(part, target);
   }

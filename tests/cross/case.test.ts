@@ -1,0 +1,139 @@
+/** `get` onto a disk that does not tell A from a, as most of macOS and Windows are; here one of exFAT. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { useService } from '../harness/index.ts';
+import { loggedIn } from './account.ts';
+import type { Device, Outcome } from './device.ts';
+
+const service = useService();
+const found = (program: string) =>
+  ['/usr/sbin', '/sbin', '/usr/bin'].map((at) => join(at, program)).find(existsSync);
+const MAKE = found('mkfs.exfat');
+const MOUNT = found('mount.exfat-fuse');
+
+const missing =
+  process.getuid?.() !== 0
+    ? 'only root may mount'
+    : !existsSync('/dev/fuse') || !existsSync('/dev/loop-control')
+      ? 'this system has no FUSE, or no loop devices'
+      : !MAKE || !MOUNT
+        ? 'exfat-fuse and exfatprogs are not installed'
+        : false;
+
+function run(program: string, ...args: string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+  assert.equal(status, 0, `${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
+  return stdout.trim();
+}
+
+class Disk implements AsyncDisposable {
+  readonly #folder: string;
+  #device: string | undefined;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  get path(): string {
+    return join(this.#folder, 'mounted');
+  }
+
+  static async mount(): Promise<Disk> {
+    const disk = new Disk(await mkdtemp(join(tmpdir(), 'szafa-case-')));
+    const image = join(disk.#folder, 'image');
+    await mkdir(disk.path);
+    run('truncate', '-s', '16M', image);
+    run(MAKE!, image);
+    // It mounts devices only.
+    disk.#device = run('losetup', '--find', '--show', image);
+    run(MOUNT!, disk.#device, disk.path);
+    return disk;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (let tries = 0; spawnSync('umount', [this.path]).status !== 0; tries++) {
+      assert.ok(tries < 100, 'it cannot be unmounted');
+      await sleep(50);
+    }
+    run('losetup', '--detach', this.#device!);
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Names that only some disks tell apart, and what is in each; two have the same size and time. */
+const FILES: Record<string, string> = {
+  'set/A.txt': 'large A',
+  'set/a.txt': 'a, which is longer',
+  'set/Same': '1',
+  'set/same': '2',
+  'set/Dir/x': 'in a large one',
+  'set/dir/X': 'in a small one',
+  'set/other': 'alone',
+};
+
+async function contents(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return (
+    await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')))
+  ).sort();
+}
+
+const of = ({ lines }: Outcome, type: string) => lines.filter((line) => line.type === type);
+const ALL = Object.values(FILES).sort();
+
+async function give(device: Device): Promise<void> {
+  for (const [path, content] of Object.entries(FILES)) {
+    await mkdir(dirname(device.path(path)), { recursive: true });
+    await writeFile(device.path(path), content);
+    await utimes(device.path(path), 1e9, 1e9);
+  }
+  await device.ok(['put', 'set']);
+}
+
+test('names that the disk takes for one are all written, each under a name of its own, and told', {
+  skip: missing,
+}, async () => {
+  await using stack = new AsyncDisposableStack();
+  const device = await loggedIn(service);
+  stack.defer(() => device.remove());
+  await give(device);
+  const { path } = stack.use(await Disk.mount());
+  await writeFile(join(path, 'a'), '');
+  assert.ok(existsSync(join(path, 'A')), 'this disk tells A from a');
+  const get = (...more: string[]) =>
+    device.ok(['get', 'set', '--output', join(path, 'out'), '--json', ...more]);
+  const first = await get();
+  assert.deepEqual(await contents(join(path, 'out')), ALL);
+  const told = of(first, 'note').filter(({ code }) => code === 'renamed');
+  assert.deepEqual(told.map(({ path: at }) => String(at).slice(path.length)).sort(), [
+    '/out/set/Dir/x (2)',
+    '/out/set/a (2).txt',
+    '/out/set/same (2)',
+  ]);
+  assert.match(String(told[0]!['message']), /this disk does not tell it from /);
+  // The same once more does nothing, and with --yes nothing goes over something else.
+  assert.equal(of(await get(), 'downloaded').length, 0);
+  await writeFile(join(path, 'out/set/A.txt'), 'changed here');
+  assert.equal(of(await get('--yes'), 'downloaded').length, 1);
+  assert.deepEqual(await contents(join(path, 'out')), ALL);
+  // By a link too.
+  const { link } = (await device.ok(['share', 'set', '--json'])).line('link');
+  await device.ok(['get', String(link), '--output', join(path, 'shared')]);
+  assert.deepEqual(await contents(join(path, 'shared')), ALL);
+  assert.deepEqual((await readdir(path)).sort(), ['a', 'out', 'shared']);
+  // A dry run writes nothing, and a disk that tells them apart gets them as they are.
+  assert.equal(of(await get('--dry-run'), 'skipped').length, ALL.length);
+  const plain = await device.ok(['get', 'set', '--output', 'plain', '--json']);
+  assert.deepEqual([of(plain, 'note'), of(plain, 'downloaded').length], [[], ALL.length]);
+  assert.deepEqual(
+    (await readdir(device.path('plain/set'))).sort(),
+    (await readdir(device.path('set'))).sort(),
+  );
+});

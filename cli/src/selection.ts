@@ -115,8 +115,15 @@ export interface Choice {
   files: Chosen[];
   /** One file was named, and not by a pattern. */
   single: boolean;
-  /** Folders that would otherwise be lost, as `below` of the files. */
-  emptyFolders: string[];
+  /** Those that would otherwise be lost. */
+  emptyFolders: EmptyFolder[];
+}
+
+/** A folder with nothing in it. */
+export interface EmptyFolder {
+  /** As of the files. */
+  below: string;
+  markers: Entry[];
 }
 
 /** The files behind the arguments, those of folders at any depth: of each the newest version, or all of them. */
@@ -127,7 +134,7 @@ export function chooseFiles(
   versions: 'newest' | 'all' = 'newest',
 ): Choice {
   const files = new Map<string, Chosen>();
-  const emptyFolders = new Set<string>();
+  const emptyFolders = new Map<string, EmptyFolder>();
   const all = namedAll(tree, invocation, batch);
   for (const { targets, base } of all) {
     const below = (path: string) => belowBase(path, base);
@@ -146,7 +153,9 @@ export function chooseFiles(
         for (const file of tree.within(target.folder)) {
           add(file, top, versions === 'all' ? allOf(file) : [file.entry]);
         }
-        for (const path of emptyWithin(target.folder)) emptyFolders.add(below(path));
+        for (const { path, markers } of emptyWithin(target.folder)) {
+          if (path !== base) emptyFolders.set(below(path), { below: below(path), markers });
+        }
       }
     }
   }
@@ -155,7 +164,7 @@ export function chooseFiles(
   return {
     files: [...files.values()],
     single,
-    emptyFolders: [...emptyFolders].filter((path) => path !== ''),
+    emptyFolders: [...emptyFolders.values()],
   };
 }
 
@@ -170,9 +179,9 @@ export function sealedBelow({ entry, base, below }: Chosen, { name: path }: Meta
 export const allOf = ({ versions, unproven }: FileNode) => [...versions, ...unproven];
 
 /** Folders with nothing in them, which would otherwise be lost. */
-export function* emptyWithin({ path, folders, files }: Folder): Generator<string> {
-  if (folders.length === 0 && files.length === 0) yield path;
-  for (const inner of folders) yield* emptyWithin(inner);
+export function* emptyWithin(folder: Folder): Generator<Folder> {
+  if (folder.folders.length === 0 && folder.files.length === 0) yield folder;
+  for (const inner of folder.folders) yield* emptyWithin(inner);
 }
 
 /** Opens a chosen file. A name in the list that belongs to another file is as bad as a wrong volume. */

@@ -101,8 +101,18 @@ suite('the files to read', () => {
     const out = new Told();
     const batch = new Batch(out);
     const invocation = { args, out, signal } as unknown as Invocation;
-    const { files, ...rest } = chooseFiles(new Tree(entries), invocation, batch, versions);
-    return { ...rest, files: files.map(({ below, top, entry: of }) => [below, top, numberOf(of)]), ...out };
+    const {
+      files,
+      emptyFolders: empty,
+      ...rest
+    } = chooseFiles(new Tree(entries), invocation, batch, versions);
+    const emptyFolders = empty.map(({ below }) => below);
+    return {
+      ...rest,
+      emptyFolders,
+      files: files.map(({ below, top, entry: of }) => [below, top, numberOf(of)]),
+      ...out,
+    };
   };
 
   test('a folder keeps its name, a pattern the folders behind its first sign; of versions the newest, or the one that is named', () => {

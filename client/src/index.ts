@@ -81,7 +81,7 @@ export {
 } from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { displayName, fold, plainNameOf, safeSegments } from './text.ts';
-export type { MoveOptions, TreeOptions } from './tree/context.ts';
+export type { FolderOptions, MoveOptions, TreeOptions } from './tree/context.ts';
 export type { Move } from './tree/moves.ts';
 export {
   checkPath,

@@ -69,7 +69,7 @@ import {
   takeOver,
 } from './shares/requests.ts';
 import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
-import type { MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
+import type { FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
 import { checkPath } from './tree/paths.ts';
 import { Places } from './tree/places.ts';
@@ -214,7 +214,7 @@ export class Szafa {
       ...{ ...open, username, memory, places: new Places(open) },
       contacts: new Contacts(open, contacts),
       tree: (options) => this.tree(options),
-      uploadMarker: (path, signal) => this.#uploadMarker(path, signal),
+      uploadMarker: (path, options) => this.#uploadMarker(path, options),
     };
   }
 
@@ -490,7 +490,7 @@ export class Szafa {
   }
 
   /** An empty folder, at any depth. */
-  makeFolder(path: string, options?: TreeOptions): Promise<void> {
+  makeFolder(path: string, options?: FolderOptions): Promise<void> {
     return makeFolder(this.#context, path, options);
   }
 
@@ -564,9 +564,9 @@ export class Szafa {
     return older;
   }
 
-  async #uploadMarker(path: string, signal?: AbortSignal): Promise<void> {
+  async #uploadMarker(path: string, { mode, signal }: FolderOptions = {}): Promise<void> {
     const dirId = await this.#context.places.of(path, { signal });
-    const options = { path, dirId, type: 'inode/directory', signal };
+    const options = { path, dirId, type: 'inode/directory', mode, signal };
     await new Upload(this.#context, bytesSource(new Uint8Array(0)), options).run();
   }
 

@@ -35,6 +35,31 @@ suite('szafa: modes', { concurrency: 3 }, () => {
     }
   });
 
+  test('so does an empty folder, at the top as well; one that is there keeps its own', async () => {
+    const { device } = shared;
+    for (const [path, mode] of [
+      ['top', 0o700],
+      ['hollow/open', 0o777],
+      ['hollow/closed', 0o500],
+    ] as const) {
+      await mkdir(device.path(path), { recursive: true });
+      await chmod(device.path(path), mode);
+    }
+    await device.ok(['put', 'top', 'hollow']);
+    await mkdir(device.path('again/hollow/open'), { recursive: true, mode: 0o755 });
+    await device.ok(['get', 'top', 'hollow', '--output', 'again'], under('022'));
+    const modes = await Promise.all(
+      ['top', 'hollow/open', 'hollow/closed'].map((path) => modeOf(`again/${path}`)),
+    );
+    assert.deepEqual(modes, ['700', '755', '500']);
+    await device.ok(['get', 'hollow', '--output', 'wide'], under('077'));
+    assert.equal(await modeOf('wide/hollow/open'), '777');
+    // What is a folder of the page, or of mkdir, has none.
+    await device.ok(['mkdir', '-p', 'bare-folder/in']);
+    await device.ok(['get', 'bare-folder', '--output', 'bare'], under('027'));
+    assert.equal(await modeOf('bare/bare-folder/in'), '750');
+  });
+
   test('a file that carries no mode gets what the umask says', async () => {
     const { device } = shared;
     await device.ok(['put', '-', '--name', 'piped', '--dir', 'bare'], { input: 'x' });

@@ -44,7 +44,9 @@ function* copiesOf(
   for (const file of tree.within(target.folder)) {
     yield { entry: file.entry, from: file.path, to: to + file.path.slice(path.length) };
   }
-  for (const empty of emptyWithin(target.folder)) yield { from: empty, to: to + empty.slice(path.length) };
+  for (const { path: empty } of emptyWithin(target.folder)) {
+    yield { from: empty, to: to + empty.slice(path.length) };
+  }
 }
 
 export const command: Command = async (invocation) => {

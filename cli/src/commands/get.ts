@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileJournal, looksLikeLink } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
@@ -10,7 +11,7 @@ import { type Get, type Link, receive, receiveLink } from '../get/receive.ts';
 import { getShared } from '../get/shared.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
-import { type Chosen, chooseFiles } from '../selection.ts';
+import { type Chosen, chooseFiles, type EmptyFolder } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { lanesFor, summarize, transfersOf } from '../transfers.ts';
 import { command as cat } from './cat.ts';
@@ -72,8 +73,9 @@ export const command: Command = async (invocation) => {
     batch.done -= get.links.length;
     const about = ({ file }: Link) => file.path;
     await batch.run(get.links, { ...options, parallel: 1, about }, (link) => receiveLink(get, link));
-    await batch.run(emptyFolders, { ...options, parallel: 1, about: (path) => path }, async (path) =>
-      makeEmpty(get, path),
+    const named = ({ below }: EmptyFolder) => below;
+    await batch.run(emptyFolders, { ...options, parallel: 1, about: named }, (folder) =>
+      makeEmpty(get, folder),
     );
   } finally {
     progress.close();
@@ -85,10 +87,19 @@ export const command: Command = async (invocation) => {
   batch.finish();
 };
 
-function makeEmpty({ invocation, destination }: Get, below: string): void {
-  const { flags, out } = invocation;
-  const path = destination.claim(below);
-  if (!flags['dry-run']) destination.ensure(below, true);
+/** With the mode that it had, as files have theirs; one that is there already keeps its own. */
+async function makeEmpty(
+  { invocation, szafa, destination }: Get,
+  { below, markers }: EmptyFolder,
+): Promise<void> {
+  const { flags, out, signal } = invocation;
+  const path = destination.claim(below, true);
+  if (!flags['dry-run']) {
+    const [newest] = await szafa.versions(markers, { signal });
+    if (newest?.problem) throw newest.problem;
+    const mode = newest?.metadata?.mode;
+    if (destination.ensure(below, true) && mode !== undefined) chmodSync(path, mode);
+  }
   const text = `${flags['dry-run'] ? 'would make' : 'made'} ${oneLine(path)}/`;
   out.done('folder', { from: below, path }, text);
 }

@@ -132,7 +132,8 @@ async function putFolder(put: Put, file: Planned, tree: Tree): Promise<void> {
   if (flags['dry-run'])
     out.done('planned', { action: 'upload', path, to, size: 0 }, `would put ${oneLine(to)}`);
   else {
-    await put.szafa.makeFolder(folder, { tree, signal });
+    const mode = process.platform === 'win32' ? undefined : lstatSync(path).mode & 0o777;
+    await put.szafa.makeFolder(folder, { tree, mode, signal });
     out.done('folder', { path, to }, `put ${oneLine(to)}`);
   }
   put.progress.start(to, 0).end(true);

@@ -9,7 +9,7 @@ export interface TreeContext extends OpenContext {
   /** Listed anew. */
   tree(options?: CallOptions): Promise<Tree>;
   /** A file of no bytes, whose path ends in a slash. */
-  uploadMarker(path: string, signal?: AbortSignal): Promise<void>;
+  uploadMarker(path: string, options?: FolderOptions): Promise<void>;
 }
 
 /** For everything that works on a tree. @public */
@@ -18,6 +18,12 @@ export interface TreeOptions extends CallOptions {
   tree?: Tree | undefined;
   /** Files done, of all. */
   onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** @public */
+export interface FolderOptions extends TreeOptions {
+  /** Permission bits of the folder that it is made from; only 0o777 of them are kept. */
+  mode?: number | undefined;
 }
 
 /** @public */

@@ -1,7 +1,7 @@
 /** Files and folders get other paths, and copies. */
 import { ApiError, ConflictError, ExistsError, NameError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
-import type { MoveOptions, TreeContext, TreeOptions } from './context.ts';
+import type { FolderOptions, MoveOptions, TreeContext } from './context.ts';
 import { checkPath, dirNameOf, isWithin, parentOf } from './paths.ts';
 import { isTaken, nextGen, nodeOf, planMoves, type Resealing } from './plan.ts';
 import { resealPaths } from './reseal-paths.ts';
@@ -57,7 +57,7 @@ export async function renameFolder(
 export async function makeFolder(
   context: TreeContext,
   path: string,
-  options: TreeOptions = {},
+  options: FolderOptions = {},
 ): Promise<void> {
   checkPath(path);
   const tree = options.tree ?? (await context.tree(options));
@@ -65,11 +65,11 @@ export async function makeFolder(
   await makeAt(context, path, options);
 }
 
-/** At the first level a directory is enough; below it, a file of no bytes shows the folder. */
-async function makeAt(context: TreeContext, path: string, { signal }: TreeOptions): Promise<void> {
-  if (parentOf(path) === '' && dirNameOf(`${path}/`) !== undefined)
+/** At the first level a directory is enough, unless it has a mode; below it, a file of no bytes shows the folder. */
+async function makeAt(context: TreeContext, path: string, { mode, signal }: FolderOptions): Promise<void> {
+  if (mode === undefined && parentOf(path) === '' && dirNameOf(`${path}/`) !== undefined)
     await context.places.ensure(path, { signal });
-  else await context.uploadMarker(`${path}/`, signal);
+  else await context.uploadMarker(`${path}/`, { mode, signal });
 }
 
 /** A copy of this version, without its bytes being sent; the id of the new file. */

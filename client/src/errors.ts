@@ -329,6 +329,9 @@ export class ApiError extends SzafaError {
   }
 }
 
+/** What another device writes as fast as this one. */
+export const changedAgain = () => new SzafaError('other-upload', 'another device changes it again and again');
+
 /** Something answered, but not this service: a proxy's page, a login portal, another program. @public */
 export class NotTheServiceError extends SzafaError {
   override name = 'NotTheServiceError';

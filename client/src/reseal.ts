@@ -12,7 +12,7 @@ import {
   type NamesBody,
 } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
-import { ApiError, SzafaError, TamperedError } from './errors.ts';
+import { ApiError, changedAgain, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import { utf8 } from './format/bytes.ts';
 import { describeFile, parseHeader, resealHeader } from './format/header.ts';
@@ -91,7 +91,7 @@ export async function reseal(
     // As they are now: of those that were removed meanwhile nothing is left to do.
     found = changed.size === 0 ? [] : (await allFiles(context, signal)).filter(isAmong(changed));
     if (round < MOST_ROUNDS) continue;
-    for (const { record } of found) result.failed.push({ about: record.file_id, error: busy() });
+    for (const { record } of found) result.failed.push({ about: record.file_id, error: changedAgain() });
     break;
   }
   await resealDirs(context, masters, result, signal);
@@ -118,8 +118,6 @@ const isAmong =
   (ids: Set<string>) =>
   ({ record }: Found) =>
     ids.has(record.file_id);
-
-const busy = () => new SzafaError('other-upload', 'another device changes it again and again');
 
 /** The trash is read before and after the files: one that goes there, or comes back, meanwhile is in one of the lists. */
 async function allFiles({ api }: OpenContext, signal?: AbortSignal): Promise<Found[]> {

@@ -456,9 +456,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the oldest version is the newest',
-    file: 'client/src/download/versions.ts',
-    find: 'return b.added - a.added;',
-    replace: 'return a.added - b.added;',
+    file: 'client/src/tree/newest.ts',
+    find: 'b.added - a.added',
+    replace: 'a.added - b.added',
     tests: [ATTACKS],
   },
   {
@@ -852,8 +852,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a clock decides which version is the newest',
-    file: 'client/src/download/versions.ts',
-    find: '  if (a.gen !== b.gen) return b.gen - a.gen;\n',
+    file: 'client/src/tree/newest.ts',
+    find: 'b.gen - a.gen || ',
     replace: '',
     tests: [ATTACKS],
   },

@@ -9,15 +9,15 @@ export const mutants: Mutant[] = [
   {
     name: 'what has a path by the word of the service alone stands in for what proves it',
     file: 'client/src/tree/tree.ts',
-    find: 'same.filter((entry) => entry.verified).sort(newestFirst)',
-    replace: 'same.sort(newestFirst)',
+    find: 'same.filter((entry) => entry.verified).sort(byAge)',
+    replace: 'same.sort(byAge)',
     tests: [TREE],
   },
   {
     name: 'the newest version is the one that the service lists first',
     file: 'client/src/tree/tree.ts',
-    find: 'return b.gen - a.gen || b.added - a.added;',
-    replace: 'return 0;',
+    find: '(a && b ? newestFirst(a, b) : 0)',
+    replace: '(a && b ? 0 : 0)',
     tests: [TREE],
   },
   {
@@ -26,6 +26,20 @@ export const mutants: Mutant[] = [
     find: 'if (file_id === record.file_id && file_name === record.file_name) return otherName();',
     replace: 'if (file_id === "") return otherName();',
     tests: ['client/test/tree-attacks.test.ts'],
+  },
+  {
+    name: 'a path of thousands of parts makes as many folders',
+    file: 'client/src/tree/tree.ts',
+    find: 'if (path.length <= 2 * limits.pathParts) return path;',
+    replace: 'return path;',
+    tests: [TREE],
+  },
+  {
+    name: 'a copy that failed is tried again and again',
+    file: 'client/src/tree/moves.ts',
+    find: 'error instanceof ApiError && error.exists',
+    replace: 'error instanceof ApiError && error.status === 409',
+    tests: [OPERATIONS],
   },
   {
     name: 'prune takes the newest version, too',

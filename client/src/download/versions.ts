@@ -2,6 +2,7 @@ import { ApiError, SzafaError, UnsupportedError } from '../errors.ts';
 import type { Metadata } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
+import { newestFirst } from '../tree/newest.ts';
 import { describe, type OpenContext } from './remote-file.ts';
 
 /** One of several files of a name, opened as far as its header. @public */
@@ -36,7 +37,7 @@ export async function versionsOf(
     found[at] = await rank(context, entry, signal);
   });
   const ranked = found.filter((one) => one !== undefined);
-  return ranked.toSorted(newestFirst).map(({ version }) => version);
+  return ranked.toSorted(byRank).map(({ version }) => version);
 }
 
 interface Ranked {
@@ -67,8 +68,6 @@ async function rank(context: OpenContext, entry: Entry, signal?: AbortSignal): P
   }
 }
 
-function newestFirst(a: Ranked, b: Ranked): number {
-  if (a.gen !== b.gen) return b.gen - a.gen;
-  if (a.added !== b.added) return b.added - a.added;
-  return a.tie === b.tie ? 0 : a.tie < b.tie ? 1 : -1;
+function byRank(a: Ranked, b: Ranked): number {
+  return newestFirst(a, b) || (a.tie === b.tie ? 0 : a.tie < b.tie ? 1 : -1);
 }

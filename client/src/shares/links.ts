@@ -1,7 +1,7 @@
 /** What an account shares: links, and the list of all of it. */
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, readHead, wrongName } from '../download/remote-file.ts';
-import { ApiError, SzafaError, TamperedError } from '../errors.ts';
+import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts';
 import { toBase64Url, utf8 } from '../format/bytes.ts';
 import { openToShare, parseHeader } from '../format/header.ts';
 import { bytesOf } from '../format/json.ts';
@@ -240,9 +240,8 @@ export async function resealOwn(
   // An answer that was lost looks the same as another device that did it: either way it is done.
   const now = changed.size > 0 ? await api.shares({ signal }) : [];
   for (const { id, own } of now.filter(({ id }) => changed.has(id))) {
-    const error = new SzafaError('other-upload', 'another device changes it again and again');
     if (isUnder(current.epoch, own)) done++;
-    else failed.push({ about: id, error });
+    else failed.push({ about: id, error: changedAgain() });
   }
   return { done, failed };
 }

@@ -2,6 +2,7 @@
 import { limits } from '@szafa/protocol';
 import type { SzafaError } from '../errors.ts';
 import type { DirEntry, Entry } from '../listing.ts';
+import { newestFirst } from './newest.ts';
 import { lastOf, numberedPath, parentOf, segmentsOf } from './paths.ts';
 
 /** A file with its earlier versions. @public */
@@ -45,9 +46,9 @@ export interface Folder {
 }
 
 const UNNAMED = 'unnamed';
-/** A directory and a name of the service; what is longer is no name of this service, and must not make a tree of a million folders. */
 /** Stands for a slash. */
 const DEEPER = '⧸';
+/** A directory and a name of the service; what is longer is no name of this service, and must not make a tree of a million folders. */
 const MOST_UNPROVEN = limits.dirNameChars + 1 + limits.fileNameChars;
 
 /** Has parts that are none; most paths have not, and there are thousands. */
@@ -82,14 +83,11 @@ function isMarker({ path, verified, size }: Entry): boolean {
   return verified && size === 0 && path.endsWith('/');
 }
 
-/** Newest first; where neither is newer they stay as the service lists them, which is newest first, it says. */
-function newestFirst({ age: a }: Entry, { age: b }: Entry): number {
-  if (!a || !b) return 0;
-  return b.gen - a.gen || b.added - a.added;
-}
+/** Where neither is newer they stay as the service lists them, which is newest first, it says. */
+const byAge = ({ age: a }: Entry, { age: b }: Entry) => (a && b ? newestFirst(a, b) : 0);
 
 function ranked(same: Entry[]): Pick<FileNode, 'versions' | 'unproven'> {
-  const proven = same.filter((entry) => entry.verified).sort(newestFirst);
+  const proven = same.filter((entry) => entry.verified).sort(byAge);
   if (proven.length === 0) return { versions: same, unproven: [] };
   return { versions: proven, unproven: same.filter((entry) => !entry.verified) };
 }

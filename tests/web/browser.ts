@@ -383,7 +383,7 @@ export async function picked(page: Page): Promise<Record<string, string>> {
 export async function open(page: Page, place: string): Promise<void> {
   await page
     .getByRole('navigation')
-    .getByRole('treeitem', { name: new RegExp(`^${place} ?[0-9,]+$`) })
+    .getByRole('treeitem', { name: new RegExp(`^${RegExp.escape(place)} ?[0-9,]+$`) })
     .click();
   await page.getByRole('heading', { name: place, level: 1 }).waitFor();
 }

@@ -30,7 +30,8 @@ const heading = (page: Page, name: string) =>
   page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 const dialog = (page: Page) => page.getByRole('dialog');
 const said = (page: Page, text: string) => page.locator('.notice').getByText(text, { exact: true }).waitFor();
-const folder = (page: Page, name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name} `) });
+const folder = (page: Page, name: string) =>
+  page.getByRole('treeitem', { name: new RegExp(`^${RegExp.escape(name)} `) });
 
 /** Waits until the list has these, in this order. */
 async function listed(page: Page, ...expected: string[]): Promise<void> {
@@ -209,7 +210,8 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
   await cell('b.txt').click();
   await cell('c.txt').click({ modifiers: ['Shift'] });
   await page.getByRole('toolbar').getByRole('button', { name: 'Move' }).click();
-  const target = (name: string) => dialog(page).getByRole('treeitem', { name: new RegExp(`^${name}`) });
+  const target = (name: string) =>
+    dialog(page).getByRole('treeitem', { name: new RegExp(`^${RegExp.escape(name)}`) });
   assert.equal(await target('All files').getAttribute('aria-selected'), 'true');
   await target('All files It is here').waitFor();
   assert.ok(await dialog(page).getByRole('button', { name: 'Move', exact: true }).isDisabled());

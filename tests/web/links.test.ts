@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Szafa } from '@szafa/client/node';
@@ -67,6 +67,7 @@ suite('links', () => {
       for (const [name, content] of Object.entries(contents)) {
         await writeFile(device.path(join('given', name)), content);
       }
+      await symlink('in', device.path('given/shortcut'));
       await device.ok(['put', 'given', '--volume-size', '1M']);
       const share = async (...more: string[]) =>
         String((await device.ok(['share', 'given', '--json', ...more])).line('link')['link']);
@@ -93,6 +94,9 @@ suite('links', () => {
       await page.getByRole('heading', { name: 'given', exact: true }).waitFor();
       await page.getByText('2 files · 3.0 MB').waitFor();
       await page.getByText('for <b>you</b>').waitFor();
+      const left = page.getByRole('listitem').filter({ hasText: 'shortcut' });
+      await left.getByText('symbolic link, left out').waitFor();
+      assert.equal(await left.getByRole('button').count(), 0);
       await page.getByText('1 download left').waitFor();
       await assertReadable(page, 'files');
       await shoot(page, 'shared-with-you');
@@ -114,6 +118,7 @@ suite('links', () => {
       for (const [name, content] of Object.entries(contents)) {
         assert.ok(content.equals(await readFile(join(out, 'given', name))), name);
       }
+      assert.deepEqual((await readdir(join(out, 'given'))).sort(), ['in', 'large.bin']);
 
       // A volume that was changed: the zip ends before its directory, and the page says so.
       await context.route('**/chunk/2', async (route) => {

@@ -405,6 +405,8 @@ export interface Visited {
 export interface SharedItem extends Item {
   /** Its owner has deleted it since. */
   missing: boolean;
+  /** A symbolic link, which a browser cannot write. */
+  isLink?: true;
 }
 
 export interface SharedFiles {

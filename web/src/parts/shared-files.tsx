@@ -13,7 +13,7 @@ import { Preview } from './preview.tsx';
 /** More of them are drawn when somebody asks. */
 const ROWS = 300;
 
-export const isReadable = ({ missing, isFolder }: SharedItem) => !missing && !isFolder;
+export const isReadable = ({ missing, isFolder, isLink }: SharedItem) => !missing && !isFolder && !isLink;
 
 /** The one folder that all of it is in, or ''. */
 export function topOf(items: readonly SharedItem[]): string {
@@ -22,7 +22,7 @@ export function topOf(items: readonly SharedItem[]): string {
 }
 
 function Row({ item, onShow }: { item: SharedItem; onShow(): void }) {
-  const { name, path, size, missing, isFolder } = item;
+  const { name, path, size, missing, isFolder, isLink } = item;
   const folder = parentOf(withoutSlashes(path));
   return (
     <li class="shared-file">
@@ -40,7 +40,9 @@ function Row({ item, onShow }: { item: SharedItem; onShow(): void }) {
         <span class="hint">
           {missing
             ? text.visitor.missing
-            : [folder && displayName(folder), !isFolder && bytes(size)].filter(Boolean).join(' · ')}
+            : [folder && displayName(folder), isLink ? text.visitor.symbolicLink : !isFolder && bytes(size)]
+                .filter(Boolean)
+                .join(' · ')}
         </span>
       </span>
       {isReadable(item) && (
@@ -66,7 +68,7 @@ export function SharedFileList({ items, name = text.name }: FilesProps) {
   const files = items.filter(isReadable);
   const [first] = files;
   const all = () => {
-    const there = items.filter(({ missing }) => !missing);
+    const there = items.filter(({ missing, isLink }) => !missing && !isLink);
     const size = files.reduce((sum, file) => sum + file.size, 0);
     const parts = there.map(({ fileId, path }) => ({ fileId, path }));
     return saveZip({ name: `${safeSegments(topOf(items) || name).at(-1)!}.zip`, parts }, size);

@@ -582,6 +582,7 @@ export function en({ number, plural, secret }: Tools) {
         `${downloads(count)} left. The first preview or download counts; all that you do in this tab within a day is one.`,
       last: 'The last download has begun, in this tab: you can go on with it for a day.',
       missing: 'deleted by its owner since',
+      symbolicLink: 'symbolic link, left out; szafa get makes it',
       downloadOf: (name: string) => `Download ${name}`,
       downloadAll: 'Download all as a zip',
       more: (count: number) => `Show ${number(count)} more`,

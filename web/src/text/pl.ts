@@ -594,6 +594,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         `Pozostało: ${downloads(count)}. Liczy się pierwszy podgląd lub pobranie; wszystko, co robisz w tej karcie w ciągu doby, to jedno pobieranie.`,
       last: 'Ostatnie pobieranie zaczęło się w tej karcie: można je tu kontynuować przez dobę.',
       missing: 'usunięty w międzyczasie przez właściciela',
+      symbolicLink: 'dowiązanie symboliczne, pominięte; utworzy je szafa get',
       downloadOf: (name: string) => `Pobierz ${name}`,
       downloadAll: 'Pobierz wszystko jako zip',
       more: (count: number) => `Pokaż jeszcze ${number(count)}`,

@@ -9,7 +9,8 @@ const TICKET_MS = 3_600_000;
 /** What is begun with a ticket should not outlive it at once. */
 const SPARE_MS = 60_000;
 
-function itemOf({ number, name, size, missing }: VisitedFile, idOf: (number: number) => string): SharedItem {
+function itemOf(file: VisitedFile, idOf: (number: number) => string): SharedItem {
+  const { number, name, size, missing, link } = file;
   const isFolder = name.endsWith('/') && size === 0;
   return {
     fileId: idOf(number),
@@ -21,6 +22,7 @@ function itemOf({ number, name, size, missing }: VisitedFile, idOf: (number: num
     versions: 1,
     missing,
     ...(isFolder && { isFolder }),
+    ...(link !== undefined && { isLink: true }),
   };
 }
 

@@ -51,7 +51,9 @@ export function zippedFiles(
         yield { path: paths.of(path), size: 0, mtime: Date.now(), pieces: nothing };
         continue;
       }
-      const { mtime, added, size } = remote.metadata;
+      const { mtime, added, size, link } = remote.metadata;
+      // Whoever unpacks it could be led anywhere.
+      if (link !== undefined) continue;
       const onProgress = ({ done }: DownloadProgress) =>
         tell({ done: before + done, total: Number.POSITIVE_INFINITY });
       const pieces = () => remote.pieces({ signal, onProgress });

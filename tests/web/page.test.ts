@@ -153,6 +153,31 @@ test('the service speaks TLS itself', async () => {
   });
 });
 
+test('a tab with a page that does not let go of the database is told, and waited for', async () => {
+  const { page: old, context } = await browser.visit(`${service.url}/docs`);
+  await old.evaluate(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        const request = indexedDB.open('szafa', 1);
+        request.onerror = () => reject(request.error);
+        request.onupgradeneeded = () => request.result.createObjectStore('session');
+        request.onsuccess = () => {
+          Object.assign(globalThis, { held: request.result });
+          resolve();
+        };
+      }),
+  );
+  const page = await context.newPage();
+  await page.goto(service.url);
+  await page.getByText('Another tab has an older version of this page open.').waitFor();
+  // Again, as long as it is so.
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Another tab has an older version of this page open.').waitFor();
+  await old.close();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await register(page);
+});
+
 test('keys stay in the browser in a form that cannot be read out, and go with the sign-out', async () => {
   const { page } = await browser.visit(service.url);
   await register(page);

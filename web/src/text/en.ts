@@ -721,6 +721,7 @@ export function en({ number, plural, secret }: Tools) {
       'too-long': 'The server sent more than it should.',
       stopped: 'Stopped.',
       refused: 'The browser refused or cancelled this download.',
+      'old-tab': 'Another tab has an older version of this page open. Close it, then try again.',
       'part-missing': 'A part of this page could not be loaded. Reload the page.',
     },
     /** A rule of the API that was not kept; it says directory where the page says folder. */

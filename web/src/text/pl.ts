@@ -730,6 +730,7 @@ export function pl({ number, plural, secret }: Tools): Words {
       'too-long': 'Serwer wysłał więcej, niż powinien.',
       stopped: 'Zatrzymano.',
       refused: 'Przeglądarka odrzuciła lub przerwała to pobieranie.',
+      'old-tab': 'W innej karcie jest otwarta starsza wersja tej strony. Zamknij ją i spróbuj ponownie.',
       'part-missing': 'Nie udało się wczytać części tej strony. Wczytaj stronę ponownie.',
     },
     rule(message: string) {

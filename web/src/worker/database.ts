@@ -1,4 +1,12 @@
-import type { ContactPin, ContactStores, Journal, Pin, Pins, RevStores } from '@szafa/client';
+import {
+  type ContactPin,
+  type ContactStores,
+  type Journal,
+  type Pin,
+  type Pins,
+  type RevStores,
+  SzafaError,
+} from '@szafa/client';
 import type { UploadNote } from '../bridge.ts';
 
 /** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
@@ -22,7 +30,12 @@ const OF_VISITORS = ['visitor-journal', 'visitor-uploads'] as const;
 const STORES = [...OF_A_SESSION, ...OF_VISITORS, 'pins', 'revs', 'contacts'] as const;
 type Store = (typeof STORES)[number];
 
+const BLOCKED_MS = 3_000;
+
 let opening: Promise<IDBDatabase> | undefined;
+let isOpen = false;
+/** Other tabs let go of it at once; one that does not shows a page of before they did. */
+let isBlocked = false;
 
 function finished<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -34,14 +47,27 @@ function finished<T>(request: IDBRequest<T>): Promise<T> {
 function database(): Promise<IDBDatabase> {
   if (!opening) {
     opening = openWhole();
-    opening.catch(forget);
+    opening.then(() => {
+      isOpen = true;
+    }, forget);
   }
-  return opening;
+  return isOpen ? opening : unlessBlocked(opening);
 }
 
 const forget = () => {
   opening = undefined;
+  isOpen = false;
 };
+
+/** Goes on once the other tab is closed; until then somebody has to know. */
+function unlessBlocked(waited: Promise<IDBDatabase>): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const timer = setInterval(() => {
+      if (isBlocked) reject(new SzafaError('old-tab', 'another tab keeps the database from being opened'));
+    }, BLOCKED_MS);
+    waited.then(resolve, reject).finally(() => clearInterval(timer));
+  });
+}
 
 /** With all stores, whichever page made the database: what it lacks is added, and what it has beside them stays. */
 async function openWhole(version?: number): Promise<IDBDatabase> {
@@ -50,7 +76,11 @@ async function openWhole(version?: number): Promise<IDBDatabase> {
   request.onupgradeneeded = () => {
     for (const name of STORES.filter(lacks)) request.result.createObjectStore(name);
   };
+  request.onblocked = () => {
+    isBlocked = true;
+  };
   const found = await finished(request);
+  isBlocked = false;
   // The page of another tab adds what this one does not know of: it would wait for this connection.
   found.onversionchange = () => {
     found.close();

@@ -37,7 +37,24 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
   const origin = `http://localhost:${port}`;
   const service = await new Service({ env: { SZ_PORT: port, SZ_ORIGIN: origin } }).start();
   t.after(() => service.stop());
-  const { page, errors } = await browser.visit(origin);
+  const { page, errors } = await browser.visit(`${origin}/docs`);
+  // Every secret that goes to the worker, as the page has it afterwards.
+  await page.addInitScript(() => {
+    const seen: Uint8Array[] = [];
+    Object.assign(globalThis, { seen });
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message: { args?: unknown[] }, ...rest: never[]) {
+      for (const arg of message.args ?? []) {
+        const secret = arg instanceof Uint8Array ? arg : (arg as { secret?: unknown } | null)?.secret;
+        if (secret instanceof Uint8Array) seen.push(secret);
+      }
+      post.call(this, message, ...rest);
+    };
+  });
+  await page.goto(origin);
+  const secrets = () =>
+    page.evaluate(() => (globalThis as unknown as { seen: Uint8Array[] }).seen.map((one) => [...one]));
+  const zeros = Array<number>(32).fill(0);
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('WebAuthn.enable');
   const attach = async (hasPrf: boolean) => {
@@ -54,12 +71,14 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
   await openAccount(page);
   await add(page, 'my phone', 'It signs in by itself, and opens your files.');
   await page.getByText('signs in by itself, never used').waitFor();
+  assert.deepEqual(await secrets(), [zeros]);
   await page.keyboard.press('Escape');
 
   // Alone, without a name; a reload goes on with it.
   await signOut(page);
   await press(page, 'Sign in with a passkey');
   await page.getByRole('heading', { name: 'All files' }).waitFor();
+  assert.deepEqual(await secrets(), [zeros, zeros]);
   await page.reload();
   await page.getByRole('heading', { name: 'All files' }).waitFor();
 

@@ -74,7 +74,9 @@ export const login = (username: string, password: string, second: Second) =>
   enter(call('login', username, password, second));
 export async function loginWithPasskey(): Promise<void> {
   const { answer, secret } = await enterByPasskey(await call('passkeyChallenge'));
-  await enter(call('loginWithPasskey', answer, secret));
+  const entering = call('loginWithPasskey', answer, secret);
+  secret.fill(0); // the worker has its own copy
+  await enter(entering);
 }
 export const register = (username: string, password: string, wishes: Wishes) =>
   enter(call('register', username, password, wishes));

@@ -30,7 +30,9 @@ function Add({
   const password = useSignal('');
   const form = useForm(async () => {
     const made = await makePasskey(await call('newPasskey'), account.peek()!.username);
-    await call('addPasskey', password.value, name.value, made);
+    const adding = call('addPasskey', password.value, name.value, made);
+    made.secret?.fill(0); // the worker has its own copy
+    await adding;
     opened.value = null;
     await onDone(made.secret ? words.doneAlone : words.done);
   });

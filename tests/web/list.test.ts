@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Szafa } from '@szafa/client';
 import { sealFileName } from '@szafa/client/format';
 import type { FileChooser, Page } from 'playwright-core';
@@ -51,6 +52,20 @@ test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without la
   const username = await register(page);
   await upload(page, await browser.file('Report today.pdf', 'today'));
   await fillSealed(username, FILES - 1);
+  await page.addInitScript(() => {
+    const { get } = Object.getOwnPropertyDescriptor(Intl.Collator.prototype, 'compare')!;
+    Object.assign(globalThis, { compared: 0 });
+    Object.defineProperty(Intl.Collator.prototype, 'compare', {
+      get() {
+        const compare = get!.call(this) as Intl.Collator['compare'];
+        return (a: string, b: string) => {
+          (globalThis as unknown as { compared: number }).compared++;
+          return compare(a, b);
+        };
+      },
+    });
+  });
+  const compared = () => page.evaluate(() => (globalThis as unknown as { compared: number }).compared);
   const began = Date.now();
   await page.reload();
   await page.getByText(ALL, { exact: true }).waitFor();
@@ -80,6 +95,17 @@ test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without la
   assert.deepEqual((await shown(page)).slice(0, 3), ['Report 0.pdf', 'Report 1.pdf', 'Report 2.pdf']);
   await sortBy('Name', 'descending');
   assert.deepEqual((await shown(page)).slice(0, 2), ['Report today.pdf', `Report ${FILES - 2}.pdf`]);
+  // What a search needs was sorted before its first key.
+  let sorted = await compared();
+  for (let last = -1; last !== sorted; sorted = await compared()) {
+    last = sorted;
+    await sleep(2_000);
+  }
+  await page.getByLabel('Filter by name').fill('REPORT 99');
+  await page.getByText(`${usually(37, 279)} of ${ALL}`).waitFor();
+  const more = (await compared()) - sorted;
+  assert.ok(more < FILES / 2, `${more} names were compared at a key`);
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
   await sortBy('Size', 'descending');
   assert.match((await cells())[1]!, usually(/^2(\.0)? KB$/, /^9\.8 KB$/));
   await sortBy('Size', 'ascending');

@@ -1,5 +1,5 @@
 /** What the list shows: the files and folders of the account, and how they are looked at. */
-import { batch, computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { fold } from '@szafa/client';
 import type { Quota } from '@szafa/protocol';
 import type { Dir, Fault, FolderInfo, Item, Move } from '../bridge.ts';
@@ -88,6 +88,11 @@ function prepareSearch(): void {
   if ('requestIdleCallback' in globalThis) requestIdleCallback(prepare, { timeout: PREPARE_MS });
   else setTimeout(prepare, PREPARE_MS);
 }
+
+// In another order it is sorted anew.
+effect(() => {
+  if (sort.value) prepareSearch();
+});
 
 export const rows = computed((): Row[] => {
   const isWanted = filter.value.trim() !== '';

@@ -1,4 +1,4 @@
-/** passwd, rekey and recover, killed at every step: before each request that the service would hear, and after each that it has answered. */
+/** passwd, rekey and recover, killed at every step. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,40 +6,13 @@ import { suite, test } from 'node:test';
 import { freshName, useService } from '../harness/index.ts';
 import { PASSWORD } from './account.ts';
 import { Between } from './between.ts';
-import { Device, type Outcome } from './device.ts';
+import { Device } from './device.ts';
 import { opens, withFile } from './kept-file.ts';
+import { everyStep, isDone, killedAt } from './kills.ts';
 
 const service = useService();
 const NEXT = 'another horse, another battery';
 const OLD = { SZ_PASSWORD: PASSWORD };
-
-/** Killed when the service is about to hear its `step`th request (even), or has answered it (odd). False: it was over before. */
-async function killedAt(
-  between: Between,
-  step: number,
-  args: string[],
-  device: Device,
-  env: Record<string, string>,
-) {
-  let at = 0;
-  let done = false;
-  const running = device.start(args, { env });
-  const count = (_path: string, body: Buffer) => {
-    if (at++ === step) {
-      done = true;
-      running.child.kill('SIGKILL');
-    }
-    if (done) throw new Error('cut');
-    return body;
-  };
-  between.outward = count;
-  between.inward = count;
-  const outcome = await running.ended;
-  between.outward = (_path, body) => body;
-  between.inward = (_path, body) => body;
-  assert.equal(outcome.signal, done ? 'SIGKILL' : null);
-  return done ? undefined : outcome;
-}
 
 /** Nothing that lies there is torn, or anybody else's to read. */
 async function assertWhole(device: Device): Promise<void> {
@@ -49,14 +22,6 @@ async function assertWhole(device: Device): Promise<void> {
     if (/^(session|keys-.*)\.json$/.test(name)) JSON.parse(await readFile(join(config, name), 'utf8'));
   }
 }
-
-async function everyStep(work: (step: number) => Promise<boolean>): Promise<void> {
-  let step = 0;
-  while (await work(step)) step++;
-  assert.ok(step > 5, `${step} steps`);
-}
-
-const isDone = (outcome: Outcome) => assert.equal(outcome.code, 0, outcome.stdout + outcome.stderr);
 
 suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
   test('passwd, killed at any step: one of the two passwords counts, and the same command again finishes it', async () => {

@@ -7,6 +7,7 @@ const VECTORS = 'client/test/vectors.test.ts';
 const CROSS = 'tests/cross/links.test.ts';
 
 const PAGE = 'tests/worker/links.test.ts';
+const JOURNALS = 'client/test/request-journals.test.ts';
 const ASKED = 'tests/web/requests.test.ts';
 const SETUP = 'tests/setup/page.test.ts';
 
@@ -84,9 +85,23 @@ export const mutants: Mutant[] = [
   {
     name: 'a visitor who gives an upload up leaves it to count in the request',
     file: 'client/src/shares/request-upload.ts',
-    find: 'await found?.api.cancel(found.remembered.state.transferId, { signal });',
+    find: 'await found.api.cancel(state.transferId || (await begin(context, state, signal)), { signal });',
     replace: '',
-    tests: [ASKED],
+    tests: [JOURNALS],
+  },
+  {
+    name: 'an upload counts in the request before the visitor has written down that it begins',
+    file: 'client/src/shares/request-upload.ts',
+    find: '    await this.#log?.begin(state);\n',
+    replace: '',
+    tests: [JOURNALS],
+  },
+  {
+    name: 'two that upload one file by one link take each other’s uploads for their own',
+    file: 'client/src/shares/request-upload.ts',
+    find: 'if (claims) await waitFor(claims, key, { signal, onWait });',
+    replace: '',
+    tests: [JOURNALS],
   },
   {
     name: 'a file that a visitor chooses again after a reload is sent beside the one that waits for it',

@@ -82,6 +82,10 @@ export async function putToRequest(invocation: Invocation, link: string): Promis
           const { resumed } = await visit.upload(source, {
             ...{ name, mtime, volumeSize, parallel: lanes.volumes, journal, signal },
             onProgress: ({ done }) => track.update(done),
+            onWait: () =>
+              out.note('waiting', `${oneLine(path)} is being uploaded by another szafa; waiting for it`, {
+                path,
+              }),
           });
           const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
           out.done(

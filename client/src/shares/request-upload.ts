@@ -10,8 +10,9 @@ import { type RequestName, sealDelivery } from '../format/request.ts';
 import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
 import { forEach, range } from '../pool.ts';
+import { waitFor } from '../upload/claims.ts';
 import { sizesOf } from '../upload/description.ts';
-import { type Journal, journalKey, type Remembered, UploadLog } from '../upload/journal.ts';
+import { type Journal, journalKey, type Remembered, UploadLog, type UploadState } from '../upload/journal.ts';
 import type { VolumeMemory } from '../upload/memory.ts';
 import type { UploadProgress } from '../upload/options.ts';
 import { Sender } from '../upload/sender.ts';
@@ -32,6 +33,8 @@ export interface DeliveryOptions {
   /** Goes on with what an earlier call with the same journal left unfinished. */
   journal?: Journal | undefined;
   signal?: AbortSignal | undefined;
+  /** Another process uploads the same file by the same link, and is waited for. */
+  onWait?: (() => void) | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -84,8 +87,19 @@ async function tokenOf(
   return toBase64Url(await engine.hkdf(fileKey, fileId, utf8(labels.uploadToken), 32));
 }
 
-/** Cleared away meanwhile, complete, or with its request at an end: there is nothing left to go on with. */
-const isGone = (error: unknown) => error instanceof ApiError && [401, 404, 409].includes(error.status);
+/** Cleared away meanwhile, complete, or with its request at an end or full: there is nothing left to go on with. */
+const isGone = (error: unknown) => error instanceof ApiError && [401, 404, 409, 410].includes(error.status);
+
+/** The transfer of an upload; the service begins it only if it has not, so whoever does not know whether it has asks again. */
+async function begin(
+  { engine, api, request, access }: RequestContext,
+  { layout, ...secrets }: Pick<UploadState, 'layout' | 'fileKey' | 'fileId'>,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const chunks = sizesOf(layout);
+  const body = { upload_token: await tokenOf(engine, secrets), chunk_count: chunks.length, chunks };
+  return (await api.beginUpload(request.id, body, { access, signal })).transfer_id;
+}
 
 /** An unfinished upload by the journal, with what speaks for it to the service. */
 async function unfinished(context: RequestContext, journal: Journal, wanted: UnfinishedDelivery) {
@@ -105,7 +119,7 @@ export async function storedOf(
   signal?: AbortSignal,
 ): Promise<number> {
   const { found } = await unfinished(context, journal, wanted);
-  if (!found) return 0;
+  if (!found?.remembered.state.transferId) return 0;
   const { state, volumes } = found.remembered;
   const { transferId, layout } = state;
   try {
@@ -128,7 +142,10 @@ export async function abandon(
 ): Promise<void> {
   const { log, found } = await unfinished(context, journal, wanted);
   try {
-    await found?.api.cancel(found.remembered.state.transferId, { signal });
+    if (found) {
+      const { state } = found.remembered;
+      await found.api.cancel(state.transferId || (await begin(context, state, signal)), { signal });
+    }
   } catch (error) {
     if (!isGone(error)) throw error;
   }
@@ -167,7 +184,23 @@ export class RequestUpload {
 
   /** How many volumes the service had from an earlier time. */
   async run(): Promise<{ resumed: number }> {
-    await this.#openLog();
+    const { journal, name, signal, onWait } = this.#options;
+    const { identity, place } = this.#source;
+    if (!journal || identity === undefined) return this.#run();
+    const { engine, api, request, psk } = this.#context;
+    const key = await deliveryKey(engine, { server: api.server, id: request.id }, { place, name });
+    this.#log = new UploadLog(journal, key, engine, [psk]);
+    const { claims } = journal;
+    // With one journal, two would take each other's uploads for their own.
+    if (claims) await waitFor(claims, key, { signal, onWait });
+    try {
+      return await this.#run();
+    } finally {
+      await claims?.release([key]);
+    }
+  }
+
+  async #run(): Promise<{ resumed: number }> {
     const found = await this.#resume();
     const begun = found ?? (await this.#begin());
     try {
@@ -180,18 +213,17 @@ export class RequestUpload {
     }
   }
 
-  async #openLog(): Promise<void> {
-    const { journal, name } = this.#options;
-    const { identity, place } = this.#source;
-    if (journal && identity !== undefined) this.#log = await logOf(this.#context, journal, { place, name });
-  }
-
   async #resume(): Promise<Begun | undefined> {
     const remembered = await this.#log?.load();
     if (!remembered) return undefined;
     const { state } = remembered;
     this.#api.token = await tokenOf(this.#context.engine, state);
     try {
+      // Cut off before it was known whether it had begun.
+      if (state.transferId === '') {
+        state.transferId = await begin(this.#context, state, this.#options.signal);
+        await this.#log!.begin(state);
+      }
       const isSame = state.identity === this.#source.identity && state.layout.size === this.#source.size;
       const begun = isSame ? await this.#found(remembered) : undefined;
       if (begun) return begun;
@@ -219,23 +251,22 @@ export class RequestUpload {
   }
 
   async #begin(): Promise<Begun> {
-    const { engine, api, request, access } = this.#context;
+    const { engine } = this.#context;
     const layout = visitorsLayout(this.#source.size, this.#options.volumeSize);
     const secrets = newSecrets(engine);
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets });
     // That it can be described is known before its volumes travel.
     await this.#describe(supply, '0'.repeat(64));
-    const token = await tokenOf(engine, secrets);
-    const chunks = sizesOf(layout);
-    const body = { upload_token: token, chunk_count: chunks.length, chunks };
-    const { transfer_id: transferId } = await api
-      .beginUpload(request.id, body, { access, ...this.#signal })
-      .catch(async (error) => {
-        throw await this.#context.over(error);
-      });
-    this.#api.token = token;
     const { identity = '', place = '' } = this.#source;
-    await this.#log?.begin({ transferId, path: this.#options.name, place, ...secrets, identity, layout });
+    const state = { transferId: '', path: this.#options.name, place, ...secrets, identity, layout };
+    // Before the service counts it: without that, nobody who is cut off could go on with it, or give it up.
+    await this.#log?.begin(state);
+    const transferId = await begin(this.#context, state, this.#options.signal).catch(async (error) => {
+      if (isGone(error)) await this.#log?.end();
+      throw await this.#context.over(error);
+    });
+    this.#api.token = await tokenOf(engine, secrets);
+    await this.#log?.begin({ ...state, transferId });
     return { transferId, supply, here: new Set(), description: undefined, resumed: false };
   }
 
@@ -307,9 +338,9 @@ export class RequestUpload {
 
   /** Nothing more is sealed under its key. */
   async #giveUp({ transferId }: Begun): Promise<void> {
-    await this.#log?.end();
     // The service clears abandoned uploads away by itself.
     await this.#api.cancel(transferId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});
+    await this.#log?.end();
   }
 
   get #signal() {

@@ -35,6 +35,7 @@ export interface Journal {
 
 /** What an upload needs to go on in another process, beside the volumes that it sealed. */
 export interface UploadState {
+  /** '' where a visitor does not know yet whether it has begun. */
   transferId: string;
   /** Where it goes. */
   path: string;

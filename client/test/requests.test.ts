@@ -174,6 +174,36 @@ test('what another device takes over while deliveries are listed is none of them
   assert.deepEqual(await filesOf(owner), [`inbox/2026/${taken!.name}`]);
 });
 
+test('what two devices do to a delivery at the same moment is done by one, and told to the other', async () => {
+  const { owner, link } = await ask();
+  const visit = await RequestVisit.begin(link, visiting);
+  for (const name of ['a', 'b']) await visit.upload(bytesSource(content(10)), { name });
+  const device = await sameUser(owner, proxy.url, more);
+  const [first, second] = await device.deliveries();
+  /** Does something when this device is about to ask for that. */
+  const meanwhile = (path: string, act: () => Promise<unknown>) => {
+    let done: Promise<unknown> | undefined;
+    proxy.before = async (_method, asked) => {
+      if (asked !== path) return undefined;
+      done ??= act();
+      await done;
+      return undefined;
+    };
+  };
+  try {
+    const files = [first!.fileId];
+    meanwhile(pathOf('readTrashed', { file_id: first!.fileId }), () => owner.api.emptyTrash({ files }));
+    await assert.rejects(device.dropDelivery(first!), { code: 'conflict' });
+    meanwhile(pathOf('renameFiles'), () => owner.dropDelivery(second!));
+    await assert.rejects(device.takeOver(second!), { code: 'conflict' });
+  } finally {
+    proxy.before = undefined;
+  }
+  assert.deepEqual(await owner.deliveries(), []);
+  assert.deepEqual(await owner.listTrash(), []);
+  assert.deepEqual(await filesOf(owner), []);
+});
+
 test('what is not wanted is dropped, and nothing that is one’s own since', async () => {
   const { owner, link } = await ask();
   const visit = await RequestVisit.begin(link, visiting);

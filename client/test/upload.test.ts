@@ -496,7 +496,15 @@ test('an unfinished upload goes on at its own path only; one that is abandoned i
     assert.equal(atTop.resumed, 0);
     assert.deepEqual(await szafa.list({ dirId }), []);
     assert.deepEqual(await szafa.api.received(left), [1, 2]);
-    await szafa.abandon(journal, { place: source.place, path: 'folder/own' });
+    const unfinished = { place: source.place, path: 'folder/own' };
+    const stop = new AbortController();
+    const breaking: Transport = (request) => {
+      if (request.method === 'DELETE') stop.abort(new Error('no line'));
+      return transport(request);
+    };
+    const offline = await sameUser(szafa, service.url, { transport: breaking });
+    await assert.rejects(offline.abandon(journal, unfinished, { signal: stop.signal }), /no line/);
+    await szafa.abandon(journal, unfinished);
     await assert.rejects(szafa.api.received(left), { status: 404 });
     assert.equal((await szafa.upload(source, options)).resumed, 0);
     assert.equal((await szafa.list({ dirId })).length, 1);

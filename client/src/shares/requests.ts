@@ -283,15 +283,21 @@ async function requireNotTaken({ revs }: TreeContext, fileId: string): Promise<v
 const digestOf = async ({ engine }: TreeContext, { encParamsText }: VolumeAnswer) =>
   (await engine.sha256(utf8(encParamsText))).toHex();
 
+/** Another device has taken it over, or deleted it, where it is not there any more. */
+function orConflict({ name }: Delivery): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ApiError && error.status === 404 ? new ConflictError([name]) : error;
+  };
+}
+
 /** Its head, if it still is a delivery: another device may have taken it over, or deleted it, since it was listed. */
 async function stillDelivered(
   context: TreeContext,
-  { fileId, name, sealed }: Delivery,
+  delivery: Delivery,
   signal: AbortSignal | undefined,
 ): Promise<VolumeAnswer> {
-  const head = await readHead(context.api, fileId, signal).catch((error: unknown) => {
-    throw error instanceof ApiError && error.status === 404 ? new ConflictError([name]) : error;
-  });
+  const { fileId, name, sealed } = delivery;
+  const head = await readHead(context.api, fileId, signal).catch(orConflict(delivery));
   // As an owner's own header has it; but a visitor may have written it, as it was listed.
   if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)
     throw new ConflictError([name]);
@@ -345,8 +351,11 @@ export async function takeOver(
   };
   file.fileKey.fill(0);
   const changed = await api.renameFiles({ files: [renamed] }, { signal });
-  if (changed.length > 0 && (await readHead(api, fileId, signal)).encParamsText !== renamed.enc_params)
-    throw new ConflictError([delivery.name]);
+  if (changed.length > 0) {
+    const now = await readHead(api, fileId, signal).catch(orConflict(delivery));
+    // Unless an answer was lost.
+    if (now.encParamsText !== renamed.enc_params) throw new ConflictError([delivery.name]);
+  }
   given?.add(path);
   await revs?.note(new Map([[fileId, metadata.rev]]));
   return path;
@@ -364,7 +373,8 @@ export async function dropDelivery(
   await requireNotTaken(context, fileId);
   // By way of the trash, where nobody takes it over any more: what is the owner's own by then goes back.
   if ((await api.trashFiles([fileId], { signal })).length > 0) throw new ConflictError([name]);
-  if ((await api.readTrashed(fileId, { signal })).encParamsText !== seen.encParamsText) {
+  const there = await api.readTrashed(fileId, { signal }).catch(orConflict(delivery));
+  if (there.encParamsText !== seen.encParamsText) {
     await api.restoreFiles([fileId], { signal });
     throw new ConflictError([name]);
   }

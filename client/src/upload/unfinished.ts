@@ -97,6 +97,7 @@ export async function abandon(
 ): Promise<void> {
   const log = await logOf(context, journal, unfinished, signal);
   const remembered = await log.load();
-  await log.end();
   if (remembered) await cancel(context, remembered.state.transferId, signal);
+  // Not before: without it nobody can give the upload up once more.
+  await log.end();
 }

@@ -58,11 +58,12 @@ export class Transfers extends Tasks {
 
   async abandon(note: UploadNote): Promise<void> {
     const { id, fileName, path } = note;
-    await uploadNotes.forget(id);
     await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
       if (lock) await this.#szafa().abandon(browserJournal, { place: fileName, path });
     });
+    // Not before: without it nobody can give the upload up once more.
+    await uploadNotes.forget(id);
   }
 
   #alone<T>(note: UploadNote, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -28,6 +28,7 @@ import {
   type MadeFile,
   makeFile,
   putStreamed,
+  RawConnection,
   received,
   register,
   type Service,
@@ -296,6 +297,29 @@ describe('requests', () => {
       [`delivery-${visitor.id}`, ownTransfer.file.init.file_name].toSorted(),
     );
     assertError(await mine.user.delete(pathOf('cancel', { transfer_id: mine.transferId })), 409);
+  });
+
+  test('of one volume a visitor sends few bodies at a time: each takes room that the request does not count', async () => {
+    await withService({}, async (own) => {
+      const { owner, visitor } = await ask({}, own);
+      const made = file([4096]);
+      const { user, transferId } = await visitor.upload(made);
+      const path = pathOf('writeVolume', { transfer_id: transferId, idx: 1 });
+      await using connections = new AsyncDisposableStack();
+      const statuses: (number | undefined)[] = [];
+      for (let at = 0; at < 6; at++) {
+        const connection = await RawConnection.open(own.url);
+        connections.defer(() => connection.destroy());
+        const said = [`Content-Digest: ${contentDigest(sha256(Buffer.from([at])))}`, 'Expect: 100-continue'];
+        connection.write(`${headOf(path, 4096, user.token, said)}\r\n\r\n`);
+        statuses.push((await connection.until((answer) => answer.statuses.length > 0)).statuses[0]);
+      }
+      assert.deepEqual(statuses, [100, 100, 100, 100, 429, 429]);
+      await connections.disposeAsync();
+      await eventually(async () => assertOk(await putStreamed(user, transferId, 1, made.volumes[0]!)));
+      assertOk(await completeStreamed(user, transferId, made));
+      assert.equal((await listFiles(owner)).length, 1);
+    });
   });
 
   test('volumes also come by the volume socket', async () => {

@@ -112,4 +112,11 @@ export const mutants: Mutant[] = [
     replace: 'if (listed) return listed;',
     tests: ['client/test/requests.test.ts'],
   },
+  {
+    name: 'a visitor takes as much room on the disk as they open connections',
+    file: 'server/src/domain/visitors.ts',
+    find: 'if (before >= BODIES_AT_ONCE)',
+    replace: 'if (before < 0)',
+    tests: [BLACKBOX],
+  },
 ];

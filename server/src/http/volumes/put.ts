@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { headers, routes, targetDir } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { requireDir, requireFound } from '../../domain/reach.ts';
+import { VisitorBodies } from '../../domain/visitors.ts';
 import { shortened } from '../../log.ts';
 import type { Services } from '../../services.ts';
 import { type Body, BrokenOff, StreamBody } from '../../volumes/body.ts';
@@ -44,6 +45,7 @@ const fileUrl = urlOf(routes.writeFile);
 
 export function volumeHandler(services: Services): VolumeHandler {
   const { sessions, metadata, transfers, mode, pace, config, log, metrics } = services;
+  const bodies = new VisitorBodies();
   return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
     const { authorization, transferId, idx, length } = put;
@@ -59,7 +61,9 @@ export function volumeHandler(services: Services): VolumeHandler {
         requireFound(caller, found.transfer);
         await mode.requireWritable();
         const paced = pace.upload(body, caller);
-        await transfers.receive(transferId, found.transfer, volumeNumber(idx), paced, put, begin);
+        const number = volumeNumber(idx);
+        const receive = () => transfers.receive(transferId, found.transfer, number, paced, put, begin);
+        await (caller.scope === 'upload' ? bodies.run(transferId, number, receive) : receive());
       } else {
         const lookUp = metadata.sessions.lookUp();
         const { caller } = await sessions.identify(authorization, routes.writeFile, lookUp);

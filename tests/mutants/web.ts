@@ -10,6 +10,13 @@ const RECEIVED = 'tests/worker/received.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'a list of an account that has left is kept for the next',
+    file: 'web/src/worker/cabinet.ts',
+    find: '    requireSame(szafa, this.#szafa);\n',
+    replace: '',
+    tests: [CABINET],
+  },
+  {
     name: 'the fingerprint of changed keys is there to be copied',
     file: 'web/src/worker/received.ts',
     find: "return { username, state, ...(state !== 'changed' && { fingerprint }) };",

@@ -65,6 +65,26 @@ test('a file is opened as the list shows it, once; one that is not listed is not
   await assert.rejects(cabinet.open('f'), { code: 'gone' });
 });
 
+test('a list that comes for an account that has left is not kept for the next', async () => {
+  const listed = Promise.withResolvers<void>();
+  const parts = { dirs: async () => [], quota: () => listed.promise, api: { changes: async () => '1' } };
+  const entry = {
+    fileId: 'f',
+    path: 'of the first',
+    size: 1,
+    verified: true,
+    createdAt: '2026-01-01T00:00:00Z',
+  };
+  let now = { ...parts, list: async () => [entry] } as unknown as Szafa;
+  const cabinet = new Cabinet(() => now);
+  const late = cabinet.list();
+  cabinet.clear();
+  now = { ...parts, list: async () => [] } as unknown as Szafa;
+  listed.resolve();
+  await assert.rejects(late, { code: 'locked' });
+  assert.equal(cabinet.tree.file('of the first'), undefined);
+});
+
 test('names that could speak to a page are cleaned in the list', async () => {
   const { cabinet } = cabinetOf({ f: 'a\u202eb\nc' });
   assert.equal((await cabinet.list()).items[0]?.name, 'a\ufffdb\ufffdc');

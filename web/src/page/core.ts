@@ -37,6 +37,8 @@ let worker: Worker | undefined;
 /** It has said something: its script is here. */
 let begun = false;
 let last = 0;
+/** The last call that was made for an account that has left. */
+let disowned = 0;
 
 function started(): Worker {
   if (worker) return worker;
@@ -49,7 +51,7 @@ function started(): Worker {
       const answer = waiting.get(data.call);
       waiting.delete(data.call);
       if ('fault' in data) {
-        listeners.fault(data.fault);
+        if (data.call > disowned) listeners.fault(data.fault);
         answer?.reject(new CoreError(data.fault));
       } else answer?.resolve(data.value);
     }
@@ -67,6 +69,11 @@ function started(): Worker {
 
 export function listen(added: Partial<typeof listeners>): void {
   Object.assign(listeners, added);
+}
+
+/** Whatever was asked for until now says nothing about whoever comes next. */
+export function disown(): void {
+  disowned = last;
 }
 
 /** Before the first call, on the pages for visitors: what a link leads to, and what a request does. */

@@ -21,12 +21,12 @@ export const links = computed(() => {
 
 export async function readLinks(): Promise<void> {
   linksFault.value = null;
+  const who = account.peek();
   try {
-    const who = account.peek();
     const found = await call('links');
     if (account.peek() === who) all.value = found;
   } catch (error) {
-    linksFault.value = faultOf(error);
+    if (account.peek() === who) linksFault.value = faultOf(error);
   }
 }
 

@@ -22,13 +22,14 @@ export const received = computed(() => {
 });
 
 export async function readReceived(): Promise<void> {
+  const who = account.peek();
   try {
-    const who = account.peek();
     const found = await call('received');
     if (account.peek() !== who) return;
     receivedFault.value = null;
     all.value = found;
   } catch (error) {
+    if (account.peek() !== who) return;
     // What was read before stays, with a word that it may be old.
     if (all.value) tellFault(error);
     else receivedFault.value = faultOf(error);

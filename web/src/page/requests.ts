@@ -26,13 +26,14 @@ export const asked = computed((): Asked | null => {
 });
 
 export async function readAsked(): Promise<void> {
+  const who = account.peek();
   try {
-    const who = account.peek();
     const found = await call('requests');
     if (account.peek() !== who) return;
     askedFault.value = null;
     all.value = found;
   } catch (error) {
+    if (account.peek() !== who) return;
     // What was read before stays, with a word that it may be old.
     if (all.value) tellFault(error);
     else askedFault.value = faultOf(error);

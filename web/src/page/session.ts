@@ -3,7 +3,7 @@ import type { Account, Entered, Fault, Second, Wishes } from '../bridge.ts';
 import { text } from '../text.ts';
 import { forgetAddress } from './address.ts';
 import { onBack } from './connection.ts';
-import { call, faultOf } from './core.ts';
+import { call, disown, faultOf } from './core.ts';
 import { tellFault } from './notices.ts';
 import { enterByPasskey } from './passkeys.ts';
 import { emptyShelf, refresh } from './shelf.ts';
@@ -86,6 +86,7 @@ export const recover = (username: string, recoveryKey: string, password: string)
 async function forget(leaving: Promise<void>, why = ''): Promise<void> {
   // The page to sign in with says that the keys are gone, so it comes after that.
   phase.value = 'leaving';
+  disown();
   account.value = null;
   emptyTransfers();
   emptyShelf();

@@ -270,7 +270,8 @@ export class SignedIn {
     // A session that could not be restored has its token here alone.
     const token = this.#szafa?.token ?? (session && 'token' in session ? session.token : undefined);
     this.#szafa = undefined;
-    await kept.forgetAll();
+    // A tab that hears late that another one has left finds the next account there.
+    await kept.forgetAll(token);
     if (tellService) await this.#goodbye(token);
   }
 }

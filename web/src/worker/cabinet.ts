@@ -10,6 +10,7 @@ import {
 } from '@szafa/client';
 import type { Item, Listing, VersionInfo } from '../bridge.ts';
 import { StoredThumbnails } from './thumbnails.ts';
+import { requireSame } from './whose.ts';
 
 const OPEN_FILES = 16;
 /** A tile has left the sight of whoever waited by then. */
@@ -61,6 +62,7 @@ export class Cabinet {
     // Before the list: what changes in between is seen the next time.
     const rev = await szafa.api.changes();
     const [entries, dirs, quota] = await Promise.all([szafa.list(), szafa.dirs(), szafa.quota()]);
+    requireSame(szafa, this.#szafa);
     this.#tree = new Tree(entries, dirs);
     this.#entries = new Map(entries.map((entry) => [entry.fileId, entry]));
     const plain = new Set(dirs.filter(({ verified }) => !verified).map(({ name }) => name));

@@ -101,7 +101,11 @@ async function read<T>(store: Store, key: string): Promise<T | undefined> {
 async function write(store: Store, change: (objects: IDBObjectStore) => void): Promise<void> {
   const transaction = (await database()).transaction(store, 'readwrite');
   change(transaction.objectStore(store));
-  await new Promise<void>((resolve, reject) => {
+  await done(transaction);
+}
+
+function done(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);
   });
@@ -150,9 +154,18 @@ export const kept = {
     return ticket;
   },
 
-  /** Token, key, tickets, journals and names of unfinished uploads. */
-  async forgetAll(): Promise<void> {
-    for (const store of OF_A_SESSION) await write(store, (objects) => objects.clear());
+  /** Token, key, tickets, journals and names of unfinished uploads. `token`: unless another session has begun since that one. */
+  async forgetAll(token?: string): Promise<void> {
+    const transaction = (await database()).transaction(OF_A_SESSION, 'readwrite');
+    const found = transaction.objectStore('session').get('current') as IDBRequest<
+      Partial<KeptSession> | undefined
+    >;
+    found.onsuccess = () => {
+      const current = found.result?.token;
+      if (token !== undefined && current !== undefined && current !== token) return;
+      for (const store of OF_A_SESSION) transaction.objectStore(store).clear();
+    };
+    await done(transaction);
   },
 };
 

@@ -187,6 +187,7 @@ export class Operations {
   /** Of an account that has left. */
   clear(): void {
     this.#trashed.clear();
+    this.#going = undefined;
   }
 
   /** As the newest of its path; the one that was the newest becomes an earlier one. */

@@ -105,7 +105,9 @@ export class Received implements Shelf {
   }
 
   async contact(username: string): Promise<ListedContact> {
-    const found = listedContact(await this.#szafa().contact(username));
+    const szafa = this.#szafa();
+    const found = listedContact(await szafa.contact(username));
+    requireSame(szafa, this.#szafa);
     this.#asked.add(found.username);
     return found;
   }

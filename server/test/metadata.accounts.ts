@@ -159,7 +159,7 @@ export function accountsContract(stores: Stores): void {
     const { totp_secret, totp_step } = (await accounts.credentials(ann))!;
     assert.deepEqual([totp_secret, totp_step], [secret, 7]);
     for (const code of [undefined, { secret, step: 6 }, { secret, step: 7 }, { secret: other, step: 8 }])
-      assert.equal(await open(0, code), false, JSON.stringify(code));
+      assert.equal(await open(0, code), false, JSON.stringify({ code }));
     const opened = await Promise.all(Array.from({ length: 8 }, (_, at) => open(at, { secret, step: 8 })));
     assert.equal(opened.filter(Boolean).length, 1);
     assert.equal((await sessions.list(ann)).length, 1);

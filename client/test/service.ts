@@ -15,10 +15,37 @@ export interface Service {
 
 const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 
-/** The real service on a free port, with its data in a folder of its own. */
+/** By their settings, with how many of the process's test files use them. */
+const running = new Map<string, { started: Promise<Started>; users: number }>();
+
+/** The real service on a free port, one for all test files of a process that want the same settings. */
 export async function startService(env: Record<string, string> = {}): Promise<Service> {
+  const settings = JSON.stringify(env);
+  const shared = running.get(settings) ?? { started: start(env), users: 0 };
+  running.set(settings, shared);
+  shared.users++;
+  const { url, end } = await shared.started;
   const folder = mkdtempSync(join(tmpdir(), 'szafa-client-'));
-  const settings = { SZ_PORT: '0', SZ_DATA: join(folder, 'data'), SZ_WORKERS: '1', SZ_MIN_FREE: '0', ...env };
+  return {
+    url,
+    folder,
+    async stop() {
+      rmSync(folder, { recursive: true, force: true });
+      if (--shared.users > 0) return;
+      running.delete(settings);
+      await end();
+    },
+  };
+}
+
+interface Started {
+  url: string;
+  end(): Promise<void>;
+}
+
+async function start(env: Record<string, string>): Promise<Started> {
+  const data = mkdtempSync(join(tmpdir(), 'szafa-client-data-'));
+  const settings = { SZ_PORT: '0', SZ_DATA: data, SZ_WORKERS: '1', SZ_MIN_FREE: '0', ...env };
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,14 +66,13 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
   });
   return {
     url,
-    folder,
-    async stop() {
+    async end() {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
       await ended;
       clearTimeout(timer);
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(data, { recursive: true, force: true });
     },
   };
 }

@@ -34,7 +34,7 @@ const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 2],
   [ON_TWO_PAIRS, 1],
   [/^tests\/web\//, isLong ? 6 : 2],
-  [/^tests\/cross\//, 3],
+  [/^tests\/cross\//, isLong ? 3 : 2],
   [/^client\/test\/(?!claims|memory)/, 3],
   [/^server\/test\/pull\//, 1],
   // The others look at their process, or make a store before each test.

@@ -15,10 +15,11 @@ import {
   User,
   upload,
   useService,
-  withService,
+  WITHOUT_SHARES,
 } from '../harness/index.ts';
 
 const service = useService();
+const off = useService(WITHOUT_SHARES);
 
 const random = (bytes: number) => randomBytes(bytes).toString('base64url');
 const IDENTITY_BYTES = 129;
@@ -370,12 +371,10 @@ describe('shares with an account', () => {
 });
 
 test('where sharing is off nothing is shared with accounts either', async () => {
-  await withService({ env: { SZ_SHARES: 'off' } }, async (off) => {
-    const [ann, bob] = [await person(off), await person(off)];
-    const { fileId } = await upload(ann, makeFile([10]));
-    const body = bodyOf([fileId], bob.username);
-    assertError(await ann.post(pathOf('createShare'), body), 403);
-    assert.deepEqual(await received(bob), []);
-    assertError(await open(bob, body.id), 404);
-  });
+  const [ann, bob] = [await person(off), await person(off)];
+  const { fileId } = await upload(ann, makeFile([10]));
+  const body = bodyOf([fileId], bob.username);
+  assertError(await ann.post(pathOf('createShare'), body), 403);
+  assert.deepEqual(await received(bob), []);
+  assertError(await open(bob, body.id), 404);
 });

@@ -21,7 +21,7 @@ import {
 } from '../harness/index.ts';
 
 const IDLE_SECONDS = 2;
-const service = useService({ env: { SZ_IDLE_TIMEOUT: String(IDLE_SECONDS) } });
+const service = useService({ env: { SZ_IDLE_TIMEOUT: String(IDLE_SECONDS), SZ_WORKERS: '1' } });
 
 describe('hostile requests', () => {
   // Not after the tests of other files in the same process.

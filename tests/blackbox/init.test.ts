@@ -23,7 +23,7 @@ import {
 } from '../harness/index.ts';
 
 const MAX_VOLUME = 5_000_000;
-const service = useService({ env: { SZ_MAX_VOLUME: String(MAX_VOLUME) } });
+const service = useService({ env: { SZ_MAX_VOLUME: String(MAX_VOLUME), SZ_WORKERS: '1' } });
 const init = (user: User, json: unknown): Promise<Answer> => user.post(pathOf('init'), json);
 const initText = (user: User, body: string | Uint8Array | AsyncIterable<Uint8Array>): Promise<Answer> =>
   user.call('POST', pathOf('init'), { body, headers: { 'content-type': 'application/json' } });

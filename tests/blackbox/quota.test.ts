@@ -17,7 +17,7 @@ import {
   withService,
 } from '../harness/index.ts';
 
-const service = useService({ env: { SZ_QUOTA: '3000' } });
+const service = useService({ env: { SZ_QUOTA: '3000', SZ_WORKERS: '1' } });
 const byDefault = useService();
 const strict = useService(STRICT_QUOTA);
 const quota = (user: User) => user.get(pathOf('quota'));

@@ -38,10 +38,11 @@ import {
   User,
   upload,
   useService,
-  withService,
+  WITHOUT_SHARES,
 } from '../harness/index.ts';
 
 const service = useService();
+const off = useService(WITHOUT_SHARES);
 const strict = useService(STRICT_QUOTA);
 
 const random = (bytes: number) => randomBytes(bytes).toString('base64url');
@@ -470,16 +471,12 @@ describe('requests', () => {
 });
 
 test('where sharing is off nothing is asked for or taken, and clients can tell', async () => {
-  await withService({ env: { SZ_SHARES: 'off' } }, async (off) => {
-    const owner = await register(off);
-    assertError(await owner.post(pathOf('createRequest'), bodyOf('x')), 403);
-    assertOk(await owner.get(pathOf('listRequests')), { requests: [] });
-    const visitor = new Visitor(off, random(16), random(32));
-    assertError(await visitor.open(), 404);
-    assertError(await visitor.begin(file()), 404);
-    const features = (await off.call({ method: 'GET', path: pathOf('service') })).json[
-      'features'
-    ] as string[];
-    assert.ok(!features.includes('requests'));
-  });
+  const owner = await register(off);
+  assertError(await owner.post(pathOf('createRequest'), bodyOf('x')), 403);
+  assertOk(await owner.get(pathOf('listRequests')), { requests: [] });
+  const visitor = new Visitor(off, random(16), random(32));
+  assertError(await visitor.open(), 404);
+  assertError(await visitor.begin(file()), 404);
+  const features = (await off.call({ method: 'GET', path: pathOf('service') })).json['features'] as string[];
+  assert.ok(!features.includes('requests'));
 });

@@ -38,6 +38,7 @@ const clocks = useService({
     SZ_LOGIN_WAIT: '2',
     SZ_TRANSFER_TTL: '3',
     SZ_SWEEP_INTERVAL: '1',
+    SZ_WORKERS: '1',
   },
 });
 

@@ -15,10 +15,12 @@ import {
   type User,
   upload,
   useService,
+  WITHOUT_SHARES,
   withService,
 } from '../harness/index.ts';
 
 const service = useService();
+const off = useService(WITHOUT_SHARES);
 
 const random = (bytes: number) => randomBytes(bytes).toString('base64url');
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -354,24 +356,22 @@ describe('shares', () => {
 });
 
 test('where sharing is off nothing is shared or served, and clients can tell', async () => {
-  await withService({ env: { SZ_SHARES: 'off' } }, async (off) => {
-    const owner = await register(off);
-    const { fileId } = await upload(owner, makeFile([10]));
-    assertError(await owner.post(pathOf('createShare'), bodyOf([fileId], 'x')), 403);
-    assertOk(await owner.get(pathOf('listShares')), { shares: [] });
-    const visitor = new Visitor(off, random(16), random(32));
-    for (const answer of [
-      await visitor.open(),
-      await visitor.take(random(32)),
-      await visitor.read(random(32), 1, 1),
-    ]) {
-      assertError(answer, 404);
-    }
-    const features = async (at: Service) =>
-      (await at.call({ method: 'GET', path: pathOf('service') })).json['features'] as string[];
-    assert.ok((await features(service)).includes('shares'));
-    assert.ok(!(await features(off)).includes('shares'));
-  });
+  const owner = await register(off);
+  const { fileId } = await upload(owner, makeFile([10]));
+  assertError(await owner.post(pathOf('createShare'), bodyOf([fileId], 'x')), 403);
+  assertOk(await owner.get(pathOf('listShares')), { shares: [] });
+  const visitor = new Visitor(off, random(16), random(32));
+  for (const answer of [
+    await visitor.open(),
+    await visitor.take(random(32)),
+    await visitor.read(random(32), 1, 1),
+  ]) {
+    assertError(answer, 404);
+  }
+  const features = async (at: Service) =>
+    (await at.call({ method: 'GET', path: pathOf('service') })).json['features'] as string[];
+  assert.ok((await features(service)).includes('shares'));
+  assert.ok(!(await features(off)).includes('shares'));
 });
 
 test('an address that asks too often is sent away for a while; who reads with a ticket is not', async () => {

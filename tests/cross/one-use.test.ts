@@ -148,7 +148,7 @@ suite('szafa: no key and nonce for two plaintexts', () => {
 
   test('in the SDK, at every step, with a file whose identity does not tell that it has changed', async () => {
     let deaths = 0;
-    for (let round = 0; round < usually(25, 200); round++) {
+    for (let round = 0; round < usually(10, 200) || deaths === 0; round++) {
       const disk = new Disk();
       const bytes = randomBytes(SIZE * (2 + randomInt(5)) - randomInt(2));
       let changed = false;
@@ -182,8 +182,7 @@ suite('szafa: no key and nonce for two plaintexts', () => {
         assert.ok(Buffer.concat(stored).equals(bytes), `round ${round}: what is stored is what was there`);
       assert.equal(disk.entries.size, 0, 'and nothing is remembered any more');
     }
-    assert.ok(deaths > 0);
-    assert.ok(assertOneUse(sent) > 25);
+    assert.ok(assertOneUse(sent) > 10);
   });
 
   test('by the command, with kill -9', async () => {
@@ -198,7 +197,7 @@ suite('szafa: no key and nonce for two plaintexts', () => {
     const args = ['put', 'film', '--volume-size', '256K', '--retry', '2s', '--json'];
     let kills = 0;
     let times = 0;
-    for (let round = 0; round < usually(3, 15); round++) {
+    for (let round = 0; round < usually(2, 15) || kills === 0; round++) {
       await writeFile(path, randomBytes(VOLUME * 6 - randomInt(2)));
       // The first file of a round is a new one; what the last one left is no part of it.
       await device.run(['rm', '--yes', 'film']);
@@ -240,7 +239,6 @@ suite('szafa: no key and nonce for two plaintexts', () => {
       assert.ok(bytes.equals(await readFile(path)), `round ${round}: what is stored is what is there`);
       assert.ok((await entries()).length <= 1, 'no journals are left behind');
     }
-    assert.ok(kills > 0);
-    assert.ok(assertOneUse(recorder.requests) >= 6 * usually(3, 15));
+    assert.ok(assertOneUse(recorder.requests) >= 6 * usually(2, 15));
   });
 });

@@ -244,6 +244,9 @@ export const STRICT_QUOTA: ServiceOptions = {
   env: { SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1', SZ_SWEEP_INTERVAL: '1' },
 };
 
+/** Nothing is shared, and nobody is asked for files. */
+export const WITHOUT_SHARES: ServiceOptions = { env: { SZ_SHARES: 'off', SZ_WORKERS: '1' } };
+
 const inUse = new Map<string, Service>();
 
 /**

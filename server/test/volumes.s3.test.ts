@@ -90,7 +90,10 @@ test('the store itself refuses a body with another digest than was signed, and k
   client.close();
 });
 
-test('more objects than fit one answer are listed and deleted', async () => {
+// In every run server/test/s3-requests shows that a list goes on.
+test('more objects than fit one answer are listed and deleted', {
+  skip: usually('for test:long', false),
+}, async () => {
   const client = ceph.client('many');
   const store = new S3Store(client);
   const count = 1100;

@@ -39,6 +39,7 @@ import {
   upload,
   useService,
   WITHOUT_SHARES,
+  withService,
 } from '../harness/index.ts';
 
 const service = useService();

@@ -4,9 +4,11 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { usually } from '../../tests/harness/long.ts';
 import {
+  areVolumeSizes,
   extentOf,
   layoutOf,
   layoutWith,
+  MAX_VOLUME_SIZE,
   newSecrets,
   openDirName,
   openFileName,
@@ -202,6 +204,18 @@ test('any layout: volumes follow one another to the end, and a record tells the 
     },
   );
   fc.assert(property, { numRuns: usually(100, 5000) });
+});
+
+test('a volume has up to a gigabyte: no wish and no header takes memory for more', () => {
+  const isGood = (volumeSize: number, lateVolumeSize = volumeSize) =>
+    areVolumeSizes({ volumeSize, lateVolumeSize });
+  const tooLarge = MAX_VOLUME_SIZE + SEGMENT_SIZE;
+  assert.ok(isGood(1) && isGood(MAX_VOLUME_SIZE) && isGood(SEGMENT_SIZE, MAX_VOLUME_SIZE));
+  assert.ok(!isGood(tooLarge) && !isGood(SEGMENT_SIZE, tooLarge));
+  for (const wish of [tooLarge, 1.5, Number.NaN]) {
+    assert.throws(() => layoutOf(9, wish), RangeError);
+    assert.throws(() => streamSizes(wish), RangeError);
+  }
 });
 
 test('sealed things open under their key and label, and under no other', async () => {

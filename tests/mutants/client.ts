@@ -366,7 +366,7 @@ export const mutants: Mutant[] = [
     file: 'client/src/format/layout.ts',
     find: ' && size <= MAX_VOLUME_SIZE;',
     replace: ';',
-    tests: [VECTORS],
+    tests: [PROPERTIES],
   },
   {
     name: 'a mode with special bits is taken',

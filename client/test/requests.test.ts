@@ -192,7 +192,7 @@ test('what two devices do to a delivery at the same moment is done by one, and t
   };
   try {
     const files = [first!.fileId];
-    meanwhile(pathOf('readTrashed', { file_id: first!.fileId }), () => owner.api.emptyTrash({ files }));
+    meanwhile(pathOf('readTrashed', { file_id: first!.fileId }), () => owner.api.emptyTrash(files));
     await assert.rejects(device.dropDelivery(first!), { code: 'conflict' });
     meanwhile(pathOf('renameFiles'), () => owner.dropDelivery(second!));
     await assert.rejects(device.takeOver(second!), { code: 'conflict' });

@@ -44,30 +44,10 @@ export const TrashedHeader = Type.Object(
 );
 export type TrashedHeader = Static<typeof TrashedHeader>;
 
-export const EmptyBody = Type.Object(
-  {
-    files: Type.Optional(
-      Type.Array(Type.String(), {
-        minItems: 1,
-        maxItems: limits.filesPerBatch,
-        description: 'only these; those that are not in the trash are passed over',
-      }),
-    ),
-  },
-  {
-    $id: 'Empty',
-    // What is misspelt must not delete everything.
-    additionalProperties: false,
-    description: 'may be left out, which means all that is in the trash',
-  },
-);
-export type EmptyBody = Static<typeof EmptyBody>;
-
 export const Emptied = Type.Object(
   {
     ok: Type.Literal(true),
-    removed: Type.Integer({ description: `at most ${limits.filesPerBatch}` }),
-    more: Type.Boolean({ description: 'there are more: call again' }),
+    removed: Type.Integer({ description: 'how many of these were in the trash' }),
   },
   { $id: 'Emptied' },
 );
@@ -144,12 +124,12 @@ export const trashRoutes = {
   emptyTrash: {
     method: 'DELETE',
     path: '/api/trash',
-    summary: 'Delete files in the trash with their volumes, for good',
+    summary:
+      'Delete these files in the trash with their volumes, for good. Those that are not there are passed over',
     tag: 'Files',
     access: 'full',
     changes: true,
-    body: EmptyBody,
-    optionalBody: true,
+    body: FilesBody,
     responses: { 200: Emptied, 400: ErrorBody },
   },
 } satisfies Record<string, Route>;

@@ -7,7 +7,6 @@ import {
   cleanDirName,
   type DirNameBody,
   type DirTarget,
-  type EmptyBody,
   type FilesBody,
   type FinishRecoveryBody,
   features,
@@ -284,12 +283,8 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { enc_params: toBase64(enc_params) };
     },
     emptyTrash: async (request) => {
-      const { files: ids } = request.body as EmptyBody;
-      const now = Date.now();
-      return {
-        ok: true,
-        ...(await metadata.trash.empty(user(request), { ids, now, limit: limits.filesPerBatch })),
-      };
+      const ids = (request.body as FilesBody).files;
+      return { ok: true, removed: await metadata.trash.empty(user(request), ids, Date.now()) };
     },
     changes: async ({ found }) => ({ rev: String(found.rev) }),
     cloneFile: async (request) => ({

@@ -237,7 +237,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
     await metadata.trash.list(caller, { limit: 10 });
     await metadata.trash.list(caller, { limit: 10, dirId, before: { trashedAt: LATER, seq: 5 } });
     await metadata.trash.restore(caller, [fileId]);
-    await metadata.trash.empty(caller, { now: 1, limit: 10 });
+    await metadata.trash.empty(caller, [fileId], 1);
     await metadata.lookUpUsage().admin();
   }
   await files.places([fileId]);

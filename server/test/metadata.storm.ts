@@ -32,7 +32,7 @@ export function stormContract(stores: Stores): void {
       (store) => store.trash.restore(ann, batch()),
       (store) => store.trash.restore(ann, [some(known)]),
       (store) => store.trash.restore(ann, [some(known)]),
-      (store) => store.trash.empty(ann, { ids: [some(known)], now: NOW, limit: 10 }),
+      (store) => store.trash.empty(ann, [some(known)], NOW),
       (store) => store.trash.expire(LONG_AGO, NOW, 1),
       (store) => store.files.remove(some(known), NOW),
       (store) => {

@@ -6,10 +6,9 @@ import {
   type Directory,
   type DirNameBody,
   decodeEncParams,
-  type Emptied,
-  type EmptyBody,
   type Factors,
   type FileRecord,
+  type FilesBody,
   type FinishRecoveryBody,
   headers as headerNames,
   type InitBody,
@@ -515,9 +514,10 @@ export class Api {
     return { encParams: paramsIn(encParamsText), encParamsText };
   }
 
-  /** Deletes what is in the trash for good: these files, or all; not more than one call may, so it says whether there are more. */
-  async emptyTrash(body: EmptyBody = {}, options?: CallOptions): Promise<Emptied> {
-    return this.#expect(await this.#json('emptyTrash', { json: body, ...options }), isEmptied, 'no count');
+  /** Deletes these files of the trash for good; how many of them were there. */
+  async emptyTrash(files: string[], options?: CallOptions): Promise<number> {
+    const answer = await this.#json('emptyTrash', { json: { files } satisfies FilesBody, ...options });
+    return this.#expect(answer, isEmptied, 'no count').removed;
   }
 
   /** Another text after any change of files and directories, by whomever. */

@@ -44,7 +44,7 @@ const fileRecord: Shape<FileRecord> = {
 };
 const trashedFile: Shape<TrashedFile> = { ...fileRecord, trashed_at: text, expires_at: text };
 const trashedHeader: Shape<TrashedHeader> = { enc_params: text };
-const emptied: Shape<Emptied> = { removed: count, more: (value) => typeof value === 'boolean' };
+const emptied: Shape<Emptied> = { removed: count };
 const changes: Shape<Changes> = { rev: text };
 const directory: Shape<Directory> = {
   dir_id: count,

@@ -378,5 +378,5 @@ export async function dropDelivery(
     await api.restoreFiles([fileId], { signal });
     throw new ConflictError([name]);
   }
-  await api.emptyTrash({ files: [fileId] }, { signal });
+  await api.emptyTrash([fileId], { signal });
 }

@@ -67,23 +67,19 @@ export async function listTrash(context: TreeContext, signal?: AbortSignal): Pro
   });
 }
 
-/** Deletes for good: these, or all that is there; how many that were. */
+/** Deletes for good: these, or all that is there now; how many that were. */
 export async function emptyTrash(
   { api }: TreeContext,
   { entries, signal, onProgress }: TreeOptions & { entries?: readonly Entry[] | undefined } = {},
 ): Promise<number> {
   let removed = 0;
-  const ids = entries?.map(({ fileId }) => fileId);
-  for (let at = 0; ids && at < ids.length; at += limits.filesPerBatch) {
+  const ids = entries
+    ? entries.map(({ fileId }) => fileId)
+    : (await Array.fromAsync(api.trashPages({ signal }))).flat().map(({ file_id }) => file_id);
+  for (let at = 0; at < ids.length; at += limits.filesPerBatch) {
     const files = ids.slice(at, at + limits.filesPerBatch);
-    removed += (await api.emptyTrash({ files }, { signal })).removed;
+    removed += await api.emptyTrash(files, { signal });
     onProgress?.(at + files.length, ids.length);
-  }
-  for (let more = !ids; more; ) {
-    const answer = await api.emptyTrash({}, { signal });
-    removed += answer.removed;
-    // A service that removes nothing and says that there is more would be asked for ever.
-    more = answer.more && answer.removed > 0;
   }
   return removed;
 }

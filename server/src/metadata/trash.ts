@@ -60,18 +60,12 @@ export class TrashTable extends Queries {
     );
   }
 
-  /** Up to `limit` of the caller's that are in the trash, or those of these; how many there were, and whether there are more. */
-  empty(
-    caller: string,
-    { ids, now, limit }: { ids?: string[] | undefined; now: number; limit: number },
-  ): Promise<{ removed: number; more: boolean }> {
+  /** Those of these that are the caller's and in the trash; how many there were. */
+  empty(caller: string, ids: string[], now: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
-      const found =
-        ids ?? (await new TrashTable(tx).list(caller, { limit: limit + 1 })).map(({ file_id }) => file_id);
-      const held = await holdFiles(tx, found.slice(0, limit));
-      const gone = held.filter((file) => isOwn(caller, file) && file.trashed_at > 0);
+      const gone = (await holdFiles(tx, ids)).filter((file) => isOwn(caller, file) && file.trashed_at > 0);
       await removeFiles(tx, gone, now);
-      return { removed: gone.length, more: found.length > limit };
+      return gone.length;
     });
   }
 

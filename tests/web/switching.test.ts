@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { openTab, register, signOut, tokenOf, useChromium } from './browser.ts';
+import { register, signOut, tokenOf, useChromium } from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -28,18 +28,29 @@ test('an answer that ends the session before does not end the one that came sinc
 test('a tab that hears late of a sign-out takes nothing from the account that has signed in since', async () => {
   const { page, context } = await browser.visit(service.url);
   await register(page);
-  const other = await openTab(page, service.url);
+  const other = await context.newPage();
+  // As one that the browser has put to sleep: what other tabs say waits.
+  await other.addInitScript(() => {
+    const Channel = globalThis.BroadcastChannel;
+    const waiting: (() => void)[] = [];
+    globalThis.BroadcastChannel = class extends Channel {
+      override set onmessage(act: (event: MessageEvent) => void) {
+        super.onmessage = (event) => waiting.push(() => act(event));
+      }
+    };
+    const wakeUp = () => {
+      for (const hear of waiting) hear();
+    };
+    Object.assign(globalThis, { wakeUp });
+  });
+  await other.goto(service.url);
   await other.getByRole('heading', { name: 'All files' }).waitFor();
-  const session = await context.newCDPSession(other);
-  await session.send('Page.setWebLifecycleState', { state: 'frozen' });
+  await page.bringToFront();
   await signOut(page);
   const next = await register(page);
   const token = await tokenOf(page);
-  await session.send('Page.setWebLifecycleState', { state: 'active' });
-  await other
-    .getByRole('button', { name: `Account: ${next}` })
-    .or(other.getByLabel('Username'))
-    .waitFor();
+  await other.evaluate('wakeUp()');
+  await other.getByLabel('Username').waitFor();
   assert.equal(await tokenOf(page), token);
   await page.reload();
   await page.getByRole('button', { name: `Account: ${next}` }).waitFor();

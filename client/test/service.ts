@@ -52,7 +52,11 @@ async function start(env: Record<string, string>): Promise<Started> {
   });
   let said = '';
   const url = await new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the service did not start: ${said}`)), 60_000);
+    const timer = setTimeout(() => {
+      // Otherwise the tests would wait for it after their end.
+      child.kill('SIGKILL');
+      reject(new Error(`the service did not start: ${said}`));
+    }, 60_000);
     const listen = (chunk: Buffer) => {
       said += chunk;
       const found = /szafa listens on (http:\/\/[^\s"]+)/.exec(said)?.[1];

@@ -10,6 +10,7 @@ import { pl } from '../../web/src/text/pl.ts';
 import { languages as sender } from '../../web/src/text/sender.ts';
 import { en as sharingEn } from '../../web/src/text/sharing/en.ts';
 import { here, words as sharing, whyNot } from '../../web/src/text/sharing/index.ts';
+import { languages as visited } from '../../web/src/text/visitor.ts';
 import { pl as sharingPl } from '../../web/src/text/sharing/pl.ts';
 import { aboutKeys, explain, language, speak, text } from '../../web/src/text.ts';
 
@@ -69,9 +70,21 @@ function* wordsIn(value: unknown, at = ''): Generator<[at: string, kind: string,
 test('Polish says all that English says, and says it in Polish', () => {
   const [inEnglish, inPolish] = [toolsOf('en'), toolsOf('pl')];
   const english = [
-    ...wordsIn({ ...en(inEnglish), sharing: sharingEn(inEnglish), sender: sender.en(inEnglish) }),
+    ...wordsIn({
+      ...en(inEnglish),
+      sharing: sharingEn(inEnglish),
+      sender: sender.en(inEnglish),
+      visited: visited.en(inEnglish),
+    }),
   ];
-  const polish = [...wordsIn({ ...pl(inPolish), sharing: sharingPl(inPolish), sender: sender.pl(inPolish) })];
+  const polish = [
+    ...wordsIn({
+      ...pl(inPolish),
+      sharing: sharingPl(inPolish),
+      sender: sender.pl(inPolish),
+      visited: visited.pl(inPolish),
+    }),
+  ];
   const shape = (all: typeof english) => all.map(([at, kind]) => `${at} ${kind}`).sort();
   // The compiler sees to names and kinds, not to the lengths of lists.
   assert.deepEqual(shape(polish), shape(english));

@@ -38,7 +38,7 @@ function Made({ made }: { made: Link }) {
       <p>{words.whoever}</p>
       <MadeLink made={made} />
       <p>{words.later}</p>
-      <p class="hint">{words.honest}</p>
+      <p class="hint">{sharing.linkHonest}</p>
       <footer class="modal-foot">
         <button type="button" class="button" onClick={closeDialog}>
           {text.actions.close}

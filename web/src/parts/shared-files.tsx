@@ -5,6 +5,7 @@ import type { SharedItem } from '../bridge.ts';
 import { download, saveZip } from '../page/downloads.ts';
 import { bytes } from '../page/format.ts';
 import { text } from '../text.ts';
+import { words } from '../text/visitor.ts';
 import { withoutSlashes } from '../visitor/paths.ts';
 import { IconButton } from './controls.tsx';
 import { Icon, iconOf } from './icon.tsx';
@@ -40,7 +41,7 @@ function Row({ item, onShow }: { item: SharedItem; onShow(): void }) {
         <span class="hint">
           {missing
             ? text.visitor.missing
-            : [folder && displayName(folder), isLink ? text.visitor.symbolicLink : !isFolder && bytes(size)]
+            : [folder && displayName(folder), isLink ? words.symbolicLink : !isFolder && bytes(size)]
                 .filter(Boolean)
                 .join(' · ')}
         </span>

@@ -537,8 +537,6 @@ export function en({ number, plural, secret }: Tools) {
       notCopied: 'The browser does not allow this. Select the link and copy it by hand.',
       picture: 'QR code of the link',
       later: 'You find it again under “Shared”, where you can end it.',
-      honest:
-        'The key is behind the #, which browsers do not send to the server. But the page that a link opens comes from the server: a hostile one could serve a page that takes the key. The command cannot be fooled so: szafa get LINK',
       off: 'Sharing is switched off on this server.',
       tooMuch: 'You share too much already. End some of your links first.',
     },
@@ -577,23 +575,12 @@ export function en({ number, plural, secret }: Tools) {
       title: 'Shared with you',
       opening: 'Opening the link…',
       note: 'Note',
-      until: (when: string) => `Available until ${when}.`,
-      left: (count: number) =>
-        `${downloads(count)} left. The first preview or download counts; all that you do in this tab within a day is one.`,
-      last: 'The last download has begun, in this tab: you can go on with it for a day.',
       missing: 'deleted by its owner since',
-      symbolicLink: 'symbolic link, left out; szafa get makes it',
       downloadOf: (name: string) => `Download ${name}`,
       downloadAll: 'Download all as a zip',
       more: (count: number) => `Show ${number(count)} more`,
-      locked: 'A passphrase is needed',
-      lockedWhy: 'Whoever sent you this link has protected it with a passphrase as well. Ask them for it.',
       passphrase: 'Passphrase',
       open: 'Open',
-      honest: [
-        'The files are encrypted. The key is in the link, behind the #: your browser does not send it to the server, and opens the files in this page.',
-        'The page itself comes from the server. A hostile server could serve one that takes the key. The command line cannot be fooled so: szafa get LINK',
-      ],
     },
     /** Why a link opens nothing, and what to do. */
     link: {

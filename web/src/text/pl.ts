@@ -551,8 +551,6 @@ export function pl({ number, plural, secret }: Tools): Words {
       notCopied: 'Przeglądarka na to nie pozwala. Zaznacz link i skopiuj go ręcznie.',
       picture: 'Kod QR linku',
       later: 'Znajdziesz go w miejscu „Udostępnione”, gdzie można go zakończyć.',
-      honest:
-        'Klucz jest za znakiem #, którego przeglądarki nie wysyłają do serwera. Ale strona, którą otwiera link, pochodzi z serwera: wrogi serwer mógłby podać stronę, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
       off: 'Udostępnianie jest na tym serwerze wyłączone.',
       tooMuch: 'Udostępniasz już za dużo. Zakończ najpierw niektóre linki.',
     },
@@ -589,23 +587,12 @@ export function pl({ number, plural, secret }: Tools): Words {
       title: 'Udostępnione Tobie',
       opening: 'Otwieranie linku…',
       note: 'Notatka',
-      until: (when: string) => `Dostępne do: ${when}.`,
-      left: (count: number) =>
-        `Pozostało: ${downloads(count)}. Liczy się pierwszy podgląd lub pobranie; wszystko, co robisz w tej karcie w ciągu doby, to jedno pobieranie.`,
-      last: 'Ostatnie pobieranie zaczęło się w tej karcie: można je tu kontynuować przez dobę.',
       missing: 'usunięty w międzyczasie przez właściciela',
-      symbolicLink: 'dowiązanie symboliczne, pominięte; utworzy je szafa get',
       downloadOf: (name: string) => `Pobierz ${name}`,
       downloadAll: 'Pobierz wszystko jako zip',
       more: (count: number) => `Pokaż jeszcze ${number(count)}`,
-      locked: 'Potrzebne jest hasło',
-      lockedWhy: 'Osoba, która wysłała ten link, zabezpieczyła go dodatkowo hasłem. Zapytaj ją o nie.',
       passphrase: 'Hasło linku',
       open: 'Otwórz',
-      honest: [
-        'Pliki są zaszyfrowane. Klucz jest w linku, za znakiem #: przeglądarka nie wysyła go do serwera i otwiera pliki na tej stronie.',
-        'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
-      ],
     },
     link: {
       full: {

@@ -11,6 +11,7 @@ import { isReadable, SharedFileList, topOf } from '../parts/shared-files.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
 import { LinkFailed, VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
 import { text } from '../text.ts';
+import { words as said } from '../text/visitor.ts';
 import { begin, open, shown, visited } from './visit.ts';
 
 const words = text.visitor;
@@ -25,8 +26,8 @@ function Terms() {
   const { expiresAt = null, downloadsLeft = null } = visited.value ?? {};
   return (
     <>
-      {expiresAt !== null && <p>{words.until(fullDate(expiresAt))}</p>}
-      {downloadsLeft !== null && <p>{downloadsLeft > 0 ? words.left(downloadsLeft) : words.last}</p>}
+      {expiresAt !== null && <p>{said.until(fullDate(expiresAt))}</p>}
+      {downloadsLeft !== null && <p>{downloadsLeft > 0 ? said.left(downloadsLeft) : said.last}</p>}
     </>
   );
 }
@@ -59,8 +60,8 @@ function Locked() {
   const form = useForm(() => open(passphrase.value));
   return (
     <form class="visitor-card" onSubmit={form.submit}>
-      <h1>{words.locked}</h1>
-      <p>{words.lockedWhy}</p>
+      <h1>{said.locked}</h1>
+      <p>{said.lockedWhy}</p>
       <Terms />
       <Secret label={words.passphrase} name="passphrase" autocomplete="off" value={passphrase} shown={eye} />
       <Trouble form={form} />
@@ -92,7 +93,7 @@ export function VisitorPage() {
         <VisitorHead title={words.title} />
         <Inside />
         <TransferPanel />
-        <VisitorFoot lines={words.honest} />
+        <VisitorFoot lines={said.honest} />
       </main>
       <Notices />
     </>

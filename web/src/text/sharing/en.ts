@@ -4,6 +4,8 @@ import type { Tools } from '../language.ts';
 export function en({ number, plural }: Tools) {
   const files = (count: number) => plural(count, { one: 'file', other: 'files' });
   return {
+    linkHonest:
+      'The key is behind the #, which browsers do not send to the server. But the page that a link opens comes from the server: a hostile one could serve a page that takes the key. The command cannot be fooled so: szafa get LINK',
     received: {
       list: 'What others share with you',
       empty: 'Nobody shares anything with you',

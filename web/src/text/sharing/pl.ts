@@ -6,6 +6,8 @@ export function pl({ number, plural }: Tools): SharingWords {
   const files = (count: number) =>
     plural(count, { one: 'plik', few: 'pliki', many: 'plików', other: 'pliku' });
   return {
+    linkHonest:
+      'Klucz jest za znakiem #, którego przeglądarki nie wysyłają do serwera. Ale strona, którą otwiera link, pochodzi z serwera: wrogi serwer mógłby podać stronę, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
     received: {
       list: 'Co inni Ci udostępniają',
       empty: 'Nikt Ci nic nie udostępnia',

@@ -1,3 +1,4 @@
+import type { FileRecord } from '@szafa/protocol';
 import { openFile, type RemoteFile } from '../src/download/remote-file.ts';
 import {
   changeBag,
@@ -248,11 +249,13 @@ function drawing(engine: Engine, random: string[]): Engine {
 }
 
 /** A service that has this one file, and the key bag of its owner. */
-function serviceOf(vector: FileVector, bag: Bytes): Transport {
+function serviceOf(vector: FileVector, bag: Bytes, listed: FileRecord): Transport {
   const params = new TextEncoder().encode(JSON.stringify(vector.enc_params)).toBase64();
   const headers: Record<string, string> = { 'x-enc-params': params, 'x-chunk-count': vector.chunk_count };
   const keys = new TextEncoder().encode(JSON.stringify({ keys: toBase64Url(bag) }));
+  const list = new TextEncoder().encode(JSON.stringify({ files: [listed] }));
   return async ({ url, method, into }) => {
+    if (/\/api\/files(\?|$)/.test(url)) return { status: 200, header: () => undefined, body: list };
     if (url.endsWith('/api/account/keys')) return { status: 200, header: () => undefined, body: keys };
     const idx = Number(url.split('/').at(-1));
     const bytes = fromBase64Url(vector.volumes[idx - 1]!);
@@ -285,11 +288,11 @@ export async function runFile(engine: Engine, vector: FileVector, read = readStr
     newest[0]!.key,
     await bagJson(engine, { account, kek, masters: newest }),
   );
-  const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector, bag) });
-  const keys = new Keys({ engine, api, username: account.username, kek });
   const created = { created_at: '2026-01-01T00:00:00.000Z', dir_id: null, dir_name: '', user_id: 'wektor' };
+  const whole = { ...record, ...created, file_id: 'f' };
+  const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector, bag, whole) });
+  const keys = new Keys({ engine, api, username: account.username, kek });
   try {
-    const whole = { ...record, ...created, file_id: 'f' };
     const remote = await openFile({ api, engine, keys }, 'f', { record: whole });
     return { metadata: remote.metadata, plain: toBase64Url(await read(remote)) };
   } catch (error) {

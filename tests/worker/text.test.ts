@@ -10,8 +10,8 @@ import { pl } from '../../web/src/text/pl.ts';
 import { languages as sender } from '../../web/src/text/sender.ts';
 import { en as sharingEn } from '../../web/src/text/sharing/en.ts';
 import { here, words as sharing, whyNot } from '../../web/src/text/sharing/index.ts';
-import { languages as visited } from '../../web/src/text/visitor.ts';
 import { pl as sharingPl } from '../../web/src/text/sharing/pl.ts';
+import { languages as visited } from '../../web/src/text/visitor.ts';
 import { aboutKeys, explain, language, speak, text } from '../../web/src/text.ts';
 
 const fault = (stage: Stage) => ({ code: 'keys', message: 'from the SDK', stage });

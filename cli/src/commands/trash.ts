@@ -58,8 +58,7 @@ async function empty(invocation: Invocation): Promise<void> {
     const files = await szafa.emptyTrash({ entries, signal, onProgress: counted(out, 'deleting') });
     out.done('emptied', { files }, `deleted ${plural(files, 'file')} for good`);
     const others = entries.length - files;
-    if (others > 0)
-      out.note('not-in-trash', `${plural(others, 'file')} not deleted: not in the trash any more`);
+    if (others > 0) out.note('not-in-trash', `${plural(others, 'file')} not in the trash any more`);
   } else if (batch.failed === 0) out.note('empty', 'the trash is empty');
   batch.finish();
 }

@@ -154,7 +154,7 @@ export class Destination {
   }
 }
 
-/** The same for a disk that knows neither case nor accents; which of that it does not know is its own affair. */
+/** The same for a disk that knows neither case nor the spellings of one letter; which of that it does not know is its own affair. */
 const alike = (segment: string) => segment.normalize('NFKD').toUpperCase();
 
 /** Without trying: there is something by this name, and it has another one. */

@@ -37,6 +37,8 @@ export interface Link {
   remote: RemoteFile;
   target: string;
   path: string;
+  /** The same, below the folder that all goes to. */
+  below: string;
 }
 
 /** What is at the place of a file. With --checksum its bytes decide: sealed again they must have the digests of the header. */
@@ -83,7 +85,7 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
     track.update(0, size);
     const below = sealedBelow(file, remote.metadata);
     const path = claimed ?? destination.claim(below);
-    if (link !== undefined) get.links.push({ file, remote, target: link, path });
+    if (link !== undefined) get.links.push({ file, remote, target: link, path, below });
     else {
       const state = await stateOf(path, remote, invocation);
       if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
@@ -128,7 +130,7 @@ async function download(
 }
 
 /** After all files. */
-export async function receiveLink(get: Get, { file, remote, target, path }: Link): Promise<void> {
+export async function receiveLink(get: Get, { file, remote, target, path, below }: Link): Promise<void> {
   const { invocation, destination } = get;
   const { flags } = invocation;
   const say = told(get, file, path, 0);
@@ -137,7 +139,7 @@ export async function receiveLink(get: Get, { file, remote, target, path }: Link
   if (state === 'same') return say.there();
   if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
   if (!flags['dry-run']) {
-    destination.ensure(file.below);
+    destination.ensure(below);
     makeLink(path, target, { mtime: remote.metadata.mtime, overwrite: flags.yes ?? false });
   }
   say.got({ link: target }, ` -> ${oneLine(target)}`);

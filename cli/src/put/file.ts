@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import {
   type FileSource,
   fileSource,
@@ -132,7 +132,7 @@ async function putFolder(put: Put, file: Planned, tree: Tree): Promise<void> {
   if (flags['dry-run'])
     out.done('planned', { action: 'upload', path, to, size: 0 }, `would put ${oneLine(to)}`);
   else {
-    const mode = process.platform === 'win32' ? undefined : lstatSync(path).mode & 0o777;
+    const mode = process.platform === 'win32' ? undefined : statSync(path).mode & 0o777;
     await put.szafa.makeFolder(folder, { tree, mode, signal });
     out.done('folder', { path, to }, `put ${oneLine(to)}`);
   }

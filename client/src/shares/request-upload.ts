@@ -89,6 +89,11 @@ async function tokenOf(
 
 /** Cleared away meanwhile, complete, or with its request at an end or full: there is nothing left to go on with. */
 const isGone = (error: unknown) => error instanceof ApiError && [401, 404, 409, 410].includes(error.status);
+/** The service looks for an upload that has begun before it says so: there is none. */
+const isRefused = (error: unknown) => error instanceof ApiError && [400, 413, 507].includes(error.status);
+/** Nothing of it counts at the service, and nothing ever will. */
+const isOver = ({ transferId }: Pick<UploadState, 'transferId'>, error: unknown) =>
+  isGone(error) || (transferId === '' && isRefused(error));
 
 /** The transfer of an upload; the service begins it only if it has not, so whoever does not know whether it has asks again. */
 async function begin(
@@ -147,7 +152,7 @@ export async function abandon(
       await found.api.cancel(state.transferId || (await begin(context, state, signal)), { signal });
     }
   } catch (error) {
-    if (!isGone(error)) throw error;
+    if (!isOver(found!.remembered.state, error)) throw error;
   }
   // Not before: without it nobody can give the upload up once more.
   await log.end();
@@ -229,7 +234,7 @@ export class RequestUpload {
       if (begun) return begun;
       await this.#api.cancel(state.transferId, { signal: this.#options.signal });
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!isOver(state, error)) throw error;
     }
     await this.#log!.end();
     return undefined;
@@ -262,7 +267,7 @@ export class RequestUpload {
     // Before the service counts it: without that, nobody who is cut off could go on with it, or give it up.
     await this.#log?.begin(state);
     const transferId = await begin(this.#context, state, this.#options.signal).catch(async (error) => {
-      if (isGone(error)) await this.#log?.end();
+      if (isOver(state, error)) await this.#log?.end();
       throw await this.#context.over(error);
     });
     this.#api.token = await tokenOf(engine, secrets);

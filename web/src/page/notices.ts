@@ -28,6 +28,10 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
+export function dropActs(): void {
+  notices.value = notices.value.filter(({ act }) => !act);
+}
+
 export function tell(text: string, bad = false, act?: NoticeAct): void {
   const id = ++last;
   const ongoing = notices.value.filter((notice) => notice.ongoing);

@@ -2,9 +2,10 @@ import { signal } from '@preact/signals';
 import type { Account, Entered, Fault, Second, Wishes } from '../bridge.ts';
 import { text } from '../text.ts';
 import { forgetAddress } from './address.ts';
+import { question } from './collisions.ts';
 import { onBack } from './connection.ts';
 import { call, disown, faultOf } from './core.ts';
-import { tellFault } from './notices.ts';
+import { dropActs, tellFault } from './notices.ts';
 import { enterByPasskey } from './passkeys.ts';
 import { emptyShelf, refresh } from './shelf.ts';
 import { onTabs, toTabs } from './tabs.ts';
@@ -90,6 +91,9 @@ async function forget(leaving: Promise<void>, why = ''): Promise<void> {
   account.value = null;
   emptyTransfers();
   emptyShelf();
+  // What waits for an answer, or can be undone, is of the account that leaves.
+  question.peek()?.answer(undefined, true);
+  dropActs();
   parting.value = why;
   try {
     await leaving;

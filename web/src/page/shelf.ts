@@ -79,6 +79,11 @@ const everything = computed(() => {
 /** What is in the folder that is looked at. A search that ends shows it again. */
 const inHere = computed((): Row[] => [...ordered(here.value.folders), ...ordered(here.value.files)]);
 
+let reading: Promise<boolean> | undefined;
+let next: Promise<boolean> | undefined;
+/** Counts the accounts: what was read for one that has left is nobody's. */
+let visit = 0;
+
 /** For ten thousand files this takes longer than a key may: it is done before somebody types, when there is nothing else to do. */
 function prepareSearch(): void {
   const asked = visit;
@@ -120,11 +125,6 @@ export function filesOf(all: readonly Row[]): Item[] {
 }
 
 export const dirNames = computed(() => new Map(dirs.value.map((dir) => [dir.dirId, dir.name])));
-
-let reading: Promise<boolean> | undefined;
-let next: Promise<boolean> | undefined;
-/** Counts the accounts: what was read for one that has left is nobody's. */
-let visit = 0;
 
 /** Reads the list; further wishes during one reading are one more reading, not many. False where it failed. */
 export function refresh(): Promise<boolean> {

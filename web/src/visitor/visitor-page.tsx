@@ -10,8 +10,8 @@ import { Notices } from '../parts/notices.tsx';
 import { isReadable, SharedFileList, topOf } from '../parts/shared-files.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
 import { LinkFailed, VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
-import { text } from '../text.ts';
 import { words as said } from '../text/visitor.ts';
+import { text } from '../text.ts';
 import { begin, open, shown, visited } from './visit.ts';
 
 const words = text.visitor;

@@ -140,12 +140,8 @@ async function visit(driver: Driver, folder: string): Promise<void> {
   await signOut(driver, username);
 }
 
-/** To be mended: there it says OperationError when somebody registers, and nobody has found out why. */
-const skipped = (open: unknown) =>
-  open === openFirefox && process.arch === 'arm64' && 'Firefox on arm64 refuses an operation of Web Crypto';
-
 for (const open of [openChromium, openFirefox, openWebKit]) {
-  test(`a whole visit: ${open.name.slice('open'.length)}`, { skip: skipped(open) }, async () => {
+  test(`a whole visit: ${open.name.slice('open'.length)}`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'szafa-visit-'));
     const driver = await open(folder);
     try {

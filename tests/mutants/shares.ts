@@ -202,6 +202,13 @@ export const mutants: Mutant[] = [
     tests: [VECTORS],
   },
   {
+    name: 'a public key to sign with has the wrong sign half of the time',
+    file: 'client/src/format/ed25519.ts',
+    find: 'publicKey[31]! |= 0x80;',
+    replace: 'publicKey[31]! |= 0;',
+    tests: ['client/test/ed25519.test.ts'],
+  },
+  {
     name: 'a letter is opened whoever signed it',
     file: 'client/src/format/letter.ts',
     find: 'if (!(await ed25519Verify(from.ed25519, signature, concat(info, sealed))))',

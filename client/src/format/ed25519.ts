@@ -1,6 +1,7 @@
 /** Signatures (RFC 8032). Web Crypto everywhere: it has Ed25519, and what is signed is short and seldom. */
-import { type Bytes, concat, fromBase64Url } from './bytes.ts';
+import { type Bytes, concat } from './bytes.ts';
 import { requireKey } from './engine.ts';
+import { x25519PublicKey } from './hpke.ts';
 
 export const SIGNATURE_BYTES = 64;
 /** PKCS #8 around a secret key, which Web Crypto imports in no shorter form (RFC 8410). */
@@ -8,24 +9,52 @@ const PKCS8 = Uint8Array.fromHex('302e020100300506032b657004220420');
 
 const { subtle } = globalThis.crypto;
 
-async function importSecret(secret: Bytes, extractable: boolean): Promise<CryptoKey> {
+async function importSecret(secret: Bytes): Promise<CryptoKey> {
   const pkcs8 = concat(PKCS8, requireKey(secret));
   try {
-    return await subtle.importKey('pkcs8', pkcs8, 'Ed25519', extractable, ['sign']);
+    return await subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign']);
   } finally {
     pkcs8.fill(0);
   }
 }
 
-/** The public half of a secret key, which is any 32 random bytes. Web Crypto tells it in an export only. @public */
+const P = 2n ** 255n - 19n;
+
+function powerMod(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  for (let [square, rest] = [base % P, exponent]; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = (result * square) % P;
+    square = (square * square) % P;
+  }
+  return result;
+}
+
+/** The Edwards point of a Montgomery one, but for its sign: y = (u - 1) / (u + 1) (RFC 7748, 4.1). */
+function edwardsY(u: Bytes): Bytes {
+  const number = BigInt(`0x${u.toReversed().toHex()}`);
+  const y = ((number + P - 1n) * powerMod(number + 1n, P - 2n)) % P;
+  return Uint8Array.fromHex(y.toString(16).padStart(64, '0')).toReversed();
+}
+
+/**
+ * The public half of a secret key, which is any 32 random bytes. Web Crypto tells it in an export only, which Firefox
+ * refuses for a key that came without it. It is the public X25519 key of the same scalar, on the other form of the
+ * curve, with the sign under which a signature counts. @public
+ */
 export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
-  const { x } = await subtle.exportKey('jwk', await importSecret(secret, true));
-  return fromBase64Url(x!);
+  const hash = new Uint8Array(await subtle.digest('SHA-512', requireKey(secret)));
+  const scalar = hash.slice(0, 32);
+  const publicKey = edwardsY(await x25519PublicKey(scalar));
+  hash.fill(0);
+  scalar.fill(0);
+  const signed = Uint8Array.of();
+  if (!(await ed25519Verify(publicKey, await ed25519Sign(secret, signed), signed))) publicKey[31]! |= 0x80;
+  return publicKey;
 }
 
 /** @public */
 export async function ed25519Sign(secret: Bytes, data: Bytes): Promise<Bytes> {
-  return new Uint8Array(await subtle.sign('Ed25519', await importSecret(secret, false), data));
+  return new Uint8Array(await subtle.sign('Ed25519', await importSecret(secret), data));
 }
 
 /** @public */

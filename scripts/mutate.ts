@@ -1,16 +1,20 @@
 /**
  * `npm run mutate [-- TEXT…]`: puts each bug of the lists in `tests/mutants/` into a copy of this checkout, one at a time, and
  * runs the tests that should tell; at least 95 of 100 must. TEXT chooses those whose name or file contains it, `--at-once=N` how
- * many run beside each other.
+ * many run beside each other. Each verdict is added to `artefacts/mutants.jsonl`; `--continue` does not try again what was caught
+ * there and has not changed since.
  *
  * Not Stryker: it puts all bugs into one build and switches them within the process of its own runner, while our tests start
  * services, workers and commands as processes of their own, which would run without any.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,7 +27,7 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Pairs } from '../tests/engines/pairs.ts';
 import { allMutants, type Mutant, mutantFaults, mutated } from './mutants.ts';
@@ -237,6 +241,45 @@ async function attempt(
   return { how: 'missed', by: tests.join(', ') };
 }
 
+/** What was found of each bug, a line of JSON each, written as soon as it is known: a run can be cut anywhere. */
+class Findings {
+  readonly #file = join(root, 'artefacts/mutants.jsonl');
+
+  /** Of each bug all that decides whether it is caught, as it is before the copies are made, but for what is imported. */
+  readonly #states: Map<Mutant, string>;
+
+  constructor(mutants: Mutant[]) {
+    const read = (file: string) => readFileSync(join(root, file), 'utf8');
+    this.#states = new Map(
+      mutants.map((mutant) => {
+        const all = JSON.stringify([mutant, [mutant.file, ...mutant.tests].map(read)]);
+        return [mutant, createHash('sha256').update(all).digest('base64url')];
+      }),
+    );
+  }
+
+  add(mutant: Mutant, { how, by }: Verdict, seconds: number): void {
+    const { name, file } = mutant;
+    const line = {
+      at: new Date().toISOString(),
+      name,
+      file,
+      how,
+      by,
+      seconds,
+      state: this.#states.get(mutant),
+    };
+    mkdirSync(dirname(this.#file), { recursive: true });
+    appendFileSync(this.#file, `${JSON.stringify(line)}\n`);
+  }
+
+  caught(): Mutant[] {
+    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').trim().split('\n') : [];
+    const found = new Map(lines.map((line) => JSON.parse(line)).map(({ state, how }) => [state, how]));
+    return [...this.#states].filter(([, state]) => found.get(state) === 'caught').map(([mutant]) => mutant);
+  }
+}
+
 async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: Pairs | undefined) {
   const waiting = chosen.values();
   const greens = new Greens();
@@ -255,6 +298,7 @@ async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: P
       if (stop.signal.aborted) return;
       const line = `${mutant.file}: ${mutant.name}`;
       const took = ((Date.now() - since) / 1000).toFixed(1);
+      findings.add(mutant, verdict, Number(took));
       console.log(
         `${verdict.how === 'missed' ? '✖' : '✔'} ${++done}/${chosen.length} ${line} (${took} s; ${verdict.by})`,
       );
@@ -267,6 +311,7 @@ async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: P
 
 const args = process.argv.slice(2);
 const texts = args.filter((arg) => !arg.startsWith('--'));
+const unknown = args.filter((arg) => arg.startsWith('--') && !/^--(continue|at-once=\d+)$/.test(arg));
 const atOnce = Number(args.find((arg) => arg.startsWith('--at-once='))?.slice('--at-once='.length) ?? 2);
 const chosen = (await allMutants()).filter(
   ({ name, file }) => texts.length === 0 || texts.some((text) => name.includes(text) || file.includes(text)),
@@ -274,21 +319,26 @@ const chosen = (await allMutants()).filter(
 const faults = mutantFaults(chosen);
 for (const fault of faults) console.error(fault);
 if (chosen.length === 0) console.error('no bug of the lists has that in its name or file');
-if (chosen.length === 0 || faults.length > 0 || !(atOnce >= 1)) process.exit(2);
+for (const arg of unknown) console.error(`${arg}: only --continue and --at-once=N are known`);
+if (unknown.length > 0 || chosen.length === 0 || faults.length > 0 || !(atOnce >= 1)) process.exit(2);
+const findings = new Findings(chosen);
+const before = args.includes('--continue') ? findings.caught() : [];
+const left = chosen.filter((mutant) => !before.includes(mutant));
 // Its real place: what lies within the checkout cannot hold a copy of it, and a link would hide that.
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'sz-mut-'));
 // Engines run as other users, and have their folders below.
 chmodSync(folder, 0o711);
-const pairs = chosen.some(({ pair }) => pair !== undefined) ? await Pairs.start() : undefined;
+const pairs = left.some(({ pair }) => pair !== undefined) ? await Pairs.start() : undefined;
 try {
-  const { caught, late, missed } = await runAll(chosen, folder, atOnce, pairs);
+  const { caught, late, missed } = await runAll(left, folder, atOnce, pairs);
   for (const line of missed) console.error(`✖ not caught: ${line}`);
   for (const line of late) console.log(`  caught by a time limit alone: ${line}`);
-  const right = caught.length + late.length;
+  const right = before.length + caught.length + late.length;
   const untried = chosen.length - right - missed.length;
   const percent = (100 * right) / chosen.length;
   const rest = untried > 0 ? `; ${untried} not tried` : '';
-  console.log(`${right} of ${chosen.length} caught, ${percent.toFixed(1)} %${rest}`);
+  const earlier = before.length > 0 ? ` (${before.length} of them earlier)` : '';
+  console.log(`${right} of ${chosen.length} caught${earlier}, ${percent.toFixed(1)} %${rest}`);
   process.exitCode = percent >= ENOUGH_PERCENT && !stop.signal.aborted ? 0 : 1;
 } finally {
   await pairs?.stop();

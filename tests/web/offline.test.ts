@@ -1,10 +1,11 @@
 /** The page where its server is away. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Service } from '../harness/index.ts';
-import { register, row, shoot, upload, useChromium } from './browser.ts';
+import { Service, useService } from '../harness/index.ts';
+import { register, row, shoot, until, upload, useChromium } from './browser.ts';
 import { SlowLine } from './slow-line.ts';
 
+const service = useService();
 const browser = useChromium();
 const SOON_MS = 8_000;
 
@@ -38,4 +39,52 @@ test('the page opens without its server, says so, and goes on by itself when it 
   const kept = await page.evaluate(async () => (await caches.match('/'))?.headers.get('etag'));
   const [served] = await Promise.all([page.waitForResponse(`${line.url}/`), page.reload()]);
   assert.equal(served.headers()['etag'], kept);
+});
+
+test('a part of the page that cannot be loaded says so, and is there once it can be', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url);
+  const missing = page.getByRole('heading', { name: 'A part of this page could not be loaded.' });
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+  const openAccount = async () => {
+    await page.getByRole('button', { name: /^Account: / }).click();
+    await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  };
+  await register(page);
+
+  // A server that was updated has no such part: only a reload brings what it has instead.
+  line.refused = 'GET /assets/received-list';
+  await page.goto(`${line.url}/#received`);
+  await missing.waitFor();
+  await shoot(page, 'part-missing');
+  line.refused = undefined;
+  await press('Try again');
+  await page.getByRole('heading', { name: 'Nobody shares anything with you' }).waitFor();
+
+  line.cut();
+  await openAccount();
+  await missing.waitFor();
+  await shoot(page, 'part-missing-dialog');
+  await page.evaluate(() => {
+    document.body.dataset['same'] = 'yes';
+  });
+  // Nothing that is shown is given up for a server that is away.
+  await press('Try again');
+  await missing.waitFor();
+  const asked = page.waitForRequest('**/readyz');
+  await press('Try again');
+  await asked;
+  await missing.waitFor();
+  assert.equal(await page.evaluate(() => document.body.dataset['same']), 'yes');
+  await press('Close');
+  await missing.waitFor({ state: 'detached' });
+  line.mend();
+  await openAccount();
+  await press('Try again');
+  const account = page.getByRole('heading', { name: 'Devices and tokens' });
+  // At once, or after a reload where the browser remembers that it failed.
+  const reloaded = () => page.evaluate(() => document.body?.dataset['same'] !== 'yes').catch(() => false);
+  await until(async () => (await account.isVisible()) || (await reloaded()));
+  if (!(await account.isVisible())) await openAccount();
+  await account.waitFor();
 });

@@ -27,7 +27,7 @@ export function noteReachable(now: boolean): void {
   for (const act of comebacks) act();
 }
 
-async function isThere(): Promise<boolean> {
+export async function isThere(): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     return !AWAY.includes((await fetch('/readyz', { cache: 'no-store', signal })).status);

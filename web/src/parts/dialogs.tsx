@@ -7,45 +7,9 @@ import { removeForGood } from '../page/operations.ts';
 import { leave } from '../page/session.ts';
 import { text } from '../text.ts';
 import { Confirm } from './confirm.tsx';
-import { Modal } from './controls.tsx';
-import { AccountPanel, ChooseFolder, Contacts, ShareDialog, Versions } from './later.tsx';
+import { About, AccountPanel, ChooseFolder, Contacts, Settings, ShareDialog, Versions } from './later.tsx';
 import { MakeFolder, Rename } from './name-dialogs.tsx';
 import { Preview } from './preview.tsx';
-import { Settings } from './settings.tsx';
-
-function About() {
-  return (
-    <Modal title={text.about.title} onClose={close}>
-      {text.about.lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
-      <h3>{text.about.keys}</h3>
-      <dl class="keys">
-        {text.about.shortcuts.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-      <h3>{text.about.command}</h3>
-      <p>
-        {text.about.commandHow}
-        <code>curl -O {globalThis.location.origin}/szafa.cjs</code>
-        <code>node szafa.cjs --help</code>
-      </p>
-      <p>
-        {text.about.commandDigest}
-        <code>{COMMAND_SHA256}</code>
-      </p>
-      <p>
-        <a href="/docs">{text.about.docs}</a>
-      </p>
-    </Modal>
-  );
-}
 
 function previewed(): Item | undefined {
   const now = dialog.peek();

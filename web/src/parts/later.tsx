@@ -1,36 +1,62 @@
 /** Parts that few visits need: each is loaded when it is first shown. */
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { tell } from '../page/notices.ts';
+import { closeDialog } from '../page/actions.ts';
+import { isThere } from '../page/connection.ts';
 import { text } from '../text.ts';
-import { Spinner } from './controls.tsx';
+import { Modal, Placard, Spinner } from './controls.tsx';
 
-function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
-  const loaded: Signal<ComponentType<P> | null> = signal(null);
-  let loading = false;
+function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog = false): ComponentType<P> {
+  const loaded: Signal<ComponentType<P> | 'failed' | null> = signal(null);
+  let loading: Promise<void> | undefined;
+  const begin = () => {
+    loaded.value = null;
+    loading = load().then(
+      (part) => {
+        loaded.value = part;
+      },
+      () => {
+        loaded.value = 'failed';
+      },
+    );
+  };
+  const again = async () => {
+    begin();
+    await loading;
+    // A browser may remember that it failed, and a server that was updated has other parts: a reload helps with both.
+    if (loaded.value === 'failed' && (await isThere())) globalThis.location.reload();
+  };
   return function Later(props: P) {
     const Part = loaded.value;
-    if (Part) return <Part {...props} />;
-    if (!loading) {
-      loading = true;
-      load().then(
-        (part) => {
-          loaded.value = part;
-        },
-        () => {
-          loading = false;
-          tell(text.codes['part-missing'], true);
-        },
+    if (Part === 'failed') {
+      const title = text.codes['part-missing'];
+      const button = (
+        <button type="button" class="button" onClick={again}>
+          {text.list.retry}
+        </button>
+      );
+      return isDialog ? (
+        <Modal title={title} onClose={closeDialog}>
+          <footer class="modal-foot">{button}</footer>
+        </Modal>
+      ) : (
+        <Placard icon="warning" title={title}>
+          {button}
+        </Placard>
       );
     }
+    if (Part) return <Part {...props} />;
+    if (!loading) begin();
     return <Spinner label={text.preview.opening} />;
   };
 }
 
-export const AccountPanel = later(async () => (await import('./account-panel.tsx')).AccountPanel);
-export const ChooseFolder = later(async () => (await import('./choose-folder.tsx')).ChooseFolder);
-export const Contacts = later(async () => (await import('./contacts.tsx')).Contacts);
+export const About = later(async () => (await import('./about.tsx')).About, true);
+export const AccountPanel = later(async () => (await import('./account-panel.tsx')).AccountPanel, true);
+export const ChooseFolder = later(async () => (await import('./choose-folder.tsx')).ChooseFolder, true);
+export const Contacts = later(async () => (await import('./contacts.tsx')).Contacts, true);
 export const ReceivedList = later(async () => (await import('./received-list.tsx')).ReceivedList);
-export const ShareDialog = later(async () => (await import('./share-dialog.tsx')).ShareDialog);
+export const Settings = later(async () => (await import('./settings.tsx')).Settings, true);
+export const ShareDialog = later(async () => (await import('./share-dialog.tsx')).ShareDialog, true);
 export const SharedList = later(async () => (await import('./shared-list.tsx')).SharedList);
-export const Versions = later(async () => (await import('./versions.tsx')).Versions);
+export const Versions = later(async () => (await import('./versions.tsx')).Versions, true);

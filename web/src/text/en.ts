@@ -709,7 +709,7 @@ export function en({ number, plural, secret }: Tools) {
       stopped: 'Stopped.',
       refused: 'The browser refused or cancelled this download.',
       'old-tab': 'Another tab has an older version of this page open. Close it, then try again.',
-      'part-missing': 'A part of this page could not be loaded. Reload the page.',
+      'part-missing': 'A part of this page could not be loaded. Try again, or reload the page.',
     },
     /** A rule of the API that was not kept; it says directory where the page says folder. */
     rule: (message: string) => message.replace('directory', 'folder'),

@@ -718,7 +718,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       stopped: 'Zatrzymano.',
       refused: 'Przeglądarka odrzuciła lub przerwała to pobieranie.',
       'old-tab': 'W innej karcie jest otwarta starsza wersja tej strony. Zamknij ją i spróbuj ponownie.',
-      'part-missing': 'Nie udało się wczytać części tej strony. Wczytaj stronę ponownie.',
+      'part-missing':
+        'Nie udało się wczytać części tej strony. Spróbuj jeszcze raz albo wczytaj stronę ponownie.',
     },
     rule(message: string) {
       const [, words] = RULES.find(([pattern]) => pattern.test(message)) ?? [];

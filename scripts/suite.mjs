@@ -57,7 +57,8 @@ const LONG = [
   /^tests\/web\/(?!(files|page|trust|viewing)\.test)/,
   // A process, and often a derivation of keys, for each of many commands; client/test has the rules, tests/blackbox what the server
   // does. And a restart for each step at which a server is killed: tests/faults/kills kills it anywhere in every run.
-  // cli/test/choice has what is compared before an upload, client/test/account-attacks what a server gets of a password.
+  // cli/test has what is compared before a transfer, and what becomes of a recovery key and a session; client/test/account-attacks what a
+  // server gets of a password.
   /^tests\/cross\/(at-once|compare|factor|keys|keys-attacks|memory|tokens)\.test/,
   /^tests\/attacks\/(hostile-link|hostile-service|logins|store)\.test/,
   /^tests\/(consumer\/openapi|faults\/memory|faults\/steps)\.test/,

@@ -1,14 +1,24 @@
 /** Which files a command means: by name, by ID, by what is there already. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { ApiError, type Entry, type Szafa, Tree } from '@szafa/client/node';
+import { layoutOf, sealVolume, totalSha256 } from '@szafa/client/format';
+import {
+  ApiError,
+  bytesSource,
+  type Entry,
+  nodeEngine,
+  type RemoteFile,
+  type Szafa,
+  Tree,
+} from '@szafa/client/node';
 import { AccountMode } from '../src/account-mode.ts';
 import { Batch } from '../src/batch.ts';
 import type { Invocation } from '../src/command.ts';
 import { findExisting, type Opened } from '../src/existing.ts';
+import { stateOf } from '../src/get/receive.ts';
 import { Output } from '../src/output.ts';
 import { collect } from '../src/plan.ts';
 import { chooseFiles, named } from '../src/selection.ts';
@@ -180,6 +190,36 @@ suite('what an upload would repeat', () => {
     const other = opened(2, { size: 9, source: '/there/f' });
     assert.deepEqual(await meet([other, opened(1, {})]), ['time', '/there/f', 0]);
   });
+});
+
+test('get --checksum finds a copy of the same size and time that is another file, and leaves an equal one', async () => {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-checksum-'));
+  stack.defer(() => rm(folder, { recursive: true }));
+  const engine = stack.adopt(nodeEngine(), (one) => one.close());
+  const path = join(folder, 'f');
+  const write = async (content: string, when: number) => {
+    await writeFile(path, content);
+    await utimes(path, when, when);
+  };
+  // What the server has, as an upload would have sealed it.
+  const bytes = bytesSource(Buffer.from('right'));
+  const layout = layoutOf(bytes.size);
+  const place = { fileId: new Uint8Array(16), fileKey: new Uint8Array(32).fill(7), idx: 1, isLast: true };
+  const sealed = await sealVolume(engine, place, bytes, { offset: 0, length: bytes.size });
+  const totalSha = (await totalSha256(engine, [sealed.digest])).toHex();
+  const remote = {
+    ...{ engine, layout, metadata: { size: bytes.size, mtime: 5000 } },
+    header: { ...place, totalSha256: totalSha },
+    openHead: async () => ({ head: sealed.salt, isLast: true }),
+  } as unknown as RemoteFile;
+  const state = (checksum: boolean) =>
+    stateOf(path, remote, { flags: { checksum }, signal } as unknown as Invocation);
+  assert.equal(await state(true), 'absent');
+  await write('wrong', 5);
+  assert.deepEqual([await state(false), await state(true)], ['same', 'other']);
+  await write('right', 6);
+  assert.deepEqual([await state(false), await state(true)], ['other', 'same']);
 });
 
 test('two files that would have one name are not both taken; a path that is given twice is taken once', async () => {

@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { command as logout } from '../src/commands/logout.ts';
 import { Exclusions } from '../src/exclude.ts';
 import type { Flags } from '../src/options.ts';
 import { Output } from '../src/output.ts';
@@ -87,6 +102,25 @@ suite('the session', () => {
     assert.equal((await stat(store.path)).mode & 0o777, 0o600);
     await store.remove();
     assert.equal(await store.load(), undefined);
+  });
+
+  test('goes at a logout with what a killed command left of it, and with nothing else', async () => {
+    await using stack = new AsyncDisposableStack();
+    // The token has ended already, which is what a logout brings about.
+    const server = createServer((_, response) => response.writeHead(401).end('{"detail":"no"}'));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    stack.defer(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const config = await folder(stack);
+    const out = new Output({ json: false, quiet: true });
+    await new SessionStore(config, out).save({ ...session, server: url });
+    for (const more of ['0123456789ab', '0123456789abc', 'mine']) {
+      await copyFile(join(config, 'session.json'), join(config, `session.json.${more}`));
+    }
+    const settings = readSettings({ config }, {});
+    await logout({ args: [], flags: {}, settings, out, signal: new AbortController().signal });
+    const left = (await readdir(config)).filter((name) => name.startsWith('session'));
+    assert.deepEqual(left.sort(), ['session.json.0123456789abc', 'session.json.mine']);
   });
 
   test('a damaged one is not taken for none', async () => {

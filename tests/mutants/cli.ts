@@ -6,6 +6,7 @@ const EXPLAIN = 'cli/test/explain.test.ts';
 const FILES = 'cli/test/files.test.ts';
 const LINKS = 'cli/test/links.test.ts';
 const KEYS_ATTACKS = 'tests/cross/keys-attacks.test.ts';
+const RECOVERY = 'cli/test/recovery.test.ts';
 const PROGRESS = 'cli/test/progress.test.ts';
 const TEXT = 'cli/test/text.test.ts';
 const TRANSFERS = 'cli/test/transfers.test.ts';
@@ -23,7 +24,21 @@ export const mutants: Mutant[] = [
     file: 'cli/src/recovery.ts',
     find: 'if (unsent || REFUSED.has(explain(error).code)) await prepared?.discard();',
     replace: 'if (!unsent) await prepared?.discard();',
-    tests: [KEYS_ATTACKS],
+    tests: [RECOVERY],
+  },
+  {
+    name: 'a logout leaves what a killed command kept of a session',
+    file: 'cli/src/session-store.ts',
+    find: 'names.filter((one) => UNFINISHED.test(one))',
+    replace: 'names.filter((one) => UNFINISHED.test(`.${one}`))',
+    tests: [FILES],
+  },
+  {
+    name: 'get --checksum takes a file of the same size and time for the same',
+    file: 'cli/src/get/receive.ts',
+    find: "if (!flags.checksum || state === 'absent' ||",
+    replace: "if (!flags.checksum || state !== 'other' ||",
+    tests: [CHOICE],
   },
   {
     name: 'JSON speaks to the terminal',

@@ -42,7 +42,11 @@ export interface Link {
 }
 
 /** What is at the place of a file. With --checksum its bytes decide: sealed again they must have the digests of the header. */
-async function stateOf(path: string, remote: RemoteFile, { flags, signal }: Invocation): Promise<LocalState> {
+export async function stateOf(
+  path: string,
+  remote: RemoteFile,
+  { flags, signal }: Invocation,
+): Promise<LocalState> {
   const state = localState(path, remote.metadata);
   if (!flags.checksum || state === 'absent' || !(await lstat(path)).isFile()) return state;
   const source = await fileSource(path);

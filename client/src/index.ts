@@ -88,6 +88,7 @@ export {
   isWithin,
   joinPath,
   lastOf,
+  leadsWithin,
   numberedPath,
   parentOf,
   segmentsOf,

@@ -5,9 +5,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { bytesSource, Szafa } from '@szafa/client/node';
 import type { Download } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { choose, drop, letPick, picked, register, row, upload, useChromium } from './browser.ts';
+import { choose, drop, letPick, PASSWORD, picked, register, row, upload, useChromium } from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -102,4 +103,20 @@ test('chosen files are saved as one zip; a volume that was changed breaks it', a
   await page.getByRole('button', { name: 'Try szafa.zip again' }).click();
   await page.getByText(/^Downloaded · 9.0 MB$/).waitFor();
   assert.notDeepEqual(await picked(page), { 'szafa.zip': empty });
+});
+
+test('symbolic links of a folder are in its zip, and those that lead out of it are told', async () => {
+  const { page } = await browser.visit(service.url);
+  const username = await register(page);
+  const other = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
+  for (const [name, link] of Object.entries({ within: 'file', away: '/etc/passwd', out: '../x' })) {
+    await other.upload(bytesSource(Buffer.alloc(0)), { path: `linked/${name}`, link });
+  }
+  await row(page, 'linked').waitFor();
+  await page.getByRole('treeitem', { name: 'linked 3' }).waitFor();
+  const soon = page.waitForEvent('download');
+  await choose(page, 'linked', 'Download');
+  const zip = await (await soon).path();
+  await page.getByText('Left out of the zip: 2 symbolic links leading out of the folder.').waitFor();
+  assert.match(execFileSync('unzip', ['-Z', zip], { encoding: 'utf8' }), /^lrwx[^\n]* linked\/within$/m);
 });

@@ -283,10 +283,11 @@ export interface FileCalls {
   readText(fileId: string, most: number): string;
   /** Streams a file into one that the person has chosen. */
   save(id: string, fileId: string, handle: FileSystemFileHandle): void;
-  saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): void;
+  /** How many symbolic links were left out, since they lead out of it. */
+  saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): number;
   /** Answers the service worker over the port that comes with the call. */
   serve(id: string, fileId: string, request: LocalRequest): void;
-  serveZip(id: string, zip: Zip): void;
+  serveZip(id: string, zip: Zip): number;
   /** Stops an upload or a download; its own call then fails with the code `stopped`. */
   stop(id: string): void;
 }

@@ -10,6 +10,7 @@ import { epochOfOwn, openOwn, sealOwn } from '../format/own-share.ts';
 import type { SharedFile } from '../format/share-content.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
+import { leadsWithin } from '../tree/paths.ts';
 import { linkText } from './address.ts';
 
 /** A file to be shared, and what visitors see as its path. @public */
@@ -192,16 +193,6 @@ async function sharedFile(
     ...(thumbnail !== undefined && { thumbnail }),
     ...(link !== undefined && { link: leadsWithin(name, link) ? link : '' }),
   };
-}
-
-/** Whether a symbolic link leads to something in the same folder of a share: no other target is given away, and none would be followed. */
-function leadsWithin(name: string, target: string): boolean {
-  if (target.startsWith('/')) return false;
-  const parts = target.split('/').filter((part) => part !== '' && part !== '.');
-  // Behind a name, which may be a link itself, the way up leads anywhere.
-  const up = parts.lastIndexOf('..') + 1;
-  const folders = name.split('/').length - 1;
-  return parts.slice(0, up).every((part) => part === '..') && up < Math.max(folders, 1);
 }
 
 export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {

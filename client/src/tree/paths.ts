@@ -71,3 +71,13 @@ export function dirNameOf(path: string): string | undefined {
   const first = firstOf(path);
   return first !== '' && utf8(first).length <= DIR_NAME_BYTES ? first : undefined;
 }
+
+/** Whether a symbolic link leads to something in the folder at the top of its own path, or beside it where it is in none: no other is given away or packed. @public */
+export function leadsWithin(path: string, target: string): boolean {
+  if (target.startsWith('/')) return false;
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.');
+  // Behind a name, which may be a link itself, the way up leads anywhere.
+  const up = parts.lastIndexOf('..') + 1;
+  const folders = path.split('/').length - 1;
+  return parts.slice(0, up).every((part) => part === '..') && up < Math.max(folders, 1);
+}

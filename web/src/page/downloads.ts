@@ -41,12 +41,16 @@ export async function download({ fileId, name, size }: Item): Promise<void> {
   });
 }
 
+function tellLinks(left: number): void {
+  if (left > 0) tell(text.transfers.linksLeft(left), true);
+}
+
 /** `size`: of all files in it. */
 export async function saveZip(zip: Zip, size: number): Promise<void> {
   await save({
     name: zip.name,
     size,
-    into: (id, handle) => call('saveZip', id, zip, handle),
-    serve: (id) => (port) => callWith(port, 'serveZip', id, zip),
+    into: (id, handle) => call('saveZip', id, zip, handle).then(tellLinks),
+    serve: (id) => (port) => callWith(port, 'serveZip', id, zip).then(tellLinks),
   });
 }

@@ -507,6 +507,8 @@ export function en({ number, plural, secret }: Tools) {
       rate: (rate: string) => `${rate}/s`,
       left: (time: string) => `${time} left`,
       otherFile: 'This is a different file: its name, size or time does not match.',
+      linksLeft: (count: number) =>
+        `Left out of the zip: ${plural(count, { one: 'symbolic link', other: 'symbolic links' })} leading out of the folder.`,
       noWorker: 'This browser cannot stream downloads to disk here. A private window may be the reason.',
     },
 

@@ -520,6 +520,8 @@ export function pl({ number, plural, secret }: Tools): Words {
       rate: (rate: string) => `${rate}/s`,
       left: (time: string) => `zostało ${time}`,
       otherFile: 'To inny plik: jego nazwa, rozmiar lub czas się nie zgadza.',
+      linksLeft: (count: number) =>
+        `Pominięto w pliku zip: ${plural(count, { one: 'dowiązanie symboliczne', few: 'dowiązania symboliczne', many: 'dowiązań symbolicznych', other: 'dowiązania symbolicznego' })} (cel jest poza folderem).`,
       noWorker:
         'Ta przeglądarka nie potrafi tu zapisywać pobieranych plików na dysk. Powodem może być okno prywatne.',
     },

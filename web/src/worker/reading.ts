@@ -3,10 +3,10 @@ import { isAhead } from '@szafa/client';
 import type { FileCalls, FileInfo, Zip } from '../bridge.ts';
 import type { Handlers } from './answer.ts';
 import { serveFile, serveZip } from './outlet.ts';
+import type { Pieces } from './packer.ts';
 import type { Readable } from './readable.ts';
 import type { Tasks } from './tasks.ts';
 import { shownType } from './types.ts';
-import { zippedFiles } from './zipped-files.ts';
 
 export interface Shelf {
   /** One that is read in parts, again and again. */
@@ -25,8 +25,20 @@ function infoOf({ metadata: { name, size, mtime, type, added } }: Readable): Fil
 }
 
 export function fileHandlers(tasks: Tasks, shelf: Shelf): Handlers<FileCalls> {
-  const zipOf = (id: string, wish: Zip) => (signal: AbortSignal) =>
-    zippedFiles(wish, (...args) => shelf.openOnce(...args), signal, tasks.teller(id));
+  /** How many links were left out. */
+  const zipped = async (
+    id: string,
+    wish: Zip,
+    write: (begin: (signal: AbortSignal) => Pieces) => Promise<void>,
+  ): Promise<number> => {
+    let left = 0;
+    await write(async function* (signal) {
+      const { zippedFiles } = await import('./zipped-files.ts');
+      const open: Shelf['openOnce'] = (...args) => shelf.openOnce(...args);
+      yield* zippedFiles(wish, open, signal, tasks.teller(id), () => left++);
+    });
+    return left;
+  };
   return {
     info: async (fileId) => infoOf(await shelf.open(fileId)),
     async readText(fileId, most) {
@@ -39,7 +51,7 @@ export function fileHandlers(tasks: Tasks, shelf: Shelf): Handlers<FileCalls> {
       const onProgress = tasks.teller(id);
       await tasks.save(id, (signal) => remote.pieces({ signal, onProgress }), handle);
     },
-    saveZip: (id, wish, handle) => tasks.save(id, zipOf(id, wish), handle),
+    saveZip: (id, wish, handle) => zipped(id, wish, (begin) => tasks.save(id, begin, handle)),
     async serve(id, fileId, request, port) {
       const remote = await shelf.open(fileId).catch((error: unknown) => {
         port!.postMessage(null);
@@ -49,7 +61,7 @@ export function fileHandlers(tasks: Tasks, shelf: Shelf): Handlers<FileCalls> {
       await tasks.run(id, (signal) => serveFile(remote, request, port!, signal, tell));
     },
     serveZip: (id, wish, port) =>
-      tasks.run(id, (signal) => serveZip(wish.name, zipOf(id, wish), port!, signal)),
+      zipped(id, wish, (begin) => tasks.run(id, (signal) => serveZip(wish.name, begin, port!, signal))),
     stop: async (id) => tasks.stop(id),
   };
 }

@@ -12,6 +12,8 @@ export interface ZipEntry {
   size: number;
   /** In milliseconds since 1970. */
   mtime: number;
+  /** Of a symbolic link the target is what `pieces` gives. */
+  isLink?: boolean;
   /** Each piece is good until the next is asked for. */
   pieces(): AsyncIterable<Uint8Array>;
 }
@@ -25,6 +27,7 @@ const FLAGS = 0x0808;
 const VERSION = 45;
 const UNIX = 3 << 8;
 const FILE_MODE = 0o100644;
+const LINK_MODE = 0o120777;
 const FOLDER_MODE = 0o040755;
 const FOLDER_BIT = 0x10;
 
@@ -72,7 +75,7 @@ const zip64 = (...values: number[]) =>
 
 interface Listed extends Pick<ZipEntry, 'size' | 'mtime'> {
   name: Uint8Array;
-  isFolder: boolean;
+  attributes: number;
   crc: number;
   offset: number;
 }
@@ -96,11 +99,15 @@ function descriptor({ crc, size }: Listed): Uint8Array {
   return joined(u4(0x08074b50, crc), size >= MOST_4 ? u8(size, size) : u4(size, size));
 }
 
-function directoryEntry({ name, isFolder, mtime, size, crc, offset }: Listed): Uint8Array {
+function attributesOf({ path, isLink }: ZipEntry): number {
+  if (path.endsWith('/')) return FOLDER_MODE * 0x1_0000 + FOLDER_BIT;
+  return (isLink ? LINK_MODE : FILE_MODE) * 0x1_0000;
+}
+
+function directoryEntry({ name, attributes, mtime, size, crc, offset }: Listed): Uint8Array {
   const large = size >= MOST_4 ? [size, size] : [];
   const far = offset >= MOST_4 ? [offset] : [];
   const extra = joined(zip64(...large, ...far), exactTime(mtime));
-  const attributes = isFolder ? FOLDER_MODE * 0x1_0000 + FOLDER_BIT : FILE_MODE * 0x1_0000;
   const shown = Math.min(size, MOST_4);
   return joined(
     u4(0x02014b50),
@@ -141,9 +148,10 @@ export async function* zip(
 ): AsyncGenerator<Uint8Array, void> {
   const listed: Listed[] = [];
   let offset = 0;
-  for await (const { path, size, mtime, pieces } of entries) {
+  for await (const entry of entries) {
+    const { path, size, mtime, pieces } = entry;
     const name = new TextEncoder().encode(path);
-    const one: Listed = { name, isFolder: path.endsWith('/'), size, mtime, crc: 0, offset };
+    const one: Listed = { name, attributes: attributesOf(entry), size, mtime, crc: 0, offset };
     const header = localHeader(one);
     yield header;
     const crc = new Crc32();

@@ -1,4 +1,4 @@
-import type { DownloadProgress } from '@szafa/client';
+import { type DownloadProgress, leadsWithin } from '@szafa/client';
 import type { Zip } from '../bridge.ts';
 import type { Pieces } from './packer.ts';
 import type { Readable } from './readable.ts';
@@ -10,6 +10,22 @@ const AHEAD = 6;
 type Open = (fileId: string, signal: AbortSignal) => Promise<Readable>;
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+
+/** What some system takes for the way to elsewhere, or for no way at all. */
+const NO_TARGET = /^$|[\\:\0]/;
+
+/** None that leads out of its folder: whoever unpacks it could be led anywhere. */
+const isSafe = (path: string, target: string) => !NO_TARGET.test(target) && leadsWithin(path, target);
+
+function linkEntry(path: string, link: string, mtime: number): ZipEntry {
+  const target = new TextEncoder().encode(link);
+  return {
+    ...{ path, mtime, isLink: true, size: target.length },
+    async *pieces() {
+      yield target;
+    },
+  };
+}
 
 /** Each is opened a few before its turn; the first that cannot be opened ends it. */
 async function* opened(
@@ -36,12 +52,13 @@ async function* opened(
   }
 }
 
-/** The files as one zip, each verified before its last bytes are passed on. `tell` hears about the bytes of files in it. */
+/** The files as one zip, each verified before its last bytes are passed on. `tell` hears about the bytes of files in it, `onLeftOut` about each link that is not. */
 export function zippedFiles(
   { parts }: Zip,
   open: Open,
   signal: AbortSignal,
   tell: (progress: DownloadProgress) => void,
+  onLeftOut: () => void,
 ): Pieces {
   const paths = new ZipPaths();
   let before = 0;
@@ -52,12 +69,17 @@ export function zippedFiles(
         continue;
       }
       const { mtime, added, size, link } = remote.metadata;
-      // Whoever unpacks it could be led anywhere.
-      if (link !== undefined) continue;
       const onProgress = ({ done }: DownloadProgress) =>
         tell({ done: before + done, total: Number.POSITIVE_INFINITY });
+      const changed = mtime ?? added ?? Date.now();
+      if (link !== undefined) {
+        const inside = paths.of(path);
+        if (isSafe(inside, link)) yield linkEntry(inside, link, changed);
+        else onLeftOut();
+        continue;
+      }
       const pieces = () => remote.pieces({ signal, onProgress });
-      yield { path: paths.of(path), size, mtime: mtime ?? added ?? Date.now(), pieces };
+      yield { path: paths.of(path), size, mtime: changed, pieces };
       before += size;
     }
   }

@@ -475,3 +475,24 @@ test('uploading what is there already asks; versions are kept; other devices are
     [],
   );
 });
+
+test('where one of two empty folders went to the trash, it can be brought back', async () => {
+  const { page } = await browser.visit(service.url);
+  const username = await register(page);
+  const other = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
+  for (const path of ['one', 'two']) await other.makeFolder(path);
+  await page.reload();
+  await listed(page, 'one', 'two');
+  let asked = 0;
+  await page.context().route('**/api/dirs/*', async (route) => {
+    if (++asked === 1) await route.continue();
+    else await route.fulfill({ status: 403, json: { error: 'not now' } });
+  });
+  await page.getByLabel('Select all').check();
+  await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
+  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to the trash.' });
+  await partly.waitFor();
+  await page.context().unroute('**/api/dirs/*');
+  await partly.getByRole('button', { name: 'Undo' }).click();
+  await listed(page, 'one', 'two');
+});

@@ -160,4 +160,43 @@ test('what was restored meanwhile is not told as deleted for good', async () => 
   await szafa.restore([tree.file('two')!.entry]);
   await assert.rejects(operations.remove('id', asked), { code: 'conflict' });
   assert.deepEqual([await files(), await szafa.listTrash()], [['two'], []]);
+  // As an earlier version of a file that is there now.
+  await szafa.trash([tree.file('two')!.entry]);
+  const [old] = await operations.listTrash();
+  await szafa.restore([tree.file('two')!.entry]);
+  await szafa.upload(bytesSource(content(6)), { path: 'two', after: 1 });
+  await assert.rejects(operations.remove('id', [old!.fileId]), { code: 'conflict' });
+  assert.equal((await szafa.tree()).file('two')?.versions.length, 2);
+});
+
+test('what another device has deleted for good meanwhile is deleted, and so it is where only the answer was lost', async () => {
+  const { szafa, operations } = await setUp(['one', 'two', 'three'], (real) => ({
+    async emptyTrash(options) {
+      const removed = await real.emptyTrash(options);
+      if (options?.entries?.[0]?.path === 'three') throw new Error('the line is cut');
+      return removed;
+    },
+  }));
+  const tree = await szafa.tree();
+  const idOf = (path: string) => tree.file(path)!.entry.fileId;
+  await szafa.trash(tree.files().map(({ entry }) => entry));
+  await operations.listTrash();
+  await szafa.emptyTrash({ entries: [tree.file('one')!.entry] });
+  await operations.remove('id', ['one', 'two'].map(idOf));
+  await operations.remove('id', [idOf('three')]);
+  assert.deepEqual(await szafa.listTrash(), []);
+});
+
+test('of a deletion of which some was deleted for good meanwhile, Undo brings the rest back, and says so', async () => {
+  const { szafa, cabinet, operations, files } = await setUp(['a/one', 'a/two', 'three']);
+  await szafa.makeFolder('hollow');
+  await cabinet.list();
+  const paths = ['three', 'a/', 'hollow/'];
+  const ids = operations.recordsOf(paths);
+  await operations.trash('id', paths);
+  const gone = (await szafa.listTrash()).filter(({ path }) => path === 'a/two');
+  await szafa.emptyTrash({ entries: gone });
+  await assert.rejects(operations.restore('id', ids, ['hollow']), { code: 'conflict' });
+  assert.deepEqual((await files()).sort(), ['a/one', 'three']);
+  assert.ok((await szafa.tree()).folder('hollow'));
 });

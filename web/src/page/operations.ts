@@ -6,7 +6,7 @@ import { call, faultOf } from './core.ts';
 import { tell, tellOngoing } from './notices.ts';
 import { clearSelection } from './selection.ts';
 import { account } from './session.ts';
-import { changed, filesOf, isFolder, items, type Row, trashed, tree } from './shelf.ts';
+import { changed, filesOf, isFolder, items, type Row, tree } from './shelf.ts';
 import { arrivals, foldersBelow, freePath, isWithin, joinPath, lastOf, parentOf } from './tree.ts';
 
 /** Shown once it is certain that it takes a while. */
@@ -170,7 +170,11 @@ export async function trash(rows: readonly Row[]): Promise<void> {
       ids = await call('recordsOf', things);
       await call('trash', id, things);
     },
-    { undo, undoesPart: () => filesOf(rows).some(isGone), arrived: () => rows.filter(isGone).length },
+    {
+      undo,
+      undoesPart: () => [...rows, ...filesOf(rows)].some(isGone),
+      arrived: () => rows.filter(isGone).length,
+    },
   );
 }
 
@@ -184,13 +188,7 @@ export async function restore(items: readonly Item[]): Promise<void> {
 /** What the person was asked about: another device may have put more into the trash since, or taken some out. */
 export async function removeForGood(asked: readonly Item[]): Promise<void> {
   clearSelection();
-  await operate(asked.length, text.remove, (id) => call('removeFiles', id, idsOf(asked)), {
-    arrived: () => {
-      const left = trashed.peek();
-      const isLeft = (item: Item) => !left || left.some(({ fileId }) => fileId === item.fileId);
-      return asked.filter((item) => isGone(item) && !isLeft(item)).length;
-    },
-  });
+  await operate(asked.length, text.remove, (id) => call('removeFiles', id, idsOf(asked)));
 }
 
 export async function makeFolder(path: string): Promise<void> {

@@ -170,18 +170,43 @@ export class Operations {
     const entries = this.#inTrash(fileIds);
     if (entries.length + folders.length === 0)
       throw new SzafaError('gone', 'nothing of it is in the trash any more');
-    await szafa.restore(entries, { onProgress: this.#teller(id) });
-    if (folders.length === 0) return;
-    const now = await szafa.tree();
-    for (const path of folders) if (!now.folder(path)) await szafa.makeFolder(path, { tree: now });
+    const onProgress = this.#teller(id);
+    let lost: ConflictError | undefined;
+    try {
+      await szafa.restore(entries, { onProgress });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      // Some were deleted for good meanwhile, and none has come back: the others do.
+      lost = error;
+      await this.listTrash();
+      await szafa.restore(this.#inTrash(fileIds), { onProgress });
+    }
+    if (folders.length > 0) {
+      const now = await szafa.tree();
+      for (const path of folders) if (!now.folder(path)) await szafa.makeFolder(path, { tree: now });
+    }
+    if (lost) throw lost;
   }
 
   /** For good: those that a person was asked about, and nothing that came there since. */
   async remove(id: string, fileIds: string[]): Promise<void> {
+    const szafa = this.#szafa();
     const entries = this.#inTrash(fileIds);
-    const removed = await this.#szafa().emptyTrash({ entries, onProgress: this.#teller(id) });
-    // Another device has restored or deleted some; or an answer was lost.
-    if (removed < fileIds.length) throw new ConflictError(entries.map(({ path }) => path));
+    try {
+      const removed = await szafa.emptyTrash({ entries, onProgress: this.#teller(id) });
+      if (removed < fileIds.length) throw new ConflictError(entries.map(({ path }) => path));
+    } catch (error) {
+      // Another device has deleted or restored some, perhaps as an earlier version; or only an answer was lost.
+      if (await this.#isAnyLeft(fileIds).catch(() => true)) throw error;
+    }
+  }
+
+  /** Of what somebody takes out of the trash while both lists are read, the second has it. */
+  async #isAnyLeft(fileIds: readonly string[]): Promise<boolean> {
+    const wanted = new Set(fileIds);
+    const szafa = this.#szafa();
+    const left = [...(await szafa.listTrash()), ...(await szafa.list())];
+    return left.some(({ fileId }) => wanted.has(fileId));
   }
 
   /** Of an account that has left. */

@@ -3,6 +3,7 @@ import {
   type Entry,
   type Metadata,
   plainNameOf,
+  recordsOf,
   type Source,
   type Szafa,
   SzafaError,
@@ -38,7 +39,7 @@ export async function versionsAt(
   signal: AbortSignal,
 ): Promise<Opened[]> {
   const nodes = [tree.file(path), tree.file(plainPathOf(path))];
-  const entries = new Set(nodes.flatMap((node) => (node ? [...node.versions, ...node.unproven] : [])));
+  const entries = new Set(nodes.flatMap((node) => (node ? recordsOf(node) : [])));
   // Files of other clients, and those that do not open, are nothing that an upload could repeat.
   const versions = await szafa.versions([...entries], { signal });
   return versions.filter((version): version is Opened => version.metadata?.name === path);

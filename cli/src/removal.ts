@@ -1,4 +1,4 @@
-import type { Entry, Szafa, Tree } from '@szafa/client/node';
+import { type Entry, recordsOf, type Szafa, type Tree } from '@szafa/client/node';
 import type { Batch } from './batch.ts';
 import type { Invocation } from './command.ts';
 import { counted } from './counted.ts';
@@ -33,7 +33,7 @@ export async function confirmFinal(
 
 const everything = (tree: Tree): Entry[] =>
   [...tree.foldersWithin(tree.top)].flatMap(({ files, markers }) => [
-    ...files.flatMap(({ versions, unproven }) => [...versions, ...unproven]),
+    ...files.flatMap(recordsOf),
     ...markers,
   ]);
 
@@ -72,15 +72,17 @@ export async function removeFiles(
   });
 }
 
-/** What would be done, without being done. */
+/** What would be done, without being done. `folders`: those with nothing in them. */
 export function planRemoval(
   { out }: Invocation,
   action: 'trash' | 'remove',
   entries: readonly Pick<Entry, 'fileId' | 'path' | 'size'>[],
+  folders: readonly string[] = [],
 ): void {
   const verb = action === 'trash' ? 'would move to the trash' : 'would delete for good';
   for (const { fileId, path, size } of entries) {
     out.done('planned', { action, path, file_id: fileId, size }, `${verb}: ${oneLine(path)}`);
   }
+  for (const path of folders) out.done('planned', { action, path, size: 0 }, `${verb}: ${oneLine(path)}`);
   if (entries.length > 1) out.note('planned', plural(entries.length, 'file'));
 }

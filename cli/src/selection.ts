@@ -7,6 +7,7 @@ import {
   type Metadata,
   parentOf,
   type RemoteFile,
+  recordsOf,
   type Szafa,
   type SzafaError,
   type Tree,
@@ -59,7 +60,7 @@ export function named(tree: Tree, text: string, out: Output): Named {
 
 function versionOf(tree: Tree, id: string): Target | undefined {
   for (const file of tree.files()) {
-    const version = allOf(file).find(({ fileId }) => fileId === id);
+    const version = recordsOf(file).find(({ fileId }) => fileId === id);
     if (version) return { file, version };
   }
   return undefined;
@@ -151,7 +152,7 @@ export function chooseFiles(
       } else {
         const top = target.folder === tree.top ? '' : below(target.folder.path);
         for (const file of tree.within(target.folder)) {
-          add(file, top, versions === 'all' ? allOf(file) : [file.entry]);
+          add(file, top, versions === 'all' ? recordsOf(file) : [file.entry]);
         }
         for (const { path, markers } of emptyWithin(target.folder)) {
           if (path !== base) emptyFolders.set(below(path), { below: below(path), markers });
@@ -175,13 +176,21 @@ export function sealedBelow({ entry, base, below }: Chosen, { name: path }: Meta
   return !entry.verified && isWithin(path, base) ? belowBase(path, base) : below;
 }
 
-/** With those that have the path by the service's word alone. */
-export const allOf = ({ versions, unproven }: FileNode) => [...versions, ...unproven];
-
 /** Folders with nothing in them, which would otherwise be lost. */
 export function* emptyWithin(folder: Folder): Generator<Folder> {
   if (folder.folders.length === 0 && folder.files.length === 0) yield folder;
   for (const inner of folder.folders) yield* emptyWithin(inner);
+}
+
+/** The mode that an empty folder was made with. */
+export async function modeOf(
+  szafa: Szafa,
+  markers: readonly Entry[],
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const [newest] = await szafa.versions(markers, { signal });
+  if (newest?.problem) throw newest.problem;
+  return newest?.metadata?.mode;
 }
 
 /** Opens a chosen file. A name in the list that belongs to another file is as bad as a wrong volume. */

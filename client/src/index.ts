@@ -93,6 +93,7 @@ export {
   parentOf,
   segmentsOf,
 } from './tree/paths.ts';
+export { recordsOf } from './tree/plan.ts';
 export type { Thumbnail } from './tree/thumbnails.ts';
 export { type PruneOptions, prunable, type TrashEntry } from './tree/trash.ts';
 export { type FileNode, type Folder, freePath, Tree } from './tree/tree.ts';

@@ -479,6 +479,11 @@ export class Szafa {
     return this.#context.places.make(name, options);
   }
 
+  /** What is in it lies in the root then; one that is not there any more is fine. */
+  removeDir(dirId: number, options?: CallOptions): Promise<void> {
+    return this.#context.places.remove(dirId, options);
+  }
+
   /** Gives files other paths, each with all its versions; up to a thousand records at once, all or none. */
   rename(moves: readonly Move[], options?: MoveOptions): Promise<void> {
     return rename(this.#context, moves, options);

@@ -72,6 +72,7 @@ const FILES: Record<string, string> = {
   'set/a.txt': 'a, which is longer',
   'set/Same': '1',
   'set/same': '2',
+  'set/same (2)': 'by its own name',
   'set/Dir/x': 'in a large one',
   'set/dir/X': 'in a small one',
   'set/other': 'alone',
@@ -116,6 +117,7 @@ test('names that the disk takes for one are all written, each under a name of it
     '/out/set/Dir/x (2)',
     '/out/set/a (2).txt',
     '/out/set/same (2)',
+    '/out/set/same (2) (2)',
   ]);
   assert.match(String(told[0]!['message']), /this disk does not tell it from /);
   // The same once more does nothing, and with --yes nothing goes over something else.

@@ -54,6 +54,9 @@ suite('szafa: modes', { concurrency: 3 }, () => {
     assert.deepEqual(modes, ['700', '755', '500']);
     await device.ok(['get', 'hollow', '--output', 'wide'], under('077'));
     assert.equal(await modeOf('wide/hollow/open'), '777');
+    await device.ok(['cp', '-r', 'hollow', 'copied']);
+    await device.ok(['get', 'copied', '--output', 'wide'], under('077'));
+    assert.equal(await modeOf('wide/copied/open'), '777');
     // What is a folder of the page, or of mkdir, has none.
     await device.ok(['mkdir', '-p', 'bare-folder/in']);
     await device.ok(['get', 'bare-folder', '--output', 'bare'], under('027'));

@@ -222,7 +222,7 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     const beside = (await put('a')).fileId;
     const now = ['rm', '-r', '--now', '--yes', 'p', 'q'];
     const dry = await device.run([...now, '--dry-run', '--json']);
-    assert.deepEqual(of(dry, 'planned', 'path').sort(), ['p/a', 'p/in/b', 'q/c']);
+    assert.deepEqual([dry.code, of(dry, 'planned', 'path').sort()], [3, ['p/a', 'p/in/b', 'q/c']]);
     const removed = await device.run(now);
     for (const id of [alone, beside]) {
       const hint = new RegExp(`szafa rm ${id} moves it to the trash`);
@@ -245,6 +245,20 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     );
     assert.deepEqual(of(await device.ok(['ls', '-R', '--json']), 'file', 'path'), []);
     assert.equal((await device.ok(['trash', '--json'])).lines.length, 4);
+  });
+
+  test('an empty folder counts as one that went, beside what is not there', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await loggedIn(service);
+    stack.defer(() => device.remove());
+    for (const more of [[], ['--now', '--yes']]) {
+      await device.ok(['mkdir', '-p', 'top', 'box/deep']);
+      const rm = ['rm', '-r', 'top', 'box/deep', 'none', ...more];
+      const dry = await device.run([...rm, '-n', '--json']);
+      assert.deepEqual([dry.code, of(dry, 'planned', 'path').sort()], [3, ['box/deep/', 'top/']]);
+      assertError(await device.run(rm), 3, /1 of 3 items failed/);
+      assert.deepEqual(await listed(device), ['box/']);
+    }
   });
 
   test('a shell completes paths on the server, and gets nothing where something is wrong', async () => {

@@ -6,15 +6,16 @@ import { counted } from '../counted.ts';
 import { CliError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
-import { emptyWithin, prove } from '../selection.ts';
+import { emptyWithin, modeOf, prove } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { journeys } from './mv.ts';
 
 const PARALLEL = 4;
 
 interface Copy {
-  /** Absent for a folder with nothing in it. */
+  /** A folder with nothing in it has markers instead. */
   entry?: Entry;
+  markers?: readonly Entry[];
   from: string;
   to: string;
 }
@@ -44,8 +45,8 @@ function* copiesOf(
   for (const file of tree.within(target.folder)) {
     yield { entry: file.entry, from: file.path, to: to + file.path.slice(path.length) };
   }
-  for (const { path: empty } of emptyWithin(target.folder)) {
-    yield { from: empty, to: to + empty.slice(path.length) };
+  for (const { path: empty, markers } of emptyWithin(target.folder)) {
+    yield { markers, from: empty, to: to + empty.slice(path.length) };
   }
 }
 
@@ -60,9 +61,10 @@ export const command: Command = async (invocation) => {
   const batch = new Batch(out);
   const progress = counted(out, 'copying');
   const options = { out, signal, parallel: PARALLEL, about: ({ from }: Copy) => from };
-  await batch.run(copies, options, async ({ entry, from, to }) => {
+  await batch.run(copies, options, async ({ entry, markers = [], from, to }) => {
     if (!entry) {
-      if (!tree.folder(to)) await szafa.makeFolder(to, { tree, signal });
+      const mode = await modeOf(szafa, markers, signal);
+      if (!tree.folder(to)) await szafa.makeFolder(to, { tree, mode, signal });
       out.done('copied', { from: `${from}/`, to: `${to}/` }, `copied ${oneLine(from)}/ to ${oneLine(to)}/`);
       return;
     }

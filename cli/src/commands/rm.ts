@@ -1,4 +1,4 @@
-import { ApiError, type Entry, type Folder, type Szafa } from '@szafa/client/node';
+import { type Entry, type Folder, recordsOf, type Szafa } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -8,7 +8,7 @@ import { explain, isFatal } from '../explain.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
 import { checkCanConfirm, confirmFinal, planRemoval, removeFiles } from '../removal.ts';
-import { allOf, ID, namedAll, unprovenOf } from '../selection.ts';
+import { ID, namedAll, unprovenOf } from '../selection.ts';
 import { oneLine, plural } from '../text.ts';
 
 /** What is to go. */
@@ -77,13 +77,6 @@ async function keptOf(
   return kept;
 }
 
-/** Another device may have removed it before. */
-async function removeDir({ api }: Szafa, dirId: number, signal: AbortSignal): Promise<void> {
-  await api.deleteDir(dirId, { signal }).catch((error: unknown) => {
-    if (!(error instanceof ApiError && error.status === 404)) throw error;
-  });
-}
-
 export const command: Command = async (invocation) => {
   const { flags, out, signal } = invocation;
   if (flags.now) checkCanConfirm(invocation);
@@ -95,7 +88,7 @@ export const command: Command = async (invocation) => {
   const listed: { path: string; entries: Entry[]; folder?: Folder }[] = [
     ...files.values(),
     ...folders.values().map((folder) => {
-      const entries = [...tree.within(folder)].flatMap(allOf);
+      const entries = [...tree.within(folder)].flatMap(recordsOf);
       return { path: `${folder.path}/`, entries, folder };
     }),
   ];
@@ -107,8 +100,13 @@ export const command: Command = async (invocation) => {
     .filter((one) => one.going.length > 0 || one.entries.length === 0);
   const markersOf = (folder: Folder | undefined) =>
     folder ? [...tree.foldersWithin(folder)].flatMap(({ markers }) => markers) : [];
-  if (flags['dry-run']) planRemoval(invocation, flags.now ? 'remove' : 'trash', all);
-  else if (flags.now) {
+  // A folder with nothing in it is a thing of its own.
+  const hollow = doing.filter((one) => one.entries.length === 0);
+  if (flags['dry-run']) {
+    const paths = hollow.map(({ path }) => path);
+    planRemoval(invocation, flags.now ? 'remove' : 'trash', all, paths);
+    batch.done += all.length + hollow.length;
+  } else if (flags.now) {
     const paths = doing.map(({ path }) => path);
     if (paths.length > 0) await confirmFinal(invocation, paths, plural(all.length, 'file'));
     const before = batch.failed;
@@ -118,8 +116,9 @@ export const command: Command = async (invocation) => {
     for (const { folder, going, entries } of doing) {
       // What was kept would be in the root then.
       if (folder?.dirId === undefined || going.length < entries.length) continue;
-      await removeDir(szafa, folder.dirId, signal);
+      await szafa.removeDir(folder.dirId, { signal });
     }
+    batch.done += hollow.filter(({ folder }) => markersOf(folder).length === 0).length;
   } else {
     const options = { signal, onProgress: counted(out, 'moving to the trash') };
     const single = doing.filter(({ folder }) => !folder);
@@ -143,7 +142,7 @@ export const command: Command = async (invocation) => {
       const text = `moved ${what} to the trash${isWhole ? `, ${plural(count, 'file')}` : ''}`;
       out.done('trashed', { path, files: count }, text);
     }
-    batch.done += all.length;
+    batch.done += all.length + hollow.length;
   }
   batch.finish();
 };

@@ -1,4 +1,4 @@
-import { type Szafa, type TrashEntry, Tree } from '@szafa/client/node';
+import { recordsOf, type Szafa, type TrashEntry, Tree } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -19,9 +19,7 @@ function namedIn(trash: readonly TrashEntry[], invocation: Invocation, batch: Ba
     for (const target of targets) {
       const files = 'file' in target ? [target.file] : [...tree.within(target.folder)];
       const version = 'file' in target ? target.version : undefined;
-      for (const { versions, unproven } of files) {
-        for (const { fileId } of version ? [version] : [...versions, ...unproven]) ids.add(fileId);
-      }
+      for (const { fileId } of version ? [version] : files.flatMap(recordsOf)) ids.add(fileId);
       const folders = 'folder' in target ? tree.foldersWithin(target.folder) : [];
       for (const { fileId } of [...folders].flatMap(({ markers }) => markers)) ids.add(fileId);
     }

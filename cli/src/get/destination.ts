@@ -33,6 +33,8 @@ export class Destination {
   readonly #taken = new Map<string, string>();
   /** Of those, the ones that some disk may take for one. */
   readonly #alike = new Map<string, string[]>();
+  /** Those that have a number which is not their own: whoever has that name gives way. */
+  readonly #numbered = new Set<string>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
   readonly #dryRun: boolean;
@@ -93,13 +95,19 @@ export class Destination {
       const key = relative(this.folder, path).split(sep).map(alike).join('\0');
       const others = this.#alike.get(key) ?? [];
       const other = others.slice(0, MOST_TRIED).find((one) => one !== path && this.#isOne(one, path));
-      if (other !== undefined || (number > 1 && this.#taken.has(path))) {
+      const isTaken = number > 1 ? this.#taken.has(path) : this.#numbered.has(path);
+      if (other !== undefined || isTaken) {
         told ??= other;
         continue;
       }
       this.#alike.set(key, [...others.slice(0, MOST_TRIED), path]);
       if (number === 1) return path;
-      const message = `${oneLine(wish)} is written as ${oneLine(path)}: this disk does not tell it from ${oneLine(told!)}`;
+      this.#numbered.add(path);
+      const why =
+        told === undefined
+          ? `"${oneLine(this.#taken.get(wish)!)}" has that name here`
+          : `this disk does not tell it from ${oneLine(told)}`;
+      const message = `${oneLine(wish)} is written as ${oneLine(path)}: ${why}`;
       this.#out.note('renamed', message, { name: wish, path });
       return path;
     }

@@ -28,7 +28,7 @@ export function nodeOf(tree: Tree, entry: Entry): FileNode {
   return node;
 }
 
-/** All that has this path. */
+/** All that has this path: its versions, and what has it by the service's word alone. @public */
 export const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
 
 /** Each version with its path, and with the `gen` that keeps it newer than what is there already. */

@@ -3,9 +3,9 @@ import {
   ConflictError,
   displayName,
   type Entry,
-  type FileNode,
   isWithin,
   lastOf,
+  recordsOf,
   type Szafa,
   SzafaError,
   type Tree,
@@ -17,7 +17,6 @@ import { requireSame } from './whose.ts';
 const isFolderPath = (path: string) => path.endsWith('/');
 const withoutSlash = (path: string) => path.slice(0, -1);
 const depthOf = (path: string) => path.split('/').length;
-const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
 
 function recordsAt(tree: Tree, path: string): Entry[] {
   const node = tree.file(path);

@@ -155,8 +155,37 @@ test('a rename by another device since the list was read is a conflict, and no a
     proxy.hostility = onList((file) =>
       file.file_id === fileId ? { ...file, file_name: record.file_name } : file,
     );
-    await assert.rejects(device.openFile(fileId, { record }), { code: 'tampered', stage: 'name' });
-    await assert.rejects(device.shareLink([{ entry, name: 'x' }]), { code: 'tampered', stage: 'name' });
+    // In a list of now, although one that was true has had another since.
+    const again = (await device.list()).find((one) => one.fileId === fileId)!;
+    assert.equal(again.record.file_name, record.file_name);
+    const lie = { code: 'tampered', stage: 'name' };
+    await assert.rejects(device.openFile(fileId, { record: again.record }), lie);
+    await assert.rejects(device.shareLink([{ entry: again, name: 'x' }]), { code: 'tampered' });
     proxy.hostility = () => undefined;
   }
+});
+
+test('many files that were renamed meanwhile cost one list, not one each', async () => {
+  const owner = await newUser(service.url, more);
+  for (const name of ['a', 'b', 'c', 'd']) await owner.upload(bytesSource(content(3)), { path: `x/${name}` });
+  const device = await sameUser(owner, proxy.url, more);
+  const before = await device.list();
+  const late = before.find(({ path }) => path === 'x/d')!;
+  const rest = before.filter((entry) => entry !== late);
+  await owner.rename(rest.map((entry) => ({ entry, path: `${entry.path} after` })));
+  proxy.requests.length = 0;
+  const conflicts = (entries: typeof before) =>
+    Promise.all(
+      entries.map(({ fileId, record }) =>
+        assert.rejects(device.openFile(fileId, { record }), { code: 'conflict' }),
+      ),
+    );
+  const lists = () => proxy.requests.filter(({ path }) => /^\/api\/files(\?|$)/.test(path)).length;
+  await conflicts(rest);
+  await conflicts(rest);
+  assert.equal(lists(), 1);
+  // What was renamed after that list is no lie of the service.
+  await owner.rename([{ entry: late, path: 'x/d after' }]);
+  await conflicts([late, ...rest]);
+  assert.equal(lists(), 2);
 });

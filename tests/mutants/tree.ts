@@ -23,8 +23,22 @@ export const mutants: Mutant[] = [
   {
     name: 'an earlier name that the service keeps in its list is told as a conflict',
     file: 'client/src/download/remote-file.ts',
-    find: 'if (file_id === record.file_id && file_name === record.file_name) return otherName();',
-    replace: 'if (file_id === "") return otherName();',
+    find: 'if (name !== record.file_name) return new ConflictError([metadata.name]);',
+    replace: 'return new ConflictError([metadata.name]);',
+    tests: ['client/test/tree-attacks.test.ts'],
+  },
+  {
+    name: 'each file that was renamed meanwhile reads a list of its own',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (known && known.began >= since) return known.byId;',
+    replace: 'if (known && known.began > 1e15) return known.byId;',
+    tests: ['client/test/tree-attacks.test.ts'],
+  },
+  {
+    name: 'a list that is older than the record, or than its new name, is believed',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (known && known.began >= since) return known.byId;',
+    replace: 'if (known) return known.byId;',
     tests: ['client/test/tree-attacks.test.ts'],
   },
   {

@@ -233,11 +233,11 @@ export function checkRecord(
   if (!same) throw new TamperedError('record', 'the header and the record belong to different files');
 }
 
-const openedNames = new WeakMap<FileRecord, { master: Bytes; name: ListedName }>();
+const openedNames = new WeakMap<FileRecord, { master: Bytes; name: ListedName; at: number }>();
 
 /** The name of a record opened to this, all of it, under this master key: nobody has to seal it once more to know that it fits. */
 export function noteName(record: FileRecord, master: Bytes, name: ListedName): void {
-  openedNames.set(record, { master, name });
+  openedNames.set(record, { master, name, at: performance.now() });
 }
 
 function isNoted(record: FileRecord, master: Bytes, metadata: ListedName): boolean {
@@ -275,6 +275,29 @@ export function otherName(): TamperedError {
   return new TamperedError('name', 'the name in the list is not the name of this file');
 }
 
+/** The names of all files, as a list told them that was begun then. */
+interface Names {
+  began: number;
+  byId: Promise<Map<string, string>>;
+}
+
+const namesOf = new WeakMap<Api, Names>();
+
+/** A list that was begun since then: many files that were renamed meanwhile share one. Without a signal, for many wait for it. */
+function namesSince(api: Api, since: number): Promise<Map<string, string>> {
+  const known = namesOf.get(api);
+  if (known && known.began >= since) return known.byId;
+  const byId = Array.fromAsync(api.files(), ({ file_id, file_name }) => [file_id, file_name] as const).then(
+    (names) => new Map(names),
+  );
+  const names = { began: performance.now(), byId };
+  namesOf.set(api, names);
+  byId.catch(() => {
+    if (namesOf.get(api) === names) namesOf.delete(api);
+  });
+  return byId;
+}
+
 /** Of a record whose name is not that of the file: where it was, and a list of now has another one, a device has renamed it since. */
 export async function wrongName(
   { engine, api, keys }: OpenContext,
@@ -288,10 +311,13 @@ export async function wrongName(
   );
   const was = (await Promise.all(opened)).find((name) => name !== undefined);
   if (!was || was.rev >= metadata.rev) return otherName();
-  for await (const { file_id, file_name } of api.files({ signal })) {
-    if (file_id === record.file_id && file_name === record.file_name) return otherName();
+  const now = performance.now();
+  // One that is younger than the record may still be older than the new name: then one of now decides.
+  for (const since of [openedNames.get(record)?.at ?? now, now]) {
+    const name = (await namesSince(api, since)).get(record.file_id);
+    if (name !== record.file_name) return new ConflictError([metadata.name]);
   }
-  return new ConflictError([metadata.name]);
+  return otherName();
 }
 
 /** A file whose header was opened and verified; its volumes are verified as they are read. @public */

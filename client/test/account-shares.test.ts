@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ReceivedShare as ReceivedAnswer, ShareBody } from '@szafa/protocol';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { toBase64Url, utf8 } from '../src/format/bytes.ts';
 import { fingerprintText, type OwnIdentity, ownIdentity } from '../src/format/identity.ts';
 import { sealLetter } from '../src/format/letter.ts';
@@ -67,7 +68,7 @@ test('what is shared with an account is listed, read and ended by it, and seen b
   const ticket = newTicket(engine);
   await opened.take(ticket);
   const read = await readAll(opened.file(1, ticket).stream());
-  assert.deepEqual(read, content(5000));
+  assertBytes(read, content(5000));
   assert.deepEqual(await carol.sharedWithMe(), []);
   const [own] = await alice.links();
   assert.deepEqual(
@@ -79,7 +80,7 @@ test('what is shared with an account is listed, read and ended by it, and seen b
   const proof = { password: 'correct horse battery staple' };
   for (const who of [alice, bob]) await who.replaceMaster(proof, undefined);
   const [after] = await (await sameUser(bob, service.url, more)).sharedWithMe();
-  assert.deepEqual(await readAll((await after!.open()).file(1, ticket).stream()), content(5000));
+  assertBytes(await readAll((await after!.open()).file(1, ticket).stream()), content(5000));
   await bob.endReceived(id);
   assert.deepEqual(await bob.sharedWithMe(), []);
   assert.equal((await alice.links())[0]!.ended, 'ended');
@@ -275,7 +276,7 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
     path.includes(`/api/shares/${first}/files/1/chunk/1`) ? { body } : undefined;
   await assert.rejects(readAll(opened.file(1, ticket).stream()), { code: 'tampered', stage: 'volume' });
   proxy.hostility = () => undefined;
-  assert.deepEqual(await readAll(opened.file(1, ticket).stream()), content(5000, 1));
+  assertBytes(await readAll(opened.file(1, ticket).stream()), content(5000, 1));
   assert.equal((await carol.sharedWithMe())[0]!.id, toCarol);
   // In the list of the owner, too, none is shown as another.
   const seen = await sameUser(alice, proxy.url, more);

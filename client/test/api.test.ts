@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import {
   Api,
   type ApiOptions,
@@ -200,7 +201,7 @@ for (const [name, transport] of [
       response.setHeader('content-length', 11).end('{"ok":true}');
     });
     await new Api({ server: service.url, transport }).writeVolume('t', 1, bytes);
-    assert.deepEqual(new Uint8Array(received), bytes.slice());
+    assertBytes(received, bytes.slice());
   });
 
   test(`${name}: an answer longer than it may be is cut off, whether it says its length or not`, async () => {

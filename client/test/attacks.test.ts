@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FileRecord } from '@szafa/protocol';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { fromUtf8 } from '../src/format/bytes.ts';
 import {
   fromBase64Url,
@@ -178,7 +179,7 @@ test('a range: only its segments travel, and none that was changed or moved is g
     isVolume(path) && method === 'GET' ? { status: 200, body: volumes[volumeOf(path) - 1]!.body } : undefined,
   );
   const cut = await (await open()).readRange(SEGMENT + 10, 10);
-  assert.deepEqual(new Uint8Array(cut), whole.slice(SEGMENT + 10, SEGMENT + 20));
+  assertBytes(cut, whole.slice(SEGMENT + 10, SEGMENT + 20));
   proxy.hostility = () => undefined;
 });
 
@@ -351,7 +352,7 @@ test('the last volume is bad after the others were fine: no file, and a good dow
   const folder = mkdtempSync(join(service.folder, 'out-'));
   const user = await sameUser(szafa, proxy.url);
   await downloadToFile(await user.openFile(file.file_id, { record: file }), join(folder, 'target'));
-  assert.deepEqual(new Uint8Array(readFileSync(join(folder, 'target'))), content(3 * SIZE));
+  assertBytes(readFileSync(join(folder, 'target')), content(3 * SIZE));
   assert.deepEqual(readdirSync(folder), ['target']);
 });
 

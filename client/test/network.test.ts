@@ -6,6 +6,7 @@ import { type AddressInfo, connect as connectTcp, createServer as createTcp, typ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { Api, bytesSource, fetchTransport, type Transport } from '../src/index.ts';
 import { downloadToFile, fileJournal, nodeTransport, rateLimit } from '../src/node/index.ts';
 import { type HostileProxy, isVolume, startProxy, volumeOf } from './proxy.ts';
@@ -145,7 +146,7 @@ test('uploads and downloads go through a network that keeps breaking', async () 
   const path = join(service.folder, 'through');
   const seen: number[] = [];
   await downloadToFile(remote, path, { onProgress: ({ done }) => seen.push(done) });
-  assert.deepEqual(new Uint8Array(readFileSync(path)), content(9000));
+  assertBytes(readFileSync(path), content(9000));
   assert.equal(seen.at(-1), 9000);
   proxy.hostility = () => undefined;
 });
@@ -171,7 +172,7 @@ test('a download goes on from the volumes it has; what was changed on disk is fe
   const { resumed } = await downloadToFile(remote, path, { journal });
   assert.equal(resumed, 4);
   assert.equal(proxy.requests.length, 4);
-  assert.deepEqual(new Uint8Array(readFileSync(path)), content(8000));
+  assertBytes(readFileSync(path), content(8000));
   await assert.rejects(downloadToFile(remote, path), { code: 'target-exists' });
   await downloadToFile(remote, path, { overwrite: true });
   assert.deepEqual(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { RequestVisit, type Szafa, webEngine } from '../src/index.ts';
 import { fileJournal, fileSource } from '../src/node/index.ts';
 import { proxy, service } from './hostile.ts';
@@ -55,7 +56,7 @@ test('an upload that was begun without the visitor hearing of it is the same one
   await lostAnswer(send);
   assert.equal(await uploading(owner), 1);
   await send();
-  assert.deepEqual(await taken(owner), bytes);
+  assertBytes(await taken(owner), bytes);
 });
 
 test('one that was begun unheard can be given up, and is begun anew where the file is another by then', async () => {
@@ -68,7 +69,7 @@ test('one that was begun unheard can be given up, and is begun anew where the fi
   const other = content(9000, 3);
   writeFileSync(path, other);
   await send();
-  assert.deepEqual(await taken(owner), other);
+  assertBytes(await taken(owner), other);
 });
 
 test('what a request refused leaves nothing in the journal', async () => {
@@ -81,20 +82,26 @@ test('what a request refused leaves nothing in the journal', async () => {
 test('of two that upload one file by one link, with one journal, the second waits, and goes on if the first fails', async () => {
   const { owner, bytes, send } = await setUp('twice');
   const waits = Promise.withResolvers<void>();
-  let volumes = 0;
+  let [volumes, waited] = [0, false];
   proxy.before = async (method) => {
     if (method !== 'PUT' || ++volumes < 3) return undefined;
+    // Sent by the second, which ought to wait: the third is held.
+    if (volumes > 3) waits.resolve();
     await waits.promise;
     return 'cut';
   };
   const first = send();
   // Not before the first one is at work.
   while (volumes < 3) await new Promise((resolve) => setTimeout(resolve, 20));
-  const second = send(waits.resolve);
+  const second = send(() => {
+    waited = true;
+    waits.resolve();
+  });
   const goOn = () => waits.resolve();
   second.then(goOn, goOn);
   await assert.rejects(first, { code: 'network' });
   proxy.before = undefined;
+  assert.ok(waited);
   assert.ok((await second).resumed >= 2);
-  assert.deepEqual(await taken(owner), bytes);
+  assertBytes(await taken(owner), bytes);
 });

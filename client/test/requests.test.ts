@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkUpload, pathOf } from '@szafa/protocol';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { Api } from '../src/api/api.ts';
 import { toBase64Url } from '../src/format/bytes.ts';
 import { storedSize } from '../src/format/layout.ts';
@@ -66,7 +67,7 @@ test('what a visitor sends is in no list before it is taken over, and then a fil
   assert.deepEqual([entry!.path, entry!.verified, entry!.misplaced], ['inbox/2026/a.jpg', true, undefined]);
   const file = await owner.openFile(entry!.fileId, { record: entry!.record });
   assert.equal(file.header.metadata.source, `request/${id}`);
-  assert.deepEqual(await readAll(file.stream()), bytes);
+  assertBytes(await readAll(file.stream()), bytes);
   // It is taken over once.
   await assert.rejects(owner.takeOver(delivery!), { code: 'conflict' });
   const [own] = await owner.requests();
@@ -378,7 +379,7 @@ test('an upload that was cut off goes on with its journal, counted once', async 
   const [delivery] = await owner.deliveries();
   await owner.takeOver(delivery!);
   const [entry] = await owner.list();
-  assert.deepEqual(await readAll((await owner.openFile(entry!.fileId)).stream()), bytes);
+  assertBytes(await readAll((await owner.openFile(entry!.fileId)).stream()), bytes);
   // One file was asked for.
   await assert.rejects(send(through(link)), { code: 'link-over', why: 'full' });
 });

@@ -4,6 +4,7 @@ import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } 
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { sealedSize } from '../src/format/index.ts';
 import {
   bytesSource,
@@ -81,7 +82,7 @@ test('a volume leaves as soon as it is sealed, and progress never goes back', as
       },
     });
     assert.equal(volumes, 21);
-    assert.deepEqual(await read(fileId), bytes);
+    assertBytes(await read(fileId), bytes);
     assert.equal(reads, 21, 'everything is read once');
     assert.ok(readAtFirst < 21, `${readAtFirst} volumes were sealed before the first one left`);
     assert.deepEqual([seen[0], seen.at(-1)], [0, bytes.length]);
@@ -133,7 +134,7 @@ for (let changed = 1; changed <= VOLUMES; changed++) {
       bytes[(changed - 1) * SIZE + 17]! ^= 1;
       const { fileId, resumed } = await user.upload(samePlace(bytes), options);
       assert.equal(resumed, 0);
-      assert.deepEqual(await read(fileId), bytes);
+      assertBytes(await read(fileId), bytes);
       const again = proxy.requests.slice(first);
       assert.ok(again.some(({ method, path }) => method === 'DELETE' && path.includes(left)));
       assert.ok(
@@ -204,7 +205,7 @@ test('a journal that is torn or older than the upload: it goes on with what is r
         proxy.requests.some(({ method, path }) => method === 'DELETE' && path.includes(left)),
         !resumes,
       );
-      assert.deepEqual(await read(fileId), bytes);
+      assertBytes(await read(fileId), bytes);
       assert.equal(journal.entries.size, 0);
       assertOneUse(proxy.requests);
     }
@@ -238,7 +239,7 @@ test('what is appended behind a torn end is found again', async () => {
     proxy.before = undefined;
     const { fileId, resumed } = await user.upload(samePlace(bytes), options);
     assert.equal(resumed, VOLUMES);
-    assert.deepEqual(await read(fileId), bytes);
+    assertBytes(await read(fileId), bytes);
   } finally {
     await proxy.stop();
   }
@@ -264,7 +265,7 @@ test('where the service has another volume of a number, the upload begins anew, 
       };
       const meddled = await sameUser(szafa, proxy.url, { transport: before });
       const done = meddled.upload(samePlace(bytes), { path: `met ${times}`, volumeSize: SIZE, journal });
-      if (times === 1) assert.deepEqual(await read((await done).fileId), bytes);
+      if (times === 1) assertBytes(await read((await done).fileId), bytes);
       else await assert.rejects(done, { code: 'other-upload' });
       assert.equal(met, times === 1 ? 2 : 3);
       assert.equal(journal.entries.size, 0);
@@ -351,7 +352,7 @@ test('a file that grows: one volume is stored as it was read, several are not', 
       appendFileSync(path, 'one more line');
       const done = szafa.upload(source, { path: 'log', volumeSize: SIZE });
       if (volumes > 1) await assert.rejects(done, { code: 'file-changed' });
-      else assert.deepEqual(await read((await done).fileId), content(size));
+      else assertBytes(await read((await done).fileId), content(size));
     } finally {
       await source.close();
     }
@@ -397,7 +398,7 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     assert.equal(await user.storedOf(journal, unfinished), 0, 'nothing is unfinished');
     assert.equal(proxy.requests.filter(({ method }) => method === 'PUT').length, 8 - resumed);
     assert.ok(!proxy.requests.some(({ path: asked }) => asked.endsWith('/init')));
-    assert.deepEqual(await read(fileId), content(8 * SIZE));
+    assertBytes(await read(fileId), content(8 * SIZE));
     assert.deepEqual(readdirSync(join(service.folder, 'journal')), []);
 
     // Changed since: under a new key, and the old transfer is given up.
@@ -414,7 +415,7 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     await source.close();
     assert.equal(anew.resumed, 0);
     assert.ok(proxy.requests.some(({ method }) => method === 'DELETE'));
-    assert.deepEqual(await read(anew.fileId), content(8 * SIZE, 9));
+    assertBytes(await read(anew.fileId), content(8 * SIZE, 9));
 
     // The transfer is gone meanwhile: it begins anew as well.
     proxy.before = (method, where) =>
@@ -426,7 +427,7 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     proxy.before = undefined;
     const third = await again.upload(source, options);
     await source.close();
-    assert.deepEqual(await read(third.fileId), content(8 * SIZE, 9));
+    assertBytes(await read(third.fileId), content(8 * SIZE, 9));
   } finally {
     await proxy.stop();
   }
@@ -476,7 +477,7 @@ test('a file of which nothing changed but what the service has already is upload
   try {
     const { fileId, resumed } = await szafa.upload(source, options);
     assert.equal(resumed, 0);
-    assert.deepEqual(await read(fileId), bytes);
+    assertBytes(await read(fileId), bytes);
     await assert.rejects(szafa.api.received(left), { status: 404 });
   } finally {
     await source.close();
@@ -545,7 +546,7 @@ test('a volume that the service lost is sent again', async () => {
       return { status: 200, body: Buffer.from('{"ok":true}') };
     };
     const { fileId } = await user.upload(bytesSource(content(3 * SIZE)), { path: 'x', volumeSize: SIZE });
-    assert.deepEqual(await read(fileId), content(3 * SIZE));
+    assertBytes(await read(fileId), content(3 * SIZE));
     proxy.before = (method) =>
       method === 'PUT' ? { status: 200, body: Buffer.from('{"ok":true}') } : undefined;
     const options = { path: 'x', volumeSize: 5 };
@@ -575,7 +576,7 @@ test('a small file goes in one request; one whose answer is lost is there once',
       (await user.list()).map((entry) => entry.fileId),
       [fileId],
     );
-    assert.deepEqual(await readAll((await user.openFile(fileId)).stream()), content(1000));
+    assertBytes(await readAll((await user.openFile(fileId)).stream()), content(1000));
   } finally {
     await proxy.stop();
   }
@@ -589,7 +590,7 @@ test('a service that knows no such request is not asked for it again', async () 
       path.endsWith('/file') ? { status: 404, body: Buffer.from('{"error":"no such route"}') } : undefined;
     for (const length of [0, 1000]) {
       const { fileId } = await user.upload(bytesSource(content(length)), { path: 'x' });
-      assert.deepEqual(await read(fileId), content(length));
+      assertBytes(await read(fileId), content(length));
     }
     assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/file')).length, 1);
     assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/complete')).length, 2);
@@ -744,7 +745,7 @@ test('pulled by the service; what it skips is pushed; the server is gone afterwa
       ] as const) {
         const part = await fetch(`${address}?token=${offer.token}`, { headers: { range } });
         assert.equal(part.status, 206);
-        assert.deepEqual(Buffer.from(await part.arrayBuffer()), whole.subarray(from, to));
+        assertBytes(Buffer.from(await part.arrayBuffer()), whole.subarray(from, to));
       }
       const beyond = await fetch(`${address}?token=${offer.token}`, { headers: { range: 'bytes=1048696-' } });
       assert.equal(beyond.status, 416);
@@ -806,7 +807,7 @@ test('a pull that fails is gone on with by sending, unless a newer file of its n
     assert.equal(rewritten, after === 1);
     const { metadata } = await szafa.openFile(fileId);
     assert.equal(metadata.gen, after + 1);
-    assert.deepEqual(await read(fileId), bytes);
+    assertBytes(await read(fileId), bytes);
     assert.equal(journal.entries.size, 0);
   }
 });
@@ -815,8 +816,8 @@ test('the bytes that were given stay the caller’s, in a Buffer of Node too', a
   for (const pull of [undefined, pullHost({ server: service.url })]) {
     const bytes = Buffer.from(content(300_000));
     const { fileId } = await szafa.upload(bytesSource(bytes), { path: 'given', pull });
-    assert.deepEqual(new Uint8Array(bytes), content(300_000));
-    assert.deepEqual(await read(fileId), content(300_000));
+    assertBytes(bytes, content(300_000));
+    assertBytes(await read(fileId), content(300_000));
   }
 });
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { exits } from '../../cli/src/errors.ts';
+import { assertBytes } from '../harness/bytes.ts';
 import { useService } from '../harness/index.ts';
 import { useDevice } from './account.ts';
 import { Between } from './between.ts';
@@ -140,6 +141,6 @@ suite('szafa: requests', () => {
     });
     await device.ok(['deliveries', '--take']);
     await device.ok(['get', 'big/film', '--output', 'film']);
-    assert.deepEqual(await readFile(device.path('film')), bytes);
+    assertBytes(await readFile(device.path('film')), bytes);
   });
 });

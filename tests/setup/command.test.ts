@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
+import { assertBytes } from '../harness/bytes.ts';
 import { freshName, sha256, useService } from '../harness/index.ts';
 
 const service = useService();
@@ -49,6 +50,6 @@ suite('/szafa.cjs', () => {
       });
       assert.equal(status, 0, stderr);
     }
-    assert.deepEqual(readFileSync(join(folder, 'copy')), readFileSync(file));
+    assertBytes(readFileSync(join(folder, 'copy')), readFileSync(file));
   });
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { assertBytes } from '../harness/bytes.ts';
 import { freshName, useService } from '../harness/index.ts';
 
 const PACK = fileURLToPath(new URL('../../cli/scripts/pack.ts', import.meta.url));
@@ -28,7 +29,7 @@ test('a single executable registers, uploads and downloads without Node', () => 
       const { status, stderr } = spawnSync(executable, args, { cwd: folder, env, encoding: 'utf8' });
       assert.equal(status, 0, stderr);
     }
-    assert.deepEqual(readFileSync(join(folder, 'copy')), readFileSync(join(folder, 'file')));
+    assertBytes(readFileSync(join(folder, 'copy')), readFileSync(join(folder, 'file')));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

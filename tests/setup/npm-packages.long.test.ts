@@ -15,6 +15,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { npmPack } from '../../scripts/npm-pack.ts';
+import { assertBytes } from '../harness/bytes.ts';
 import { freshName, useService } from '../harness/index.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -196,6 +197,6 @@ suite('packages that install', () => {
     npx('@szafa/cli', 'register');
     npx('szafa', 'put', 'package.json');
     npx('szafa', 'get', 'package.json', '--output', 'copy.json');
-    assert.deepEqual(readFileSync(join(project, 'copy.json')), readFileSync(join(project, 'package.json')));
+    assertBytes(readFileSync(join(project, 'copy.json')), readFileSync(join(project, 'package.json')));
   });
 });

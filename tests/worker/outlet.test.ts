@@ -6,7 +6,7 @@ import { fromBase64Url, layoutWith } from '@szafa/client/format';
 import { nodeEngine, PIECE_SIZE, type RemoteFile } from '@szafa/client/node';
 import { type FileVector, runFile } from '../../client/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
-import { answerTo, serveFile } from '../../web/src/worker/outlet.ts';
+import { answerTo, serveFile, serveZip } from '../../web/src/worker/outlet.ts';
 
 const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 const engine = nodeEngine({ threads: 1 });
@@ -107,19 +107,18 @@ const vectors = JSON.parse(
 /** Memory that is told from what the outlet makes itself. */
 const OWN_SIZE = PIECE_SIZE + 1;
 
-/** Serves a file and asks for parts until the end, or `most` of them, each but the first to come in memory of ours. */
-async function served(remote: RemoteFile, request: LocalRequest, most = 100) {
+const served = (remote: RemoteFile, request: LocalRequest, most?: number) =>
+  asked((port, signal) => serveFile(remote, request, port, signal, () => {}), most);
+
+/** Asks for parts until the end, or `most` of them, each but the first to come in memory of ours. */
+async function asked(serve: (port: MessagePort, signal: AbortSignal) => Promise<void>, most = 100) {
   const { port1, port2 } = new MessageChannel();
-  const serving = serveFile(remote, request, port1, new AbortController().signal, () => {});
+  const serving = serve(port1, new AbortController().signal);
   serving.catch(() => {}); // awaited by the caller
   const chunks: Uint8Array[] = [];
   const last = await new Promise<LocalPart>((resolve) => {
     port2.onmessage = ({ data }: MessageEvent<LocalPart>) => {
-      if ('chunk' in data) {
-        if (chunks.length > 0)
-          assert.equal(data.chunk.buffer.byteLength, OWN_SIZE, 'in the memory that came back');
-        chunks.push(data.chunk);
-      }
+      if ('chunk' in data) chunks.push(data.chunk);
       if ('end' in data || 'error' in data) resolve(data);
       else if (chunks.length >= most) port2.postMessage('cancel');
       else if (chunks.length === 0) port2.postMessage({ memory: undefined });
@@ -130,7 +129,7 @@ async function served(remote: RemoteFile, request: LocalRequest, most = 100) {
       if (chunks.length >= most) resolve(data);
     };
   });
-  return { last, bytes: Buffer.concat(chunks), serving };
+  return { last, chunks, bytes: Buffer.concat(chunks), serving };
 }
 
 test('a file is handed over part by part, to its end or to where the browser stops', {
@@ -149,6 +148,20 @@ test('a file is handed over part by part, to its end or to where the browser sto
     return plain;
   });
   assert.deepEqual(outcome, good.expect);
+});
+
+test('memory that comes back is filled again', async () => {
+  async function* pieces() {
+    for (let at = 1; at <= 5; at++) yield new Uint8Array(PIECE_SIZE / 2).fill(at);
+  }
+  const { chunks, serving } = await asked((port, signal) => serveZip('all.zip', pieces, port, signal));
+  await serving;
+  const found = chunks.map((chunk) => [chunk.buffer.byteLength, chunk.length, chunk[0], chunk.at(-1)]);
+  assert.deepEqual(found, [
+    [PIECE_SIZE, PIECE_SIZE, 1, 2],
+    [OWN_SIZE, PIECE_SIZE, 3, 4],
+    [OWN_SIZE, PIECE_SIZE / 2, 5, 5],
+  ]);
 });
 
 test('a file that is not what was declared ends with an error, not as if it were whole', async () => {

@@ -173,6 +173,8 @@ async function runAll(all: Job[]): Promise<string[]> {
 
 interface Plan {
   checks: boolean;
+  /** All of them, with so many starts that packing the server is worth it. */
+  whole: boolean;
   files: string[];
   /** On which pairs the tests of the interface run; those beside the default one are given. */
   pairs: (others: Pair[]) => Pair[];
@@ -188,6 +190,7 @@ function plan(args: string[]): Plan {
     const wanted = args.includes('--pairs');
     return {
       checks: false,
+      whole: false,
       files,
       pairs: (others) => [DEFAULT_PAIR, ...(wanted ? others : [])],
       needsPairs: wanted && onPairs,
@@ -196,21 +199,33 @@ function plan(args: string[]): Plan {
   if (isLong) {
     const isWanted = (file: string) =>
       isForLong(file) || ON_ALL_PAIRS.test(file) || growsWhenLong(root, file);
-    return { checks: false, files: files.filter(isWanted), pairs: (others) => others, needsPairs: true };
+    return {
+      checks: false,
+      whole: true,
+      files: files.filter(isWanted),
+      pairs: (others) => others,
+      needsPairs: true,
+    };
   }
   return {
     checks: true,
+    whole: true,
     files: files.filter((file) => !isForLong(file)),
     pairs: () => [DEFAULT_PAIR],
     needsPairs: false,
   };
 }
 
-const { checks, files, pairs, needsPairs } = plan(process.argv.slice(2));
-const [checked, engines] = await Promise.all([
+const { checks, whole, files, pairs, needsPairs } = plan(process.argv.slice(2));
+const [checked, engines, server] = await Promise.all([
   checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,
   needsPairs ? import('../tests/engines/pairs.ts').then(({ Pairs }) => Pairs.start()) : undefined,
+  whole
+    ? import('./pack-server.ts').then(({ packServer }) => packServer(isLong ? 'usual' : 'little'))
+    : undefined,
 ]);
+// For tests/harness/main.ts.
+if (server !== undefined) process.env['SZ_TEST_SERVER'] = server;
 try {
   process.stdout.write(checked?.output ?? '');
   const failed =

@@ -6,7 +6,6 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { pathOf } from '@szafa/protocol';
 import { freePort } from '../engines/daemon.ts';
 import { killWorker, workersOf } from '../faults/processes.ts';
@@ -31,9 +30,8 @@ import {
   volumesInFolder,
   withService,
 } from '../harness/index.ts';
+import { MAIN } from '../harness/main.ts';
 import { parseMetrics } from '../harness/metrics.ts';
-
-const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 
 const service = useService();
 

@@ -6,7 +6,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { pathOf } from '@szafa/protocol';
 import { codeOf, stepAt } from '../../server/src/domain/totp.ts';
 import {
@@ -21,11 +20,9 @@ import {
   upload,
   uploadStreamed,
 } from '../harness/index.ts';
+import { COMPILED, MAIN } from '../harness/main.ts';
 import { Ceph } from './ceph.ts';
 import { Postgres } from './postgres.ts';
-
-const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
-const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 
 export interface Result {
   code: number | null;

@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { COMPILED, MAIN } from './main.ts';
 import type { Service } from './service.ts';
 import { storeEnvironment } from './stores.ts';
 
-const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
-const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 const MOST_MS = 60_000;
 
 export interface CommandResult {

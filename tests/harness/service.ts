@@ -6,14 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, after as afterTests, before as beforeTests, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { type Answer, type Call, send } from './http.ts';
+import { COMPILED, MAIN } from './main.ts';
 import { storeEnvironment } from './stores.ts';
 import { type OpenApi, Witness } from './witness.ts';
 
-const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
-// Dozens of starts compile the same modules; the cache takes more than half of their time away.
-const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 

@@ -165,6 +165,8 @@ interface Message {
   bytes: string;
   /** In how many pieces. */
   cuts: number[];
+  /** How many requests are in it. */
+  requests: number;
 }
 
 const often = <T>(usual: T, ...choices: T[]) =>
@@ -194,7 +196,8 @@ const message: fc.Arbitrary<Message> = fc
     const bytes = `${[line, ...turned].join('\r\n')}\r\n\r\n${body}`;
     // Node's server leaves what comes after a refused head unread, and its answer may be lost with it.
     const plain = others.length === 0 && host === HOSTS[0] && LINES.indexOf(line) < 8 && body === BODY;
-    return plain ? { bytes: bytes + behind, cuts: cuts.toSorted((a, b) => a - b) } : { bytes, cuts: [] };
+    if (!plain) return { bytes, cuts: [], requests: 1 };
+    return { bytes: bytes + behind, cuts: cuts.toSorted((a, b) => a - b), requests: behind === '' ? 1 : 2 };
   });
 
 /** Which volumes a complete misses depends on what other connections have sent by then. */
@@ -230,7 +233,7 @@ async function answers(
     await connection.until(({ text, closed }) => closed || done(finals(text)), 20_000);
   };
   try {
-    for (const { bytes, cuts } of messages) {
+    for (const { bytes, cuts, requests } of messages) {
       const named = bytes
         .replaceAll('TOKEN', TOKEN)
         .replaceAll('TRANSFER', TRANSFER)
@@ -241,7 +244,8 @@ async function answers(
         await put(named.slice(at, cut), () => true);
         at = Math.max(at, cut);
       }
-      await put(named.slice(at), (count) => count > before);
+      // Of all: what comes after a request that ends the connection, and before its answer, Node's server refuses.
+      await put(named.slice(at), (count) => count >= before + requests);
     }
     const last = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     await put(last, () => false);
@@ -275,7 +279,7 @@ test('what Node refuses for want of a Host is not answered a second time, nor to
     const before = service.log.length;
     const head = `PUT /api/transfer/${TRANSFER}/chunk/1 HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\n`;
     const bytes = `${head}Content-Length: 5\r\nExpect: 100-continue\r\n\r\n`;
-    assert.equal((await answers(names, [{ bytes, cuts: [] }]))[0], 'HTTP/1.1 400 Bad Request ');
+    assert.equal((await answers(names, [{ bytes, cuts: [], requests: 1 }]))[0], 'HTTP/1.1 400 Bad Request ');
     // The log is written in the order of events.
     await sendRaw(service.url, 'GET /docs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     for (let tries = 0; tries < 500 && !service.log.slice(before).includes('/docs'); tries++) await sleep(10);

@@ -45,14 +45,20 @@ class Disk implements AsyncDisposable {
   }
 
   static async mount(): Promise<Disk> {
-    const disk = new Disk(await mkdtemp(join(tmpdir(), 'szafa-case-')));
-    const image = join(disk.#folder, 'image');
-    await mkdir(disk.path);
-    run('truncate', '-s', '16M', image);
-    run(MAKE!, image);
-    // It mounts devices only.
-    disk.#device = run('losetup', '--find', '--show', image);
-    run(MOUNT!, disk.#device, disk.path);
+    const folder = await mkdtemp(join(tmpdir(), 'szafa-case-'));
+    const disk = new Disk(folder);
+    try {
+      const image = join(folder, 'image');
+      await mkdir(disk.path);
+      run('truncate', '-s', '16M', image);
+      run(MAKE!, image);
+      // It mounts devices only.
+      disk.#device = run('losetup', '--find', '--show', image);
+      run(MOUNT!, disk.#device, disk.path);
+    } catch (error) {
+      await disk.#remove();
+      throw error;
+    }
     return disk;
   }
 
@@ -61,7 +67,11 @@ class Disk implements AsyncDisposable {
       assert.ok(tries < 100, 'it cannot be unmounted');
       await sleep(50);
     }
-    run('losetup', '--detach', this.#device!);
+    await this.#remove();
+  }
+
+  async #remove(): Promise<void> {
+    if (this.#device !== undefined) run('losetup', '--detach', this.#device);
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

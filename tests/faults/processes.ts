@@ -56,17 +56,32 @@ export function openFilesOf(pid: number, folder: string): string[] {
   return found;
 }
 
-/** The worker that serves the connection from this local port; connections are handed over after a moment. */
-export async function servingWorker(service: Service, localPort: number): Promise<number> {
+/** The service's end of the connection from this local port, as an inode: 0 until it is accepted. */
+function endOf(service: Service, localPort: number): string | undefined {
   const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
   const [ours, theirs] = [hex(Number(new URL(service.url).port)), hex(localPort)];
-  for (const end = Date.now() + 5000; Date.now() < end; await sleep(20)) {
-    for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
-      const [, local = '', remote = '', , , , , , , inode = ''] = line.trim().split(/\s+/);
-      if (!local.endsWith(`:${ours}`) || !remote.endsWith(`:${theirs}`)) continue;
-      const owner = workersOf(service).find((pid) => socketsOf(pid).has(inode));
-      if (owner !== undefined) return owner;
-    }
+  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
+    const [, local = '', remote = '', , , , , , , inode] = line.trim().split(/\s+/);
+    if (local.endsWith(`:${ours}`) && remote.endsWith(`:${theirs}`)) return inode;
+  }
+  return undefined;
+}
+
+/** Waits until the primary has taken all these connections. */
+export async function accepted(service: Service, clients: { socket: net.Socket }[]): Promise<void> {
+  const isLeft = ({ socket }: { socket: net.Socket }) =>
+    [undefined, '0'].includes(endOf(service, socket.localPort!));
+  for (const end = Date.now() + 20_000; clients.some(isLeft); await sleep(20)) {
+    assert.ok(Date.now() < end, 'a connection is not accepted');
+  }
+}
+
+/** The worker that serves the connection from this local port; connections are handed over after a moment. */
+export async function servingWorker(service: Service, localPort: number): Promise<number> {
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(20)) {
+    const inode = endOf(service, localPort);
+    const owner = inode && workersOf(service).find((pid) => socketsOf(pid).has(inode));
+    if (owner) return owner;
   }
   assert.fail(`no worker serves port ${localPort}`);
 }

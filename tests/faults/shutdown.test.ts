@@ -17,12 +17,14 @@ import {
   type User,
   upload,
 } from '../harness/index.ts';
-import { killWorker, openFilesOf, servingWorker, workersAnswer, workersOf } from './processes.ts';
+import { accepted, killWorker, openFilesOf, servingWorker, workersAnswer, workersOf } from './processes.ts';
 import { SlowClient } from './slow-client.ts';
 import { Tracer } from './strace.ts';
 
 const MIB = 1024 * 1024;
-const service = new Service({ env: { SZ_SHUTDOWN_GRACE: '10' } });
+/** Longer than `terminate` waits before it kills, and fails: what ends in time has not waited for it. */
+const LONG_GRACE = { env: { SZ_SHUTDOWN_GRACE: '60' } };
+const service = new Service(LONG_GRACE);
 let user: User;
 
 before(async () => {
@@ -62,16 +64,13 @@ test('SIGTERM: requests under way finish, new connections are refused, the exit 
   const stopped = service.terminate();
   await eventually(async () => assert.equal(await connects(), false, 'a new connection was taken'));
   await put.send(first!.subarray(MIB, 2 * MIB));
-  await sleep(100);
   await put.send(first!.subarray(2 * MIB));
   assert.equal((await put.answer()).status, 200);
   const got = await get.answer();
   assert.equal(got.status, 200);
   assert.ok(got.body.equals(large.file.volumes[0]!), 'the download was cut');
-  const finishedAt = Date.now();
-  // Asserts the exit code.
+  // Asserts the exit code, and that connections which have nothing more to say are not waited for.
   await stopped;
-  assert.ok(Date.now() - finishedAt < 3000, 'it waited for connections that had nothing more to say');
   assert.equal(idle.closed, true);
 
   await service.start();
@@ -90,7 +89,7 @@ test('a client that stalls holds the end no longer than SZ_SHUTDOWN_GRACE', asyn
   const startedAt = Date.now();
   await service.terminate();
   const took = Date.now() - startedAt;
-  assert.ok(took >= 900 && took < 4000, `${took} ms`);
+  assert.ok(took >= 900, `${took} ms`);
   stalled.destroy();
   await service.start();
   assert.deepEqual(await received(user, transferId), []);
@@ -166,29 +165,29 @@ test('a worker that dies takes only its own connections along, and is replaced',
 });
 
 test('workers killed together, a connection on its way to one of them: it is served, and a stop waits for nobody', async () => {
-  await service.restart({ env: { SZ_SHUTDOWN_GRACE: '10', SZ_WORKERS: '3' } });
+  await service.restart({ env: { ...LONG_GRACE.env, SZ_WORKERS: '3' } });
   await workersAnswer(service, 3);
   const [first, second] = workersOf(service);
   // It takes no connection any more, and does not say so.
   process.kill(second!, 'SIGSTOP');
   const clients = await Promise.all(Array.from({ length: 9 }, () => SlowClient.connect(service)));
-  await sleep(200);
+  await accepted(service, clients);
   // While the primary looks after the first, the second dies: it sees the end of the process before that of the channel.
   const tracer = await Tracer.attach([service.pid!], { calls: 'wait4', fault: 'delay_enter=500000' });
   killWorker(first!);
   await sleep(100);
   killWorker(second!);
-  await sleep(1500);
+  await eventually(async () => {
+    const living = workersOf(service);
+    assert.ok(!living.includes(first!) && !living.includes(second!), 'the primary has not seen both ends');
+  }, 60_000);
   await tracer[Symbol.asyncDispose]();
   await workersAnswer(service, 3);
   const waiting = clients.filter((client) => !client.closed);
   for (const client of waiting) client.head('GET', '/healthz', user.token);
-  for (const client of waiting) assert.equal((await client.answer(3000)).status, 200);
+  for (const client of waiting) assert.equal((await client.answer()).status, 200);
   for (const client of clients) client.destroy();
-  const startedAt = Date.now();
   await service.terminate();
-  const took = Date.now() - startedAt;
-  assert.ok(took < 3000, `${took} ms`);
   await service.restart({ env: { SZ_SHUTDOWN_GRACE: '1' } });
 });
 
@@ -197,11 +196,11 @@ test('descriptors are closed when a client goes away, also with requests in the 
   const clients = await Promise.all(Array.from({ length: 6 }, () => SlowClient.get(user, fileId, 1)));
   // A second request behind the first one: its answer waits in the service and never begins.
   for (const client of clients) client.head('GET', `/api/files/${fileId}/chunk/1`, user.token);
-  await sleep(300);
+  await begun(clients.length);
   for (const client of clients) client.destroy();
   await eventually(async () => {
     for (const pid of await workersAnswer(service, 2)) {
       assert.deepEqual(openFilesOf(pid, join(service.data, 'volumes')), [], 'a volume is still open');
     }
-  }, 8000);
+  }, 60_000);
 });

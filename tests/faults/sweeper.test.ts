@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
 import {
@@ -24,9 +25,12 @@ import {
 import { assertTidy, groupsOnDisk } from './disk.ts';
 import { SlowClient } from './slow-client.ts';
 
+/** What is used every half second lives on, also where a busy machine makes seconds of it. */
+const LIFE_MS = 5000;
+const LIFE = String(LIFE_MS / 1000);
 /** One in a hurry, and one with the settings that everybody has. */
 const hasty = new Service({
-  env: { SZ_TRANSFER_TTL: '2', SZ_SESSION_TTL: '3', SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '1' },
+  env: { SZ_TRANSFER_TTL: LIFE, SZ_SESSION_TTL: LIFE, SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '1' },
 });
 const usual = new Service();
 
@@ -37,57 +41,68 @@ after(async () => {
   await Promise.all([hasty.stop(), usual.stop()]);
 });
 
-test('an upload that nobody touches goes with its volumes; one that is touched stays', async () => {
-  const user = await register(hasty);
-  const size = 123_457;
-  const abandoned = makeFile([size]);
-  const abandonedId = await begin(user, abandoned);
-  await putAll(user, abandonedId, abandoned);
-  const active = makeFile([size + 1, 10]);
-  const activeId = await begin(user, active);
-  assertOk(await putVolume(user, activeId, 1, active.volumes[0]!));
-  for (let rounds = 0; rounds < 10; rounds++) {
-    await sleep(500);
-    assert.deepEqual(await received(user, activeId), [1]);
+/** Uses something, and again, until the other thing is gone. */
+async function useUntil(use: () => Promise<void>, isGone: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 60_000;
+  for (const since = Date.now(); Date.now() - since < 2 * LIFE_MS || !(await isGone()); await sleep(500)) {
+    assert.ok(Date.now() < end, 'what nobody uses is still there');
+    await use();
   }
-  assert.equal((await complete(user, abandonedId)).status, 404);
-  await eventually(async () => assert.equal(await storedOfSize(hasty, size), 0));
-  assertOk(await putVolume(user, activeId, 2, active.volumes[1]!));
-  assertOk(await complete(user, activeId));
-  await assertTidy(hasty);
-});
+}
 
-test('a volume that takes longer than the lifetime of its upload is a sign of life', async () => {
-  const user = await register(hasty);
-  const file = makeFile([400_000]);
-  const [bytes] = file.volumes;
-  const transferId = await begin(user, file);
-  const put = await SlowClient.put(user, transferId, 1, bytes!.length, bytes!.subarray(0, 1000));
-  for (let sent = 1000; sent < 6000; sent += 1000) {
-    await sleep(900);
-    await put.send(bytes!.subarray(sent, sent + 1000));
-  }
-  await put.send(bytes!.subarray(6000));
-  assert.equal((await put.answer()).status, 200);
-  put.destroy();
-});
+describe('lifetimes', { concurrency: 3 }, () => {
+  test('an upload that nobody touches goes with its volumes; one that is touched stays', async () => {
+    const user = await register(hasty);
+    const size = 123_457;
+    const abandoned = makeFile([size]);
+    const abandonedId = await begin(user, abandoned);
+    await putAll(user, abandonedId, abandoned);
+    const active = makeFile([size + 1, 10]);
+    const activeId = await begin(user, active);
+    assertOk(await putVolume(user, activeId, 1, active.volumes[0]!));
+    await useUntil(
+      async () => assert.deepEqual(await received(user, activeId), [1]),
+      async () => (await storedOfSize(hasty, size)) === 0,
+    );
+    assert.equal((await complete(user, abandonedId)).status, 404);
+    assertOk(await putVolume(user, activeId, 2, active.volumes[1]!));
+    assertOk(await complete(user, activeId));
+    // With time for the others to end.
+    await assertTidy(hasty, 60_000);
+  });
 
-test('a token that is used lives on; one that is not ends, and its trace too', async () => {
-  const [used, unused] = [await register(hasty), await register(hasty)];
-  const sessions = () => {
-    const database = new DatabaseSync(join(hasty.data, 'szafa.db'), { readOnly: true, timeout: 5000 });
-    const rows = database.prepare('SELECT username FROM sessions').all() as { username: string }[];
-    database.close();
-    return rows.map(({ username }) => username);
-  };
-  assert.ok(sessions().includes(unused.username));
-  for (let rounds = 0; rounds < 6; rounds++) {
-    await sleep(800);
-    assertOk(await used.get(pathOf('me')));
-  }
-  assertDetail(await unused.get(pathOf('me')), 401);
-  await eventually(async () => assert.equal(sessions().includes(unused.username), false));
-  assert.ok(sessions().includes(used.username));
+  test('a volume that takes longer than the lifetime of its upload is a sign of life', async () => {
+    const user = await register(hasty);
+    const file = makeFile([400_000]);
+    const [bytes] = file.volumes;
+    const transferId = await begin(user, file);
+    const put = await SlowClient.put(user, transferId, 1, bytes!.length, bytes!.subarray(0, 1000));
+    let sent = 1000;
+    for (const since = Date.now(); Date.now() - since < 2 * LIFE_MS; sent += 1000) {
+      await sleep(500);
+      await put.send(bytes!.subarray(sent, sent + 1000));
+    }
+    await put.send(bytes!.subarray(sent));
+    assert.equal((await put.answer()).status, 200);
+    put.destroy();
+  });
+
+  test('a token that is used lives on; one that is not ends, and its trace too', async () => {
+    const [used, unused] = [await register(hasty), await register(hasty)];
+    const sessions = () => {
+      const database = new DatabaseSync(join(hasty.data, 'szafa.db'), { readOnly: true, timeout: 5000 });
+      const rows = database.prepare('SELECT username FROM sessions').all() as { username: string }[];
+      database.close();
+      return rows.map(({ username }) => username);
+    };
+    assert.ok(sessions().includes(unused.username));
+    await useUntil(
+      async () => assertOk(await used.get(pathOf('me'))),
+      async () => !sessions().includes(unused.username),
+    );
+    assertDetail(await unused.get(pathOf('me')), 401);
+    assert.ok(sessions().includes(used.username));
+  });
 });
 
 test('what landed for an upload that is no more goes; what landed for another stays', async () => {
@@ -124,6 +139,8 @@ test('the space of deleted files and of many cancelled uploads is free within te
   assert.equal(await storedOfSize(usual, size), 131);
   assertOk(await user.delete(pathOf('deleteFile', { file_id: fileId })));
   await Promise.all(transfers.map((id) => user.delete(pathOf('cancel', { transfer_id: id }))));
-  await eventually(async () => assert.equal(await storedOfSize(usual, size), 0, 'bytes are left'), 10_000);
+  // A machine that is busy with something else gives the service only its share.
+  const limit = 10_000 * Math.max(1, loadavg()[0]! / availableParallelism());
+  await eventually(async () => assert.equal(await storedOfSize(usual, size), 0, 'bytes are left'), limit);
   await assertTidy(usual);
 });

@@ -149,6 +149,8 @@ async function main(args: string[]): Promise<number> {
   } finally {
     pool.close();
     await fleet.stop();
+    // One that was not ready in time is known to no cell, and the bench would wait for it forever.
+    await Daemon.killAll();
     await rm(folder, { recursive: true, force: true });
   }
   // Small amounts show that everything runs, not how fast.

@@ -11,7 +11,7 @@ test('the cell that fills PostgreSQL writes rows that the service works with', {
   timeout: 300_000,
 }, async () => {
   const args = [main, '--quick', '--only', 'accounts', '--peers', 'szafa', '--json'];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 290_000 });
   const { accounts } = JSON.parse(stdout) as Results;
   assert.deepEqual(
     accounts.map(({ question }) => question),

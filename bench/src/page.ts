@@ -1,9 +1,17 @@
-import type { Goal, PageResult, PageRound } from './results.ts';
+import {
+  type BareWay,
+  bareWays,
+  type Goal,
+  type PageResult,
+  type PageRound,
+  type PageTrip,
+} from './results.ts';
 import { median } from './stats.ts';
 
 type GoodRound = Exclude<PageRound, { failure: string }>;
 
 const LEAST_RATIO = 0.8;
+const LEAST_OF_BARE = 0.9;
 const KEY_MS = 100;
 /** Twice the bytes, and no more memory than a collector's mood explains. */
 const FLAT = 1.25;
@@ -13,7 +21,11 @@ function goodRounds({ rounds }: PageResult): GoodRound[] {
 }
 
 function ratioOf(rounds: GoodRound[]): number {
-  return median(rounds.map(({ pageMbps, commandMbps }) => pageMbps / commandMbps));
+  return median(rounds.map(({ page, commandMbps }) => page.mbps / commandMbps));
+}
+
+function ratioToBare(rounds: GoodRound[], way: BareWay): number {
+  return median(rounds.map(({ page, bare }) => page.mbps / bare[way].mbps));
 }
 
 export function pageRows(result: PageResult): string[][] {
@@ -23,13 +35,34 @@ export function pageRows(result: PageResult): string[][] {
     [
       `${result.bytes / 2 ** 20} MiB`,
       ratioOf(rounds).toFixed(2),
-      mid(({ pageMbps }) => pageMbps).toFixed(0),
+      mid(({ page }) => page.mbps).toFixed(0),
       mid(({ commandMbps }) => commandMbps).toFixed(0),
       mid(({ keyMs }) => keyMs.median).toFixed(0),
       Math.max(...rounds.map(({ keyMs }) => keyMs.worst)).toFixed(0),
       (mid(({ tabBytes }) => tabBytes.half) / 1e6).toFixed(0),
       (mid(({ tabBytes }) => tabBytes.whole) / 1e6).toFixed(0),
     ],
+  ];
+}
+
+/** What the browser and the service cost, beside the bare page. */
+export function bareRows(result: PageResult): string[][] {
+  const rounds = goodRounds(result);
+  const row = (name: string, ratio: string, trip: (round: GoodRound) => PageTrip) => {
+    const mid = (value: (trip: PageTrip) => number) => median(rounds.map((round) => value(trip(round))));
+    return [
+      name,
+      ratio,
+      mid(({ mbps }) => mbps).toFixed(0),
+      mid(({ browserCpuPerGb }) => browserCpuPerGb).toFixed(2),
+      mid(({ serverCpuPerGb }) => serverCpuPerGb).toFixed(2),
+    ];
+  };
+  return [
+    row('the web app', '', ({ page }) => page),
+    ...bareWays.map((way) =>
+      row(`a bare page, ${way}`, ratioToBare(rounds, way).toFixed(2), ({ bare }) => bare[way]),
+    ),
   ];
 }
 
@@ -45,6 +78,7 @@ export function judgePage(results: PageResult[]): Goal[] {
     return { text, verdict: passed && !failed ? 'pass' : 'FAIL', detail };
   };
   const ratio = ratioOf(rounds);
+  const toBare = bareWays.map((way) => ({ way, ratio: ratioToBare(rounds, way) }));
   const worst = Math.max(...rounds.map(({ keyMs }) => keyMs.worst));
   const [half, whole] = (['half', 'whole'] as const).map((part) =>
     median(rounds.map(({ tabBytes }) => tabBytes[part])),
@@ -55,6 +89,11 @@ export function judgePage(results: PageResult[]): Goal[] {
       `the web app, 1 GiB up: at least ${LEAST_RATIO} of the command`,
       ratio >= LEAST_RATIO,
       ratio.toFixed(2),
+    ),
+    goal(
+      `the web app, 1 GiB up: at least ${LEAST_OF_BARE} of a bare page`,
+      toBare.every((one) => one.ratio >= LEAST_OF_BARE),
+      toBare.map((one) => `${one.ratio.toFixed(2)} (${one.way})`).join(', '),
     ),
     goal(
       `the web app answers a key within ${KEY_MS} ms meanwhile`,

@@ -3,7 +3,7 @@ import { accountsRow } from './accounts.ts';
 import { againRow } from './again.ts';
 import { clientFailures, clientRows } from './clients/judge.ts';
 import { linkRow } from './link.ts';
-import { pageFailures, pageRows } from './page.ts';
+import { bareRows, pageFailures, pageRows } from './page.ts';
 import { type PeerName, peerNames } from './peers/peer.ts';
 import { failures, medianOf, medianPeaks, medianRate, type Rate, ratio } from './ratios.ts';
 import type {
@@ -194,6 +194,11 @@ function pageSections(results: PageResult[]): string[] {
       'The web app: one file up',
       ['file', 'page / command', 'page MB/s', 'command MB/s', 'key ms', 'worst', 'tab MB, half of it', 'all'],
       pageRows(result),
+    ),
+    section(
+      'The web app beside a page that does only what it must',
+      ['page', 'web app / it', 'MB/s', 'CPU s a GB in the browser', 'in the server'],
+      bareRows(result),
     ),
     ...pageFailures(result).map((failure) => `Failed: the web app: ${failure}`),
   ]);

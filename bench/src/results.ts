@@ -77,11 +77,24 @@ export interface ClientResult {
   clients: Partial<Record<ClientName, ClientRound[]>>;
 }
 
-/** What the web app and the command did with the same file. */
+/** How the bare page sends volumes: by `fetch`, or along sockets as the web app does. */
+export const bareWays = ['fetch', 'socket'] as const;
+export type BareWay = (typeof bareWays)[number];
+
+/** One file up from a browser. */
+export interface PageTrip {
+  mbps: number;
+  /** CPU seconds of all processes of the browser for 10^9 bytes, and of the service. */
+  browserCpuPerGb: number;
+  serverCpuPerGb: number;
+}
+
+/** What the web app, the bare page and the command did with the same file. */
 export type PageRound =
   | {
       commandMbps: number;
-      pageMbps: number;
+      page: PageTrip;
+      bare: Record<BareWay, PageTrip>;
       /** From a key to the next picture, while an upload ran. */
       keyMs: { median: number; worst: number };
       /** Largest resident set of the tab, during an upload of half the file and of the whole one. */

@@ -3,10 +3,12 @@ import { link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { BarePage } from '../bare/page.ts';
 import type { Bench } from '../bench.ts';
 import { Szafa } from '../peers/szafa.ts';
-import type { PageResult, PageRound } from '../results.ts';
+import type { BareWay, PageResult, PageRound, PageTrip } from '../results.ts';
 import { median } from '../stats.ts';
+import { cpuSeconds } from '../usage.ts';
 import { Visitor } from '../visitor.ts';
 import { writeFiles } from './clients.ts';
 
@@ -15,7 +17,7 @@ const USER = 'benchpage';
 const PASSWORD = 'a password for the bench';
 const command = fileURLToPath(new URL('../../../cli/bin/szafa.mjs', import.meta.url));
 
-/** The web app against the command, with the same file and service; then once more while somebody types. */
+/** The web app against the command and the bare page, with the same file and service; then once more while somebody types. */
 export async function measurePage(bench: Bench): Promise<PageResult> {
   const folder = join(bench.folder, 'page');
   const bytes = (bench.quick ? 24 : 1024) * MIB;
@@ -40,8 +42,9 @@ export async function measurePage(bench: Bench): Promise<PageResult> {
 
 function summary(round: PageRound): string {
   if ('failure' in round) return round.failure;
-  const { pageMbps, commandMbps, keyMs } = round;
-  return `page ${pageMbps.toFixed(0)}, command ${commandMbps.toFixed(0)} MB/s, slowest key ${keyMs.worst.toFixed(0)} ms`;
+  const { commandMbps, page, bare, keyMs } = round;
+  const rates = [page.mbps, bare.fetch.mbps, bare.socket.mbps, commandMbps].map((mbps) => mbps.toFixed(0));
+  return `page ${rates[0]}, bare page ${rates[1]} and ${rates[2]}, command ${rates[3]} MB/s, slowest key ${keyMs.worst.toFixed(0)} ms`;
 }
 
 async function measureRound(folder: string, whole: string, half: string, bytes: number): Promise<PageRound> {
@@ -73,13 +76,16 @@ async function measureRound(folder: string, whole: string, half: string, bytes: 
     const began = performance.now();
     await run('put', '--quiet', byCommand);
     const commandSeconds = (performance.now() - began) / 1000;
-    const pageSeconds = await visitor.upload(await named(whole, 'by-page'));
+    const byPage = await named(whole, 'by-page');
+    const page = await measureTrip(visitor, service, bytes, () => visitor!.upload(byPage));
+    const bare = await measureBare(url, service, half, whole, bytes);
     const feltHalf = await visitor.uploadTyping(await named(half, 'half-while-typing'));
     const felt = await visitor.uploadTyping(await named(whole, 'while-typing'));
     const keys = [...feltHalf.keyMs, ...felt.keyMs];
     return {
       commandMbps: bytes / 1e6 / commandSeconds,
-      pageMbps: bytes / 1e6 / pageSeconds,
+      page,
+      bare,
       keyMs: { median: median(keys), worst: Math.max(...keys) },
       tabBytes: { half: Math.max(...feltHalf.tabBytes), whole: Math.max(...felt.tabBytes) },
     };
@@ -89,4 +95,39 @@ async function measureRound(folder: string, whole: string, half: string, bytes: 
     await visitor?.stop();
     await service.daemon.stop();
   }
+}
+
+async function measureBare(
+  url: string,
+  service: Szafa,
+  half: string,
+  whole: string,
+  bytes: number,
+): Promise<Record<BareWay, PageTrip>> {
+  const page = await BarePage.open(url, service.token);
+  const by = async (way: BareWay) => {
+    await page.upload(half, way);
+    return measureTrip(page, service, bytes, () => page.upload(whole, way));
+  };
+  try {
+    return { fetch: await by('fetch'), socket: await by('socket') };
+  } finally {
+    await page.stop();
+  }
+}
+
+async function measureTrip(
+  browser: { pid: number },
+  { daemon }: Szafa,
+  bytes: number,
+  upload: () => Promise<number>,
+): Promise<PageTrip> {
+  const [browserBefore, serverBefore] = [cpuSeconds(browser.pid), cpuSeconds(daemon.pid)];
+  const seconds = await upload();
+  const gb = bytes / 1e9;
+  return {
+    mbps: (1000 * gb) / seconds,
+    browserCpuPerGb: (cpuSeconds(browser.pid) - browserBefore) / gb,
+    serverCpuPerGb: (cpuSeconds(daemon.pid) - serverBefore) / gb,
+  };
 }

@@ -17,13 +17,13 @@ export class Szafa implements Peer {
   readonly daemon: Daemon;
   readonly port: number;
   readonly data: string;
-  readonly #token: string;
+  readonly token: string;
 
   private constructor(daemon: Daemon, port: number, data: string, token: string) {
     this.daemon = daemon;
     this.port = port;
     this.data = data;
-    this.#token = token;
+    this.token = token;
   }
 
   static async start(folder: string, username = 'bench', env: Record<string, string> = {}): Promise<Szafa> {
@@ -67,7 +67,7 @@ export class Szafa implements Peer {
       method: routes[route].method,
       path: pathOf(route, params) + query,
       headers: {
-        Authorization: `Bearer ${this.#token}`,
+        Authorization: `Bearer ${this.token}`,
         ...(body ? { 'Content-Type': 'application/json' } : {}),
       },
       ...(body ? { body: JSON.stringify(body) } : {}),
@@ -97,7 +97,7 @@ export class Szafa implements Peer {
 
   put(transferId: string, idx: number, bytes: number): LoadRequest {
     const path = pathOf('writeVolume', { transfer_id: transferId, idx });
-    const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/octet-stream' };
+    const headers = { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/octet-stream' };
     return request({ method: 'PUT', path, headers, body: bytes });
   }
 

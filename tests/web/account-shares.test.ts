@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bytesSource, newTicket, Szafa } from '@szafa/client/node';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { useService } from '../harness/index.ts';
 import {
   choose,
@@ -139,9 +139,19 @@ test('two accounts share with each other through the page, and other keys than b
   await until(() => others.getByRole('listitem').evaluate((one) => one.contains(document.activeElement)));
   await close(his);
   await line.getByText('keys compared', { exact: true }).waitFor();
+  // Whoever goes elsewhere meanwhile stays there.
+  const held = Promise.withResolvers<Route>();
+  await hers.context().route('**/api/accounts/*/identity', (route) => held.resolve(route), { times: 1 });
   await dialog.getByRole('button', { name: `I have compared it: ${bob}` }).press('Enter');
+  const answer = await held.promise;
+  const elsewhere = dialog.getByRole('button', exactly('Close')).first();
+  await elsewhere.focus();
+  await answer.continue();
   await dialog.getByText(`Its keys are those that you have compared with ${bob}.`).waitFor();
-  await until(() => hers.evaluate(() => document.activeElement?.closest('dialog') != null));
+  await hers.evaluate(
+    () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+  );
+  await elsewhere.and(hers.locator(':focus')).waitFor();
   await close(hers);
   await goTo(hers, 'Shared with me');
   assert.equal((await lookAtKeys(hers)).own, seenOfHer);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { register, signOut, tokenOf, useChromium } from './browser.ts';
+import { PASSWORD, register, signOut, tokenOf, useChromium } from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -54,4 +54,35 @@ test('a tab that hears late of a sign-out takes nothing from the account that ha
   assert.equal(await tokenOf(page), token);
   await page.reload();
   await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
+});
+
+test('a deletion that is answered late takes nothing from the account that has signed in since', async () => {
+  const { page, context } = await browser.visit(service.url);
+  const username = await register(page);
+  const other = await context.newPage();
+  await page.bringToFront();
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  await page.getByRole('button', { name: 'Delete the account', exact: true }).click();
+  const remove = page.getByLabel('Delete the account');
+  await remove.getByLabel(/^Type the name/).fill(username);
+  await remove.getByLabel('Your password').fill(PASSWORD);
+  const held = Promise.withResolvers<() => Promise<void>>();
+  await context.route('**/api/auth/me', async (route) => {
+    if (route.request().method() !== 'DELETE') return route.continue();
+    const response = await route.fetch();
+    held.resolve(() => route.fulfill({ response }));
+  });
+  await remove.getByRole('button', { name: 'Delete the account' }).click();
+  const answer = await held.promise;
+  await other.goto(service.url);
+  const next = await register(other);
+  const token = await tokenOf(other);
+  await answer();
+  // The tab of the deletion has nobody any more, or the one that has signed in since.
+  const out = page.getByText(`The account ${username} is deleted`);
+  await out.or(page.getByRole('button', { name: `Account: ${next}` })).waitFor();
+  assert.equal(await tokenOf(other), token);
+  await other.reload();
+  await other.getByRole('button', { name: `Account: ${next}` }).waitFor();
 });

@@ -324,7 +324,8 @@ export interface Calls extends FileCalls {
   /** How many there were. */
   endOtherSessions(): number;
   /** The account with all that it has, and with what this browser kept of it. */
-  deleteAccount(password: string): void;
+  /** False where another account has signed in meanwhile, in any tab. */
+  deleteAccount(password: string): boolean;
   list(): Listing;
   /** Another one after each change to files or folders, by whichever device. */
   changes(): string;

@@ -120,14 +120,16 @@ export async function makeRecoveryKey(password: string): Promise<void> {
 }
 
 export async function deleteAccount(password: string): Promise<void> {
-  const { username } = account.peek()!;
+  const who = account.peek()!;
   deleting = true;
+  let isLast: boolean;
   try {
-    await call('deleteAccount', password);
+    isLast = await call('deleteAccount', password);
   } finally {
     deleting = false;
   }
-  toTabs('signed-out');
+  if (isLast) toTabs('signed-out');
+  if (account.peek() !== who) return;
   forgetAddress();
-  await forget(Promise.resolve(), text.state.deleted(username));
+  await forget(Promise.resolve(), text.state.deleted(who.username));
 }

@@ -24,14 +24,17 @@ interface CompareProps {
   onDone(contact: ListedContact): void;
 }
 
-/** What was asked for is done, and the form goes with the focus: the keyboard goes on where it was. */
+/** What was asked for is done, and the form goes: if the focus is in it, or was in its button, the keyboard goes on where it was. */
 function useDone(onDone: CompareProps['onDone']) {
   const place = useRef<HTMLFormElement>(null);
   const done: CompareProps['onDone'] = (contact) => {
-    const around = place.current?.parentElement;
+    const form = place.current;
+    const around = form?.parentElement;
+    const focused = document.activeElement;
+    const isLost = focused === null || focused === document.body || form?.contains(focused);
     onDone(contact);
-    // The dialog was closed meanwhile.
-    if (!around) return;
+    // The dialog was closed meanwhile, or somebody types elsewhere by now.
+    if (!around || !isLost) return;
     around.tabIndex = -1;
     requestAnimationFrame(() => around.focus());
   };

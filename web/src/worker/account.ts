@@ -253,10 +253,16 @@ export class SignedIn {
     return { secret, uri, picture: qr(uri) };
   }
 
-  async deleteAccount(password: string): Promise<void> {
-    await this.szafa.deleteAccount({ password });
-    this.#szafa = undefined;
-    await kept.forgetAll();
+  /** Another account may have signed in by the time of the answer: `onGone` where none has in this tab; true where none has in any. */
+  async deleteAccount(password: string, onGone: () => void): Promise<boolean> {
+    const { szafa } = this;
+    const { token } = szafa;
+    await szafa.deleteAccount({ password });
+    if (this.#szafa === szafa) {
+      this.#szafa = undefined;
+      onGone();
+    }
+    return kept.forgetAll(token);
   }
 
   async expire(): Promise<void> {

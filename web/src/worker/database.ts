@@ -154,18 +154,21 @@ export const kept = {
     return ticket;
   },
 
-  /** Token, key, tickets, journals and names of unfinished uploads. `token`: unless another session has begun since that one. */
-  async forgetAll(token?: string): Promise<void> {
+  /** Token, key, tickets, journals and names of unfinished uploads. `token`: unless another session has begun since that one. Whether it was done. */
+  async forgetAll(token?: string): Promise<boolean> {
     const transaction = (await database()).transaction(OF_A_SESSION, 'readwrite');
     const found = transaction.objectStore('session').get('current') as IDBRequest<
       Partial<KeptSession> | undefined
     >;
+    let isDone = false;
     found.onsuccess = () => {
       const current = found.result?.token;
       if (token !== undefined && current !== undefined && current !== token) return;
+      isDone = true;
       for (const store of OF_A_SESSION) transaction.objectStore(store).clear();
     };
     await done(transaction);
+    return isDone;
   },
 };
 

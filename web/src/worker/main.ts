@@ -65,10 +65,7 @@ const handlers: Handlers<Calls> = {
   removeTotp: (password, second) => signedIn.szafa.removeTotp({ password }, second),
   endSession: (id) => signedIn.szafa.endSession(id),
   endOtherSessions: () => signedIn.szafa.endOtherSessions(),
-  async deleteAccount(password) {
-    await signedIn.deleteAccount(password);
-    forgetFiles();
-  },
+  deleteAccount: (password) => signedIn.deleteAccount(password, forgetFiles),
   list: () => cabinet.list(),
   changes: () => signedIn.szafa.api.changes(),
   listTrash: () => operations.listTrash(),

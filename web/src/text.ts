@@ -1,5 +1,5 @@
 /** What the page says, in the language of whoever reads it; the words themselves are in text/. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { Fault } from './bridge.ts';
 import { chosenLanguage } from './page/settings.ts';
 import { en, type Words } from './text/en.ts';
@@ -15,7 +15,7 @@ const isGroup = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The same groups of words, each read at the moment when it is used: what shows them follows the language. */
-export function live<T extends object>(now: () => T): T {
+function live<T extends object>(now: () => T): T {
   const shown = {};
   for (const [key, value] of Object.entries(now())) {
     const read = () => now()[key as keyof T];
@@ -26,6 +26,12 @@ export function live<T extends object>(now: () => T): T {
 }
 
 export const text: Words = live(() => spoken.value.words);
+
+/** Words that come with their part of the page, in both languages. */
+export function wordsIn<T extends object>(languages: Record<Language, (tools: Tools) => T>): T {
+  const now = computed(() => languages[spoken.value.language](spoken.value.tools));
+  return live(() => now.value);
+}
 
 /** English is part of the page; a language that cannot be loaded leaves it at what it spoke. */
 async function wordsOf(language: Language): Promise<(tools: Tools) => Words> {

@@ -5,7 +5,7 @@ import { copy, makeFolder, mayMove, move, refusalOf } from '../page/operations.t
 import { isFolder, type Row } from '../page/shelf.ts';
 import { type Folder, isWithin, joinPath, parentOf } from '../page/tree.ts';
 import { text } from '../text.ts';
-import { Modal } from './controls.tsx';
+import { Modal, ModalFoot } from './controls.tsx';
 import { FolderTree, unfoldTo } from './folder-tree.tsx';
 import { Icon } from './icon.tsx';
 import { NameForm } from './name-dialogs.tsx';
@@ -65,7 +65,12 @@ export function FolderPicker({
           }}
         />
       ) : (
-        <footer class="modal-foot">
+        <ModalFoot
+          act={act}
+          disabled={!may(target.value)}
+          onCancel={onClose}
+          onAct={() => onChoose(target.value)}
+        >
           <button
             type="button"
             class="button aside"
@@ -76,18 +81,7 @@ export function FolderPicker({
             <Icon name="folderAdd" />
             {text.tree.makeHere}
           </button>
-          <button type="button" class="button" onClick={onClose}>
-            {text.actions.cancel}
-          </button>
-          <button
-            type="button"
-            class="button primary"
-            disabled={!may(target.value)}
-            onClick={() => onChoose(target.value)}
-          >
-            {act}
-          </button>
-        </footer>
+        </ModalFoot>
       )}
     </Modal>
   );

@@ -1,10 +1,9 @@
 /** Asks once more before something is deleted, ended or left. */
-import { text } from '../text.ts';
-import { Modal } from './controls.tsx';
+import { Modal, ModalFoot } from './controls.tsx';
 
 const SHOWN_NAMES = 5;
 
-interface ConfirmProps {
+export interface ConfirmProps {
   title: string;
   body: string;
   names: string[];
@@ -25,21 +24,15 @@ export function Confirm({ title, body, names, act, onAct, onClose }: ConfirmProp
         {names.length > SHOWN_NAMES && <li>…</li>}
       </ul>
       <p>{body}</p>
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={onClose}>
-          {text.actions.cancel}
-        </button>
-        <button
-          type="button"
-          class="button danger"
-          onClick={() => {
-            onClose();
-            onAct();
-          }}
-        >
-          {act}
-        </button>
-      </footer>
+      <ModalFoot
+        act={act}
+        danger
+        onCancel={onClose}
+        onAct={() => {
+          onClose();
+          onAct();
+        }}
+      />
     </Modal>
   );
 }

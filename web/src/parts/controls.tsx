@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-interface IconButtonProps {
+export interface IconButtonProps {
   icon: IconName;
   label: string;
   onClick(event: MouseEvent): void;
@@ -77,6 +77,37 @@ export function Modal({ title, onClose, children, class: extra = '' }: ModalProp
         {children}
       </div>
     </dialog>
+  );
+}
+
+interface ModalFootProps {
+  act: string;
+  onCancel(): void;
+  /** Without it, the form is sent. */
+  onAct?(): void;
+  danger?: boolean | undefined;
+  disabled?: boolean;
+  /** What else there is to do. */
+  children?: ComponentChildren;
+}
+
+/** The end of a dialog or a form: not to do it, and to do it. */
+export function ModalFoot({ act, onCancel, onAct, danger, disabled, children }: ModalFootProps) {
+  return (
+    <footer class="modal-foot">
+      {children}
+      <button type="button" class="button" onClick={onCancel}>
+        {text.actions.cancel}
+      </button>
+      <button
+        type={onAct ? 'button' : 'submit'}
+        class={`button ${danger ? 'danger' : 'primary'}`}
+        disabled={disabled}
+        onClick={onAct}
+      >
+        {act}
+      </button>
+    </footer>
   );
 }
 

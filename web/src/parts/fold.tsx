@@ -3,6 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { text } from '../text.ts';
+import { ModalFoot } from './controls.tsx';
 import { Secret } from './form.tsx';
 
 const words = text.account;
@@ -64,20 +65,14 @@ interface FootProps extends PartProps {
 
 export function Foot({ working, label, danger = false, opened }: FootProps) {
   return (
-    <footer class="modal-foot">
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          opened.value = null;
-        }}
-      >
-        {text.actions.cancel}
-      </button>
-      <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={working.value}>
-        {working.value ? text.enter.working : label}
-      </button>
-    </footer>
+    <ModalFoot
+      act={working.value ? text.enter.working : label}
+      danger={danger}
+      disabled={working.value}
+      onCancel={() => {
+        opened.value = null;
+      }}
+    />
   );
 }
 

@@ -7,7 +7,7 @@ import { makeFolder, refusalOf, rename } from '../page/operations.ts';
 import { goTo, isFolder, type Row } from '../page/shelf.ts';
 import { joinPath, lastOf, parentOf } from '../page/tree.ts';
 import { explain, text } from '../text.ts';
-import { Modal } from './controls.tsx';
+import { Modal, ModalFoot } from './controls.tsx';
 
 interface NameFormProps {
   label: string;
@@ -67,14 +67,7 @@ export function NameForm({ label, act, first = '', chosen = 0, refusal, onCancel
       <p class="trouble" role="alert">
         {trouble.value}
       </p>
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={onCancel}>
-          {text.actions.cancel}
-        </button>
-        <button type="submit" class="button primary" disabled={working.value}>
-          {act}
-        </button>
-      </footer>
+      <ModalFoot act={act} disabled={working.value} onCancel={onCancel} />
     </form>
   );
 }

@@ -1,5 +1,4 @@
 /** What others share with this account: from whom, and what is in it. What is wrong with one of them is said there, and keeps nobody from the others. */
-import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Fault, ListedReceived, SharedFiles } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
@@ -8,7 +7,7 @@ import { look, lookAway, opened, putAway, readReceived, received, receivedFault 
 import { filter } from '../page/shelf.ts';
 import { here, whyNot, words } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
-import { Confirm } from './confirm.tsx';
+import { AskingButton } from './asking.tsx';
 import { IconButton, Placard, Spinner } from './controls.tsx';
 import { SharedFileList } from './shared-files.tsx';
 
@@ -62,7 +61,6 @@ function Inside({ share: { from, title }, now }: { share: ListedReceived; now: S
 }
 
 function Line({ share }: { share: ListedReceived }) {
-  const asking = useSignal(false);
   const { id, from, compared, problem } = share;
   const name = share.title || said.unnamed;
   const isOpen = opened.value.has(id);
@@ -83,27 +81,19 @@ function Line({ share }: { share: ListedReceived }) {
           onClick={() => (isOpen ? lookAway(id) : void look(id))}
         />
       )}
-      <IconButton
+      <AskingButton
         icon="close"
         label={said.putAwayOf(name)}
-        onClick={() => {
-          asking.value = true;
+        question={{
+          title: said.putAwayTitle,
+          names: [name],
+          body: said.putAwayBody,
+          act: said.putAway,
+          onAct: () => void putAway(id),
         }}
       />
       {problem && <Why from={from} fault={problem} />}
       {isOpen && !problem && <Inside share={share} now={opened.value.get(id) ?? null} />}
-      {asking.value && (
-        <Confirm
-          title={said.putAwayTitle}
-          names={[name]}
-          body={said.putAwayBody}
-          act={said.putAway}
-          onAct={() => void putAway(id)}
-          onClose={() => {
-            asking.value = false;
-          }}
-        />
-      )}
     </li>
   );
 }

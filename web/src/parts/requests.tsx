@@ -16,8 +16,8 @@ import {
 } from '../page/requests.ts';
 import { words } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
+import { AskingButton } from './asking.tsx';
 import { FolderPicker } from './choose-folder.tsx';
-import { Confirm } from './confirm.tsx';
 import { IconButton } from './controls.tsx';
 import { Icon } from './icon.tsx';
 import { RequestDialog } from './request-dialog.tsx';
@@ -26,7 +26,7 @@ const said = words.asks;
 
 const folderName = (path: string) => displayName(path) || text.places.all;
 
-function Problem() {
+export function Problem() {
   return (
     <span class="badge bad" title={text.list.problemHint}>
       {text.list.problem}
@@ -35,9 +35,9 @@ function Problem() {
 }
 
 function Request({ request }: { request: ListedRequest }) {
-  const asking = useSignal(false);
   const { folder, note, ended, link, problem, files, delivered, deliveredBytes, bytes: most } = request;
   const name = folderName(folder);
+  const end = () => void endRequest(request);
   const facts = [
     said.came(delivered, files),
     `${bytes(deliveredBytes)} / ${bytes(most)}`,
@@ -60,38 +60,27 @@ function Request({ request }: { request: ListedRequest }) {
       {link && ended === null && (
         <IconButton icon="copy" label={said.copyOf(name)} onClick={() => void copyLink(link)} />
       )}
-      <IconButton
-        icon={ended === null ? 'trash' : 'close'}
-        class={ended === null ? 'danger' : ''}
-        label={ended === null ? said.endOf(name) : text.shared.dropOf(name)}
-        onClick={() => {
-          if (ended === null) asking.value = true;
-          else void endRequest(request);
-        }}
-      />
-      {asking.value && (
-        <Confirm
-          title={said.endTitle}
-          names={[name]}
-          body={said.endBody}
-          act={said.end}
-          onAct={() => void endRequest(request)}
-          onClose={() => {
-            asking.value = false;
-          }}
+      {ended === null ? (
+        <AskingButton
+          icon="trash"
+          class="danger"
+          label={said.endOf(name)}
+          question={{ title: said.endTitle, names: [name], body: said.endBody, act: said.end, onAct: end }}
         />
+      ) : (
+        <IconButton icon="close" label={text.shared.dropOf(name)} onClick={end} />
       )}
     </li>
   );
 }
 
 function Came({ delivery }: { delivery: ListedDelivery }) {
-  const open = useSignal<'folder' | 'drop' | null>(null);
+  const choosing = useSignal(false);
   const { name, size, createdAt, folder, problem } = delivery;
   // The server failed to give it, which says nothing about the file: nobody is led to delete it.
   const isUnread = problem === 'api';
   const close = () => {
-    open.value = null;
+    choosing.value = false;
   };
   return (
     <li>
@@ -110,22 +99,26 @@ function Came({ delivery }: { delivery: ListedDelivery }) {
           label={said.takeOf(name)}
           disabled={working.value}
           onClick={() => {
-            open.value = 'folder';
+            choosing.value = true;
           }}
         />
       )}
       {!isUnread && (
-        <IconButton
+        <AskingButton
           icon="trash"
           class="danger"
           label={said.dropOf(name)}
           disabled={working.value}
-          onClick={() => {
-            open.value = 'drop';
+          question={{
+            title: said.dropTitle,
+            names: [name],
+            body: said.dropBody,
+            act: said.drop,
+            onAct: () => void dropDelivery(delivery),
           }}
         />
       )}
-      {open.value === 'folder' && (
+      {choosing.value && (
         <FolderPicker
           title={said.takeOf(name)}
           home={folder ?? ''}
@@ -135,16 +128,6 @@ function Came({ delivery }: { delivery: ListedDelivery }) {
             close();
             void takeOver([delivery], path);
           }}
-        />
-      )}
-      {open.value === 'drop' && (
-        <Confirm
-          title={said.dropTitle}
-          names={[name]}
-          body={said.dropBody}
-          act={said.drop}
-          onAct={() => void dropDelivery(delivery)}
-          onClose={close}
         />
       )}
     </li>

@@ -9,7 +9,7 @@ import { filter } from '../page/shelf.ts';
 import { words as sharing } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { IconButton, Placard, Spinner } from './controls.tsx';
-import { Requests } from './requests.tsx';
+import { Problem, Requests } from './requests.tsx';
 
 function factsOf(link: ListedLink): string {
   const { to, files, size, downloaded, downloads, expiresAt, hasPassphrase, missing } = link;
@@ -40,11 +40,7 @@ function Line({ link }: { link: ListedLink }) {
       <div class="device-words">
         <bdi>{name}</bdi>
         {ended !== null && <span class="badge">{words.over[ended]}</span>}
-        {problem && (
-          <span class="badge bad" title={text.list.problemHint}>
-            {text.list.problem}
-          </span>
-        )}
+        {problem && <Problem />}
         <span class="hint">{factsOf(link)}</span>
         {note !== undefined && (
           <span class="hint" dir="auto">

@@ -1,7 +1,6 @@
 /** Words of the page that requests lead to, in both languages: no other page has to load them. */
-import { computed } from '@preact/signals';
-import { language, live } from '../text.ts';
-import { type Tools, toolsOf } from './language.ts';
+import { wordsIn } from '../text.ts';
+import type { Tools } from './language.ts';
 
 function en({ plural }: Tools) {
   const files = (count: number) => plural(count, { one: 'file', other: 'files' });
@@ -45,6 +44,4 @@ function pl({ plural }: Tools): ReturnType<typeof en> {
 }
 
 export const languages = { en, pl };
-const spoken = computed(() => languages[language()](toolsOf(language())));
-
-export const words = live(() => spoken.value);
+export const words = wordsIn(languages);

@@ -1,7 +1,6 @@
 /** Words of what somebody shares, in both languages, that the first load of the app does not need. */
-import { computed } from '@preact/signals';
-import { language, live } from '../text.ts';
-import { type Tools, toolsOf } from './language.ts';
+import { wordsIn } from '../text.ts';
+import type { Tools } from './language.ts';
 
 function en({ plural }: Tools) {
   return {
@@ -36,6 +35,4 @@ function pl({ plural }: Tools): ReturnType<typeof en> {
 }
 
 export const languages = { en, pl };
-const spoken = computed(() => languages[language()](toolsOf(language())));
-
-export const words = live(() => spoken.value);
+export const words = wordsIn(languages);

@@ -1,17 +1,12 @@
 /** Words for what accounts share with each other, in the language of the page. Few visits need them: they come with their parts. */
-import { computed } from '@preact/signals';
 import type { Fault } from '../../bridge.ts';
-import { explain, language, live } from '../../text.ts';
-import { toolsOf } from '../language.ts';
+import { explain, wordsIn } from '../../text.ts';
 import { en, type SharingWords } from './en.ts';
 import { pl } from './pl.ts';
 
-const LANGUAGES = { en, pl };
-const spoken = computed(() => LANGUAGES[language()](toolsOf(language())));
-
 const BROKEN = new Set(['tampered', 'keys', 'link']);
 
-export const words: SharingWords = live(() => spoken.value);
+export const words: SharingWords = wordsIn({ en, pl });
 
 /** What the failures of accounts that share mean. */
 export const here = (): Record<number | string, string> => ({ ...words.codes, 429: words.tooOften });

@@ -335,4 +335,25 @@ export const mutants: Mutant[] = [
     replace: 'one === path',
     tests: ['tests/cross/case.test.ts'],
   },
+  {
+    name: 'a copy of an empty folder has no mode',
+    file: 'cli/src/commands/cp.ts',
+    find: 'makeFolder(to, { tree, mode, signal })',
+    replace: 'makeFolder(to, { tree, signal })',
+    tests: ['tests/cross/modes.test.ts'],
+  },
+  {
+    name: 'a file that is called as a numbered one is not written',
+    file: 'cli/src/get/destination.ts',
+    find: 'this.#numbered.has(path)',
+    replace: 'false',
+    tests: ['tests/cross/case.test.ts'],
+  },
+  {
+    name: 'an empty folder that went does not count',
+    file: 'cli/src/commands/rm.ts',
+    find: 'doing.filter((one) => one.entries.length === 0)',
+    replace: 'doing.filter((one) => one.entries.length < 0)',
+    tests: ['tests/cross/tree.test.ts'],
+  },
 ];

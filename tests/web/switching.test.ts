@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from 'playwright-core';
+import { TAB_CHANNEL } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
 import { PASSWORD, register, signOut, tokenOf, useChromium } from './browser.ts';
 
@@ -25,36 +26,58 @@ test('an answer that ends the session before does not end the one that came sinc
   await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
 });
 
-test('a tab that hears late of a sign-out takes nothing from the account that has signed in since', async () => {
-  const { page, context } = await browser.visit(service.url);
-  await register(page);
-  const other = await context.newPage();
-  // As one that the browser has put to sleep: what other tabs say waits.
-  await other.addInitScript(() => {
-    const Channel = globalThis.BroadcastChannel;
-    const waiting: (() => void)[] = [];
-    globalThis.BroadcastChannel = class extends Channel {
-      override set onmessage(act: (event: MessageEvent) => void) {
-        super.onmessage = (event) => waiting.push(() => act(event));
-      }
-    };
-    const wakeUp = () => {
-      for (const hear of waiting) hear();
-    };
-    Object.assign(globalThis, { wakeUp });
+/** What a tab that was asleep does when it wakes up, by which it learns that its session is over. */
+const WAKING = {
+  'hears late of a sign-out': 'wakeUp()',
+  'asks with a token that is over': "dispatchEvent(new Event('online'))",
+};
+
+for (const [what, wake] of Object.entries(WAKING))
+  test(`a tab that ${what} takes nothing from the account that has signed in since`, async () => {
+    const { page, context } = await browser.visit(service.url);
+    await register(page);
+    const other = await context.newPage();
+    // As one that the browser has put to sleep: what other tabs say waits.
+    await other.addInitScript(() => {
+      const Channel = globalThis.BroadcastChannel;
+      const waiting: (() => void)[] = [];
+      globalThis.BroadcastChannel = class extends Channel {
+        override set onmessage(act: (event: MessageEvent) => void) {
+          super.onmessage = (event) => waiting.push(() => act(event));
+        }
+      };
+      const wakeUp = () => {
+        for (const hear of waiting) hear();
+      };
+      Object.assign(globalThis, { wakeUp });
+    });
+    await other.goto(service.url);
+    await other.getByRole('heading', { name: 'All files' }).waitFor();
+    await page.bringToFront();
+    await signOut(page);
+    const next = await register(page);
+    const token = await tokenOf(page);
+    await other.evaluate(wake);
+    await other.getByLabel('Username').waitFor();
+    // What it tells other tabs has come by the time that this has.
+    const heard = page.evaluate(
+      (name) =>
+        new Promise<void>((resolve) => {
+          new BroadcastChannel(name).onmessage = ({ data }) => {
+            if (data === 'last') resolve();
+          };
+          document.body.dataset['listens'] = 'yes';
+        }),
+      TAB_CHANNEL,
+    );
+    await page.locator('body[data-listens]').waitFor();
+    await other.evaluate((name) => new BroadcastChannel(name).postMessage('last'), TAB_CHANNEL);
+    await heard;
+    await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
+    assert.equal(await tokenOf(page), token);
+    await page.reload();
+    await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
   });
-  await other.goto(service.url);
-  await other.getByRole('heading', { name: 'All files' }).waitFor();
-  await page.bringToFront();
-  await signOut(page);
-  const next = await register(page);
-  const token = await tokenOf(page);
-  await other.evaluate('wakeUp()');
-  await other.getByLabel('Username').waitFor();
-  assert.equal(await tokenOf(page), token);
-  await page.reload();
-  await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
-});
 
 test('a deletion that is answered late takes nothing from the account that has signed in since', async () => {
   const { page, context } = await browser.visit(service.url);
@@ -67,18 +90,17 @@ test('a deletion that is answered late takes nothing from the account that has s
   const remove = page.getByLabel('Delete the account');
   await remove.getByLabel(/^Type the name/).fill(username);
   await remove.getByLabel('Your password').fill(PASSWORD);
-  const held = Promise.withResolvers<() => Promise<void>>();
-  await context.route('**/api/auth/me', async (route) => {
-    if (route.request().method() !== 'DELETE') return route.continue();
-    const response = await route.fetch();
-    held.resolve(() => route.fulfill({ response }));
-  });
+  const held = Promise.withResolvers<Route>();
+  await context.route('**/api/auth/me', (route) => held.resolve(route), { times: 1 });
   await remove.getByRole('button', { name: 'Delete the account' }).click();
-  const answer = await held.promise;
+  const late = await held.promise;
+  const response = await late.fetch();
+  await other.bringToFront();
   await other.goto(service.url);
   const next = await register(other);
   const token = await tokenOf(other);
-  await answer();
+  await late.fulfill({ response });
+  await page.bringToFront();
   // The tab of the deletion has nobody any more, or the one that has signed in since.
   const out = page.getByText(`The account ${username} is deleted`);
   await out.or(page.getByRole('button', { name: `Account: ${next}` })).waitFor();

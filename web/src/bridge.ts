@@ -309,10 +309,10 @@ export interface Calls extends FileCalls {
   /** Comes back with the recovery key, as it was typed; the new password counts from then on, and a new recovery key. */
   recover(username: string, recoveryKey: string, password: string): Entered;
   restore(): Account | Ended | null;
-  /** Forgets everything. `tellService` is false when another tab has told it. */
-  leave(tellService: boolean): void;
+  /** Forgets everything. `tellService` is false when another tab has told it. False where another account has signed in meanwhile, in any tab. */
+  leave(tellService: boolean): boolean;
   /** The service has ended the session: uploads of this account can go on after the next sign-in. */
-  expire(): void;
+  expire(): boolean;
   overview(): Overview;
   changePassword(current: string, next: string): void;
   /** Takes the place of the one before. */
@@ -324,7 +324,7 @@ export interface Calls extends FileCalls {
   /** How many there were. */
   endOtherSessions(): number;
   /** The account with all that it has, and with what this browser kept of it. */
-  /** False where another account has signed in meanwhile, in any tab. */
+  /** The result is that of `leave`. */
   deleteAccount(password: string): boolean;
   list(): Listing;
   /** Another one after each change to files or folders, by whichever device. */

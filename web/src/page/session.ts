@@ -84,7 +84,7 @@ export const register = (username: string, password: string, wishes: Wishes) =>
 export const recover = (username: string, recoveryKey: string, password: string) =>
   enter(call('recover', username, recoveryKey, password));
 
-async function forget(leaving: Promise<void>, why = ''): Promise<void> {
+async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
   // The page to sign in with says that the keys are gone, so it comes after that.
   phase.value = 'leaving';
   disown();
@@ -96,7 +96,7 @@ async function forget(leaving: Promise<void>, why = ''): Promise<void> {
   dropActs();
   parting.value = why;
   try {
-    await leaving;
+    return await leaving;
   } finally {
     phase.value = 'out';
   }
@@ -104,14 +104,13 @@ async function forget(leaving: Promise<void>, why = ''): Promise<void> {
 
 export async function leave(): Promise<void> {
   forgetAddress();
-  await forget(call('leave', true));
-  toTabs('signed-out');
+  if (await forget(call('leave', true))) toTabs('signed-out');
 }
 
 /** A token that the service no longer knows ends the session here, whichever call found it out. */
 export function onFault({ status }: Fault): void {
   if (status !== 401 || phase.value !== 'in' || deleting) return;
-  void forget(call('expire'), text.state.expired).then(() => toTabs('expired'));
+  void forget(call('expire'), text.state.expired).then((isLast) => isLast && toTabs('expired'));
 }
 
 export async function makeRecoveryKey(password: string): Promise<void> {

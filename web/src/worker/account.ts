@@ -265,20 +265,22 @@ export class SignedIn {
     return kept.forgetAll(token);
   }
 
-  async expire(): Promise<void> {
+  /** As of `leave`: whether it was the session of this browser. Another account may have signed in since, which other tabs are in. */
+  async expire(): Promise<boolean> {
     const token = this.#szafa?.token;
     this.#szafa = undefined;
-    if (token) await kept.endSession(token);
+    return token !== undefined && kept.endSession(token);
   }
 
-  async leave(tellService: boolean): Promise<void> {
+  async leave(tellService: boolean): Promise<boolean> {
     const session = await kept.session();
     // A session that could not be restored has its token here alone.
     const token = this.#szafa?.token ?? (session && 'token' in session ? session.token : undefined);
     this.#szafa = undefined;
     // A tab that hears late that another one has left finds the next account there.
-    await kept.forgetAll(token);
+    const isLast = await kept.forgetAll(token);
     if (tellService) await this.#goodbye(token);
+    return isLast;
   }
 }
 

@@ -125,17 +125,21 @@ export const kept = {
       };
     }),
 
-  /** Token and key go. The rest waits for the same account: it is sealed, but for the names of unfinished uploads. */
-  endSession: (token: string) =>
-    write('session', (objects) => {
+  /** Token and key go. The rest waits for the same account: it is sealed, but for the names of unfinished uploads. Whether it was done. */
+  async endSession(token: string): Promise<boolean> {
+    let isDone = false;
+    await write('session', (objects) => {
       const found = objects.get('current') as IDBRequest<KeptSession | undefined>;
       found.onsuccess = () => {
         // Another tab may have signed in again meanwhile.
         if (found.result?.token !== token) return;
         const ended: EndedSession = { username: found.result.username };
         objects.put(ended, 'current');
+        isDone = true;
       };
-    }),
+    });
+    return isDone;
+  },
 
   /**
    * Names the download of a share: the one that is kept, in whichever tab, or this one from now on. It is kept before it is taken,

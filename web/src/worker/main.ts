@@ -51,11 +51,11 @@ const handlers: Handlers<Calls> = {
   restore: () => signedIn.restore(),
   async leave(tellService) {
     forgetFiles();
-    await signedIn.leave(tellService);
+    return signedIn.leave(tellService);
   },
   async expire() {
     forgetFiles();
-    await signedIn.expire();
+    return signedIn.expire();
   },
   overview: () => signedIn.overview(),
   changePassword: (current, next) => signedIn.changePassword(current, next),

@@ -37,7 +37,7 @@ for (const [what, wake] of Object.entries(WAKING))
     const { page, context } = await browser.visit(service.url);
     await register(page);
     const other = await context.newPage();
-    // As one that the browser has put to sleep: what other tabs say waits.
+    // As one that the browser has put to sleep: what other tabs say waits, and it asks nothing by itself.
     await other.addInitScript(() => {
       const Channel = globalThis.BroadcastChannel;
       const waiting: (() => void)[] = [];
@@ -49,7 +49,7 @@ for (const [what, wake] of Object.entries(WAKING))
       const wakeUp = () => {
         for (const hear of waiting) hear();
       };
-      Object.assign(globalThis, { wakeUp });
+      Object.assign(globalThis, { wakeUp, setInterval: () => 0 });
     });
     await other.goto(service.url);
     await other.getByRole('heading', { name: 'All files' }).waitFor();

@@ -594,7 +594,7 @@ export const mutants: Mutant[] = [
     file: 'client/src/upload/sent.ts',
     find: 'if (this.#done <= this.#told && this.#stored <= this.#toldStored) return;\n    this.#told = Math.max(this.#told, this.#done);',
     replace: 'this.#told = this.#done;',
-    tests: [UPLOAD],
+    tests: ['client/test/sent.test.ts'],
   },
   {
     name: 'the last volume of a stream is guessed',
@@ -1101,7 +1101,7 @@ export const mutants: Mutant[] = [
     file: 'client/src/upload/sent.ts',
     find: 'stored: this.#toldStored, total',
     replace: 'stored: this.#told, total',
-    tests: ['client/test/upload.test.ts'],
+    tests: ['client/test/sent.test.ts'],
   },
   {
     name: 'a version under a name that was taken back is pruned',

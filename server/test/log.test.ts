@@ -144,9 +144,11 @@ test('lines of processes that share a pipe stay whole, in their order, when its 
       void process.stdout.isTTY;
       for (let i = 0; i < ${lines}; i++) { log.info({ by, i, x: 'x'.repeat(i % 300) }); if (i % 20 === 0) await new Promise(setImmediate); }
     };
-    if (process.argv[1] === 'b') await writing('b');
+    if (process.argv[1] === 'b') { process.send('here'); await writing('b'); }
     else {
-      const other = spawn(process.execPath, [...process.execArgv, 'b'], { stdio: 'inherit' });
+      const other = spawn(process.execPath, [...process.execArgv, 'b'], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+      // Not before both can write: the first would have done long before.
+      await once(other, 'message');
       await Promise.all([writing('a'), once(other, 'exit')]);
       process.exit();
     }`;

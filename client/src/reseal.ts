@@ -56,6 +56,12 @@ interface Sealed extends Pick<Found, 'inTrash'> {
   rev: number;
 }
 
+interface Known {
+  masters: Master[];
+  /** By the ids of files: what the list called them where their headers said another name. */
+  wrongNames: Map<string, string>;
+}
+
 const PARALLEL = 8;
 /** Little enough that a batch cut off costs little. */
 const BATCH = Math.min(limits.filesPerBatch, 500);
@@ -73,11 +79,18 @@ export async function reseal(
   let found = await allFiles(context, signal);
   const total = found.length;
   const refusedBefore = new Set<string>();
+  const wrongNames = new Map<string, string>();
   for (let round = 1; found.length > 0; round++) {
     const changed = new Set<string>();
     for (let at = 0; at < found.length; at += BATCH) {
       const batch = found.slice(at, at + BATCH);
-      const { sealed, gone, done } = await resealBatch(context, masters, batch, result, signal);
+      const { sealed, gone, done } = await resealBatch(
+        context,
+        { masters, wrongNames },
+        batch,
+        result,
+        signal,
+      );
       const refused = await rename(context, sealed, signal);
       const taken = sealed.filter(({ renamed }) => !refused.has(renamed.file_id));
       await context.revs?.note(new Map(taken.map(({ renamed, rev }) => [renamed.file_id, rev])));
@@ -134,7 +147,7 @@ async function allFiles({ api }: OpenContext, signal?: AbortSignal): Promise<Fou
 /** Those of a batch that are under an earlier master key, sealed anew; the ids of those that are elsewhere by now, and of those that need nothing. */
 async function resealBatch(
   context: OpenContext,
-  masters: Master[],
+  known: Known,
   batch: Found[],
   { failed }: Resealed,
   signal?: AbortSignal,
@@ -144,8 +157,9 @@ async function resealBatch(
     signal?.throwIfAborted();
     const { file_id } = file.record;
     try {
-      const next = await resealFile(context, masters, file, signal);
-      if (next) result.sealed.push(next);
+      const next = await resealFile(context, known, file, signal);
+      if (next === 'renamed') result.gone.push(file_id);
+      else if (next) result.sealed.push(next);
       else result.done.push(file_id);
     } catch (error) {
       if (!isAboutOne(error)) throw error;
@@ -163,13 +177,13 @@ const isAboutOne = (error: unknown): error is SzafaError =>
   (/^(tampered|unsupported|name)$/.test(error.code) || isGone(error)) &&
   !(error instanceof TamperedError && error.aboutKeys);
 
-/** Undefined for a file that is under the newest master key, or is none of ours. */
+/** Undefined for a file that is under the newest master key, or is none of ours; `renamed`: by another device, since it was listed. */
 async function resealFile(
   context: OpenContext,
-  masters: Master[],
+  { masters, wrongNames }: Known,
   { record, inTrash }: Found,
   signal?: AbortSignal,
-): Promise<Sealed | undefined> {
+): Promise<Sealed | 'renamed' | undefined> {
   // Nothing of it is under a master key before it is taken over, whatever a visitor wrote there.
   if (deliveredBy(record.file_name) !== undefined) return undefined;
   const { engine, api, keys, revs } = context;
@@ -200,7 +214,12 @@ async function resealFile(
   const older = await revs?.check(record.file_id, header.before.metadata.rev);
   if (older) throw older;
   const kind = await nameKind(context, record, header.before);
-  if (kind === 'other') throw otherName();
+  if (kind === 'other') {
+    // The list may be older than the header, but only once.
+    if (wrongNames.get(record.file_id) === record.file_name) throw otherName();
+    wrongNames.set(record.file_id, record.file_name);
+    return 'renamed';
+  }
   const renamed = {
     file_id: record.file_id,
     file_name:

@@ -349,3 +349,47 @@ test('whoever only says that it is done, or that it is none of ours, is not beli
   const { files, shares, failed } = await there.reseal();
   assert.deepEqual([files, shares, failed], [2, 1, []]);
 });
+
+test('what another command renames under the earlier key meanwhile is looked at again, not called tampered', async () => {
+  const { user, there } = await setUp(4);
+  const [plain, , first] = (await user.list()).sort(byName).reverse();
+  const renamed = [first!, plain!];
+  await there.replaceMaster({ password }, undefined);
+  // A command of the same session that has read its keys before: in the list it is as it was, its header is the new one.
+  let done: Promise<void> | undefined;
+  proxy.before = async (method, path) => {
+    if (method !== 'HEAD' || !renamed.some(({ fileId }) => path.includes(fileId))) return undefined;
+    done ??= user.rename(renamed.map((entry) => ({ entry, path: `moved/${entry.name}` })));
+    await done;
+    return undefined;
+  };
+  const { files, failed } = await there.reseal().finally(() => {
+    proxy.before = undefined;
+  });
+  assert.ok(done);
+  assert.deepEqual([files, failed], [6, []]);
+  assert.deepEqual(new Set(await epochsOf(there)), new Set([2]));
+  const tree = await there.tree();
+  for (const { name } of renamed) assert.ok(tree.file(`moved/${name}`), name);
+});
+
+test('a delivery in the trash stays as it is, and is restored and taken over under the new key', async () => {
+  const { user, there } = await setUp(0);
+  const { link, id } = await user.requestLink({ folder: 'in', files: 2, size: 1000 });
+  const visit = await RequestVisit.begin(link, visiting);
+  await visit.upload(bytesSource(content(7)), { name: 'came' });
+  const files = (await user.deliveries()).map(({ fileId }) => fileId);
+  await user.api.trashFiles(files);
+  await there.replaceMaster({ password }, undefined);
+  const first = await there.reseal();
+  assert.deepEqual(first, { epoch: 2, files: 2, dirs: 1, shares: 0, requests: 1, failed: [] });
+  assert.equal((await there.reseal()).files, 0);
+  assert.deepEqual(await there.deliveries(), []);
+  await there.restore(await there.listTrash());
+  const [came] = await there.deliveries();
+  assert.deepEqual([came!.requestId, came!.problem], [id, undefined]);
+  await there.takeOver(came!, { folder: 'in' });
+  const taken = (await there.tree()).file('in/came')!.entry;
+  const remote = await there.openFile(taken.fileId, { record: taken.record });
+  assert.deepEqual([remote.header.epoch, await readAll(remote.stream())], [2, content(7)]);
+});

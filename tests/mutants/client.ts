@@ -1014,9 +1014,30 @@ export const mutants: Mutant[] = [
   {
     name: 'a rekey takes a file whose name is that of another one',
     file: 'client/src/reseal.ts',
-    find: "if (kind === 'other') throw otherName();",
+    find: "if (kind === 'other') {",
+    replace: "if (kind === ('none' as string)) {",
+    tests: [RESEAL],
+  },
+  {
+    name: 'a rekey calls a file tampered that was renamed since it was listed',
+    file: 'client/src/reseal.ts',
+    find: "return 'renamed';",
+    replace: 'throw otherName();',
+    tests: [RESEAL],
+  },
+  {
+    name: 'a rekey believes every other name in the list to be a new one',
+    file: 'client/src/reseal.ts',
+    find: 'if (wrongNames.get(record.file_id) === record.file_name) throw otherName();',
     replace: '',
     tests: [RESEAL],
+  },
+  {
+    name: 'the entry of another upload in a journal is taken for this one',
+    file: 'client/src/upload/journal.ts',
+    find: 'if (!remembered || !this.#isOwn(remembered.state)) return undefined;',
+    replace: 'if (!remembered) return undefined;',
+    tests: ['client/test/request-journals.test.ts'],
   },
   {
     name: 'a damaged pin of one account stops all others',

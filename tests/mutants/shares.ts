@@ -97,6 +97,13 @@ export const mutants: Mutant[] = [
     tests: [JOURNALS],
   },
   {
+    name: 'an upload of a visitor that was refused stays in the way of the next',
+    file: 'client/src/shares/request-upload.ts',
+    find: "isGone(error) || (transferId === '' && isRefused(error));",
+    replace: 'isGone(error) || transferId === error;',
+    tests: [JOURNALS],
+  },
+  {
     name: 'two that upload one file by one link take each other’s uploads for their own',
     file: 'client/src/shares/request-upload.ts',
     find: 'if (claims) await waitFor(claims, key, { signal, onWait });',

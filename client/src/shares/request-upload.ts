@@ -77,7 +77,7 @@ async function logOf(
   wanted: UnfinishedDelivery,
 ): Promise<UploadLog> {
   const key = await deliveryKey(engine, { server: api.server, id: request.id }, wanted);
-  return new UploadLog(journal, key, engine, [psk]);
+  return new UploadLog(journal, key, engine, [psk], { place: wanted.place ?? '', path: wanted.name });
 }
 
 async function tokenOf(
@@ -192,9 +192,9 @@ export class RequestUpload {
     const { journal, name, signal, onWait } = this.#options;
     const { identity, place } = this.#source;
     if (!journal || identity === undefined) return this.#run();
-    const { engine, api, request, psk } = this.#context;
+    const { engine, api, request } = this.#context;
     const key = await deliveryKey(engine, { server: api.server, id: request.id }, { place, name });
-    this.#log = new UploadLog(journal, key, engine, [psk]);
+    this.#log = await logOf(this.#context, journal, { place, name });
     const { claims } = journal;
     // With one journal, two would take each other's uploads for their own.
     if (claims) await waitFor(claims, key, { signal, onWait });

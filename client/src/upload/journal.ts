@@ -50,6 +50,8 @@ export interface UploadState {
   declaredGen?: number | undefined;
 }
 
+type UploadPlace = Pick<UploadState, 'place' | 'path'>;
+
 /** All that is remembered of an upload. */
 export interface Remembered {
   state: UploadState;
@@ -94,10 +96,15 @@ export class UploadLog {
   readonly #key: string;
   readonly #engine: Engine;
   readonly #masters: readonly Bytes[];
+  readonly #of: UploadPlace | undefined;
   #file = '';
 
-  /** Newest first: what was written before a rekey is still found. */
-  constructor(journal: Journal, key: string, engine: Engine, masters: readonly Bytes[]) {
+  /**
+   * The masters newest first: what was written before a rekey is still found. `of`: what the key was made from; the entry of another
+   * upload that somebody put in its place is none.
+   */
+  constructor(journal: Journal, key: string, engine: Engine, masters: readonly Bytes[], of?: UploadPlace) {
+    this.#of = of;
     this.#journal = journal;
     this.#key = key;
     this.#engine = engine;
@@ -147,15 +154,19 @@ export class UploadLog {
       const length = at + 4 <= entry.length ? readU32(entry, at) : 0;
       const record = await this.#opened(entry.slice(at + 4, at + 4 + length) as Bytes);
       at += 4 + length;
-      if (record && 'state' in record) remembered ??= { state: stateOf(record.state), volumes: new Map() };
+      if (record && 'state' in record) remembered ??= rememberedOf(record.state);
       else if (record && remembered) add(remembered, record);
       torn = !record || !remembered;
     }
-    if (!remembered) return undefined;
+    if (!remembered || !this.#isOwn(remembered.state)) return undefined;
     this.#file = toBase64Url(remembered.state.fileId);
     // What is appended behind a torn end could not be found again.
     if (torn && mend) await this.#rewrite(remembered);
     return remembered;
+  }
+
+  #isOwn({ place, path }: UploadPlace): boolean {
+    return !this.#of || (place === this.#of.place && path === this.#of.path);
   }
 
   async #rewrite({ state, volumes, completing }: Remembered): Promise<void> {
@@ -180,6 +191,15 @@ export class UploadLog {
       const opened = await unseal(this.#engine, master, labels.journal, sealed);
       if ('plain' in opened) return JSON.parse(fromUtf8(opened.plain)) as RecordJson;
     }
+    return undefined;
+  }
+}
+
+/** Undefined for what no upload has: only who has the key can have written it, but that need not be this program. */
+function rememberedOf(json: StateJson): Remembered | undefined {
+  try {
+    return { state: stateOf(json), volumes: new Map() };
+  } catch {
     return undefined;
   }
 }

@@ -16,12 +16,12 @@ const NOT_OURS = new Set([403, 404, 409]);
 export async function logOf(
   { engine, api, username, keys }: UploadContext,
   journal: Journal,
-  { place, path }: UnfinishedUpload,
+  { place = '', path }: UnfinishedUpload,
   signal?: AbortSignal,
 ): Promise<UploadLog> {
-  const about = ['upload', api.server, username, place ?? '', path];
+  const about = ['upload', api.server, username, place, path];
   const masters = (await keys.masters(signal)).map(({ key }) => key);
-  return new UploadLog(journal, await journalKey(engine, about), engine, masters);
+  return new UploadLog(journal, await journalKey(engine, about), engine, masters, { place, path });
 }
 
 /** Frees what the service holds of an upload. It may have done so by itself, or have the file, or take that from another token only. */

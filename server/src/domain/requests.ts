@@ -114,7 +114,11 @@ export class Requests {
         same = await begun();
         if (same === undefined) throw new RuleError('upload_token: it is that of another upload');
       }
-      if (result === 'over') throw this.#visitors.over('expired');
+      if (result === 'over') {
+        // Since it was found; by now it says why.
+        await this.#find(visit);
+        throw this.#visitors.over('expired');
+      }
       if (result === 'crowded') throw this.#visitors.refused('limit', busy());
       if (typeof result === 'object') throw this.#visitors.refused('over', full(result));
       return result;

@@ -177,8 +177,7 @@ export class Shares {
   }
 
   async takeReceived(caller: Caller, id: string, { ticket }: TicketBody): Promise<string> {
-    await this.#findReceived(caller, id);
-    return this.#take(id, ticket);
+    return this.#take(id, ticket, () => this.#findReceived(caller, id));
   }
 
   async endReceived({ username, accountId }: Caller, id: string): Promise<void> {
@@ -213,14 +212,18 @@ export class Shares {
 
   /** Until when the ticket reads. */
   async takeTicket(visit: ShareVisit, { ticket }: TicketBody): Promise<string> {
-    await this.#find(visit);
-    return this.#take(visit.id, ticket);
+    return this.#take(visit.id, ticket, () => this.#find(visit));
   }
 
-  async #take(id: string, ticket: string): Promise<string> {
+  async #take(id: string, ticket: string, find: () => Promise<FoundShare>): Promise<string> {
+    await find();
     const taken = await this.#deps.metadata.shares.takeTicket(id, hashToken(ticket), this.#now());
     if (taken === 'used up') throw this.#visitors.over('used up');
-    if (taken === 'over') throw this.#visitors.over('expired');
+    if (taken === 'over') {
+      // Since it was found; by now it says why.
+      await find();
+      throw this.#visitors.over('expired');
+    }
     if (taken === 'crowded') {
       const busy = 'too many download this at the same time; try again later';
       throw this.#visitors.refused('limit', new TryLater(429, busy, HOUR_SECONDS));

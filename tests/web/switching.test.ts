@@ -1,10 +1,23 @@
 /** One account after the other in the same browser: nothing that was begun for the one comes to the next. */
 import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Route } from 'playwright-core';
 import { TAB_CHANNEL } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
-import { PASSWORD, register, signOut, tokenOf, useChromium } from './browser.ts';
+import {
+  drop,
+  PASSWORD,
+  pick,
+  register,
+  row,
+  signOut,
+  tokenOf,
+  upload,
+  useChromium,
+  type Visit,
+} from './browser.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -107,4 +120,86 @@ test('a deletion that is answered late takes nothing from the account that has s
   assert.equal(await tokenOf(other), token);
   await other.reload();
   await other.getByRole('button', { name: `Account: ${next}` }).waitFor();
+});
+
+/** A notice with something to do stays for good: on a busy machine its time would be over before the next account is there. */
+async function visitForLong(): Promise<Visit> {
+  const visit = await browser.visit('about:blank');
+  await visit.context.addInitScript(() => {
+    const real = globalThis.setTimeout;
+    const patient = (act: () => void, ms?: number) => (ms === 15_000 ? 0 : real(act, ms));
+    Object.assign(globalThis, { setTimeout: patient });
+  });
+  await visit.page.goto(service.url);
+  return visit;
+}
+
+test('what one account could undo, and what it was asked, goes with it', async () => {
+  const { page, context } = await visitForLong();
+  const undo = page.getByRole('button', { name: 'Undo' });
+  const file = await browser.file('mine.txt', 'mine');
+  await register(page);
+  await upload(page, file);
+  await row(page, 'mine.txt').focus();
+  await page.keyboard.press('Delete');
+  await undo.waitFor();
+  await signOut(page);
+  assert.equal(await undo.count(), 0);
+
+  await register(page);
+  await upload(page, file);
+  await pick(page, file);
+  const asked = page.getByRole('dialog');
+  await asked.waitFor();
+  // The page is under the question: another tab signs out.
+  const other = await context.newPage();
+  await other.goto(service.url);
+  await signOut(other);
+  await page.bringToFront();
+  await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+  assert.equal(await asked.count(), 0);
+});
+
+test('what ends while its account leaves offers no Undo to the next one', async () => {
+  const { page, context } = await visitForLong();
+  await register(page);
+  await upload(page, await browser.file('late.txt', 'late'));
+  const held = Promise.withResolvers<Route>();
+  await context.route('**/api/quota', (route) => held.resolve(route), { times: 1 });
+  await row(page, 'late.txt').focus();
+  await page.keyboard.press('Delete');
+  // It is in the trash, and the list is read again.
+  const late = await held.promise;
+  await signOut(page);
+  await register(page);
+  await late.continue();
+  // The next list waits for the one before.
+  await page.getByText('Nothing here yet').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0);
+});
+
+test('of folders that are made one by one, none is made for the account that came since', async () => {
+  const { page, context } = await browser.visit(service.url);
+  await register(page);
+  const folders = ['first', 'second'].map((name) => join(browser.folder, name));
+  for (const path of folders) await mkdir(path);
+  // The first is made, but the page does not hear of it yet.
+  const made = Promise.withResolvers<() => Promise<void>>();
+  let held = false;
+  await context.route('**/api/dirs', async (route) => {
+    if (held || route.request().method() !== 'POST') return route.continue();
+    held = true;
+    const response = await route.fetch();
+    made.resolve(() => route.fulfill({ response }));
+  });
+  await drop(page, folders);
+  const answer = await made.promise;
+  await signOut(page);
+  await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+  await answer();
+  // As much takes as long as the second folder would.
+  for (const name of ['one.txt', 'two.txt']) await upload(page, await browser.file(name, name));
+  assert.equal(await row(page, 'second').count(), 0);
 });

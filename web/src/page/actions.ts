@@ -60,7 +60,11 @@ export async function uploadBatches(batches: Batch[], into = targetFolder()): Pr
     );
     const empty = batches.flatMap((batch) => batch.empty.map((name) => joinPath(above(batch), name)));
     const missing = empty.filter((path) => !tree.value.folder(path));
-    for (const path of missing) await call('makeFolder', path);
+    for (const path of missing) {
+      await call('makeFolder', path);
+      // The next would be made for whoever is signed in by now.
+      if (account.peek() !== who) return;
+    }
     if (missing.length > 0) await changed();
   } catch (error) {
     tellFault(error);

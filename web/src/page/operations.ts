@@ -67,8 +67,9 @@ async function operate(
     running.delete(id);
     notice?.end();
   }
+  const isListed = account.peek() === who && (await changed(fault ? [] : moved));
+  // It may have left before that, or since.
   if (account.peek() !== who) return false;
-  const isListed = await changed(fault ? [] : moved);
   // One of several transactions may have failed, or only an answer was lost.
   const there = fault && arrived && isListed ? arrived() : 0;
   const isDone = !fault || there === all;

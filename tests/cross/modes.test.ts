@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { useService } from '../harness/index.ts';
 import { useDevice } from './account.ts';
@@ -45,13 +45,15 @@ suite('szafa: modes', { concurrency: 3 }, () => {
       await mkdir(device.path(path), { recursive: true });
       await chmod(device.path(path), mode);
     }
-    await device.ok(['put', 'top', 'hollow']);
+    // One that is named by a link is what the link leads to.
+    await symlink('top', device.path('by-link'));
+    await device.ok(['put', 'top', 'hollow', 'by-link']);
     await mkdir(device.path('again/hollow/open'), { recursive: true, mode: 0o755 });
-    await device.ok(['get', 'top', 'hollow', '--output', 'again'], under('022'));
+    await device.ok(['get', 'top', 'hollow', 'by-link', '--output', 'again'], under('022'));
     const modes = await Promise.all(
-      ['top', 'hollow/open', 'hollow/closed'].map((path) => modeOf(`again/${path}`)),
+      ['top', 'hollow/open', 'hollow/closed', 'by-link'].map((path) => modeOf(`again/${path}`)),
     );
-    assert.deepEqual(modes, ['700', '755', '500']);
+    assert.deepEqual(modes, ['700', '755', '500', '700']);
     await device.ok(['get', 'hollow', '--output', 'wide'], under('077'));
     assert.equal(await modeOf('wide/hollow/open'), '777');
     await device.ok(['cp', '-r', 'hollow', 'copied']);

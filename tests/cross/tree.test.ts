@@ -95,6 +95,22 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
       /nothing is written through one/,
     );
     assert.deepEqual(await readdir(device.path('elsewhere')), []);
+    // Of a plain name the list has only a part: the path is what the file says.
+    await mkdir(device.path('shown/deep/own'), { recursive: true });
+    await symlink('beside', device.path('shown/deep/own/link'));
+    await device.ok(['put', 'shown', '--plain-names']);
+    await device.ok(['get', 'shown', '--output', 'plain']);
+    assert.deepEqual((await readdir(device.path('plain'), { recursive: true })).sort(), [
+      'shown',
+      'shown/deep',
+      'shown/deep/own',
+      'shown/deep/own/link',
+    ]);
+    await mkdir(device.path('trap/shown'));
+    await symlink('../../elsewhere', device.path('trap/shown/deep'));
+    await mkdir(device.path('elsewhere/own'));
+    assertError(await device.run(['get', 'shown', '--output', 'trap']), 1, /nothing is written through one/);
+    assert.deepEqual(await readdir(device.path('elsewhere'), { recursive: true }), ['own']);
   });
 
   test('what is left out stays here, and a dry run changes nothing on either side', async () => {

@@ -12,10 +12,9 @@ import {
   assertError,
   assertOk,
   assertReadable,
-  completeStreamed,
+  deliver,
   freshName,
   makeFile,
-  putStreamed,
   type Service,
   sha256,
   type Uploaded,
@@ -40,7 +39,7 @@ async function person(service: Service): Promise<Person> {
 
 /**
  * What an account has beside files and uploads: a file in the trash, thumbnails, a share whose one download has begun, one with another
- * account, public keys, and a request by which something came.
+ * account, public keys, and a request that is open, by which two files came, one of them in the trash by now.
  */
 export class Kept {
   readonly user: Person;
@@ -49,13 +48,15 @@ export class Kept {
   readonly #letter = random(160);
   readonly #requestId = random(16);
   #delivered!: Uploaded;
+  #unwanted!: Uploaded;
   readonly thumbnail = randomBytes(500);
   readonly #shareId = random(16);
   readonly #access = random(32);
   readonly #ticket = random(32);
   #open!: Uploaded;
   #trashed!: Uploaded;
-  #trashedAt = '';
+  /** What is in the trash: the ids and the times. */
+  #thrown: [unknown, unknown][] = [];
 
   private constructor(user: Person, friend: Person) {
     this.user = user;
@@ -76,7 +77,6 @@ export class Kept {
     for (const { fileId } of [this.#open, this.#trashed])
       assertOk(await user.call('PUT', thumbnailOf(fileId), { body: thumbnail, headers: digest }));
     assertOk(await user.post(pathOf('trashFiles'), { files: [this.#trashed.fileId] }));
-    this.#trashedAt = String((await this.#trash(user))[0]!['trashed_at']);
     const access = createHash('sha256').update(this.#access).digest('hex');
     const files = [this.#trashed.fileId, this.#open.fileId];
     // Only what is there is shared.
@@ -89,35 +89,24 @@ export class Kept {
     const { access: _, ...plain } = share;
     const to = { username: this.#friend.username, letter: this.#letter };
     assertOk(await user.post(pathOf('createShare'), { ...plain, id: this.#toFriend, to }));
-    await this.#deliver(service, access);
-  }
-
-  /** By a visitor. */
-  async #deliver(service: Service, access: string): Promise<void> {
-    const [id, token, file] = [this.#requestId, random(32), makeFile([800])];
-    const limits = { max_files: 2, max_bytes: 5000 };
-    const request = { id, header: 'aGVhZGVy', own: 'b3du', access, ...limits };
-    assertOk(await this.user.post(pathOf('createRequest'), request));
-    const chunks = file.init.chunks.map(({ size }) => ({ size }));
-    const begun = await service.call({
-      ...{ method: 'POST', path: pathOf('beginUpload', { request_id: id }) },
-      headers: { [headers.shareAccess]: this.#access },
-      json: { upload_token: token, chunk_count: 1, chunks },
-    });
-    assertOk(begun);
-    const [visitor, transferId] = [new User(service, '', '', token), String(begun.json['transfer_id'])];
-    assertOk(await putStreamed(visitor, transferId, 1, file.volumes[0]!));
-    const done = await completeStreamed(visitor, transferId, file);
-    assertOk(done);
-    this.#delivered = { fileId: String(done.json['file_id']), transferId, file };
+    const limits = { max_files: 3, max_bytes: 5000 };
+    const request = { id: this.#requestId, header: 'aGVhZGVy', own: 'b3du', access, ...limits };
+    assertOk(await user.post(pathOf('createRequest'), request));
+    const door = { id: this.#requestId, access: this.#access };
+    this.#delivered = await deliver(service, door, makeFile([800]));
+    this.#unwanted = await deliver(service, door, makeFile([900]));
+    assertOk(await user.post(pathOf('trashFiles'), { files: [this.#unwanted.fileId] }));
+    this.#thrown = await this.#trash(user);
+    assert.equal(this.#thrown.length, 2);
   }
 
   #share(access: string) {
     return { id: this.#shareId, header: 'aGVhZGVy', own: 'b3du', access, downloads: 1 };
   }
 
-  async #trash(user: User): Promise<Record<string, unknown>[]> {
-    return (await user.get(pathOf('listTrash'))).json['files'] as Record<string, unknown>[];
+  async #trash(user: User): Promise<[unknown, unknown][]> {
+    const files = (await user.get(pathOf('listTrash'))).json['files'] as Record<string, unknown>[];
+    return files.map(({ file_id, trashed_at }): [unknown, unknown] => [file_id, trashed_at]).sort();
   }
 
   #read(service: Service) {
@@ -129,20 +118,21 @@ export class Kept {
   async assertIn(service: Service, { token = this.user.token, shares = true } = {}): Promise<void> {
     const { username, password } = this.user;
     const user = new User(service, username, password, token);
-    const [open, trashed, delivered] = [this.#open, this.#trashed, this.#delivered];
-    const shown = (await this.#trash(user)).map(({ file_id, trashed_at }) => [file_id, trashed_at]);
-    assert.deepEqual(shown, [[trashed.fileId, this.#trashedAt]]);
+    const [open, trashed] = [this.#open, this.#trashed];
+    const [delivered, unwanted] = [this.#delivered, this.#unwanted];
+    assert.deepEqual(await this.#trash(user), this.#thrown);
     assertError(await user.get(thumbnailOf(trashed.fileId)), 404);
     await assertReadable(user, open.fileId, open.file);
     await assertReadable(user, delivered.fileId, delivered.file);
-    const size = [open, trashed, delivered].reduce((sum, { file }) => sum + file.init.file_size, 0);
+    const size = [open, trashed, delivered, unwanted].reduce((sum, { file }) => sum + file.init.file_size, 0);
     assert.equal((await user.get(pathOf('quota'))).json['used_bytes'], size);
-    assertOk(await user.post(pathOf('restoreFiles'), { files: [trashed.fileId] }));
-    await assertReadable(user, trashed.fileId, trashed.file);
+    const files = [trashed.fileId, unwanted.fileId];
+    assertOk(await user.post(pathOf('restoreFiles'), { files }));
+    for (const { fileId, file } of [trashed, unwanted]) await assertReadable(user, fileId, file);
     for (const { fileId } of [open, trashed])
       assert.ok((await user.get(thumbnailOf(fileId))).body.equals(this.thumbnail));
-    assertOk(await user.post(pathOf('trashFiles'), { files: [trashed.fileId] }));
-    this.#trashedAt = String((await this.#trash(user))[0]!['trashed_at']);
+    assertOk(await user.post(pathOf('trashFiles'), { files }));
+    this.#thrown = await this.#trash(user);
     await this.#assertOthers(service, user, shares);
     const listed = (await user.get(pathOf('listShares'))).json['shares'] as ListedShare[];
     const volume = await this.#read(service);
@@ -174,8 +164,13 @@ export class Kept {
     const asked = (await user.get(pathOf('listRequests'))).json['requests'] as ListedRequest[];
     assert.deepEqual(
       asked.map(({ id, delivered, ended }) => [id, delivered, ended]),
-      shares ? [[this.#requestId, 1, null]] : [],
+      shares ? [[this.#requestId, 2, null]] : [],
     );
+    const opened = await service.call({
+      path: pathOf('openRequest', { request_id: this.#requestId }),
+      headers: { [headers.shareAccess]: this.#access },
+    });
+    assert.deepEqual([opened.status, opened.json['files_left']], shares ? [200, 1] : [404, undefined]);
   }
 }
 

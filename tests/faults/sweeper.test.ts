@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -8,17 +9,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
 import {
   assertDetail,
+  assertError,
   assertOk,
+  assertReadable,
   begin,
+  checkInvariants,
   complete,
+  deliver,
   eventually,
   filesBelow,
+  listFiles,
   makeFile,
   putAll,
   putVolume,
   received,
   register,
   Service,
+  sha256,
   storedOfSize,
   upload,
 } from '../harness/index.ts';
@@ -142,5 +149,60 @@ test('the space of deleted files and of many cancelled uploads is free within te
   // A machine that is busy with something else gives the service only its share.
   const limit = 10_000 * Math.max(1, loadavg()[0]! / availableParallelism());
   await eventually(async () => assert.equal(await storedOfSize(usual, size), 0, 'bytes are left'), limit);
+  await assertTidy(usual);
+});
+
+test('a delivery on its way out by the trash: the server may be killed between the steps, and what nobody deletes ages', async () => {
+  const owner = await register(usual);
+  const [id, access] = [16, 32].map((bytes) => randomBytes(bytes).toString('base64url')) as [string, string];
+  const texts = { header: 'aGVhZGVy', own: 'b3du', access: sha256(Buffer.from(access)) };
+  assertOk(await owner.post(pathOf('createRequest'), { id, ...texts, max_files: 3, max_bytes: 100_000 }));
+  const [dropped, aged] = [12_345, 23_456];
+  const [first, second] = [
+    await deliver(usual, { id, access }, makeFile([dropped])),
+    await deliver(usual, { id, access }, makeFile([aged])),
+  ];
+  const ids = async (list: 'listFiles' | 'listTrash') =>
+    ((await owner.get(pathOf(list))).json['files'] as { file_id: string }[]).map(({ file_id }) => file_id);
+  const again = async () => {
+    await usual.kill9();
+    await usual.start();
+  };
+
+  // In the trash, and no further: it is there as it came, and comes back.
+  assertOk(await owner.post(pathOf('trashFiles'), { files: [first.fileId] }));
+  await again();
+  assert.deepEqual([await ids('listFiles'), await ids('listTrash')], [[second.fileId], [first.fileId]]);
+  assertOk(await owner.post(pathOf('restoreFiles'), { files: [first.fileId] }));
+  await assertReadable(owner, first.fileId, first.file);
+  assert.ok((await listFiles(owner)).every(({ file_name }) => file_name === `delivery-${id}`));
+
+  // Deleted, and killed before anything of it is freed.
+  assertOk(await owner.post(pathOf('trashFiles'), { files: [first.fileId, second.fileId] }));
+  assertOk(await owner.call('DELETE', pathOf('emptyTrash'), { json: { files: [first.fileId] } }), {
+    ok: true,
+    removed: 1,
+  });
+  await again();
+  assert.deepEqual(await ids('listTrash'), [second.fileId]);
+  await eventually(async () => assert.equal(await storedOfSize(usual, dropped), 0));
+
+  // A day older than it may become.
+  const database = new DatabaseSync(join(usual.data, 'szafa.db'), { timeout: 5000 });
+  const day = 86_400_000;
+  database
+    .prepare('UPDATE files SET trashed_at = ? WHERE file_id = ?')
+    .run(Date.now() - 31 * day, second.fileId);
+  database.close();
+  await again();
+  await eventually(async () => assert.deepEqual(await ids('listTrash'), []));
+  await eventually(async () => assert.equal(await storedOfSize(usual, aged), 0));
+  assertError(await owner.post(pathOf('restoreFiles'), { files: [second.fileId] }), 404);
+  assert.equal((await owner.get(pathOf('quota'))).json['used_bytes'], 0);
+  // They came, whatever became of them: one more may.
+  await deliver(usual, { id, access }, makeFile([10]));
+  const [request] = (await owner.get(pathOf('listRequests'))).json['requests'] as { delivered: number }[];
+  assert.equal(request!.delivered, 3);
+  await checkInvariants(usual, owner.token);
   await assertTidy(usual);
 });

@@ -11,7 +11,8 @@ import {
   toBase64,
 } from '@szafa/protocol';
 import type { Answer } from './http.ts';
-import { freshName, type User } from './user.ts';
+import type { Service } from './service.ts';
+import { freshName, User } from './user.ts';
 
 /** A file of known bytes and the init body that announces it. */
 export interface MadeFile {
@@ -155,6 +156,28 @@ export async function upload(user: User, file: MadeFile = makeFile()): Promise<U
   const answer = await complete(user, transferId);
   assert.equal(answer.status, 200, answer.text);
   return { fileId: String(answer.json['file_id']), transferId, file };
+}
+
+/** By a visitor who has the link of a request. */
+export async function deliver(
+  service: Service,
+  { id, access }: { id: string; access: string },
+  file: MadeFile,
+): Promise<Uploaded> {
+  const token = randomBytes(32).toString('base64url');
+  const chunks = file.init.chunks.map(({ size }) => ({ size }));
+  const begun = await service.call({
+    ...{ method: 'POST', path: pathOf('beginUpload', { request_id: id }) },
+    headers: { [headerNames.shareAccess]: access },
+    json: { upload_token: token, chunk_count: chunks.length, chunks },
+  });
+  assert.equal(begun.status, 200, begun.text);
+  const [visitor, transferId] = [new User(service, '', '', token), String(begun.json['transfer_id'])];
+  for (const [at, bytes] of file.volumes.entries())
+    assert.equal((await putStreamed(visitor, transferId, at + 1, bytes)).status, 200);
+  const done = await completeStreamed(visitor, transferId, file);
+  assert.equal(done.status, 200, done.text);
+  return { fileId: String(done.json['file_id']), transferId, file };
 }
 
 export async function received(user: User, transferId: string): Promise<unknown> {

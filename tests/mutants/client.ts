@@ -632,13 +632,6 @@ export const mutants: Mutant[] = [
     tests: ['tests/cross/memory.test.ts'],
   },
   {
-    name: 'an unfinished upload goes on in another directory',
-    file: 'client/src/upload/unfinished.ts',
-    find: "place ?? '', path];",
-    replace: "place ?? '', path.slice(path.indexOf('/') + 1)];",
-    tests: [UPLOAD],
-  },
-  {
     name: 'an abandoned upload stays on the service',
     file: 'client/src/upload/unfinished.ts',
     find: 'if (remembered) await cancel(context, remembered.state.transferId, signal);',

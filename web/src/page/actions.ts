@@ -58,7 +58,9 @@ export async function uploadBatches(batches: Batch[], into = targetFolder()): Pr
       who.username,
       settled.map(({ what, path }) => ({ ...what, path })),
     );
-    const empty = batches.flatMap((batch) => batch.empty.map((name) => joinPath(above(batch), name)));
+    const empty = batches.flatMap((batch) =>
+      batch.empty.map((name) => (name ? joinPath(above(batch), name) : above(batch))),
+    );
     const missing = empty.filter((path) => !tree.value.folder(path));
     for (const path of missing) {
       await call('makeFolder', path);

@@ -68,14 +68,14 @@ export const mutants: Mutant[] = [
     file: 'client/src/shares/requests.ts',
     find: "if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)",
     replace: 'if (!head)',
-    tests: ['client/test/requests.test.ts'],
+    tests: ['client/test/deliveries.test.ts'],
   },
   {
     name: 'a service shows what was taken over as a delivery again',
     file: 'client/src/shares/requests.ts',
     find: 'await requireNotTaken(context, record.file_id);',
     replace: '',
-    tests: ['client/test/requests.test.ts'],
+    tests: ['client/test/deliveries.test.ts'],
   },
   {
     name: 'HPKE ignores the secret of the link',
@@ -110,7 +110,7 @@ export const mutants: Mutant[] = [
     file: 'client/src/shares/requests.ts',
     find: 'if (doubtful.size === 0) return listed;',
     replace: 'if (listed) return listed;',
-    tests: ['client/test/requests.test.ts'],
+    tests: ['client/test/deliveries.test.ts'],
   },
   {
     name: 'a visitor takes as much room on the disk as they open connections',

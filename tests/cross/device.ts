@@ -46,9 +46,14 @@ function outcomeOf(
   err: Buffer[],
 ): Outcome {
   const bytes = Buffer.concat(out);
+  let text: string | undefined;
+  // When it is asked for: a film is no text, and to read it as one takes more than the command did.
+  const stdout = () => {
+    text ??= bytes.toString('utf8');
+    return text;
+  };
   const lines = () =>
-    bytes
-      .toString('utf8')
+    stdout()
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as JsonLine);
@@ -56,14 +61,16 @@ function outcomeOf(
     code,
     signal,
     bytes,
-    stdout: bytes.toString('utf8'),
+    get stdout() {
+      return stdout();
+    },
     stderr: Buffer.concat(err).toString('utf8'),
     get lines() {
       return lines();
     },
     line(type) {
       const found = lines().filter((line) => line.type === type);
-      assert.equal(found.length, 1, `one line of type ${type}:\n${bytes.toString('utf8')}`);
+      assert.equal(found.length, 1, `one line of type ${type}:\n${stdout()}`);
       return found[0]!;
     },
   };
@@ -165,7 +172,7 @@ export class Device {
   /** A run that has to end well. */
   async ok(args: string[], options: RunOptions = {}): Promise<Outcome> {
     const outcome = await this.run(args, options);
-    assert.equal(outcome.code, 0, `szafa ${args.join(' ')}\n${outcome.stdout}\n${outcome.stderr}`);
+    if (outcome.code !== 0) assert.fail(`szafa ${args.join(' ')}\n${outcome.stdout}\n${outcome.stderr}`);
     return outcome;
   }
 

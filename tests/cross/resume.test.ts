@@ -8,14 +8,14 @@ import { loggedIn } from './account.ts';
 import { Between } from './between.ts';
 import { assertError, type Device, type Running } from './device.ts';
 
-const MIB = 1024 * 1024;
+const VOLUME = 512 * 1024;
 const VOLUMES = 12;
 /** Slow enough to be met in the middle, in volumes small enough to count. */
-const SLOW = ['--bwlimit', '3M', '--json'];
-const PUT = ['put', 'film', '--volume-size', '1M'];
+const SLOW = ['--bwlimit', '1536K', '--json'];
+const PUT = ['put', 'film', '--volume-size', '512K'];
 
 async function film(device: Device): Promise<Buffer> {
-  const bytes = randomBytes(VOLUMES * MIB - 1);
+  const bytes = randomBytes(VOLUMES * VOLUME - 1);
   await writeFile(device.path('film'), bytes);
   return bytes;
 }
@@ -60,7 +60,7 @@ suite('szafa: resume', { concurrency: 3 }, () => {
         stored: there,
       } = (await device.ok(['transfers', '--json'])).line('transfer');
       assert.deepEqual([kind, from, to, size], ['upload', device.path('film'), 'film', bytes.length]);
-      assert.ok(Number(there) >= 2 * MIB, `${there} bytes are there`);
+      assert.ok(Number(there) >= 2 * VOLUME, `${there} bytes are there`);
       between.requests.length = 0;
 
       const second = (await device.ok([...PUT, '--json'])).line('uploaded');
@@ -83,13 +83,13 @@ suite('szafa: resume', { concurrency: 3 }, () => {
       const bytes = await film(device);
       await device.ok(PUT);
       const running = device.start(['get', 'film', '--output', 'copy', ...SLOW]);
-      await running.moved(7 * MIB);
+      await running.moved(7 * VOLUME);
       running.child.kill(signal);
       assert.equal((await running.ended).code, code);
       await assert.rejects(stat(device.path('copy')), { code: 'ENOENT' });
       const { kind, from, to, stored: there } = (await device.ok(['transfers', '--json'])).line('transfer');
       assert.deepEqual([kind, from, to], ['download', 'film', device.path('copy')]);
-      assert.ok(Number(there) >= MIB, `${there} bytes are there`);
+      assert.ok(Number(there) >= VOLUME, `${there} bytes are there`);
       between.requests.length = 0;
 
       const second = (await device.ok(['get', 'film', '--output', 'copy', '--json'])).line('downloaded');
@@ -137,10 +137,10 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     await put.ended;
     await device.ok(PUT);
     const get = device.start(['get', 'film', '--output', 'copy', ...SLOW]);
-    await get.moved(7 * MIB);
+    await get.moved(7 * VOLUME);
     get.child.kill('SIGKILL');
     await get.ended;
-    await writeFile(device.path('film'), randomBytes(VOLUMES * MIB));
+    await writeFile(device.path('film'), randomBytes(VOLUMES * VOLUME));
     const again = device.start([...PUT, ...SLOW]);
     const before = between.stored;
     await again.until('three volumes more', () => between.stored >= before + 3);
@@ -161,7 +161,7 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     await using stack = new AsyncDisposableStack();
     const { device, between } = await onLine(stack);
     const bytes = await film(device);
-    const running = device.start([...PUT, '--bwlimit', '3M', '--json']);
+    const running = device.start([...PUT, '--bwlimit', '1536K', '--json']);
     await inTheMiddle(running, between);
     await between.down();
     await running.until('a word about it', (text) => /"type":"note","code":"retry"/.test(text));

@@ -131,6 +131,8 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     await film(device);
     const put = device.start([...PUT, ...SLOW]);
     await inTheMiddle(put, between);
+    // It holds its claim and does not end meanwhile.
+    put.child.kill('SIGSTOP');
     const busy = await device.run(['transfers', 'cancel', 'film']);
     assertError(busy, 1, /another szafa is at work on it/, /end that one/);
     put.child.kill('SIGKILL');

@@ -274,9 +274,18 @@ class Findings {
   }
 
   caught(): Mutant[] {
-    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').trim().split('\n') : [];
-    const found = new Map(lines.map((line) => JSON.parse(line)).map(({ state, how }) => [state, how]));
+    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n') : [];
+    const found = new Map(lines.flatMap(verdictIn).map(({ state, how }) => [state, how]));
     return [...this.#states].filter(([, state]) => found.get(state) === 'caught').map(([mutant]) => mutant);
+  }
+}
+
+/** None in a line that a run tore when it was cut. */
+function verdictIn(line: string): { state: string; how: string }[] {
+  try {
+    return [JSON.parse(line)];
+  } catch {
+    return [];
   }
 }
 

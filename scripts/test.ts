@@ -217,15 +217,15 @@ function plan(args: string[]): Plan {
 }
 
 const { checks, whole, files, pairs, needsPairs } = plan(process.argv.slice(2));
-const [checked, engines, server] = await Promise.all([
+if (whole) {
+  const { packServer } = await import('./pack-server.ts');
+  // For tests/harness/main.ts.
+  process.env['SZ_TEST_SERVER'] = await packServer(isLong ? 'usual' : 'little');
+}
+const [checked, engines] = await Promise.all([
   checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,
   needsPairs ? import('../tests/engines/pairs.ts').then(({ Pairs }) => Pairs.start()) : undefined,
-  whole
-    ? import('./pack-server.ts').then(({ packServer }) => packServer(isLong ? 'usual' : 'little'))
-    : undefined,
 ]);
-// For tests/harness/main.ts.
-if (server !== undefined) process.env['SZ_TEST_SERVER'] = server;
 try {
   process.stdout.write(checked?.output ?? '');
   const failed =

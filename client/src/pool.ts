@@ -37,3 +37,14 @@ export function* range(from: number, to: number): Generator<number> {
 export function lanesFor(volumeSize: number, wish: number, mostBytes = 128 * 1024 * 1024): number {
   return Math.max(1, Math.min(wish, Math.floor(mostBytes / Math.max(1, volumeSize))));
 }
+
+/** Waits for what others wait for as well; who gives up leaves it to them. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

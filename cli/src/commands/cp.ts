@@ -63,8 +63,10 @@ export const command: Command = async (invocation) => {
   const options = { out, signal, parallel: PARALLEL, about: ({ from }: Copy) => from };
   await batch.run(copies, options, async ({ entry, markers = [], from, to }) => {
     if (!entry) {
-      const mode = await modeOf(szafa, markers, signal);
-      if (!tree.folder(to)) await szafa.makeFolder(to, { tree, mode, signal });
+      if (!tree.folder(to)) {
+        const mode = await modeOf(szafa, markers, signal);
+        await szafa.makeFolder(to, { tree, mode, signal });
+      }
       out.done('copied', { from: `${from}/`, to: `${to}/` }, `copied ${oneLine(from)}/ to ${oneLine(to)}/`);
       return;
     }

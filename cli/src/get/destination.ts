@@ -97,7 +97,7 @@ export class Destination {
       const other = others.slice(0, MOST_TRIED).find((one) => one !== path && this.#isOne(one, path));
       const isTaken = number > 1 ? this.#taken.has(path) : this.#numbered.has(path);
       if (other !== undefined || isTaken) {
-        told ??= other;
+        if (number === 1) told = other;
         continue;
       }
       this.#alike.set(key, [...others.slice(0, MOST_TRIED), path]);

@@ -26,7 +26,7 @@ import { type ListedName, openFileName, sealFileName } from '../format/names.ts'
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segments.ts';
 import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
-import { lanesFor } from '../pool.ts';
+import { lanesFor, unlessAborted } from '../pool.ts';
 import type { SeenRevs } from '../seen-revs.ts';
 import { plainNameOf } from '../text.ts';
 import { belowFirst } from '../tree/paths.ts';
@@ -314,7 +314,7 @@ export async function wrongName(
   const now = performance.now();
   // One that is younger than the record may still be older than the new name: then one of now decides.
   for (const since of [openedNames.get(record)?.at ?? now, now]) {
-    const name = (await namesSince(api, since)).get(record.file_id);
+    const name = (await unlessAborted(namesSince(api, since), signal)).get(record.file_id);
     if (name !== record.file_name) return new ConflictError([metadata.name]);
   }
   return otherName();

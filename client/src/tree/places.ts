@@ -5,6 +5,7 @@ import type { OpenContext } from '../download/remote-file.ts';
 import { ApiError, SzafaError } from '../errors.ts';
 import { sealDirName } from '../format/names.ts';
 import { type DirEntry, listDirEntries } from '../listing.ts';
+import { unlessAborted } from '../pool.ts';
 import { dirNameOf } from './paths.ts';
 
 type DirOptions = CallOptions & { plain?: boolean | undefined };
@@ -87,15 +88,4 @@ export class Places {
 function called(dirs: DirEntry[], name: string): DirEntry | undefined {
   const found = dirs.filter((dir) => dir.name === name);
   return found.find((dir) => dir.verified) ?? found[0];
-}
-
-/** Waits for what others wait for as well; who gives up leaves it to them. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

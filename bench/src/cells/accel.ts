@@ -16,8 +16,6 @@ const MIB = 2 ** 20;
 const CONNECTIONS = 8;
 const VOLUMES = 64;
 const WARM_UP = 500;
-/** A node that has served some ten thousand requests costs half of what it did at its four thousandth. */
-const WARM_UPS = 40;
 /** A round goes to and fro so often: the machine's speed changes within a second. */
 const SLICES = 4;
 
@@ -44,11 +42,11 @@ export async function measureAccel(bench: Bench): Promise<AccelResult> {
     const [theirs, ours] = [await stored(alone), await stored(szafa)];
     const seconds = async (port: number, gets: LoadRequest[]) =>
       (await bench.pool.run(port, CONNECTIONS, gets)).seconds;
-    // What a node compiles at its beginning is no part of what a GB costs. It is asked without nginx, whose limit of requests is lower.
+    // What a node compiles after a thousand requests is no part of what a GB costs.
     const small = await szafa.prepare(WARM_UP, 1);
     await bench.pool.run(szafa.port, CONNECTIONS, small.puts);
-    const pointed = (await small.gets()).map(({ expectBytes: _, ...get }) => get);
-    for (let i = 0; i < WARM_UPS; i++) await seconds(szafa.port, pointed);
+    const smallGets = await small.gets();
+    for (let i = 0; i < 8; i++) await seconds(frontPort, smallGets);
     for (const [port, gets] of [
       [alone.port, theirs],
       [frontPort, ours],

@@ -203,3 +203,48 @@ test('of folders that are made one by one, none is made for the account that cam
   for (const name of ['one.txt', 'two.txt']) await upload(page, await browser.file(name, name));
   assert.equal(await row(page, 'second').count(), 0);
 });
+
+test('a sign-out that is told late does not end the session that has begun since', async () => {
+  const { page, context } = await browser.visit(service.url);
+  const other = await context.newPage();
+  await other.goto(service.url);
+  await page.bringToFront();
+  const username = await register(page);
+  const token = await tokenOf(page);
+  // As the other tab does once the service has answered, seconds after the session was forgotten.
+  await other.evaluate((name) => new BroadcastChannel(name).postMessage('signed-out'), TAB_CHANNEL);
+  await upload(page, await browser.file('still.txt', 'still'));
+  await page.getByRole('button', { name: `Account: ${username}` }).waitFor();
+  assert.equal(await tokenOf(page), token);
+});
+
+test('a file that is chosen while its account leaves is not among the uploads of the next', async () => {
+  const { page, context } = await browser.visit('about:blank');
+  // The note of the first upload is kept late, as where the disk is busy.
+  await page.addInitScript(() => {
+    let seen = false;
+    const Real = globalThis.Worker;
+    globalThis.Worker = class extends Real {
+      override postMessage(message: { name: string }, options?: object): void {
+        const send = () => super.postMessage(message, options as Transferable[]);
+        if (seen || message.name !== 'remember') send();
+        else Object.assign(globalThis, { keepNote: send });
+        seen ||= message.name === 'remember';
+      }
+    };
+  });
+  await page.goto(service.url);
+  await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+  await pick(page, await browser.file('mine.txt', 'mine'));
+  await page.waitForFunction("'keepNote' in globalThis");
+  const other = await context.newPage();
+  await other.goto(service.url);
+  await signOut(other);
+  await page.bringToFront();
+  await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+  await page.evaluate('keepNote()');
+  await upload(page, await browser.file('next.txt', 'next'));
+  assert.equal(await page.getByText('mine.txt').count(), 0);
+});

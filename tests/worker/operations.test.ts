@@ -187,6 +187,24 @@ test('what another device has deleted for good meanwhile is deleted, and so it i
   assert.deepEqual(await szafa.listTrash(), []);
 });
 
+test('whether something is left is asked of the account that it was deleted from', async () => {
+  const { szafa, cabinet } = await setUp(['one']);
+  const next = await newUser(service.url, { engine: quick });
+  let now = szafa;
+  const operations = new Operations(
+    () => now,
+    cabinet,
+    () => {},
+  );
+  const { entry } = (await szafa.tree()).file('one')!;
+  await szafa.trash([entry]);
+  await operations.listTrash();
+  await szafa.restore([entry]);
+  const removing = operations.remove('id', [entry.fileId]);
+  now = next;
+  await assert.rejects(removing, { code: 'conflict' });
+});
+
 test('of a deletion of which some was deleted for good meanwhile, Undo brings the rest back, and says so', async () => {
   const { szafa, cabinet, operations, files } = await setUp(['a/one', 'a/two', 'three']);
   await szafa.makeFolder('hollow');

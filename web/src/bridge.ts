@@ -283,7 +283,7 @@ export interface FileCalls {
   readText(fileId: string, most: number): string;
   /** Streams a file into one that the person has chosen. */
   save(id: string, fileId: string, handle: FileSystemFileHandle): void;
-  /** How many symbolic links were left out, since they lead out of it. */
+  /** How many symbolic links were left out, since they may lead out of it. */
   saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): number;
   /** Answers the service worker over the port that comes with the call. */
   serve(id: string, fileId: string, request: LocalRequest): void;
@@ -311,6 +311,8 @@ export interface Calls extends FileCalls {
   restore(): Account | Ended | null;
   /** Forgets everything. `tellService` is false when another tab has told it. False where another account has signed in meanwhile, in any tab. */
   leave(tellService: boolean): boolean;
+  /** Whether the session of this tab is the one that the browser keeps. */
+  isKept(): boolean;
   /** The service has ended the session: uploads of this account can go on after the next sign-in. */
   expire(): boolean;
   overview(): Overview;
@@ -323,8 +325,7 @@ export interface Calls extends FileCalls {
   endSession(id: string): void;
   /** How many there were. */
   endOtherSessions(): number;
-  /** The account with all that it has, and with what this browser kept of it. */
-  /** The result is that of `leave`. */
+  /** The account with all that it has, and with what this browser kept of it. The result is that of `leave`. */
   deleteAccount(password: string): boolean;
   list(): Listing;
   /** Another one after each change to files or folders, by whichever device. */

@@ -63,11 +63,11 @@ export async function uploadBatches(batches: Batch[], into = targetFolder()): Pr
     );
     const missing = empty.filter((path) => !tree.value.folder(path));
     for (const path of missing) {
-      await call('makeFolder', path);
-      // The next would be made for whoever is signed in by now.
+      // It would be made for whoever is signed in by now.
       if (account.peek() !== who) return;
+      await call('makeFolder', path);
     }
-    if (missing.length > 0) await changed();
+    if (missing.length > 0 && account.peek() === who) await changed();
   } catch (error) {
     tellFault(error);
   }

@@ -5,7 +5,7 @@ import { text } from '../text.ts';
 import { call, callWith } from './core.ts';
 import { localReady, saveByBrowser } from './local.ts';
 import { tell, tellFault } from './notices.ts';
-import { addDownload } from './transfers.ts';
+import { addDownload, visit } from './transfers.ts';
 
 const { showSaveFilePicker } = window as {
   showSaveFilePicker?(options: { suggestedName: string }): Promise<FileSystemFileHandle>;
@@ -20,12 +20,14 @@ interface Saved {
 }
 
 async function save({ name, size, into, serve }: Saved): Promise<void> {
+  const asked = visit;
   try {
     if (showSaveFilePicker) {
       const handle = await showSaveFilePicker({ suggestedName: safeSegments(name).at(-1)! });
-      addDownload({ name, size }, (id) => into(id, handle));
-    } else if (await localReady()) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
-    else tell(text.transfers.noWorker, true);
+      if (asked === visit) addDownload({ name, size }, (id) => into(id, handle));
+    } else if (await localReady()) {
+      if (asked === visit) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
+    } else tell(text.transfers.noWorker, true);
   } catch (error) {
     // A dialog that the person closed.
     if ((error as Error).name !== 'AbortError') tellFault(error);

@@ -25,13 +25,18 @@ let deleting = false;
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
   if (news === 'signed-in' && phase.value === 'out') void start();
-  if (news === 'signed-out' && phase.value === 'in') {
-    forgetAddress();
-    shownKey.value = null;
-    void forget(call('leave', false), text.state.elsewhere);
-  }
+  if (news === 'signed-out' && phase.value === 'in') void follow();
   if (news === 'expired' && phase.value === 'in') void forget(call('expire'), text.state.expired);
 });
+
+/** Leaves as another tab has; not where this one has signed in since, before that was told. */
+async function follow(): Promise<void> {
+  const who = account.peek();
+  if ((await call('isKept').catch(() => false)) || account.peek() !== who) return;
+  forgetAddress();
+  shownKey.value = null;
+  void forget(call('leave', false), text.state.elsewhere);
+}
 
 function resume(): void {
   if (phase.value === 'failed' && startFault.value?.code !== 'keys') void start();

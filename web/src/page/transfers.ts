@@ -44,7 +44,11 @@ export const active = computed(() =>
   transfers.value.filter(({ live }) => ['waiting', 'running'].includes(live.value.state)),
 );
 
+/** Counts the accounts that have left: what was asked for before is not for the next one. */
+export let visit = 0;
+
 export function emptyTransfers(): void {
+  visit++;
   transfers.value = [];
 }
 
@@ -168,12 +172,13 @@ export async function upload(username: string, chosen: (Chosen & { path: string 
     const note = { id, username, path, size, lastModified, fileName, ...(handle && { handle }) };
     return uploadOf(note, file);
   });
+  const asked = visit;
   // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.
   await call(
     'remember',
     added.map(({ note }) => note!),
   );
-  add(added.reverse());
+  if (asked === visit) add(added.reverse());
 }
 
 export function pause(transfer: Transfer): void {
@@ -221,8 +226,10 @@ export function clearFinished(): void {
 
 /** Uploads that a reload, a crash or a closed tab has cut off. */
 export async function recall(username: string): Promise<void> {
+  const asked = visit;
   const notes = await call('remembered');
   const { held = [] } = await navigator.locks.query();
+  if (asked !== visit) return;
   const busy = new Set([
     ...held.map((lock) => lock.name),
     ...transfers.peek().map(({ id }) => uploadLock(id)),

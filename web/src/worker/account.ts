@@ -272,6 +272,11 @@ export class SignedIn {
     return token !== undefined && kept.endSession(token);
   }
 
+  async isKept(): Promise<boolean> {
+    const session = await kept.session();
+    return session !== undefined && 'token' in session && session.token === this.#szafa?.token;
+  }
+
   async leave(tellService: boolean): Promise<boolean> {
     const session = await kept.session();
     // A session that could not be restored has its token here alone.

@@ -49,6 +49,7 @@ const handlers: Handlers<Calls> = {
   registration: () => signedIn.registration(),
   recover: (username, recoveryKey, password) => signedIn.recover(username, recoveryKey, password),
   restore: () => signedIn.restore(),
+  isKept: () => signedIn.isKept(),
   async leave(tellService) {
     forgetFiles();
     return signedIn.leave(tellService);

@@ -23,6 +23,13 @@ function recordsAt(tree: Tree, path: string): Entry[] {
   return node ? recordsOf(node) : [];
 }
 
+/** Of what somebody takes out of the trash while both lists are read, the second has it. */
+async function isAnyLeft(szafa: Szafa, fileIds: readonly string[]): Promise<boolean> {
+  const wanted = new Set(fileIds);
+  const left = [...(await szafa.listTrash()), ...(await szafa.list())];
+  return left.some(({ fileId }) => wanted.has(fileId));
+}
+
 /** Copies are made by the service, a few at a time. */
 const AT_ONCE = 4;
 
@@ -196,16 +203,8 @@ export class Operations {
       if (removed < fileIds.length) throw new ConflictError(entries.map(({ path }) => path));
     } catch (error) {
       // Another device has deleted or restored some, perhaps as an earlier version; or only an answer was lost.
-      if (await this.#isAnyLeft(fileIds).catch(() => true)) throw error;
+      if (await isAnyLeft(szafa, fileIds).catch(() => true)) throw error;
     }
-  }
-
-  /** Of what somebody takes out of the trash while both lists are read, the second has it. */
-  async #isAnyLeft(fileIds: readonly string[]): Promise<boolean> {
-    const wanted = new Set(fileIds);
-    const szafa = this.#szafa();
-    const left = [...(await szafa.listTrash()), ...(await szafa.list())];
-    return left.some(({ fileId }) => wanted.has(fileId));
   }
 
   /** Of an account that has left. */

@@ -1,4 +1,4 @@
-import { blobSource, type Szafa } from '@szafa/client';
+import { blobSource, LockedError, type Szafa } from '@szafa/client';
 import { type Progress, placeLock, type UploadNote } from '../bridge.ts';
 import { browserJournal, uploadNotes } from './database.ts';
 import { Tasks } from './tasks.ts';
@@ -16,6 +16,13 @@ export class Transfers extends Tasks {
     this.#tell = tell;
   }
 
+  /** Of the account that the upload was begun for, and never of the one that came since. */
+  #of({ username }: UploadNote): Szafa {
+    const szafa = this.#szafa();
+    if (szafa.username !== username) throw new LockedError('signed out meanwhile');
+    return szafa;
+  }
+
   /**
    * `after`: of the newest file of that path. A file that is on its way to the same place already, in whichever tab, is
    * waited for: with one journal, the two would take each other's volumes for their own.
@@ -28,7 +35,7 @@ export class Transfers extends Tasks {
       let stored: number | undefined;
       try {
         const thumbnail = await thumbnailFor(file);
-        await this.#szafa().upload(source, {
+        await this.#of(note).upload(source, {
           path,
           mtime: file.lastModified,
           after,
@@ -52,15 +59,16 @@ export class Transfers extends Tasks {
     });
   }
 
-  stored({ fileName, path }: UploadNote): Promise<number> {
-    return this.#szafa().storedOf(browserJournal, { place: fileName, path });
+  async stored(note: UploadNote): Promise<number> {
+    const { fileName, path } = note;
+    return this.#of(note).storedOf(browserJournal, { place: fileName, path });
   }
 
   async abandon(note: UploadNote): Promise<void> {
     const { id, fileName, path } = note;
     await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
-      if (lock) await this.#szafa().abandon(browserJournal, { place: fileName, path });
+      if (lock) await this.#of(note).abandon(browserJournal, { place: fileName, path });
     });
     // Not before: without it nobody can give the upload up once more.
     await uploadNotes.forget(id);

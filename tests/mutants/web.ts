@@ -90,8 +90,8 @@ export const mutants: Mutant[] = [
   {
     name: 'two files of a zip have one path on disks that do not tell A from a',
     file: 'web/src/worker/zip.ts',
-    find: ".normalize('NFC').toLowerCase()",
-    replace: ".normalize('NFC')",
+    find: ".normalize('NFKD').toUpperCase()",
+    replace: ".normalize('NFKD')",
     tests: [ZIP],
   },
   {

@@ -117,6 +117,6 @@ test('symbolic links of a folder are in its zip, and those that lead out of it a
   const soon = page.waitForEvent('download');
   await choose(page, 'linked', 'Download');
   const zip = await (await soon).path();
-  await page.getByText('Left out of the zip: 2 symbolic links leading out of the folder.').waitFor();
+  await page.getByText('Left out of the zip: 2 symbolic links that may lead out of the folder.').waitFor();
   assert.match(execFileSync('unzip', ['-Z', zip], { encoding: 'utf8' }), /^lrwx[^\n]* linked\/within$/m);
 });

@@ -60,6 +60,8 @@ test('links within their folder come out of a zip as links; those that lead else
   }
   assert.equal(left, Object.keys(LEFT_OUT).length);
   writeFileSync(join(folder, 'all.zip'), Buffer.concat(pieces));
+  const kinds = execFileSync('unzip', ['-Z', join(folder, 'all.zip')], { encoding: 'utf8' });
+  assert.match(kinds, /^-[^\n]*\n(l[^\n]*\n){4}\d/m, 'the links are behind the file');
   execFileSync('unzip', ['-q', join(folder, 'all.zip'), '-d', join(folder, 'out')]);
   const lines = execFileSync('find', [join(folder, 'out'), '-not', '-type', 'd', '-printf', '%P\\t%l\\n']);
   const found = lines

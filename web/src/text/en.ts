@@ -508,7 +508,7 @@ export function en({ number, plural, secret }: Tools) {
       left: (time: string) => `${time} left`,
       otherFile: 'This is a different file: its name, size or time does not match.',
       linksLeft: (count: number) =>
-        `Left out of the zip: ${plural(count, { one: 'symbolic link', other: 'symbolic links' })} leading out of the folder.`,
+        `Left out of the zip: ${plural(count, { one: 'symbolic link', other: 'symbolic links' })} that may lead out of the folder.`,
       noWorker: 'This browser cannot stream downloads to disk here. A private window may be the reason.',
     },
 

@@ -521,7 +521,7 @@ export function pl({ number, plural, secret }: Tools): Words {
       left: (time: string) => `zostało ${time}`,
       otherFile: 'To inny plik: jego nazwa, rozmiar lub czas się nie zgadza.',
       linksLeft: (count: number) =>
-        `Pominięto w pliku zip: ${plural(count, { one: 'dowiązanie symboliczne', few: 'dowiązania symboliczne', many: 'dowiązań symbolicznych', other: 'dowiązania symbolicznego' })} (cel jest poza folderem).`,
+        `Pominięto w pliku zip: ${plural(count, { one: 'dowiązanie symboliczne', few: 'dowiązania symboliczne', many: 'dowiązań symbolicznych', other: 'dowiązania symbolicznego' })} (cel może być poza folderem).`,
       noWorker:
         'Ta przeglądarka nie potrafi tu zapisywać pobieranych plików na dysk. Powodem może być okno prywatne.',
     },

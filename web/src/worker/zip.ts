@@ -227,7 +227,7 @@ export class ZipPaths {
     const name = writable(segment);
     const dot = hasExtension ? name.lastIndexOf('.') : 0;
     const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-    const keyOf = (wish: string) => wish.normalize('NFC').toLowerCase();
+    const keyOf = (wish: string) => wish.normalize('NFKD').toUpperCase();
     const all = `${keyOf(folder + stem)}/${keyOf(extension)}`;
     for (let number = (this.#tried.get(all) ?? 0) + 1; ; number++) {
       const wish = folder + (number === 1 ? name : `${stem} (${number})${extension}`);

@@ -63,6 +63,8 @@ export function zippedFiles(
   const paths = new ZipPaths();
   let before = 0;
   async function* entries(): AsyncGenerator<ZipEntry, void> {
+    // Last: no file is unpacked through one, whatever a disk takes for the same name.
+    const links: ZipEntry[] = [];
     for await (const [remote, path] of opened(parts, open, signal)) {
       if (!remote) {
         yield { path: paths.of(path), size: 0, mtime: Date.now(), pieces: nothing };
@@ -74,7 +76,7 @@ export function zippedFiles(
       const changed = mtime ?? added ?? Date.now();
       if (link !== undefined) {
         const inside = paths.of(path);
-        if (isSafe(inside, link)) yield linkEntry(inside, link, changed);
+        if (isSafe(inside, link)) links.push(linkEntry(inside, link, changed));
         else onLeftOut();
         continue;
       }
@@ -82,6 +84,7 @@ export function zippedFiles(
       yield { path: paths.of(path), size, mtime: changed, pieces };
       before += size;
     }
+    yield* links;
   }
   return zip(entries());
 }

@@ -22,9 +22,18 @@ suite('/szafa.cjs', () => {
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
     const bytes = await answer.bytes();
     writeFileSync(file, bytes);
+    // The page, its scripts, and those that they load later.
     const page = await (await fetch(service.url)).text();
-    const scripts = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(([, path]) => path!);
-    const texts = await Promise.all(scripts.map(async (path) => (await fetch(service.url + path)).text()));
+    const texts = [page];
+    const names = new Set<string>();
+    for (const text of texts) {
+      const named = text.matchAll(/(?:\/assets|\.)\/([\w-]+\.js)\b/g);
+      for (const [, name] of named) {
+        if (names.has(name!)) continue;
+        names.add(name!);
+        texts.push(await (await fetch(`${service.url}/assets/${name}`)).text());
+      }
+    }
     assert.ok(
       texts.some((script) => script.includes(sha256(bytes))),
       page,

@@ -71,7 +71,9 @@ for (const [what, wake] of Object.entries(WAKING))
     const next = await register(page);
     const token = await tokenOf(page);
     await other.evaluate(wake);
-    await other.getByLabel('Username').waitFor();
+    // It has nobody any more; or the next one, where a request that was late had told it before it woke up.
+    const nobody = other.getByLabel('Username');
+    await nobody.or(other.getByRole('button', { name: `Account: ${next}` })).waitFor();
     // What it tells other tabs has come by the time that this has.
     const heard = page.evaluate(
       (name) =>

@@ -221,7 +221,7 @@ test('an upload whose sealer cannot be loaded says so, and works once it can', a
   await register(page);
   line.refused = 'GET /assets/';
   await pick(page, await browser.file('unsealed.bin', randomBytes(9 * MIB)));
-  await page.getByText('A part of this page could not be loaded. Reload the page.').waitFor();
+  await page.getByText('A part of this page could not be loaded. Try again, or reload the page.').waitFor();
   line.refused = undefined;
   await page.getByRole('button', { name: 'Try unsealed.bin again' }).click();
   await row(page, 'unsealed.bin').waitFor();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { TAB_CHANNEL } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
 import {
@@ -124,6 +124,16 @@ test('a deletion that is answered late takes nothing from the account that has s
   await other.getByRole('button', { name: `Account: ${next}` }).waitFor();
 });
 
+/** Another tab signs out, and the next account comes into this one. */
+async function switchByOtherTab(page: Page): Promise<void> {
+  const other = await page.context().newPage();
+  await other.goto(service.url);
+  await signOut(other);
+  await page.bringToFront();
+  await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+}
+
 /** A notice with something to do stays for good: on a busy machine its time would be over before the next account is there. */
 async function visitForLong(): Promise<Visit> {
   const visit = await browser.visit('about:blank');
@@ -137,7 +147,7 @@ async function visitForLong(): Promise<Visit> {
 }
 
 test('what one account could undo, and what it was asked, goes with it', async () => {
-  const { page, context } = await visitForLong();
+  const { page } = await visitForLong();
   const undo = page.getByRole('button', { name: 'Undo' });
   const file = await browser.file('mine.txt', 'mine');
   await register(page);
@@ -153,13 +163,8 @@ test('what one account could undo, and what it was asked, goes with it', async (
   await pick(page, file);
   const asked = page.getByRole('dialog');
   await asked.waitFor();
-  // The page is under the question: another tab signs out.
-  const other = await context.newPage();
-  await other.goto(service.url);
-  await signOut(other);
-  await page.bringToFront();
-  await register(page);
-  await page.getByText('Nothing here yet').waitFor();
+  // The page itself is under the question.
+  await switchByOtherTab(page);
   assert.equal(await asked.count(), 0);
 });
 
@@ -221,7 +226,7 @@ test('a sign-out that is told late does not end the session that has begun since
 });
 
 test('a file that is chosen while its account leaves is not among the uploads of the next', async () => {
-  const { page, context } = await browser.visit('about:blank');
+  const { page } = await browser.visit('about:blank');
   // The note of the first upload is kept late, as where the disk is busy.
   await page.addInitScript(() => {
     let seen = false;
@@ -240,12 +245,7 @@ test('a file that is chosen while its account leaves is not among the uploads of
   await page.getByText('Nothing here yet').waitFor();
   await pick(page, await browser.file('mine.txt', 'mine'));
   await page.waitForFunction("'keepNote' in globalThis");
-  const other = await context.newPage();
-  await other.goto(service.url);
-  await signOut(other);
-  await page.bringToFront();
-  await register(page);
-  await page.getByText('Nothing here yet').waitFor();
+  await switchByOtherTab(page);
   await page.evaluate('keepNote()');
   await upload(page, await browser.file('next.txt', 'next'));
   assert.equal(await page.getByText('mine.txt').count(), 0);

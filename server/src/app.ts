@@ -49,6 +49,7 @@ import { authentication } from './http/authentication.ts';
 import { parseBody, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './http/compilers.ts';
+import { conclude } from './http/conclusion.ts';
 import { guardConnections, wantBody } from './http/connection.ts';
 import type { Document, docsPage } from './http/docs.ts';
 import { refuseConnection, sendError } from './http/errors.ts';
@@ -60,7 +61,7 @@ import {
   trashOf,
   wholeList,
 } from './http/file-list.ts';
-import { countFault, countInFlight, countRequest } from './http/metrics.ts';
+import { countFault, countInFlight } from './http/metrics.ts';
 import { addPage } from './http/page.ts';
 import { STRICT_TRANSPORT } from './http/page-headers.ts';
 import type { Params } from './http/params.ts';
@@ -70,12 +71,11 @@ import { REQUEST_ID, requestIds } from './http/request-id.ts';
 import { requestHandlers } from './http/requests.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { shareHandlers } from './http/shares.ts';
-import { handOver, offeredStore, REDIRECT } from './http/volumes/accel.ts';
+import { leaveToNginx } from './http/volumes/accel.ts';
 import { VolumeLanes } from './http/volumes/lane.ts';
 import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
 import { type Sendable, sendVolume } from './http/volumes/reply.ts';
 import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
-import { shortened } from './log.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
@@ -112,16 +112,6 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
   };
   const readVolume: Handler = async (request, reply) => {
     const { file_id } = params(request);
-    // nginx knows no rates of accounts.
-    const store = request.caller.downloadRate === null ? offeredStore(request, config) : undefined;
-    if (store !== undefined) {
-      const located = files.locateVolume(file_id, request.found.file, user(request));
-      const handed = located.place.kind === store ? handOver(request, reply, located) : undefined;
-      if (handed !== undefined) {
-        countOut(handed);
-        return reply;
-      }
-    }
     return send(
       request,
       reply,
@@ -390,11 +380,20 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const { config, log } = services;
   const upgrades = { shouldUpgradeCallback: isVolumeSocket };
   const idOf = requestIds(config.trustProxy);
-  const conclude = (request: FastifyRequest, reply: FastifyReply) => {
+  const concluded = (request: FastifyRequest, reply: FastifyReply) => {
     // Its handler has done so.
     if (request.routeOptions.config.logsItself) return;
-    countRequest(services.metrics, request, reply);
-    logRequest(request, reply);
+    const { id: reqId, method, routeOptions, caller, params, ip } = request;
+    conclude(services, {
+      reqId,
+      method,
+      route: routeOptions.url ?? 'unknown',
+      status: reply.raw.statusCode,
+      ms: reply.elapsedTime,
+      user: caller?.username,
+      params: (params ?? {}) as Partial<Params>,
+      ip,
+    });
   };
   const app = Fastify({
     loggerInstance: log,
@@ -416,11 +415,11 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     genReqId: ({ headers, socket }) => idOf(headers[REQUEST_ID], socket.remoteAddress),
     // No hook sees these, of paths that cannot be read.
     frameworkErrors: (error, request, reply) => {
-      reply.raw.once('finish', () => conclude(request, reply));
+      reply.raw.once('finish', () => concluded(request, reply));
       sendError(error, request, reply);
     },
   });
-  guardConnections(app, !config.trustProxy.isEmpty);
+  const begin = guardConnections(app, !config.trustProxy.isEmpty);
   countInFlight(app, services.metrics);
   const handleVolume = volumeHandler(services);
   const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
@@ -430,9 +429,9 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs, idOf);
     app.addHook('preClose', async () => lanes.close());
   }
-  app.addHook('onResponse', async (request, reply) => conclude(request, reply));
+  app.addHook('onResponse', async (request, reply) => concluded(request, reply));
   app.setErrorHandler((error, request, reply) => {
-    if (!sendError(error, request, reply)) conclude(request, reply);
+    if (!sendError(error, request, reply)) concluded(request, reply);
   });
   app.setNotFoundHandler(async () => {
     throw new ServiceError(404, 'no such route');
@@ -450,6 +449,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   for (const schema of namedSchemas()) app.addSchema(schema);
 
   const guard = authentication(app, services);
+  if (config.accel) leaveToNginx(app, services, guard('readVolume').identify!, { begin, idOf, always });
   // Before the body, so that none is sent in vain, and after it.
   const whileWritable = () => services.mode.requireWritable();
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
@@ -494,22 +494,4 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   });
   addPage(app);
   return app;
-}
-
-function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const { transfer_id, file_id, idx, share_id, request_id } = (request.params ?? {}) as Partial<Params>;
-  request.log.info({
-    method: request.method,
-    route: request.routeOptions.url ?? 'unknown',
-    status: reply.raw.statusCode,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
-    ...(request.caller ? { user: request.caller.username } : {}),
-    ...(transfer_id ? { transfer: shortened(transfer_id) } : {}),
-    ...(file_id ? { file: shortened(file_id) } : {}),
-    ...(share_id ? { share: shortened(share_id) } : {}),
-    ...(request_id ? { request: shortened(request_id) } : {}),
-    ...(idx ? { volume: idx.slice(0, 16) } : {}),
-    ...(reply.hasHeader(REDIRECT) ? { accel: true } : {}),
-    ip: request.ip,
-  });
 }

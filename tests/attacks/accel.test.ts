@@ -7,10 +7,14 @@ import { after, before, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import {
   admin,
+  assertOk,
+  makeDir,
   makeFile,
   newTransferId,
   putFile,
+  RawConnection,
   readVolume,
+  register,
   Service,
   send,
   upload,
@@ -81,6 +85,104 @@ test('bytes count when they are handed over', async () => {
   await readVolume(stage.owner, stage.fileId, 1, { range: 'bytes=0-99' });
   await readVolume(stage.owner, stage.fileId, 3);
   assert.equal((await count()) - before, 100 + stage.volumes[2]!.length);
+});
+
+/** Requests that one of the rules is about, and whether the volume is left to nginx. */
+async function rules(): Promise<[name: string, left: boolean, token: string, fileId: string][]> {
+  const { owner, fileId, stranger } = stage;
+  const user = await register(service);
+  const [dir, other] = [await makeDir(user), await makeDir(user)];
+  const inside = (await upload(user, makeFile([100], { dir_id: dir }))).fileId;
+  const trashed = (await upload(user, makeFile([100]))).fileId;
+  assertOk(await user.post(pathOf('trashFiles'), { files: [trashed] }));
+  const tokenFor = async (scope: string, more = {}) => {
+    const answer = await user.post(pathOf('createToken'), { device: 'd', scope, ...more });
+    assertOk(answer);
+    return String(answer.json['token']);
+  };
+  const [slow, disabled] = [await register(service), await register(service)];
+  const [slowFile, lostFile] = [(await upload(slow)).fileId, (await upload(disabled)).fileId];
+  const { username } = slow;
+  assertOk(await admin(service).put(pathOf('limitAccount', { username }), { download_rate: 10_000_000 }));
+  assertOk(await admin(service).post(pathOf('disableAccount', { username: disabled.username })));
+  return [
+    ['its owner', true, owner.token, fileId],
+    ['the system token, which reads only its own', false, service.systemToken, fileId],
+    ['a stranger', false, stranger.token, fileId],
+    ['nobody', false, 'x'.repeat(43), fileId],
+    ['an unknown file', false, owner.token, '0'.repeat(32)],
+    ['a file in the trash', false, user.token, trashed],
+    ['a token that reads', true, await tokenFor('read'), inside],
+    ['a token that adds', false, await tokenFor('append'), inside],
+    ['a token for the directory', true, await tokenFor('read', { dir_id: dir }), inside],
+    ['a token for another one', false, await tokenFor('read', { dir_id: other }), inside],
+    ['an account with a rate', false, slow.token, slowFile],
+    ['a disabled account', false, disabled.token, lostFile],
+  ];
+}
+
+test('an offer changes nothing but who sends the bytes: not who may read, nor what is logged and counted', async () => {
+  const counted = async () => {
+    const all = parseMetrics((await admin(service).get(pathOf('metrics'))).text);
+    const ours = [...all].filter(([key]) => /^szafa_(requests_total|answers_total)\{/.test(key));
+    assert.equal(all.get('szafa_requests_in_flight'), 1, 'the scrape itself');
+    return new Map(ours.filter(([key]) => !key.includes('/metrics')));
+  };
+  const increase = (from: Map<string, number>, to: Map<string, number>) =>
+    [...to].map(([key, value]) => [key, value - (from.get(key) ?? 0)]).filter(([, by]) => by !== 0);
+  for (const [name, left, token, fileId] of await rules()) {
+    const ask = async (headers = {}) => {
+      const path = pathOf('readVolume', { file_id: fileId, idx: 1 });
+      const before = await counted();
+      const answer = await send(service.url, { path, token, headers });
+      const [{ reqId: _, time: __, ms: ___, accel = false, ...line } = {}] = (await linesOf(
+        service,
+        answer.headers,
+      )) as Record<string, unknown>[];
+      return { answer, accel, line, counts: increase(before, await counted()) };
+    };
+    const [offered, plainly] = [await ask({ 'x-szafa-accel': 'folder' }), await ask()];
+    assert.equal(offered.accel, left, name);
+    assert.equal(plainly.accel, false, name);
+    assert.equal(offered.answer.headers['x-accel-redirect'] !== undefined, left, name);
+    assert.equal(offered.answer.status, plainly.answer.status, name);
+    assert.deepEqual(offered.line, plainly.line, name);
+    assert.deepEqual(Object.keys(offered.line), Object.keys(plainly.line), name);
+    assert.deepEqual(offered.counts, plainly.counts, name);
+    if (!left) assert.ok(offered.answer.body.equals(plainly.answer.body), name);
+  }
+});
+
+test('a node that stops tells those that are connected', async () => {
+  const stopping = await new Service({
+    env: { SZ_WORKERS: '1', SZ_TRUST_PROXY: '127.0.0.1', SZ_ACCEL: '1' },
+  }).start();
+  const user = await register(stopping);
+  const { fileId, file } = await upload(user, makeFile([10]));
+  const line = `GET ${pathOf('readVolume', { file_id: fileId, idx: 1 })} HTTP/1.1\r\nHost: x\r\n`;
+  const ask = `${line}Authorization: Bearer ${user.token}\r\nX-Szafa-Accel: folder\r\n\r\n`;
+  const connection = await RawConnection.open(stopping.url);
+  try {
+    connection.write(ask);
+    const { text } = await connection.until(({ statuses }) => statuses.length === 1);
+    assert.match(text, /x-accel-redirect: .*connection: keep-alive/is);
+    const stopped = stopping.terminate();
+    // Until the worker has heard of it.
+    let last = text;
+    for (let asked = 1; /connection: keep-alive/i.test(last); asked++) {
+      const before = connection.answer.text.length;
+      connection.write(ask);
+      await connection.until(({ statuses, closed }) => closed || statuses.length > asked);
+      last = connection.answer.text.slice(before);
+    }
+    assert.match(last, /^HTTP\/1.1 200 .*connection: close/is);
+    const { text: all } = await connection.until(({ closed }) => closed);
+    assert.ok(all.endsWith(file.volumes[0]!.toString('latin1')), 'the node answers itself');
+    await stopped;
+  } finally {
+    connection.destroy();
+    await stopping.stop();
+  }
 });
 
 test('what nginx cannot read, the node sends; what is gone, it says', async () => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import {
   type DirTarget,
   type FilesBody,
@@ -39,10 +40,19 @@ declare module 'fastify' {
 /** Nobody can delete an account, and another one take its name, in less. */
 const SLOW_BODY_MS = 100;
 
+/** Of a request that somebody looked at before it came to its route. */
+export interface Looked extends Pick<FastifyRequest, 'caller' | 'found'> {
+  refusal?: unknown;
+}
+export const lookedAt = new WeakMap<IncomingMessage, Looked>();
+
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+type Asking = Pick<FastifyRequest, 'params' | 'headers' | 'caller' | 'found'>;
+/** Tells who calls, and whether that token may. */
+export type Identify = (request: Asking) => Promise<void>;
 
 interface Hooks {
-  /** Tells who calls, and whether that token may. */
+  identify?: Identify;
   onRequest: Hook[];
   /** Whether the token may do so with what body and query name. */
   preHandler: Hook[];
@@ -73,7 +83,7 @@ export function authentication(
     const { access, folder = [] } = route;
     if (access === 'open') return { onRequest: [], preHandler: [] };
     const lookUp = lookUps[name] ?? (() => metadata.sessions.lookUp());
-    const identify: Hook = async (request) => {
+    const identify: Identify = async (request) => {
       const params = request.params as Params;
       const { authorization } = request.headers;
       const { caller, found } = await sessions.identify<Found>(authorization, route, lookUp(params));
@@ -90,7 +100,14 @@ export function authentication(
     };
     // A body may take its time, and its account be deleted meanwhile, or the name another's: who calls is asked once more.
     const askAgain: Hook = async (request, reply) => {
-      if (reply.elapsedTime > SLOW_BODY_MS) await identify(request, reply);
+      if (reply.elapsedTime > SLOW_BODY_MS) await identify(request);
+    };
+    const askOnce: Hook = async (request) => {
+      const looked = lookedAt.get(request.raw);
+      if (!looked) return identify(request);
+      request.caller = looked.caller;
+      request.found = looked.found;
+      if (looked.refusal) throw looked.refusal;
     };
     const preHandler: Hook[] = [askAgain];
     if (folder.includes('target')) {
@@ -100,7 +117,7 @@ export function authentication(
       preHandler.push(({ caller, body }) => reach.requireFiles(caller, (body as FilesBody).files));
     }
     if (folder.includes('list')) preHandler.push(async (request) => narrow(request));
-    return { onRequest: [identify], preHandler };
+    return { identify, onRequest: [askOnce], preHandler };
   };
 }
 

@@ -21,9 +21,13 @@ interface Exchange {
 
 /**
  * What happens on a connection around the routes: silence ends it, unless it is the service that is at work;
- * a body nobody wanted is drained; `Expect: 100-continue` is answered only once the body is wanted.
+ * a body nobody wanted is drained; `Expect: 100-continue` is answered only once the body is wanted. Returns what a request that
+ * does not come to a route is to begin with.
  */
-export function guardConnections(app: FastifyInstance, behindBalancer: boolean): void {
+export function guardConnections(
+  app: FastifyInstance,
+  behindBalancer: boolean,
+): (request: IncomingMessage, response: ServerResponse) => void {
   const server = app.server as Server;
   const current = new WeakMap<Socket, Exchange>();
   let closing = false;
@@ -45,16 +49,18 @@ export function guardConnections(app: FastifyInstance, behindBalancer: boolean):
     app.routing(request, response);
   });
 
-  app.addHook('onRequest', async (request, reply) => {
+  const guard = (request: IncomingMessage, response: ServerResponse) => {
     // A socket that was asked once knows it also when the client is gone; its request is still to be logged then.
-    void request.raw.socket.remoteAddress;
-    current.set(request.raw.socket, { request: request.raw, response: reply.raw });
-    reply.raw.once('finish', () => {
-      drain(request.raw);
+    void request.socket.remoteAddress;
+    if (current.get(request.socket)?.request === request) return;
+    current.set(request.socket, { request, response });
+    response.once('finish', () => {
+      drain(request);
       // Node ends what is idle when it closes, and what was told that this answer is its last; the others would be waited for.
-      if (closing) endAfter(request.raw);
+      if (closing) endAfter(request);
     });
-  });
+  };
+  app.addHook('onRequest', async (request, reply) => guard(request.raw, reply.raw));
 
   const endAfter = (request: IncomingMessage) => {
     const isLast = () => current.get(request.socket)?.request === request;
@@ -62,6 +68,7 @@ export function guardConnections(app: FastifyInstance, behindBalancer: boolean):
     if (request.complete) end();
     else request.once('end', end);
   };
+  return guard;
 }
 
 /** Sends the last bytes of a connection. It is closed when this time is over, whatever the client sends or does not read. */

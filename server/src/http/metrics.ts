@@ -1,19 +1,25 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { isOsError, StoreUnavailable, VolumeRejected } from '../errors.ts';
 import type { Metrics } from '../metrics/registry.ts';
-
-export function countRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? 'unknown';
-  metrics.request(route, request.method, reply.raw.statusCode, reply.elapsedTime);
-}
 
 /** Every request counts until its answer has been sent, or its connection is gone. Volumes that are put count by themselves. */
 export function countInFlight(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.logsItself) return;
-    metrics.inFlight++;
-    reply.raw.once('close', () => metrics.inFlight--);
+    countUntilClosed(reply.raw, metrics);
   });
+}
+
+/** Returns what counts it off before, where another one is to count it. */
+export function countUntilClosed(response: ServerResponse, metrics: Metrics): () => void {
+  metrics.inFlight++;
+  const end = () => {
+    response.off('close', end);
+    metrics.inFlight--;
+  };
+  response.on('close', end);
+  return end;
 }
 
 export function countFault(metrics: Metrics, error: unknown): void {

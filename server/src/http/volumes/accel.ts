@@ -1,65 +1,156 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import { parseRange, type Range } from '@szafa/protocol';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+/**
+ * GET of a volume where nginx sends the bytes (SZ_ACCEL). What is left of such a request is so little that Fastify would be half of it: it is
+ * answered before Fastify sees it. Whatever is not one in its plainest form, may not be answered or is refused goes to Fastify,
+ * as if it had not been looked at here.
+ */
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  Server,
+  ServerResponse,
+} from 'node:http';
+import { parseRange, type Range, routes } from '@szafa/protocol';
+import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config.ts';
-import type { ReadableFile } from '../../metadata/files.ts';
+import type { Services } from '../../services.ts';
 import type { VolumePlace } from '../../volumes/store.ts';
+import { type Identify, type Looked, lookedAt } from '../authentication.ts';
+import { addressOf } from '../caller-address.ts';
+import { conclude } from '../conclusion.ts';
+import { countUntilClosed } from '../metrics.ts';
+import type { Params } from '../params.ts';
+import { REQUEST_ID, type RequestIds } from '../request-id.ts';
+import { urlOf } from '../schemas.ts';
+import { plainPath } from './head.ts';
 import { tagOf, VOLUME_TYPE, volumeHeaders } from './reply.ts';
 
 /** By this header nginx offers to send volumes itself, and says from which kind of store. It always sets or removes it. */
-export const OFFER = 'x-szafa-accel';
+const OFFER = 'x-szafa-accel';
 /** nginx sends what is there in the place of our answer, and hides this header. */
-export const REDIRECT = 'x-accel-redirect';
+const REDIRECT = 'x-accel-redirect';
 /** The range to ask a store for: nginx passes on no header of the client. */
 const RANGE = 'x-szafa-range';
 
-const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'];
+const PATH = new RegExp(`^${plainPath(routes.readVolume.path)}$`);
+const route = urlOf(routes.readVolume);
+/** What has one of these is answered by the node: conditions, and a body. */
+const OTHERS = [
+  ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
+  ...['content-length', 'transfer-encoding'],
+];
 /** Such ranges nginx understands as we do. */
 const PLAIN_RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
-/**
- * The kind of store that nginx offers to read, where it may be taken at its word: it is a trusted peer, and the request is
- * one that it answers as we would. Any other request is answered here.
- */
-export function offeredStore(
-  { method, raw }: FastifyRequest,
-  { accel, trustProxy }: Pick<Config, 'accel' | 'trustProxy'>,
-): string | undefined {
-  if (!accel || method !== 'GET' || !trustProxy.contains(raw.socket.remoteAddress ?? '')) return undefined;
-  return isPlain(raw.headers) ? [raw.headers[OFFER]].flat()[0] : undefined;
+interface Offered extends Looked {
+  headers: IncomingHttpHeaders;
+  params: Pick<Params, 'file_id' | 'idx'>;
+  /** The kind of store that nginx offers to read. */
+  store: string;
 }
 
-function isPlain(headers: IncomingHttpHeaders): boolean {
-  if (CONDITIONS.some((name) => headers[name] !== undefined)) return false;
-  return headers.range === undefined || PLAIN_RANGE.test(headers.range);
+/** What nginx offers, where it may be taken at its word: it is a trusted peer, and the request is one that it answers as we would. */
+function offerOf(
+  { method, url, headers, socket }: IncomingMessage,
+  trusted: Config['trustProxy'],
+): Offered | undefined {
+  const store = headers[OFFER];
+  if (method !== 'GET' || typeof store !== 'string' || !trusted.contains(socket.remoteAddress ?? ''))
+    return undefined;
+  const [, file_id, idx] = PATH.exec(url!) ?? [];
+  const { range } = headers;
+  const isPlain =
+    !OTHERS.some((name) => headers[name] !== undefined) && (range === undefined || PLAIN_RANGE.test(range));
+  if (!isPlain || file_id === undefined || idx === undefined) return undefined;
+  return { params: { file_id, idx }, headers, store } as Offered;
 }
 
-/**
- * Has nginx send the volume, or the part of it that was asked for; says how much that is. Undefined: this is to be
- * answered here. What nginx then cannot read, it asks for again, without the offer.
- */
-export function handOver(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { file, sha256, place }: { file: ReadableFile; sha256: string; place: VolumePlace },
-): number | undefined {
-  const wanted = request.headers.range;
-  const range = parseRange(wanted, place.size);
-  // Also one that we ignore, as 9-5.
-  if (range === 'unsatisfiable' || (wanted !== undefined && !range)) return undefined;
-  const { start, end } = range ?? { start: 0, end: place.size };
-  reply.headers(redirectTo(place, range));
-  // Without Fastify's way to send, which would be the largest part of what such a request costs.
-  reply.hijack();
-  reply.raw
-    .writeHead(range ? 206 : 200, {
-      ...(reply.getHeaders() as OutgoingHttpHeaders),
-      ...volumeHeaders(file, tagOf(sha256)),
-      'content-type': VOLUME_TYPE,
-      'content-length': 0,
-    })
-    .end();
-  return end - start;
+interface Around {
+  /** What every request begins with. */
+  begin: (request: IncomingMessage, response: ServerResponse) => void;
+  idOf: RequestIds;
+  /** Headers of every answer. */
+  always: OutgoingHttpHeaders;
+}
+
+/** Stands between the server and Fastify. */
+export function leaveToNginx(
+  app: FastifyInstance,
+  services: Services,
+  identify: Identify,
+  { begin, idOf, always }: Around,
+): void {
+  const { config, files, metrics } = services;
+  const { trustProxy } = config;
+  const server = app.server as Server;
+
+  /** Has nginx send the volume, or the part of it that was asked for. What nginx then cannot read, it asks for again, without the offer. */
+  const handOver = (
+    offered: Offered,
+    startedAt: number,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => {
+    const { params, headers, store, caller, found } = offered;
+    const { file, sha256, place } = files.locateVolume(params.file_id, found.file, caller.username);
+    const range = parseRange(headers.range, place.size);
+    // nginx knows no rates of accounts. A range that we ignore, as 9-5, it would refuse. Of a server that stops, Fastify tells.
+    if (caller.downloadRate !== null || place.kind !== store || !server.listening) return false;
+    if (range === 'unsatisfiable' || (headers.range !== undefined && !range)) return false;
+    const { start, end } = range ?? { start: 0, end: place.size };
+    const status = range ? 206 : 200;
+    const remote = request.socket.remoteAddress ?? '';
+    const reqId = idOf(headers[REQUEST_ID], remote);
+    response
+      .writeHead(status, {
+        [REQUEST_ID]: reqId,
+        ...always,
+        ...redirectTo(place, range),
+        ...volumeHeaders(file, tagOf(sha256)),
+        'content-type': VOLUME_TYPE,
+        'content-length': 0,
+      })
+      .end();
+    response.once('finish', () =>
+      conclude(services, {
+        reqId,
+        method: 'GET',
+        route,
+        status,
+        ms: performance.now() - startedAt,
+        user: caller.username,
+        params,
+        accel: true,
+        ip: addressOf(remote, headers['x-forwarded-for']?.toString(), trustProxy),
+      }),
+    );
+    metrics.add('szafa_volume_bytes_total', { direction: 'out' }, end - start);
+    return true;
+  };
+
+  const answer = async (offered: Offered, request: IncomingMessage, response: ServerResponse) => {
+    const startedAt = performance.now();
+    begin(request, response);
+    const countOff = countUntilClosed(response, metrics);
+    try {
+      await identify(offered);
+      if (handOver(offered, startedAt, request, response)) return;
+    } catch (refusal) {
+      offered.refusal = refusal;
+    }
+    // Fastify would wait for an end that has been.
+    if (response.closed) return;
+    countOff();
+    lookedAt.set(request, offered);
+    app.routing(request, response);
+  };
+
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const offered = offerOf(request, trustProxy);
+    if (offered) void answer(offered, request, response);
+    else app.routing(request, response);
+  });
 }
 
 function redirectTo({ kind, path }: VolumePlace, range: Range | undefined): OutgoingHttpHeaders {

@@ -13,10 +13,10 @@ export interface VolumeHead extends VolumePut {
 }
 
 /** The paths of the API, with only what is certainly an id or a volume number in the places of parameters. */
-const pathOf = (path: string) =>
-  path.replace('{transfer_id}', '([\\w-]{1,64})').replace('{idx}', '([1-9][0-9]{0,5})');
-const VOLUME = new RegExp(`^PUT ${pathOf(routes.writeVolume.path)} HTTP/1\\.1$`);
-const FILE = new RegExp(`^PUT ${pathOf(routes.writeFile.path)} HTTP/1\\.1$`);
+export const plainPath = (path: string) =>
+  path.replace(/\{(transfer|file)_id\}/, '([\\w-]{1,64})').replace('{idx}', '([1-9][0-9]{0,5})');
+const VOLUME = new RegExp(`^PUT ${plainPath(routes.writeVolume.path)} HTTP/1\\.1$`);
+const FILE = new RegExp(`^PUT ${plainPath(routes.writeFile.path)} HTTP/1\\.1$`);
 /** Headers that change how a message is read; whatever has one of them goes to the general server. */
 const FRAMING = ['te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection'];
 

@@ -4,10 +4,10 @@ import { headers, routes, targetDir } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { requireDir, requireFound } from '../../domain/reach.ts';
 import { VisitorBodies } from '../../domain/visitors.ts';
-import { shortened } from '../../log.ts';
 import type { Services } from '../../services.ts';
 import { type Body, BrokenOff, StreamBody } from '../../volumes/body.ts';
 import { addressOf } from '../caller-address.ts';
+import { conclude } from '../conclusion.ts';
 import { wantBody } from '../connection.ts';
 import { BROKEN_OFF, describe, logFault } from '../errors.ts';
 import { readInit } from '../init-header.ts';
@@ -86,17 +86,14 @@ export function volumeHandler(services: Services): VolumeHandler {
     }
     metrics.inFlight--;
     const ms = performance.now() - startedAt;
-    const url = idx === undefined ? fileUrl : volumeUrl;
-    metrics.request(url, 'PUT', answer.status, ms);
-    log.info({
+    conclude(services, {
       reqId,
       method: 'PUT',
-      route: url,
+      route: idx === undefined ? fileUrl : volumeUrl,
       status: answer.status,
-      ms: Math.round(ms * 10) / 10,
-      ...(user ? { user } : {}),
-      transfer: shortened(transferId),
-      ...(idx === undefined ? {} : { volume: idx.slice(0, 16) }),
+      ms,
+      user,
+      params: { transfer_id: transferId, ...(idx === undefined ? {} : { idx }) },
       ip: addressOf(remote, put.forwardedFor, config.trustProxy),
     });
     return answer;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Proof, Szafa } from '@szafa/client/node';
+import { type Proof, readIfThere, type Szafa } from '@szafa/client/node';
 import type { Invocation } from './command.ts';
 import { CliError, exits } from './errors.ts';
 import { oneLine } from './text.ts';
@@ -26,13 +26,8 @@ export class AccountMode {
   }
 
   async known(): Promise<Mode | undefined> {
-    let text: string;
-    try {
-      text = await readFile(this.path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    }
+    const text = (await readIfThere(this.path))?.toString();
+    if (text === undefined) return undefined;
     // A damaged file does not make anybody send a password either.
     return /"password":"raw"/.test(text) ? 'raw' : 'derived';
   }

@@ -120,6 +120,7 @@ const hints: Record<string, string> = {
   'bad-description': 'its name or its time cannot be kept: choose another name, or set its time with touch',
   'same-secret': 'choose another passphrase',
   journal: 'check its permissions, or choose another folder with --config or SZ_CONFIG',
+  'in-the-way': 'move it away or delete it, then run the same command again',
   pins: 'it says which server and which keys were seen before, so nothing was sent. If you know why it is damaged, delete it and run the same command again',
   'recovery-key': 'compare it with what you wrote down; blanks, hyphens and letter case do not matter',
   'known-account':

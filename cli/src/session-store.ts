@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
-import { chmod, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeLocalFolder } from '@szafa/client/node';
+import { makeLocalFolder, readIfThere } from '@szafa/client/node';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
 
@@ -33,16 +33,15 @@ export class SessionStore {
   }
 
   async load(): Promise<KeptSession | undefined> {
-    let text: string;
+    let text: Buffer | undefined;
     try {
-      if (((await stat(this.path)).mode & 0o077) !== 0) await this.#close();
-      text = await readFile(this.path, 'utf8');
+      text = await readIfThere(this.path);
+      if (text && ((await stat(this.path)).mode & 0o077) !== 0) await this.#close();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw this.#unusable(error as NodeJS.ErrnoException);
+      throw (error as { code?: string }).code === 'in-the-way' ? error : this.#unusable(error as Error);
     }
-    const session = parseSession(text);
-    if (session) return session;
+    const session = text && parseSession(text.toString());
+    if (session || !text) return session;
     throw new CliError('session', `${this.path} is damaged`, 'delete it and log in again: szafa login');
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
@@ -70,6 +71,33 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     ]) {
       assertError(await device.run(args), 1, /there is no file or folder "st"/, /docs\/2026\/st/);
     }
+  });
+
+  test('a pipe or a folder where the command keeps something is named, and not waited for', async () => {
+    const { device } = shared;
+    const { server, username } = JSON.parse(await readFile(device.path('config/session.json'), 'utf8'));
+    await writeFile(device.path('kept'), Buffer.alloc(200_000));
+    const about = ['upload', server, username, device.path('kept'), 'kept'];
+    const key = createHash('sha256').update(JSON.stringify(about)).digest('hex');
+    await mkdir(device.path('config/journal'), { recursive: true });
+    await mkdir(device.path('other'));
+    for (const [path, args] of [
+      [`config/journal/${key}.journal`, ['put', 'kept', '--volume-size', '64K']],
+      ['other/session.json', ['ls', '--config', 'other']],
+    ] as const) {
+      for (const make of ['mkfifo', 'mkdir']) {
+        execFileSync(make, [device.path(path)]);
+        const told = await device.run([...args], { limitMs: 10_000 });
+        assertError(
+          told,
+          1,
+          new RegExp(`${path} is in the way: it is not a file`),
+          /move it away or delete it/,
+        );
+        await rm(device.path(path), { recursive: true });
+      }
+    }
+    await device.ok(['put', 'kept', '--volume-size', '64K']);
   });
 
   test('«the same command again» only where that can help', async () => {

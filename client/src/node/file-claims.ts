@@ -135,13 +135,15 @@ export class FileClaims implements Claims {
       if (this.#held.size === 0) this.#leave();
       for (const { done } of queue) done();
     } catch (cause) {
-      const { message, code } = cause as NodeJS.ErrnoException;
-      const words = code === 'ERR_SQLITE_ERROR' ? message : (code ?? message);
-      const error = new SzafaError('journal', `the journal ${this.#folder} cannot be used (${words})`, {
-        cause,
-      });
+      const error = cause instanceof SzafaError ? cause : this.#unusable(cause as NodeJS.ErrnoException);
       for (const { failed } of queue) failed(error);
     }
+  }
+
+  #unusable(cause: NodeJS.ErrnoException): SzafaError {
+    const { message, code } = cause;
+    const words = code === 'ERR_SQLITE_ERROR' ? message : (code ?? message);
+    return new SzafaError('journal', `the journal ${this.#folder} cannot be used (${words})`, { cause });
   }
 
   /** Each file takes a claim and gives it back: to prepare the text takes longer than to run it. */

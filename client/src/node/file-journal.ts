@@ -60,8 +60,9 @@ class Appends {
 
   async #write(records: Uint8Array): Promise<void> {
     try {
-      // Not made where it is gone: records without a beginning are of no use.
-      const handle = await open(this.#path, constants.O_WRONLY | constants.O_APPEND);
+      // Not made where it is gone: records without a beginning are of no use. Nor is a pipe waited for.
+      const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
+      const handle = await open(this.#path, O_WRONLY | O_APPEND | O_NONBLOCK);
       try {
         await handle.writeFile(records);
         await handle.datasync();

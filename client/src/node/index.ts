@@ -17,3 +17,4 @@ export { makeLocalFolder } from './folders.ts';
 export { type LocalState, localState } from './local-state.ts';
 export { type PullHostOptions, pullHost } from './pull-server.ts';
 export { type NodeTransport, type NodeTransportOptions, nodeTransport, rateLimit } from './transport.ts';
+export { readIfThere } from './whole-file.ts';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
-import { link, open, readFile, rename, rm } from 'node:fs/promises';
+import { closeSync, constants, openSync, statSync } from 'node:fs';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { SzafaError } from '../errors.ts';
 import { makeLocalFolder } from './folders.ts';
 
 /** Whole or not at all, also after a power cut. */
@@ -66,14 +67,25 @@ export function makeFile(path: string): void {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw inTheWay(path);
   }
 }
 
-export async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+/** The whole file; undefined where there is none. @public */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
-    return await readFile(path);
+    // A pipe is not waited for.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      if (!(await handle.stat()).isFile()) throw inTheWay(path);
+      return await handle.readFile();
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
+
+const inTheWay = (path: string) => new SzafaError('in-the-way', `${path} is in the way: it is not a file`);

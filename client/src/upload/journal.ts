@@ -152,11 +152,11 @@ export class UploadLog {
     let torn = false;
     for (let at = 0; at < entry.length && !torn; ) {
       const length = at + 4 <= entry.length ? readU32(entry, at) : 0;
-      const record = await this.#opened(entry.slice(at + 4, at + 4 + length) as Bytes);
+      const plain = await this.#opened(entry.slice(at + 4, at + 4 + length) as Bytes);
       at += 4 + length;
-      if (record && 'state' in record) remembered ??= rememberedOf(record.state);
-      else if (record && remembered) add(remembered, record);
-      torn = !record || !remembered;
+      const more = plain && withRecord(remembered, plain);
+      remembered = more ?? remembered;
+      torn = !more;
     }
     if (!remembered || !this.#isOwn(remembered.state)) return undefined;
     this.#file = toBase64Url(remembered.state.fileId);
@@ -186,19 +186,22 @@ export class UploadLog {
     return concat(u32(sealed.length), sealed);
   }
 
-  async #opened(sealed: Bytes): Promise<RecordJson | undefined> {
+  async #opened(sealed: Bytes): Promise<Bytes | undefined> {
     for (const master of this.#masters) {
       const opened = await unseal(this.#engine, master, labels.journal, sealed);
-      if ('plain' in opened) return JSON.parse(fromUtf8(opened.plain)) as RecordJson;
+      if ('plain' in opened) return opened.plain;
     }
     return undefined;
   }
 }
 
-/** Undefined for what no upload has: only who has the key can have written it, but that need not be this program. */
-function rememberedOf(json: StateJson): Remembered | undefined {
+/** With what a record adds; undefined for one that no upload has: only who has the key can have written it, but that need not be this program. */
+function withRecord(remembered: Remembered | undefined, plain: Bytes): Remembered | undefined {
   try {
-    return { state: stateOf(json), volumes: new Map() };
+    const record = JSON.parse(fromUtf8(plain)) as RecordJson;
+    if ('state' in record) return remembered ?? { state: stateOf(record.state), volumes: new Map() };
+    if (remembered) add(remembered, record);
+    return remembered;
   } catch {
     return undefined;
   }

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { concat, toBase64Url, u32, utf8 } from '../src/format/bytes.ts';
+import { labels } from '../src/format/engine.ts';
+import { layoutOf, seal } from '../src/format/index.ts';
+import { SALT_BYTES } from '../src/format/segments.ts';
+import { fileJournal, readIfThere } from '../src/node/index.ts';
+import { UploadLog } from '../src/upload/journal.ts';
+import { engine } from './service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'szafa-journal-'));
+after(() => rmSync(folder, { recursive: true }));
+
+test('a record that no upload writes, sealed by the right key, ends what is remembered there', async () => {
+  const secrets = { fileId: engine.random(16), fileKey: engine.random(32) };
+  const layout = layoutOf(3000, 1000);
+  const state = { transferId: 'some', path: 'a', place: 'b', identity: 'c', layout, ...secrets };
+  const master = engine.random(32);
+  const volume = () => ({ salt: engine.random(SALT_BYTES), digest: engine.random(32) });
+  const journal = fileJournal(join(folder, 'malformed'));
+  const log = new UploadLog(journal, 'key', engine, [master], state);
+  const file = toBase64Url(secrets.fileId);
+  for (const [about, record] of [
+    ['not UTF-8', Uint8Array.of(0xff)],
+    ['no JSON', utf8('{')],
+    ['no object', utf8('null')],
+    ['no base64url', utf8(JSON.stringify({ file, volume: 2, salt: 'A', digest: 'AAAA' }))],
+    ['no text', utf8(JSON.stringify({ file, volume: 2 }))],
+  ] as const) {
+    const sealed = await seal(engine, master, labels.journal, record);
+    const broken = concat(u32(sealed.length), sealed);
+    await log.begin(state);
+    await log.volume(1, volume());
+    await journal.append('key', broken);
+    const { state: remembered, volumes } = (await log.load())!;
+    assert.deepEqual([remembered.transferId, [...volumes.keys()]], ['some', [1]], about);
+    await log.volume(3, volume());
+    assert.deepEqual([...(await log.load())!.volumes.keys()], [1, 3], 'what comes behind it is found again');
+    await journal.store('key', broken);
+    assert.equal(await log.load(), undefined, about);
+  }
+});
+
+for (const [what, make] of [
+  ['a pipe', (path: string) => execFileSync('mkfifo', [path])],
+  ['a folder', (path: string) => mkdirSync(path, { recursive: true })],
+] as const) {
+  test(`${what} where a file of ours should be is named, and not waited for`, {
+    timeout: 5000,
+  }, async (t) => {
+    const at = (name: string) => join(folder, what, name);
+    const isTold = (path: string) => ({
+      code: 'in-the-way',
+      message: `${path} is in the way: it is not a file`,
+    });
+    mkdirSync(at('journal'), { recursive: true });
+    const key = '0'.repeat(64);
+    make(at(`journal/${key}.journal`));
+    // Whoever does wait has somebody at the other end then.
+    const { O_RDWR, O_NONBLOCK } = constants;
+    if (what === 'a pipe')
+      t.after(() => closeSync(openSync(at(`journal/${key}.journal`), O_RDWR | O_NONBLOCK)));
+    const journal = fileJournal(at('journal'));
+    await assert.rejects(journal.load(key), isTold(at(`journal/${key}.journal`)));
+    await assert.rejects(journal.append(key, utf8('x')), { syscall: 'open' });
+    mkdirSync(at('claims'));
+    make(at('claims/claims.db'));
+    await assert.rejects(fileJournal(at('claims')).claims.take(['a']), isTold(at('claims/claims.db')));
+    assert.equal(await readIfThere(at('nothing')), undefined);
+  });
+}

@@ -216,6 +216,12 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     assertError(await device.run(['rm', '--now', 'p/a']), 1, /nothing was deleted/, /--yes/);
     await device.ok(['rm', '-r', '--now', '--yes', 'p']);
     assert.deepEqual(await listed(device), []);
+    // A folder of the first level with nothing in it is no file on the server, and is told all the same.
+    await device.ok(['mkdir', 'hollow', 'too']);
+    assert.match((await device.ok(['rm', '-r', '--now', '--yes', 'hollow'])).stdout, /^deleted hollow\/$/m);
+    const gone = await device.ok(['rm', '-r', '--now', '--yes', 'too', '--json']);
+    assert.deepEqual(gone.line('removed')['path'], 'too/');
+    assert.deepEqual(await listed(device), []);
     assert.match((await device.ok(['trash'])).stderr, /the trash is empty/);
   });
 

@@ -118,7 +118,11 @@ export const command: Command = async (invocation) => {
       if (folder?.dirId === undefined || going.length < entries.length) continue;
       await szafa.removeDir(folder.dirId, { signal });
     }
-    batch.done += hollow.filter(({ folder }) => markersOf(folder).length === 0).length;
+    for (const { path, folder } of hollow) {
+      if (markersOf(folder).length > 0) continue;
+      out.done('removed', { path }, `deleted ${oneLine(path)}`);
+      batch.done++;
+    }
   } else {
     const options = { signal, onProgress: counted(out, 'moving to the trash') };
     const single = doing.filter(({ folder }) => !folder);

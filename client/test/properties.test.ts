@@ -31,6 +31,7 @@ import {
 import { sizeOfStored } from '../src/format/layout.ts';
 import { type Bytes, type Engine, sealInto, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
+import { visitorsLayout } from '../src/shares/request-upload.ts';
 import { bytesSource } from '../src/upload/source.ts';
 import { type FileVector, runFile } from '../vectors/vectors.ts';
 
@@ -213,9 +214,10 @@ test('a volume has up to a gigabyte: no wish and no header takes memory for more
   const tooLarge = MAX_VOLUME_SIZE + SEGMENT_SIZE;
   assert.ok(isGood(1) && isGood(MAX_VOLUME_SIZE) && isGood(SEGMENT_SIZE, MAX_VOLUME_SIZE));
   assert.ok(!isGood(tooLarge) && !isGood(SEGMENT_SIZE, tooLarge));
-  for (const wish of [tooLarge, 1.5, Number.NaN]) {
-    assert.throws(() => layoutOf(9, wish), RangeError);
+  for (const wish of [tooLarge, 1.5, Number.NaN, 0, -1]) {
+    for (const size of [0, 9, 10 ** 12]) assert.throws(() => layoutOf(size, wish), RangeError);
     assert.throws(() => streamSizes(wish), RangeError);
+    assert.throws(() => visitorsLayout(9, wish), RangeError);
   }
 });
 

@@ -38,7 +38,7 @@ export function areVolumeSizes({ volumeSize, lateVolumeSize }: VolumeSizes): boo
 }
 
 /** As wished; a volume of more than one segment has whole ones. */
-function sized(wish: number): number {
+export function sized(wish: number): number {
   if (!isVolumeSize(wish)) {
     throw new RangeError(`a volume must have 1 to ${MAX_VOLUME_SIZE} bytes, not ${wish}`);
   }
@@ -47,8 +47,9 @@ function sized(wish: number): number {
 
 /** 8 MiB or the wish, but never more volumes than a file may have. @public */
 export function layoutOf(size: number, wish: number = DEFAULT_VOLUME_SIZE): Layout {
+  const wished = sized(wish);
   const least = Math.ceil(size / limits.volumesPerFile / MIB) * MIB;
-  const volumeSize = sized(size > wish * limits.volumesPerFile ? Math.max(wish, least) : wish);
+  const volumeSize = size > wished * limits.volumesPerFile ? sized(Math.max(wished, least)) : wished;
   return layoutWith({ volumeSize, lateVolumeSize: volumeSize }, size);
 }
 

@@ -5,7 +5,7 @@ import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
 import { type Bytes, toBase64Url, utf8 } from '../format/bytes.ts';
 import { type Engine, labels } from '../format/engine.ts';
 import { newSecrets } from '../format/header.ts';
-import { DEFAULT_VOLUME_SIZE, extentOf, layoutOf, storedSize } from '../format/layout.ts';
+import { DEFAULT_VOLUME_SIZE, extentOf, layoutOf, sized, storedSize } from '../format/layout.ts';
 import { type RequestName, sealDelivery } from '../format/request.ts';
 import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
@@ -55,7 +55,7 @@ export interface RequestContext {
 
 /** As for any file; but a service takes no small volumes of visitors. */
 export const visitorsLayout = (size: number, wish: number = DEFAULT_VOLUME_SIZE) =>
-  layoutOf(size, Math.max(wish, limits.requestVolumeBytes));
+  layoutOf(size, Math.max(sized(wish), limits.requestVolumeBytes));
 
 /** What finds an unfinished upload in the journal. @public */
 export interface UnfinishedDelivery {

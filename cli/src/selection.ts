@@ -110,6 +110,8 @@ export interface Chosen {
   below: string;
   /** As much of that as was named: a link may not lead out of it. */
   top: string;
+  /** It was named by its ID, and so in no folder. */
+  byId: boolean;
 }
 
 export interface Choice {
@@ -139,16 +141,17 @@ export function chooseFiles(
   const all = namedAll(tree, invocation, batch);
   for (const { targets, base } of all) {
     const below = (path: string) => belowBase(path, base);
-    const add = (file: FileNode, top: string, some: Entry[]) => {
-      const { path } = file;
+    const add = ({ path }: FileNode, top: string, some: Entry[], byId = false) => {
       for (const entry of some) {
-        if (!files.has(entry.fileId)) files.set(entry.fileId, { path, entry, base, below: below(path), top });
+        if (!files.has(entry.fileId))
+          files.set(entry.fileId, { path, entry, base, below: below(path), top, byId });
       }
     };
     for (const target of targets) {
       if ('file' in target) {
         const { file, version = file.entry } = target;
-        add(file, '', versions === 'all' && !target.version ? file.versions : [version]);
+        const byId = target.version !== undefined;
+        add(file, '', versions === 'all' && !byId ? file.versions : [version], byId);
       } else {
         const top = target.folder === tree.top ? '' : below(target.folder.path);
         for (const file of tree.within(target.folder)) {

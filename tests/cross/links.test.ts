@@ -61,6 +61,37 @@ suite('szafa: links', { concurrency: 2 }, () => {
     );
   });
 
+  test('what was named is shown by its name alone, however it was named: the folders above it are not told', async () => {
+    const { device } = shared;
+    for (const folder of ['secret/one/set', 'secret/two/set']) {
+      await mkdir(device.path(folder), { recursive: true });
+      await writeFile(device.path(`${folder}/a.txt`), folder);
+      await writeFile(device.path(`${folder}/../note.txt`), folder);
+    }
+    await device.ok(['put', 'secret']);
+    await writeFile(device.path('secret/one/note.txt'), 'changed');
+    await device.ok(['put', 'secret/one/note.txt', '--dir', 'secret/one']);
+    const listed = await device.ok(['versions', 'secret/one/note.txt', '--json']);
+    const ids = listed.lines.filter(({ type }) => type === 'version').map((line) => String(line['file_id']));
+    assert.equal(ids.length, 2);
+    const { file_id } = (await device.ok(['ls', 'secret/two/set', '--json'])).line('file');
+    const namesOf = async (...args: string[]) => {
+      const { link } = (await device.ok(['share', ...args, '--json'])).line('link');
+      let names: unknown[] = [];
+      await withVisitor(async (visitor) => {
+        const planned = await visitor.ok(['get', String(link), '--dry-run', '--json', '--output', 'to/']);
+        names = planned.lines.filter(({ type }) => type === 'planned').map((line) => line['path']);
+      });
+      return names.sort();
+    };
+    assert.deepEqual(await namesOf(...ids, String(file_id)), ['to/a.txt', 'to/note (2).txt', 'to/note.txt']);
+    assert.deepEqual(await namesOf('secret/one/note.txt', 'secret/two/note.txt'), [
+      'to/note (2).txt',
+      'to/note.txt',
+    ]);
+    assert.deepEqual(await namesOf('secret/one/set', 'secret/two/set'), ['to/set (2)/a.txt', 'to/set/a.txt']);
+  });
+
   test('symbolic links arrive as links; one that leads out is told, and its target is nobody’s business', async () => {
     const { device } = shared;
     await mkdir(device.path('linked/in'), { recursive: true });

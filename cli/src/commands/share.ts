@@ -1,4 +1,4 @@
-import { lastOf, type ShareItem } from '@szafa/client/node';
+import { freePath, joinPath, lastOf, type ShareItem } from '@szafa/client/node';
 import { limits } from '@szafa/protocol';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -8,17 +8,25 @@ import { Lookup } from '../lookup.ts';
 import { drawn } from '../qr.ts';
 import { parseCount, parseEnd } from '../quantities.ts';
 import { readSecret } from '../question.ts';
-import { type Choice, type Chosen, chooseFiles } from '../selection.ts';
+import { type Choice, chooseFiles } from '../selection.ts';
 import { SHOWN } from '../shares.ts';
 import { formatTime, oneLine, plural } from '../text.ts';
 
 const TITLE_NAMES = 3;
 
-/** By the whole path where two would have the same name; one file that is named alone, in whichever way, by its own name. */
-function itemsOf({ files, single }: Choice): ShareItem[] {
-  const clash = new Set(files.map(({ below }) => below)).size < files.length;
-  const nameOf = ({ path, below }: Chosen) => (single ? lastOf(path) : clash ? path : below);
-  return files.map((file) => ({ entry: file.entry, name: nameOf(file) }));
+/** By their names, with a number where two have the same one: the folders that they lie in are the owner's business. */
+function itemsOf({ files }: Choice): ShareItem[] {
+  const taken = new Set<string>();
+  const shown = new Map<string, string>();
+  return files.map(({ entry, path, base, below, byId }) => {
+    const own = byId ? lastOf(path) : below;
+    const [top = own, ...more] = own.split('/');
+    const what = more.length === 0 ? entry.fileId : joinPath(base, top);
+    const name = shown.get(what) ?? freePath(taken, top);
+    taken.add(name);
+    shown.set(what, name);
+    return { entry, name: [name, ...more].join('/') };
+  });
 }
 
 /** As those see it who get it: the folders that it lies in are the owner's business. */

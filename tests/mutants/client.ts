@@ -514,16 +514,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'volumes that the service has are sent again',
-    file: 'client/src/upload/upload.ts',
+    file: 'client/src/upload/push.ts',
     find: '.filter((idx) => !here.has(idx))',
     replace: '.filter((idx) => here.size >= 0 || idx)',
     tests: [UPLOAD],
   },
   {
     name: 'the memory of a sent volume is not given back',
-    file: 'client/src/upload/upload.ts',
-    find: '        } finally {\n          sealed.release();\n        }\n      } finally {',
-    replace: '        } finally {\n          void sealed;\n        }\n      } finally {',
+    file: 'client/src/upload/push.ts',
+    find: 'sealed.release();',
+    replace: 'void sealed;',
     tests: [MEMORY],
   },
   {
@@ -563,8 +563,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a volume is sent without being remembered',
-    file: 'client/src/upload/upload.ts',
-    find: '          if (isNew) await this.#log?.volume(idx, sealed);\n',
+    file: 'client/src/upload/push.ts',
+    find: 'if (isNew) await log?.volume(idx, sealed);',
     replace: '',
     tests: [UPLOAD],
   },

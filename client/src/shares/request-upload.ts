@@ -7,14 +7,13 @@ import { type Engine, labels } from '../format/engine.ts';
 import { newSecrets } from '../format/header.ts';
 import { DEFAULT_VOLUME_SIZE, extentOf, layoutOf, sized, storedSize } from '../format/layout.ts';
 import { type RequestName, sealDelivery } from '../format/request.ts';
-import { sealedSize } from '../format/segments.ts';
 import { totalSha256 } from '../format/volume.ts';
-import { forEach, range } from '../pool.ts';
 import { waitFor } from '../upload/claims.ts';
 import { sizesOf } from '../upload/description.ts';
 import { type Journal, journalKey, type Remembered, UploadLog, type UploadState } from '../upload/journal.ts';
 import type { VolumeMemory } from '../upload/memory.ts';
 import type { UploadProgress } from '../upload/options.ts';
+import { push } from '../upload/push.ts';
 import { Sender } from '../upload/sender.ts';
 import type { Source } from '../upload/source.ts';
 import { VolumeSupply } from '../upload/supply.ts';
@@ -299,7 +298,7 @@ export class RequestUpload {
     const { transferId, supply, resumed } = begun;
     const already = resumed ? begun.here.size : 0;
     for (let round = 1; round <= ROUNDS; round++) {
-      await this.#push(begun);
+      await push(this.#context, this.#sender, this.#log, { ...begun, streamed: true }, this.#options.signal);
       await this.#source.check();
       if (!begun.description) {
         const total = (await totalSha256(engine, supply.digests)).toHex();
@@ -315,30 +314,6 @@ export class RequestUpload {
       begun.here = new Set(answer.received);
     }
     throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
-  }
-
-  async #push({ transferId, supply, here }: Begun): Promise<void> {
-    const { engine, memory } = this.#context;
-    const { layout, records } = supply;
-    const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
-    this.#sender.sent.begin(missing.reduce((left, idx) => left - extentOf(layout, idx).length, layout.size));
-    await forEach(missing, this.#sender.parallel + engine.parallel, async (idx) => {
-      const { length } = extentOf(layout, idx);
-      const room = await memory.take(sealedSize(length));
-      try {
-        this.#options.signal?.throwIfAborted();
-        const isNew = !records.has(idx);
-        const sealed = await supply.take(idx);
-        try {
-          if (isNew) await this.#log?.volume(idx, sealed);
-          await this.#sender.send(transferId, idx, sealed, { length, streamed: true });
-        } finally {
-          sealed.release();
-        }
-      } finally {
-        room.release();
-      }
-    });
   }
 
   /** Nothing more is sealed under its key. */

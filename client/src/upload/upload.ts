@@ -1,13 +1,12 @@
 import type { CompleteBody } from '@szafa/protocol';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
 import { newSecrets } from '../format/header.ts';
-import { extentOf, layoutOf, storedSize } from '../format/layout.ts';
-import { sealedSize } from '../format/segments.ts';
+import { layoutOf, storedSize } from '../format/layout.ts';
 import { totalSha256 } from '../format/volume.ts';
-import { forEach, range } from '../pool.ts';
 import { ageOf, checkDescribable, declare, describe, sizesOf } from './description.ts';
 import type { Journal, Remembered, UploadLog } from './journal.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
+import { missingOf, push } from './push.ts';
 import { OtherUploadError, Sender } from './sender.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
@@ -194,7 +193,7 @@ export class Upload {
     try {
       await this.#pull(begun);
       for (let round = 1; ; round++) {
-        await this.#push(begun);
+        await push(this.#context, this.#sender, this.#log, begun, this.#options.signal);
         if (count > 1) await this.#source.check();
         const answer = await this.#complete(begun);
         if ('fileId' in answer) {
@@ -213,38 +212,6 @@ export class Upload {
     } finally {
       supply.burn();
     }
-  }
-
-  async #push({ transferId, supply, here, streamed }: Begun): Promise<void> {
-    const { engine, memory } = this.#context;
-    const { signal } = this.#options;
-    const { layout, records } = supply;
-    const missing = this.#missing(supply, here);
-    // Some seal while others send.
-    await forEach(missing, this.#sender.parallel + engine.parallel, async (idx) => {
-      const { length } = extentOf(layout, idx);
-      const room = await memory.take(sealedSize(length));
-      try {
-        signal?.throwIfAborted();
-        const isNew = !records.has(idx);
-        const sealed = await supply.take(idx);
-        try {
-          if (isNew) await this.#log?.volume(idx, sealed);
-          await this.#sender.send(transferId, idx, sealed, { length, streamed });
-        } finally {
-          sealed.release();
-        }
-      } finally {
-        room.release();
-      }
-    });
-  }
-
-  /** What the service lacks; the rest is behind this attempt. */
-  #missing({ layout }: VolumeSupply, here: Set<number>): number[] {
-    const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
-    this.#sender.sent.begin(missing.reduce((left, idx) => left - extentOf(layout, idx).length, layout.size));
-    return missing;
   }
 
   async #complete(
@@ -275,7 +242,7 @@ export class Upload {
     const { signal, pull } = this.#options;
     const { transferId, supply } = begun;
     const { layout } = supply;
-    if (!pull || this.#missing(supply, begun.here).length === 0) return;
+    if (!pull || missingOf(this.#sender, supply, begun.here).length === 0) return;
     const offer = await pull.serve(transferId, supply);
     const poll = setInterval(() => {
       api.pullStatus(transferId, { signal }).then(

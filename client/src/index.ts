@@ -60,16 +60,11 @@ export {
   requestText,
 } from './shares/address.ts';
 export type { Contact, ContactPin, ContactStore, ContactStores } from './shares/contacts.ts';
+export type { Delivery, TakeOverOptions } from './shares/deliveries.ts';
 export type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
 export type { DeliveryOptions, UnfinishedDelivery } from './shares/request-upload.ts';
 export { type RequestLimits, RequestVisit } from './shares/request-visit.ts';
-export type {
-  Delivery,
-  FileRequest,
-  OwnRequest,
-  RequestOptions,
-  TakeOverOptions,
-} from './shares/requests.ts';
+export type { FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
 export type { ReceivedShare } from './shares/to-account.ts';
 export {
   LinkVisit,

@@ -48,6 +48,13 @@ import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import { type RevStores, SeenRevs } from './seen-revs.ts';
 import { type Contact, type ContactStores, Contacts } from './shares/contacts.ts';
 import {
+  type Delivery,
+  dropDelivery,
+  listDeliveries,
+  type TakeOverOptions,
+  takeOver,
+} from './shares/deliveries.ts';
+import {
   type Link,
   type LinkOptions,
   listLinks,
@@ -57,16 +64,11 @@ import {
   type ShareOptions,
 } from './shares/links.ts';
 import {
-  type Delivery,
-  dropDelivery,
   type FileRequest,
-  listDeliveries,
   listRequests,
   makeRequest,
   type OwnRequest,
   type RequestOptions,
-  type TakeOverOptions,
-  takeOver,
 } from './shares/requests.ts';
 import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
 import type { FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';

@@ -65,14 +65,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that was taken over on another device is dropped as a delivery',
-    file: 'client/src/shares/requests.ts',
+    file: 'client/src/shares/deliveries.ts',
     find: "if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)",
     replace: 'if (!head)',
     tests: ['client/test/deliveries.test.ts'],
   },
   {
     name: 'a service shows what was taken over as a delivery again',
-    file: 'client/src/shares/requests.ts',
+    file: 'client/src/shares/deliveries.ts',
     find: 'await requireNotTaken(context, record.file_id);',
     replace: '',
     tests: ['client/test/deliveries.test.ts'],
@@ -107,7 +107,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that was taken over while deliveries were listed is one of them',
-    file: 'client/src/shares/requests.ts',
+    file: 'client/src/shares/deliveries.ts',
     find: 'if (doubtful.size === 0) return listed;',
     replace: 'if (listed) return listed;',
     tests: ['client/test/deliveries.test.ts'],

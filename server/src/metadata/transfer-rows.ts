@@ -1,4 +1,4 @@
-import type { Streamed } from '@szafa/protocol';
+import type { NewTransfer, Streamed } from '@szafa/protocol';
 import { forgetPull } from './pulls.ts';
 import { insertInto, type Sql } from './sql.ts';
 
@@ -29,6 +29,38 @@ export interface TransferRow {
   /** Of a streamed one, a digest of what its complete said: the file may have another name by the time it is said again. */
   said: string | null;
 }
+
+export interface NewIds {
+  transferId: string;
+  fileId: string;
+  creator: string;
+  /** The session by which it is made. */
+  madeBy?: string | null;
+  now: number;
+  /** Of the creator: only while that account is there; see `present`. */
+  accountId?: string;
+}
+
+/** The record that an init makes. */
+export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({
+  transfer_id: ids.transferId,
+  file_id: ids.fileId,
+  creator: ids.creator,
+  made_by: ids.madeBy ?? null,
+  owner: status === 'done' ? ids.creator : null,
+  dir_id: init.dirId,
+  status,
+  file_name: init.fileName,
+  file_size: init.fileSize,
+  stored_size: init.storedSize,
+  total_sha256: init.totalSha256,
+  chunk_count: init.volumes.length,
+  created_at: ids.now,
+  touched_at: ids.now,
+  enc_params: init.encParams,
+  streamed: init.streamed,
+  said: null,
+});
 
 export const TRANSFER_COLUMNS = [
   ...['transfer_id', 'file_id', 'creator', 'made_by', 'owner', 'dir_id', 'status', 'file_name'],

@@ -14,33 +14,24 @@ import {
   COLUMNS,
   insertTransfer,
   lockTransfer,
+  type NewIds,
   NOT_DONE,
   OPEN,
   type TransferRow,
   type TransferStatus,
+  transferOf,
 } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { forgetUpload, visitOf } from './visits.ts';
 import { forgetVolumes, insertVolumes } from './volumes.ts';
 
-export type { TransferRow } from './transfer-rows.ts';
+export { type NewIds, type TransferRow, transferOf } from './transfer-rows.ts';
 
 /** What says how far a transfer is. */
 export type TransferState = Pick<
   TransferRow,
   'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'made_by' | 'dir_id'
 >;
-
-export interface NewIds {
-  transferId: string;
-  fileId: string;
-  creator: string;
-  /** The session by which it is made. */
-  madeBy?: string | null;
-  now: number;
-  /** Of the creator: only while that account is there; see `present`. */
-  accountId?: string;
-}
 
 /** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
 export type Creation = 'created' | 'taken' | 'no directory' | 'over quota' | 'too many';
@@ -315,26 +306,6 @@ async function store(
   );
   return row;
 }
-
-export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({
-  transfer_id: ids.transferId,
-  file_id: ids.fileId,
-  creator: ids.creator,
-  made_by: ids.madeBy ?? null,
-  owner: status === 'done' ? ids.creator : null,
-  dir_id: init.dirId,
-  status,
-  file_name: init.fileName,
-  file_size: init.fileSize,
-  stored_size: init.storedSize,
-  total_sha256: init.totalSha256,
-  chunk_count: init.volumes.length,
-  created_at: ids.now,
-  touched_at: ids.now,
-  enc_params: init.encParams,
-  streamed: init.streamed,
-  said: null,
-});
 
 /** What a transfer becomes. */
 export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'> => ({

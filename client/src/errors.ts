@@ -1,3 +1,4 @@
+/** What this package throws on purpose. One file: whoever handles errors chooses among all of them. */
 import type { Factor, PasskeyRequest } from '@szafa/protocol';
 
 /** Everything this package throws on purpose; `code` is stable, the message is for people. @public */

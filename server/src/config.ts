@@ -1,3 +1,4 @@
+/** The settings. One file: a setting, its check and what it becomes are seen together. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** What the page and its worker say to each other. The worker has the keys; the page has none. */
+/** What the page and its worker say to each other. The worker has the keys; the page has none. One file: it is all that one side may ask of the other. */
 import type { Contact, MadePasskey, OwnLink, OwnRequest } from '@szafa/client';
 import type { Factor, NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota, Scope } from '@szafa/protocol';
 

@@ -67,6 +67,7 @@ const TOUCH_MS = 3_600_000;
 /** The sweeper treats a group that no record names as left behind, but not this soon. */
 const UNNAMED_MS = 1_800_000;
 
+/** From init to a file, or to an end. One file: what may still happen to a transfer depends on all that may have happened to it. */
 export class Transfers {
   readonly arrivals: Arrivals;
   readonly #streamed: StreamedVolumes;

@@ -117,6 +117,7 @@ export const isFileId = (id: string) => /^[0-9a-f]{32}$/.test(id);
 export const isOwn = (caller: string, { owner }: Pick<FileRow, 'owner'>) =>
   owner === caller || (caller === ADMIN && owner === '');
 
+/** One file: which rows a change holds, and in which order, must be seen together. */
 export class FilesTable extends Queries {
   /** Also one that is in the trash. */
   async get(fileId: string): Promise<FileRow | undefined> {

@@ -1,4 +1,4 @@
-/** Polish. It has the shape of English, and imports nothing: see Tools. */
+/** Polish. It has the shape of English, and imports nothing: see Tools. One file, as that is: the two are read beside each other. */
 import type { Words } from './en.ts';
 import type { Tools } from './language.ts';
 

@@ -1,6 +1,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const TOKENS = 'tests/blackbox/tokens.test.ts';
+const ROUTES = 'tests/blackbox/token-routes.test.ts';
 
 /** Tokens that may do more than they say. */
 export const mutants: Mutant[] = [
@@ -9,35 +10,35 @@ export const mutants: Mutant[] = [
     file: 'protocol/src/access.ts',
     find: "read: ['full', 'read'],",
     replace: "read: ['full', 'read', 'append'],",
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'read uploads',
     file: 'protocol/src/access.ts',
     find: "append: ['full', 'append'],",
     replace: "append: ['full', 'append', 'read'],",
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'append deletes',
     file: 'protocol/src/access.ts',
     find: "full: ['full'],",
     replace: "full: ['full', 'append'],",
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'a token for one directory may use what nobody confines to it',
     file: 'protocol/src/access.ts',
     find: 'if (onlyDir !== null && !folder)',
     replace: 'if (onlyDir !== null && !access)',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'every token is the system token',
     file: 'protocol/src/access.ts',
     find: "if (access === 'system') return 'this needs the system token';",
     replace: "if (access === 'system') return undefined;",
-    tests: ['protocol/test/access.test.ts', TOKENS],
+    tests: ['protocol/test/access.test.ts', ROUTES],
   },
   {
     name: 'a token that ended can be made',
@@ -65,14 +66,14 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/reach.ts',
     find: 'if (onlyDir !== null && file.dir_id !== onlyDir)',
     replace: 'if (onlyDir !== null && file.dir_id === 0)',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'a token for one directory fills others that are no root',
     file: 'server/src/domain/reach.ts',
     find: 'if (onlyDir !== null && target !== onlyDir)',
     replace: 'if (onlyDir !== null && target === 0)',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'a token that may do less uses transfers of other accounts',
@@ -86,35 +87,35 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/reach.ts',
     find: 'if (onlyDir !== null && transfer.dir_id !== onlyDir) throw outOfReach();',
     replace: '',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'volumes go into any transfer',
     file: 'server/src/http/volumes/put.ts',
     find: '        requireFound(caller, found.transfer);\n',
     replace: '',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'a file in one request goes into any directory',
     file: 'server/src/http/volumes/put.ts',
     find: '        requireDir(caller, targetDir(init.body));\n',
     replace: '',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'a volume is checked as a request to read',
     file: 'server/src/http/volumes/put.ts',
     find: 'identify(authorization, routes.writeVolume, lookUp)',
     replace: 'identify(authorization, routes.me, lookUp)',
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'the target of init, move and clone is not looked at',
     file: 'server/src/http/authentication.ts',
     find: "if (folder.includes('target'))",
     replace: "if (folder.includes('target') && access === 'open')",
-    tests: [TOKENS],
+    tests: [ROUTES],
   },
   {
     name: 'a token for one directory sees the names of all',

@@ -43,7 +43,7 @@ export const ON_ALL_PAIRS = /^tests\/blackbox\//;
 export const ON_TWO_PAIRS = /^tests\/web\/(links|requests|sharing-exchange)\.test/;
 /** What never reaches the volume store is the same with S3 and with a folder: the mixed pairs show nothing new of it. */
 export const WITHOUT_VOLUMES =
-  /^tests\/blackbox\/(accounts|factors|keys|openapi|passkeys|passwords|request-ids|sessions|watching)\.test/;
+  /^tests\/blackbox\/(accounts|factors|keys|openapi|passkey-logins|passkeys|passwords|request-ids|sessions|watching)\.test/;
 /** Packages for the pairs beside SQLite and a folder. */
 export const PAIR_PACKAGES = CEPH;
 

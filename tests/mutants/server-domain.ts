@@ -89,7 +89,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/passkeys.ts',
     find: 'until === undefined || crossOrigin === true',
     replace: 'until === undefined',
-    tests: ['tests/blackbox/passkeys.test.ts'],
+    tests: ['tests/blackbox/passkey-logins.test.ts'],
   },
   {
     name: 'a passkey that can never sign in is added',
@@ -133,14 +133,14 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/challenges.ts',
     find: 'mac.update(`${purpose}\\0${accountId}\\0`)',
     replace: "mac.update('')",
-    tests: ['tests/blackbox/passkeys.test.ts'],
+    tests: ['tests/blackbox/passkey-logins.test.ts'],
   },
   {
     name: 'a passkey comes in by itself though nobody was verified',
     file: 'server/src/domain/proof.ts',
     find: 'this.#passkeys.verify(answer, row, asked, { verified: true })',
     replace: 'this.#passkeys.verify(answer, row, asked, { verified: false })',
-    tests: ['tests/blackbox/passkeys.test.ts'],
+    tests: ['tests/blackbox/passkey-logins.test.ts'],
   },
   {
     name: 'migrate leaves second factors behind',
@@ -234,7 +234,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/transfers.ts',
     find: '      if (error instanceof DetailError) await giveUp();\n',
     replace: '',
-    tests: ['tests/blackbox/leave.test.ts'],
+    tests: ['tests/blackbox/leave-meanwhile.test.ts'],
     only: 'volumes and files on their way',
   },
   {

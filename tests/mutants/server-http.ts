@@ -292,7 +292,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/http/authentication.ts',
     find: 'if (reply.elapsedTime > SLOW_BODY_MS) await',
     replace: 'if (reply.elapsedTime < 0) await',
-    tests: ['tests/blackbox/leave.test.ts'],
+    tests: ['tests/blackbox/leave-meanwhile.test.ts'],
     only: 'comes slowly',
   },
   {

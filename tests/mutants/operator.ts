@@ -2,6 +2,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const OPERATOR = 'tests/blackbox/operator.test.ts';
+const ACCOUNTS = 'tests/blackbox/operator-accounts.test.ts';
 const PACE = 'server/test/pace.test.ts';
 
 export const mutants: Mutant[] = [
@@ -18,7 +19,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/sessions.ts',
     find: 'if (session.disabled_at !== null) throw accountDisabled();',
     replace: '',
-    tests: [OPERATOR],
+    tests: [ACCOUNTS],
     only: 'a disabled account',
   },
   {
@@ -26,7 +27,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/proof.ts',
     find: 'if (account!.disabled_at !== null) throw accountDisabled();',
     replace: '',
-    tests: [OPERATOR],
+    tests: [ACCOUNTS],
     only: 'a disabled account',
   },
   {
@@ -35,7 +36,7 @@ export const mutants: Mutant[] = [
     find: 'const right = await this.passwords.verify(secret, hash);',
     replace:
       'if (account && account.disabled_at !== null) throw accountDisabled();\n      const right = await this.passwords.verify(secret, hash);',
-    tests: [OPERATOR],
+    tests: [ACCOUNTS],
     only: 'a disabled account',
   },
   {
@@ -59,7 +60,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/metadata/claims.ts',
     find: 'BigInt(quota ?? usual)',
     replace: 'BigInt(usual)',
-    tests: [OPERATOR],
+    tests: [ACCOUNTS],
     only: 'a quota of its own',
   },
   {
@@ -67,7 +68,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/metadata/crowding.ts',
     find: 'transfers: seen.own_transfers ?? usual.transfers,',
     replace: 'transfers: usual.transfers,',
-    tests: [OPERATOR],
+    tests: [ACCOUNTS],
     only: 'open uploads',
   },
   {
@@ -134,7 +135,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/pace.ts',
     find: 'this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);',
     replace: '',
-    tests: [PACE, OPERATOR],
+    tests: [PACE, ACCOUNTS],
     only: 'a rate holds',
   },
   {

@@ -1,84 +1,35 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { headers, type ListedShare, pathOf, type ReceivedShare, type ShareBody } from '@szafa/protocol';
+import { headers, pathOf } from '@szafa/protocol';
 import {
-  type Answer,
   admin,
   assertError,
   assertOk,
   freshName,
-  type MadeFile,
   makeFile,
   register,
   sha256,
-  User,
+  type User,
   upload,
   useService,
   WITHOUT_SHARES,
 } from '../harness/index.ts';
+import {
+  bodyOf,
+  give,
+  identityOf,
+  open,
+  person,
+  putAway,
+  read,
+  received,
+  service,
+  take,
+} from './account-shares.ts';
+import { end, listed, random } from './shares.ts';
 
-const service = useService();
 const off = useService(WITHOUT_SHARES);
-
-const random = (bytes: number) => randomBytes(bytes).toString('base64url');
-const IDENTITY_BYTES = 129;
-
-/** An account with public keys, which are any text to the service. */
-async function person(at = service): Promise<User & { identity: string }> {
-  const [username, password, identity] = [freshName(), random(9), random(IDENTITY_BYTES)];
-  const json = { username, password, keys: random(50), identity };
-  const answer = await at.call({ method: 'POST', path: pathOf('register'), json });
-  assertOk(answer);
-  return Object.assign(new User(at, username, password, String(answer.json['token'])), { identity });
-}
-
-const identityOf = (who: User, name: string) => who.get(pathOf('readIdentity', { username: name }));
-const open = (who: User, id: string, ticket?: string) =>
-  who.get(pathOf('openReceived', { share_id: id }), {
-    ...(ticket && { headers: { [headers.shareTicket]: ticket } }),
-  });
-const take = (who: User, id: string, ticket: string) =>
-  who.post(pathOf('takeReceived', { share_id: id }), { ticket });
-const putAway = (who: User, id: string) => who.delete(pathOf('endReceived', { share_id: id }));
-const end = (owner: User, id: string) => owner.delete(pathOf('endShare', { share_id: id }));
-const read = (id: string, ticket: string, at = service): Promise<Answer> =>
-  at.call({
-    method: 'GET',
-    path: pathOf('readSharedVolume', { share_id: id, number: 1, idx: 1 }),
-    headers: { [headers.shareTicket]: ticket },
-  });
-
-async function received(who: User): Promise<ReceivedShare[]> {
-  const answer = await who.get(pathOf('listReceived'));
-  assertOk(answer);
-  return answer.json['shares'] as ReceivedShare[];
-}
-
-async function listed(owner: User): Promise<ListedShare[]> {
-  return (await owner.get(pathOf('listShares'))).json['shares'] as ListedShare[];
-}
-
-function bodyOf(files: string[], to: string, over: Partial<ShareBody> = {}): ShareBody {
-  const sealed = { header: random(300), own: random(60), to: { username: to, letter: random(160) } };
-  return { id: random(16), files, ...sealed, ...over };
-}
-
-interface Given {
-  owner: User & { identity: string };
-  bob: User;
-  body: ShareBody;
-  file: MadeFile;
-  fileId: string;
-}
-
-async function give(bob: User, over: Partial<ShareBody> = {}, at = service): Promise<Given> {
-  const owner = await person(at);
-  const { fileId, file } = await upload(owner, makeFile([1000], { enc_params: { secret: 'of the owner' } }));
-  const body = bodyOf([fileId], bob.username, over);
-  assertOk(await owner.post(pathOf('createShare'), body), { ok: true });
-  return { owner, bob, body, file, fileId };
-}
 
 describe('shares with an account', () => {
   test('the account lists it, opens it, takes a ticket and reads; a third one sees nothing of it', async () => {
@@ -222,87 +173,6 @@ describe('shares with an account', () => {
     const refused = await given.owner.post(pathOf('createShare'), again);
     assertError(refused, 404);
     assert.deepEqual(refused.json['files'], []);
-  });
-
-  test('an identity comes with the keys, is told to whoever has an account, and not too often', async () => {
-    const [ann, bob] = [await person(), await person()];
-    assertOk(await identityOf(ann, bob.username), { username: bob.username, identity: bob.identity });
-    const nobody = [await register(service), { username: freshName() }, { username: 'admin' }];
-    const answers = [];
-    for (const { username } of nobody) answers.push(await identityOf(ann, username));
-    for (const name of ['\0', '\ud800'.toWellFormed(), 'x'.repeat(2000), '../', 'ż'])
-      answers.push(await ann.get(`/api/accounts/${encodeURIComponent(name)}/identity`));
-    assert.deepEqual(
-      new Set(answers.map(({ status, body }) => `${status} ${body}`)),
-      new Set(['404 {"error":"nothing can be shared with an account of this name"}']),
-    );
-    // Only with keys, and only as it looks.
-    const register_ = (json: object) =>
-      service.call({
-        method: 'POST',
-        path: pathOf('register'),
-        json: { username: freshName(), password: 'password', ...json },
-      });
-    assertError(await register_({ identity: random(IDENTITY_BYTES) }), 400);
-    for (const identity of [
-      '',
-      random(IDENTITY_BYTES - 1),
-      random(IDENTITY_BYTES + 1),
-      `${bob.identity.slice(1)}=`,
-      7,
-    ])
-      assertError(await register_({ keys: random(50), identity }), 400);
-    // Another one needs the password, and the keys that it belongs to.
-    const bag = await bob.get(pathOf('readKeys'));
-    const replace = (json: object) =>
-      bob.call('PUT', pathOf('writeKeys'), { json, headers: { 'if-match': String(bag.headers.etag) } });
-    const identity = random(IDENTITY_BYTES);
-    assertError(await replace({ password: 'wrong password', keys: random(50), identity }), 403);
-    assertOk(await replace({ password: bob.password, keys: random(50), identity }));
-    assert.equal((await identityOf(ann, bob.username)).json['identity'], identity);
-    let refused: Answer | undefined;
-    for (let at = 0; at < 100 && !refused; at++) {
-      const answer = await identityOf(ann, freshName());
-      if (answer.status === 429) refused = answer;
-    }
-    assert.ok(refused, 'nobody goes through a list of names');
-    assert.ok(Number(refused.headers['retry-after']) > 0);
-    // Nor by sharing something with each: the same purse, for those that are there and those that are not.
-    const { fileId } = await upload(ann, makeFile([10]));
-    for (const name of [bob.username, freshName()]) {
-      // While it is empty, that is: it fills again as time goes by.
-      let answer = await ann.post(pathOf('createShare'), bodyOf([fileId], name));
-      for (let at = 0; at < 100 && answer.status !== 429; at++) {
-        await identityOf(ann, freshName());
-        answer = await ann.post(pathOf('createShare'), bodyOf([fileId], name));
-      }
-      assertError(answer, 429);
-    }
-    // Whoever has the keys of an account learns nothing by sharing with it, and is not kept from it; others' keys are no proof.
-    const shareKnowing = (name: string, text: string) => {
-      const known = { username: name, letter: random(160), identity: sha256(Buffer.from(text)) };
-      return ann.post(pathOf('createShare'), { ...bodyOf([fileId], name), to: known });
-    };
-    for (let at = 0; at < 40; at++) assertOk(await shareKnowing(bob.username, identity));
-    const pretended: [string, string][] = [
-      [bob.username, ann.identity],
-      [freshName(), identity],
-    ];
-    for (const [name, text] of pretended) {
-      let answer = await shareKnowing(name, text);
-      for (let at = 0; at < 100 && answer.status !== 429; at++) {
-        await identityOf(ann, freshName());
-        answer = await shareKnowing(name, text);
-      }
-      assertError(answer, 429);
-    }
-    // Who has nothing to share learns nothing at all.
-    const carol = await person();
-    for (const name of [bob.username, freshName()]) {
-      const answer = await carol.post(pathOf('createShare'), bodyOf(['0'.repeat(32)], name));
-      assertError(answer, 404);
-      assert.deepEqual(answer.json['files'], ['0'.repeat(32)]);
-    }
   });
 
   test('bad bodies are refused: for nobody, for oneself, for both or for neither', async () => {

@@ -2,6 +2,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const BLACKBOX = 'tests/blackbox/requests.test.ts';
+const UPLOADS = 'tests/blackbox/request-uploads.test.ts';
 const CONTRACT = 'server/test/metadata.sqlite.test.ts';
 const HPKE = 'client/test/hpke.test.ts';
 
@@ -33,14 +34,14 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/transfers.ts',
     find: 'return { ...file, fileName: deliveryName(sessionId!) };',
     replace: 'return file;',
-    tests: [BLACKBOX],
+    tests: [UPLOADS],
   },
   {
     name: 'visitors fill the quota of the owner with a size that they only say',
     file: 'server/src/domain/transfers.ts',
     find: 'if (file.fileSize !== stored_size) throw new RuleError(`file_size: the volumes have ${stored_size} bytes`);',
     replace: '',
-    tests: [BLACKBOX],
+    tests: [UPLOADS],
   },
   {
     name: 'an upload that is given up counts for ever',
@@ -103,7 +104,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/requests.ts',
     find: "if (same === undefined) throw new RuleError('upload_token: it is that of another upload');",
     replace: '',
-    tests: [BLACKBOX],
+    tests: [UPLOADS],
   },
   {
     name: 'a file that was taken over while deliveries were listed is one of them',
@@ -117,6 +118,6 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/visitors.ts',
     find: 'if (before >= BODIES_AT_ONCE)',
     replace: 'if (before < 0)',
-    tests: [BLACKBOX],
+    tests: [UPLOADS],
   },
 ];

@@ -2,6 +2,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const BLACKBOX = 'tests/blackbox/shares.test.ts';
+const VISITS = 'tests/blackbox/share-visits.test.ts';
 const CONTRACT = 'server/test/metadata.sqlite.test.ts';
 const VECTORS = 'client/test/vectors.test.ts';
 const CROSS = 'tests/cross/links.test.ts';
@@ -150,7 +151,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/http/volumes/reply.ts',
     find: '...(!forVisitor && { [headers.encParams]: toBase64(file.enc_params) }),',
     replace: '[headers.encParams]: toBase64(file.enc_params),',
-    tests: [BLACKBOX],
+    tests: [VISITS],
   },
   {
     name: 'the header of a link is not compared with the link',
@@ -262,14 +263,14 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/shares.ts',
     find: 'if (to && !(await this.#knows(to))) await this.#requireFewNames(accountId);',
     replace: '',
-    tests: ['tests/blackbox/account-shares.test.ts'],
+    tests: ['tests/blackbox/identities.test.ts'],
   },
   {
     name: 'any text is taken for the keys of an account',
     file: 'server/src/domain/shares.ts',
     find: "return known !== undefined && hash('sha256', known, 'hex') === identity;",
     replace: 'return known !== undefined;',
-    tests: ['tests/blackbox/account-shares.test.ts'],
+    tests: ['tests/blackbox/identities.test.ts'],
   },
   {
     name: 'an id may have stray bits',

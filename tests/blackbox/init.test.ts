@@ -1,4 +1,4 @@
-/** Every rule of one request, in one place as in the specification. */
+/** One file: every rule of one request, in one place as in the specification. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type InitBody, limits, pathOf } from '@szafa/protocol';

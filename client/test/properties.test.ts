@@ -33,7 +33,8 @@ import { type Bytes, type Engine, sealInto, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { visitorsLayout } from '../src/shares/request-upload.ts';
 import { bytesSource } from '../src/upload/source.ts';
-import { type FileVector, runFile } from '../vectors/vectors.ts';
+import type { FileVector } from '../vectors/kinds.ts';
+import { runFile } from '../vectors/vectors.ts';
 
 const node = nodeEngine();
 const web = webEngine();

@@ -5,6 +5,19 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type RemoteFile, webEngine } from '../src/index.ts';
 import { downloadToFile, nodeEngine } from '../src/node/index.ts';
+import type {
+  BagVector,
+  BagWriterVector,
+  FileVector,
+  KdfVector,
+  LayoutVector,
+  NameVector,
+  PasskeyVector,
+  RecoveryVector,
+  SealVector,
+  VolumeVector,
+  WriterVector,
+} from '../vectors/kinds.ts';
 import {
   type IdentityVector,
   type LetterVector,
@@ -22,14 +35,6 @@ import {
 import { type LinkVector, runLink, runLinkWriter } from '../vectors/share-vectors.ts';
 import { runThumbnail, type ThumbnailVector } from '../vectors/thumbnail-vectors.ts';
 import {
-  type BagVector,
-  type BagWriterVector,
-  type FileVector,
-  type KdfVector,
-  type LayoutVector,
-  type NameVector,
-  type PasskeyVector,
-  type RecoveryVector,
   runBag,
   runBagWriter,
   runFile,
@@ -41,9 +46,6 @@ import {
   runSeal,
   runVolume,
   runWriter,
-  type SealVector,
-  type VolumeVector,
-  type WriterVector,
 } from '../vectors/vectors.ts';
 
 function load<T>(name: string): T[] {

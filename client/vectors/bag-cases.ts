@@ -3,7 +3,7 @@ import type { Bytes } from '../src/index.ts';
 import type { Json } from './builder.ts';
 import { withKey } from './builder.ts';
 import { flip, PARTS, short, without } from './file-cases.ts';
-import type { BagVector } from './vectors.ts';
+import type { BagVector } from './kinds.ts';
 
 export interface BagCase {
   name: string;

@@ -1,5 +1,5 @@
 /** What a writer of key bags must come to, made from docs/format.md with Node's own primitives and nothing of the client. */
-import type { BagWriterVector } from './vectors.ts';
+import type { BagWriterVector } from './kinds.ts';
 import { b64, EMPTY, fixedFor, hex, hkdf, hmac, seal } from './writer-cases.ts';
 
 interface Parts {

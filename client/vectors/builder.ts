@@ -17,7 +17,7 @@ import {
 } from '../src/format/index.ts';
 import type { Bytes, Engine, Metadata } from '../src/index.ts';
 import { bytesSource } from '../src/upload/source.ts';
-import type { FileVector } from './vectors.ts';
+import type { FileVector } from './kinds.ts';
 
 /** The same bytes at every run: SHA-256 over a seed and a counter. Only for vectors. */
 export function reproducible(engine: Engine, seed: string): Engine {

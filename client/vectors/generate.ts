@@ -13,12 +13,12 @@ import { type BagCase, badBags, goodBags, passkeyBags, recoveryBags } from './ba
 import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
+import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './kinds.ts';
 import { identities, letters } from './letter-cases.ts';
 import { links } from './link-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
 import { requestVectors } from './request-cases.ts';
 import { thumbnails } from './thumbnail-cases.ts';
-import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './vectors.ts';
 import { volumes } from './volume-cases.ts';
 import { boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
 

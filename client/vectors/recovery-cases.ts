@@ -1,5 +1,5 @@
 /** Recovery keys, and secrets of passkeys, made from docs/format.md with Node's own primitives and nothing of the client. */
-import type { PasskeyVector, RecoveryVector } from './vectors.ts';
+import type { PasskeyVector, RecoveryVector } from './kinds.ts';
 import { b64, fixedFor, hex, hkdf, sha256 } from './writer-cases.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

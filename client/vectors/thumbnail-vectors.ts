@@ -3,7 +3,8 @@ import { labels } from '../src/format/engine.ts';
 import { seal } from '../src/format/index.ts';
 import { openThumbnail, sealThumbnail } from '../src/format/thumbnail.ts';
 import type { Bytes, Engine } from '../src/index.ts';
-import { type Change, changed } from './vectors.ts';
+import type { Change } from './kinds.ts';
+import { changed } from './vectors.ts';
 
 /** A thumbnail as a writer seals it, and what a reader makes of it. */
 export interface ThumbnailVector {

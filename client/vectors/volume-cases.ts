@@ -1,5 +1,5 @@
 import { createCipheriv, createHash, hkdfSync } from 'node:crypto';
-import type { Change, VolumeSpot, VolumeVector } from './vectors.ts';
+import type { Change, VolumeSpot, VolumeVector } from './kinds.ts';
 
 const SEGMENT = 262_144;
 const HEAD = 56;

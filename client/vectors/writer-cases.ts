@@ -1,5 +1,5 @@
 import { createCipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
-import type { WriterVector } from './vectors.ts';
+import type { WriterVector } from './kinds.ts';
 import { sealVolume } from './volume-cases.ts';
 
 /**

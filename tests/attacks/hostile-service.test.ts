@@ -1,4 +1,4 @@
-/** The command against a service that lies in its answers: about names, about order, and about what it wants to be sent. */
+/** The command against a service that lies in its answers: about names, about order, and about what it wants to be sent. One file: its tests share a server. */
 import assert from 'node:assert/strict';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

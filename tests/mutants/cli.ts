@@ -1,3 +1,4 @@
+/** Bugs of the command. One list, as that of the SDK. */
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const ARGUMENTS = 'cli/test/arguments.test.ts';

@@ -1,5 +1,16 @@
 /** Bundled for the browser: runs vectors and names those that came out otherwise. */
 
+import type {
+  BagVector,
+  BagWriterVector,
+  FileVector,
+  KdfVector,
+  LayoutVector,
+  NameVector,
+  SealVector,
+  VolumeVector,
+  WriterVector,
+} from '../../client/vectors/kinds.ts';
 import {
   type IdentityVector,
   type LetterVector,
@@ -10,12 +21,6 @@ import { type DeliveryVector, type RequestVector, runRequest } from '../../clien
 import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
 import { runThumbnail, type ThumbnailVector } from '../../client/vectors/thumbnail-vectors.ts';
 import {
-  type BagVector,
-  type BagWriterVector,
-  type FileVector,
-  type KdfVector,
-  type LayoutVector,
-  type NameVector,
   runBag,
   runBagWriter,
   runFile,
@@ -25,9 +30,6 @@ import {
   runSeal,
   runVolume,
   runWriter,
-  type SealVector,
-  type VolumeVector,
-  type WriterVector,
 } from '../../client/vectors/vectors.ts';
 import { holdingEngine } from '../../web/src/worker/engine.ts';
 

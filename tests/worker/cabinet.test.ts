@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { nodeEngine, type Szafa } from '@szafa/client/node';
-import { type FileVector, runFile } from '../../client/vectors/vectors.ts';
+import type { FileVector } from '../../client/vectors/kinds.ts';
+import { runFile } from '../../client/vectors/vectors.ts';
 import { Cabinet } from '../../web/src/worker/cabinet.ts';
 import { Transfers } from '../../web/src/worker/transfers.ts';
 

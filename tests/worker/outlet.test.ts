@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { fromBase64Url, layoutWith } from '@szafa/client/format';
 import { nodeEngine, PIECE_SIZE, type RemoteFile } from '@szafa/client/node';
-import { type FileVector, runFile } from '../../client/vectors/vectors.ts';
+import type { FileVector } from '../../client/vectors/kinds.ts';
+import { runFile } from '../../client/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
 import { answerTo, serveFile, serveZip } from '../../web/src/worker/outlet.ts';
 

@@ -99,7 +99,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
   };
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   let serviceId: string | undefined;
-  const countOut = (bytes: number) => metrics.add('szafa_volume_bytes_total', { direction: 'out' }, bytes);
+  const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
   let document: Document | undefined;
   const openapi = async () => {
     document ??= await (await import('./http/openapi.ts')).openapiDocument();

@@ -10,11 +10,13 @@ interface Concluded {
   status: number;
   ms: number;
   user: string | undefined;
-  params: Partial<Params>;
+  params: { [name in keyof Params]?: string | undefined };
   /** nginx sends what was asked for. */
   accel?: boolean;
   ip: string;
 }
+
+const start = (id: string | undefined) => (id ? shortened(id) : undefined);
 
 /** Counts it, and writes its line, whichever way it came. */
 export function conclude({ metrics, log }: Pick<Services, 'metrics' | 'log'>, answered: Concluded): void {
@@ -27,13 +29,14 @@ export function conclude({ metrics, log }: Pick<Services, 'metrics' | 'log'>, an
     route,
     status,
     ms: Math.round(ms * 10) / 10,
-    ...(user ? { user } : {}),
-    ...(transfer_id ? { transfer: shortened(transfer_id) } : {}),
-    ...(file_id ? { file: shortened(file_id) } : {}),
-    ...(share_id ? { share: shortened(share_id) } : {}),
-    ...(request_id ? { request: shortened(request_id) } : {}),
-    ...(idx ? { volume: idx.slice(0, 16) } : {}),
-    ...(accel ? { accel } : {}),
+    // What is undefined is left out of the line.
+    user,
+    transfer: start(transfer_id),
+    file: start(file_id),
+    share: start(share_id),
+    request: start(request_id),
+    volume: idx?.slice(0, 16) || undefined,
+    accel,
     ip,
   });
 }

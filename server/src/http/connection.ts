@@ -52,9 +52,8 @@ export function guardConnections(
   const guard = (request: IncomingMessage, response: ServerResponse) => {
     // A socket that was asked once knows it also when the client is gone; its request is still to be logged then.
     void request.socket.remoteAddress;
-    if (current.get(request.socket)?.request === request) return;
     current.set(request.socket, { request, response });
-    response.once('finish', () => {
+    response.on('finish', () => {
       drain(request);
       // Node ends what is idle when it closes, and what was told that this answer is its last; the others would be waited for.
       if (closing) endAfter(request);

@@ -14,12 +14,12 @@ export function countInFlight(app: FastifyInstance, metrics: Metrics): void {
 /** Returns what counts it off before, where another one is to count it. */
 export function countUntilClosed(response: ServerResponse, metrics: Metrics): () => void {
   metrics.inFlight++;
-  const end = () => {
-    response.off('close', end);
-    metrics.inFlight--;
-  };
+  const end = () => metrics.inFlight--;
   response.on('close', end);
-  return end;
+  return () => {
+    response.off('close', end);
+    end();
+  };
 }
 
 export function countFault(metrics: Metrics, error: unknown): void {

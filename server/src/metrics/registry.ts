@@ -66,6 +66,12 @@ export class Metrics {
     add(this.#samples, series(name, labels), by);
   }
 
+  /** The same for what is on the way of many requests. */
+  counter(name: string, labels?: Record<string, string>): (by: number) => void {
+    const key = series(name, labels);
+    return (by) => add(this.#samples, key, by);
+  }
+
   /** What takes time is shown from now on, at first with none. */
   timer(name: string, labels: Record<string, string> = {}): (seconds: number) => void {
     const key = series(name, labels);

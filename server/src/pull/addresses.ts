@@ -20,6 +20,8 @@ export function plainAddress(text: string): string | null {
 /** A list of networks, as in SZ_PULL_ALLOW and SZ_TRUST_PROXY. */
 export class Cidrs {
   readonly #list = new BlockList();
+  /** Mostly a proxy, of which each request asks several times. */
+  #last = { address: '', isInside: false };
 
   add(entry: string): void {
     const [, network, bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
@@ -31,6 +33,7 @@ export class Cidrs {
     const prefix = bits === undefined ? most : Number(bits) - (mapped ? MAPPED_BITS : 0);
     if (prefix < 0 || prefix > most) throw new RuleError(`"${entry}" has an impossible prefix length`);
     this.#list.addSubnet(address, prefix, type);
+    this.#last = { address: '', isInside: false };
   }
 
   get isEmpty(): boolean {
@@ -38,6 +41,11 @@ export class Cidrs {
   }
 
   contains(address: string): boolean {
+    if (address !== this.#last.address) this.#last = { address, isInside: this.#check(address) };
+    return this.#last.isInside;
+  }
+
+  #check(address: string): boolean {
     const plain = plainAddress(address);
     return plain !== null && this.#list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6');
   }

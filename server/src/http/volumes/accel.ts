@@ -10,11 +10,10 @@ import type {
   Server,
   ServerResponse,
 } from 'node:http';
-import { parseRange, type Range, routes } from '@szafa/protocol';
+import { parseRange, routes } from '@szafa/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config.ts';
 import type { Services } from '../../services.ts';
-import type { VolumePlace } from '../../volumes/store.ts';
 import { type Identify, type Looked, lookedAt } from '../authentication.ts';
 import { addressOf } from '../caller-address.ts';
 import { conclude } from '../conclusion.ts';
@@ -82,6 +81,7 @@ export function leaveToNginx(
 ): void {
   const { config, files, metrics } = services;
   const { trustProxy } = config;
+  const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
   const server = app.server as Server;
 
   /** Has nginx send the volume, or the part of it that was asked for. What nginx then cannot read, it asks for again, without the offer. */
@@ -101,17 +101,14 @@ export function leaveToNginx(
     const status = range ? 206 : 200;
     const remote = request.socket.remoteAddress ?? '';
     const reqId = idOf(headers[REQUEST_ID], remote);
-    response
-      .writeHead(status, {
-        [REQUEST_ID]: reqId,
-        ...always,
-        ...redirectTo(place, range),
-        ...volumeHeaders(file, tagOf(sha256)),
-        'content-type': VOLUME_TYPE,
-        'content-length': 0,
-      })
-      .end();
-    response.once('finish', () =>
+    const said = volumeHeaders(file, tagOf(sha256));
+    said[REQUEST_ID] = reqId;
+    said[REDIRECT] = `/szafa-${place.kind}/${place.path.startsWith('/') ? place.path.slice(1) : place.path}`;
+    if (range) said[RANGE] = `bytes=${range.start}-${range.end - 1}`;
+    said['content-type'] = VOLUME_TYPE;
+    said['content-length'] = 0;
+    response.writeHead(status, Object.assign(said, always)).end();
+    response.on('finish', () =>
       conclude(services, {
         reqId,
         method: 'GET',
@@ -124,7 +121,7 @@ export function leaveToNginx(
         ip: addressOf(remote, headers['x-forwarded-for']?.toString(), trustProxy),
       }),
     );
-    metrics.add('szafa_volume_bytes_total', { direction: 'out' }, end - start);
+    countOut(end - start);
     return true;
   };
 
@@ -151,11 +148,4 @@ export function leaveToNginx(
     if (offered) void answer(offered, request, response);
     else app.routing(request, response);
   });
-}
-
-function redirectTo({ kind, path }: VolumePlace, range: Range | undefined): OutgoingHttpHeaders {
-  return {
-    [REDIRECT]: `/szafa-${kind}/${path.replace(/^\//, '')}`,
-    ...(range ? { [RANGE]: `bytes=${range.start}-${range.end - 1}` } : {}),
-  };
 }

@@ -45,6 +45,7 @@ const fileUrl = urlOf(routes.writeFile);
 
 export function volumeHandler(services: Services): VolumeHandler {
   const { sessions, metadata, transfers, mode, pace, config, log, metrics } = services;
+  const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
   const bodies = new VisitorBodies();
   return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
@@ -76,7 +77,7 @@ export function volumeHandler(services: Services): VolumeHandler {
         done = { status: 'done', file_id: fileId };
       }
       // A body in chunks has no length that is known here.
-      metrics.add('szafa_volume_bytes_total', { direction: 'in' }, length ?? 0);
+      countIn(length ?? 0);
       answer = { status: 200, body: done };
     } catch (error) {
       answer = describe(error);
@@ -93,7 +94,7 @@ export function volumeHandler(services: Services): VolumeHandler {
       status: answer.status,
       ms,
       user,
-      params: { transfer_id: transferId, ...(idx === undefined ? {} : { idx }) },
+      params: { transfer_id: transferId, idx },
       ip: addressOf(remote, put.forwardedFor, config.trustProxy),
     });
     return answer;

@@ -1,8 +1,8 @@
+/** Volumes and headers that are not those of the file. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { FileRecord } from '@szafa/protocol';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { fromUtf8 } from '../src/format/bytes.ts';
 import {
@@ -12,7 +12,7 @@ import {
   TAG_BYTES,
   toBase64Url,
 } from '../src/format/index.ts';
-import { type Bytes, bytesSource, isAhead, type Version } from '../src/index.ts';
+import { type Bytes, bytesSource } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import {
   earlier,
@@ -199,118 +199,6 @@ test('a volume, or a header, of another file or of an earlier upload of the same
     { code: 'tampered', stage: 'volume' },
     false,
   );
-});
-
-/** A list that says something else; the records in it are those of the service. */
-const onList =
-  (change: (files: FileRecord[]) => FileRecord[]): Hostility =>
-  ({ path, body }) => {
-    if (!path.startsWith('/api/files?')) return undefined;
-    const list = JSON.parse(body.toString()) as { files: FileRecord[] };
-    return { body: Buffer.from(JSON.stringify({ ...list, files: change(list.files) })) };
-  };
-
-test('names exchanged between records', async () => {
-  proxy.hostility = onList((files) =>
-    files.map((file, i) => ({ ...file, file_name: files.at(-1 - i)!.file_name })),
-  );
-  const entries = await (await sameUser(szafa, proxy.url)).list();
-  assert.ok(entries.every(({ verified }) => !verified));
-  assert.ok(entries.every(({ problem }) => problem && 'stage' in problem && problem.stage === 'name'));
-  proxy.hostility = () => undefined;
-});
-
-test('a number that would be bound as a smaller one: the name is not that of this record', async () => {
-  proxy.hostility = onList((files) =>
-    files.map((one) => ({ ...one, chunk_count: one.chunk_count + 2 ** 32 })),
-  );
-  const entries = await (await sameUser(szafa, proxy.url)).list();
-  assert.ok(entries.length > 0 && entries.every(({ verified, size }) => !verified && size >= 0));
-  proxy.hostility = () => undefined;
-});
-
-test('lists of anything: another kind of value in any field is not this service, and nothing else', async () => {
-  const user = await sameUser(szafa, proxy.url);
-  const values = [null, 5, -1, 1.5, 1e300, 'x', {}, [], true, undefined];
-  const kinds: Record<keyof FileRecord, (value: unknown) => boolean> = {
-    file_id: (value) => typeof value === 'string',
-    file_name: (value) => typeof value === 'string',
-    size: (value) => value === 5,
-    sha256: (value) => typeof value === 'string',
-    user_id: () => true,
-    dir_id: (value) => value === null || value === undefined || value === 5,
-    dir_name: (value) => value === null || value === undefined || typeof value === 'string',
-    chunk_count: (value) => value === 5,
-    created_at: (value) => typeof value === 'string',
-  };
-  for (const [field, fits] of Object.entries(kinds)) {
-    for (const value of values) {
-      proxy.hostility = onList((files) => files.map((one) => ({ ...one, [field]: value })));
-      const listed = user.list();
-      if (fits(value)) await listed;
-      else await assert.rejects(listed, { code: 'not-the-service' }, `${field}: ${JSON.stringify(value)}`);
-    }
-  }
-  for (const value of values) {
-    if (Array.isArray(value)) continue;
-    const body = Buffer.from(JSON.stringify({ files: value, dirs: value, received: value }));
-    proxy.hostility = () => ({ status: 200, body });
-    await assert.rejects(user.list(), { code: 'not-the-service' });
-    await assert.rejects(user.dirs(), { code: 'not-the-service' });
-    await assert.rejects(user.api.received('x'), { code: 'not-the-service' });
-    const credentials = { username: 'somebody', password: 'a password of his' };
-    await assert.rejects(user.api.login(credentials), { code: 'not-the-service' });
-  }
-  proxy.hostility = () => undefined;
-});
-
-test('a plain name in place of a sealed one: shown as not verified, and refused when it is opened', async () => {
-  const owner = await newUser(service.url);
-  await owner.upload(bytesSource(content(10)), { path: 'draft.txt' });
-  await owner.upload(bytesSource(content(10, 2)), { path: 'folder/kept.txt', plainName: true });
-  for (const plain of ['invoice.txt', 'Draft.txt', 'draft.txt ', 'kept.txt ']) {
-    proxy.hostility = onList((files) => files.map((file) => ({ ...file, file_name: plain })));
-    const user = await sameUser(owner, proxy.url);
-    const entries = await user.list();
-    assert.equal(entries.length, 2);
-    for (const { fileId, record, name, verified } of entries) {
-      assert.deepEqual([name, verified], [plain, false]);
-      await assert.rejects(user.openFile(fileId, { record }), { code: 'tampered', stage: 'name' });
-    }
-    const problems = (await user.versions(entries)).map(({ problem }) => problem?.code);
-    assert.deepEqual(problems, ['tampered', 'tampered']);
-  }
-  // The plain name that the owner gave, as the service keeps it, is no attack.
-  proxy.hostility = () => undefined;
-  const [kept] = await owner.list();
-  assert.deepEqual([kept!.name, kept!.verified], ['kept.txt', false]);
-  const { metadata } = await owner.openFile(kept!.fileId, { record: kept!.record });
-  assert.equal(metadata.name, 'folder/kept.txt');
-});
-
-test('the order of the list: the newest is the one that says so under its seal', async () => {
-  const owner = await newUser(service.url);
-  const now = Date.now();
-  for (const [at, added] of [now - 1000, now, now - 2000].entries()) {
-    await owner.upload(bytesSource(content(10, at)), { path: 'v', added });
-  }
-  // A clock that was ahead makes nothing the newest for ever.
-  await owner.upload(bytesSource(content(10)), { path: 'v', added: now - 3000, after: 1 });
-  const times = (versions: Version[]) => versions.map(({ metadata }) => metadata?.added);
-  for (const reorder of [(files: FileRecord[]) => files, (files: FileRecord[]) => files.toReversed()]) {
-    proxy.hostility = onList((files) =>
-      reorder(files).map((file, at) => ({ ...file, created_at: new Date(at * 1e10).toISOString() })),
-    );
-    const user = await sameUser(owner, proxy.url);
-    const versions = await user.versions(await user.list());
-    assert.deepEqual(times(versions), [now - 3000, now, now - 1000, now - 2000]);
-    assert.ok(versions.every(({ metadata }) => !isAhead(metadata!)));
-  }
-  proxy.hostility = () => undefined;
-  await owner.upload(bytesSource(content(10)), { path: 'v', added: now + 90_000_000, after: 2 });
-  const [first] = await owner.versions(await owner.list());
-  assert.ok(first?.metadata && isAhead(first.metadata));
-  assert.ok(!isAhead({ ...first.metadata, added: now + 80_000_000 }, now));
 });
 
 test('a header, or a wrapped key, of another account', async () => {

@@ -12,9 +12,11 @@ const UPLOAD = 'client/test/upload.test.ts';
 const VECTORS = 'client/test/vectors.test.ts';
 const CLAIMS = 'client/test/claims.test.ts';
 const ATTACKS = 'client/test/attacks.test.ts';
+const LIST_ATTACKS = 'client/test/list-attacks.test.ts';
 const HEADERS = 'client/test/headers.test.ts';
 const BAG_ATTACKS = 'client/test/bag-attacks.test.ts';
 const ACCOUNT_ATTACKS = 'client/test/account-attacks.test.ts';
+const REKEY_ATTACKS = 'client/test/rekey-attacks.test.ts';
 const ACCOUNT = 'client/test/account.test.ts';
 const RESEAL = 'client/test/reseal.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
@@ -203,7 +205,7 @@ export const mutants: Mutant[] = [
     file: 'client/src/api/shapes.ts',
     find: 'Array.isArray(value) && value.every((one) => fits(fileRecord, one));',
     replace: 'Array.isArray(value);',
-    tests: [ATTACKS],
+    tests: [LIST_ATTACKS],
   },
   {
     name: 'node: an answer of unknown length may have any',
@@ -452,14 +454,14 @@ export const mutants: Mutant[] = [
     file: 'client/src/download/remote-file.ts',
     find: "return plain.includes(record.file_name) ? 'plain' : 'other';",
     replace: "return record.file_name.length < 64 ? 'plain' : 'other';",
-    tests: [ATTACKS],
+    tests: [LIST_ATTACKS],
   },
   {
     name: 'the oldest version is the newest',
     file: 'client/src/tree/newest.ts',
     find: 'b.added - a.added',
     replace: 'a.added - b.added',
-    tests: [ATTACKS],
+    tests: [LIST_ATTACKS],
   },
   {
     name: 'a name from outside leaves its folder',
@@ -848,7 +850,7 @@ export const mutants: Mutant[] = [
     file: 'client/src/tree/newest.ts',
     find: 'b.gen - a.gen || ',
     replace: '',
-    tests: [ATTACKS],
+    tests: [LIST_ATTACKS],
   },
   {
     name: 'the metadata is sealed under the file key, which a share gives away',
@@ -981,14 +983,14 @@ export const mutants: Mutant[] = [
     file: 'client/src/reseal.ts',
     find: 'if (parsed.epoch >= current.epoch) {',
     replace: 'if (parsed.epoch === current.epoch) {',
-    tests: [ACCOUNT_ATTACKS],
+    tests: [REKEY_ATTACKS],
   },
   {
     name: 'a rekey seals a name for a record that is not of this file',
     file: 'client/src/reseal.ts',
     find: 'checkRecord(record, header.before);',
     replace: '',
-    tests: [ACCOUNT_ATTACKS],
+    tests: [REKEY_ATTACKS],
   },
   {
     name: 'a rekey makes an earlier name the newest',

@@ -1,10 +1,8 @@
+/** The part of the metadata contract about accounts: their secrets, and who proved to know them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { note } from '../src/metadata/audit.ts';
-import { insertSession } from '../src/metadata/sessions.ts';
-import { addUsage } from '../src/metadata/usage.ts';
 import type { Stores } from './metadata.contract.ts';
-import { begin, DIGEST, filed, fresh, NOW, openSession } from './metadata.fixture.ts';
+import { fresh } from './metadata.fixture.ts';
 
 export function accountsContract(stores: Stores): void {
   test('a username is taken once, also when many ask at once', async () => {
@@ -52,38 +50,6 @@ export function accountsContract(stores: Stores): void {
     assert.ok(await accounts.replaceKeys(of(ann, present), next('third', 'recovery'), 2));
     assert.ok(await accounts.replaceKeys(of(ann, 'third'), next('fourth'), 2));
     assert.equal((await accounts.credentials(ann))?.recovery_hash, 'recovery', 'it stays');
-  });
-
-  test('sessions are opened for whoever proved the password, found, touched and closed one by one', async () => {
-    const { accounts, sessions } = stores.one;
-    const [ann, first, second] = [fresh('u'), fresh('token'), fresh('token')];
-    await accounts.create(ann, 'hash', 100, { session: { tokenHash: first, device: 'one' } });
-    assert.equal(await accounts.openSession(ann, 'other', { tokenHash: second, device: '' }, 100), false);
-    assert.ok(await accounts.openSession(ann, 'hash', { tokenHash: second, device: 'two' }, 101));
-    const limits = { scope: 'full', only_dir: null, expires_at: null };
-    const own = { disabled_at: null, upload_rate: null, download_rate: null };
-    const session = { username: ann, account_id: await accounts.idOf(ann), ...limits, ...own };
-    await sessions.touch(first, 200);
-    const listed = await sessions.list(ann);
-    const [laterId, firstId] = listed.map(({ id }) => id);
-    const touched = { ...session, session_id: firstId, used_at: 200 };
-    assert.deepEqual({ ...(await stores.two.sessions.get(first)) }, touched);
-    assert.deepEqual(
-      listed.map(({ device, created_at, used_at }) => [device, created_at, used_at]),
-      [
-        ['two', 101, 101],
-        ['one', 100, 200],
-      ],
-    );
-    await sessions.close(first);
-    assert.equal(await sessions.get(first), undefined);
-    const later = { ...session, session_id: laterId, used_at: 101 };
-    assert.deepEqual({ ...(await sessions.get(second)) }, later);
-    await sessions.close(first);
-    assert.equal(await sessions.end(fresh('u'), listed[0]!.id, 9), false, 'another account');
-    assert.ok(await sessions.end(ann, listed[0]!.id, 9));
-    assert.equal(await sessions.end(ann, listed[0]!.id, 9), false);
-    assert.equal(await sessions.get(second), undefined);
   });
 
   test('a change of password ends all sessions but one; of many at once one wins', async () => {
@@ -182,59 +148,6 @@ export function accountsContract(stores: Stores): void {
     ]);
   });
 
-  test('a token is made by a session that is there, for a directory of its account, up to a number', async () => {
-    const { accounts, sessions, dirs, audit } = stores.one;
-    const [ann, own] = [fresh('u'), fresh('token')];
-    await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
-    const accountId = (await accounts.idOf(ann))!;
-    const dirId = (await dirs.create(ann, 'web1', 1))!;
-    const foreign = (await dirs.create(fresh('u'), 'web1', 1))!;
-    const token = (over: object = {}) => ({
-      ...{ tokenHash: fresh('token'), username: ann, accountId, device: 'web1', now: 7 },
-      ...{ scope: 'append' as const, dirId, expiresAt: 99 },
-      ...over,
-    });
-    const wanted = token();
-    const made = await sessions.create(wanted, own, 3);
-    assert.ok(typeof made === 'object');
-    const { session_id, scope, only_dir, expires_at } = (await stores.two.sessions.get(wanted.tokenHash))!;
-    assert.deepEqual([session_id, scope, only_dir, expires_at], [made.id, 'append', dirId, 99]);
-    assert.equal(await sessions.create(token(), fresh('token'), 3), 'ended');
-    assert.equal(await sessions.create(token({ dirId: foreign }), own, 3), 'no directory');
-    assert.ok(typeof (await sessions.create(token({ dirId: null }), own, 3)) === 'object');
-    assert.equal(await sessions.create(token(), own, 3), 'too many');
-    const tomorrow = token({ now: wanted.now + 86_400_000 });
-    assert.equal(await sessions.create(token(), own, 9, 1), 'too often');
-    assert.ok(typeof (await stores.two.sessions.create(tomorrow, own, 9, 1)) === 'object', 'not for ever');
-    assert.ok(await sessions.end(ann, (await sessions.list(ann))[0]!.id, wanted.now));
-    await assert.rejects(sessions.create(token({ accountId: fresh() }), own, 9), { status: 401 });
-    const [, noted] = await audit.list({ account: ann, limit: 10 });
-    assert.deepEqual([noted!.action, noted!.detail], ['token made', 'append for one directory: web1']);
-  });
-
-  test('tokens that are made while their maker is ended are ended with it', async () => {
-    const { accounts, sessions } = stores.one;
-    const secrets = { passwordHash: 'new', keys: undefined, recoveryHash: undefined };
-    for (let round = 0; round < 10; round++) {
-      const [ann, own, thief] = [fresh('u'), fresh('t'), fresh('t')];
-      await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
-      await accounts.openSession(ann, 'hash', { tokenHash: thief, device: '' }, 1);
-      const accountId = (await accounts.idOf(ann))!;
-      const before = { username: ann, proven: 'hash', expected: undefined };
-      const token = () => ({ tokenHash: fresh('t'), username: ann, accountId, device: 'x', now: 2 });
-      const making = Array.from({ length: 8 }, () => stores.two.sessions.create(token(), thief, 100));
-      // In the middle of them.
-      await Promise.race(making);
-      await Promise.all([
-        ...making,
-        round % 2
-          ? accounts.changePassword(before, secrets, { tokenHash: own, now: 3 })
-          : sessions.endOthers(ann, own, 3),
-      ]);
-      assert.equal((await sessions.list(ann)).length, 1);
-    }
-  });
-
   test('a recovery sets everything once, within its time, and leaves one session', async () => {
     const { accounts, recoveries, sessions } = stores.one;
     const [ann, token, old, mine] = [fresh('u'), fresh('t'), fresh('t'), fresh('t')];
@@ -311,84 +224,5 @@ export function accountsContract(stores: Stores): void {
     assert.deepEqual(await all(), { failures: 1, failed_at: 150 }, 'a new time begins');
     assert.equal((await accounts.failures(other, address)).ofName.failures, 2);
     assert.equal((await accounts.failures(other, fresh('a'))).ofAddress.failures, 0);
-  });
-
-  test('a session is found together with what its user has stored', async () => {
-    const username = fresh('u');
-    const token = fresh('t');
-    const session = await openSession(stores, token, username, 5);
-    const nothing = { ...session, bytes: 0n, quota: null, rev: 0 };
-    assert.deepEqual(await stores.one.lookUpUsage().session(token), nothing);
-    await addUsage(stores.sql, username, 0, { files: 1, bytes: 2 ** 52, counted: 1 });
-    await addUsage(stores.sql, username, 7, { files: 1, bytes: 2 ** 52 + 1, counted: 1 });
-    const found = await stores.one.lookUpUsage().session(token);
-    assert.deepEqual(found, { ...session, bytes: 2n ** 53n + 1n, quota: null, rev: 2 });
-    assert.equal((await stores.one.usage(username)).bytes, found?.bytes);
-    assert.equal(await stores.one.lookUpUsage().session(fresh('t')), undefined);
-    // Made up for this test: the sums of the others are held against their files.
-    await stores.sql.execute('DELETE FROM usage WHERE owner = ?', username);
-  });
-
-  test('a session is found together with a transfer, of whomever', async () => {
-    const { transfers } = stores.one;
-    const [username, token] = [fresh('u'), fresh('t')];
-    const session = await openSession(stores, token, username, 5);
-    const creator = fresh('u');
-    const { transferId, fileId } = await begin(stores.one, creator);
-    const state = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
-    const transfer = { ...state, streamed: 'no', creator, made_by: null, dir_id: 0 };
-    assert.deepEqual(await transfers.lookUp(transferId).session(token), { ...session, transfer });
-    assert.deepEqual({ ...(await transfers.state(transferId)) }, transfer);
-    const unknown = fresh('t');
-    assert.deepEqual(await transfers.lookUp(unknown).session(token), { ...session, transfer: undefined });
-    assert.equal(await transfers.state(unknown), undefined);
-    assert.equal(await transfers.lookUp(transferId).session(unknown), undefined);
-  });
-
-  test('a session is found together with a file and one of its volumes, of whomever', async () => {
-    const { files } = stores.one;
-    const [username, token, owner] = [fresh('u'), fresh('t'), fresh('u')];
-    const session = await openSession(stores, token, username, 5);
-    const fileId = await filed(stores.one, owner, { count: 20 });
-    const file = { owner, chunk_count: 20, enc_params: '{"k":1}' };
-    for (const idx of [1, 16, 17, 20]) {
-      const found = { ...file, volume: { idx, size: idx - 1, sha256: DIGEST } };
-      assert.deepEqual(await files.lookUp(fileId, idx).session(token), { ...session, file: found });
-      assert.deepEqual(await files.readable(fileId, idx), found);
-    }
-    for (const idx of [0, 21, 33, Number.NaN]) {
-      const found = { ...file, volume: undefined };
-      assert.deepEqual(await files.lookUp(fileId, idx).session(token), { ...session, file: found });
-      assert.deepEqual(await files.readable(fileId, idx), found);
-    }
-    assert.deepEqual(await files.lookUp(fresh('f'), 1).session(token), { ...session, file: undefined });
-    assert.equal(await files.lookUp(fileId, 1).session(fresh('t')), undefined);
-  });
-
-  test('expire removes sessions and failures from before the times, and no other', async () => {
-    const { accounts, sessions, audit } = stores.one;
-    const [old, kept, name] = [fresh('token'), fresh('token'), fresh('u')];
-    const [ended, lasting] = [fresh('token'), fresh('token')];
-    await openSession(stores, old, 'ann', 1);
-    const { account_id: accountId } = await openSession(stores, kept, 'ann', 2);
-    const token = { username: 'ann', accountId, device: '', now: 1 };
-    await insertSession(stores.sql, { ...token, tokenHash: ended, expiresAt: 9 });
-    await insertSession(stores.sql, { ...token, tokenHash: lasting, expiresAt: 10 });
-    for (const at of [1, 2]) {
-      await note(stores.sql, { at, actor: 'operator', account: name, action: 'disabled', detail: `${at}` });
-    }
-    await accounts.countFailure(name, 'old', 1, 10);
-    await accounts.countFailure(name, 'kept', 2, 10);
-    await accounts.expire(2);
-    await sessions.expire(2, 9);
-    await audit.expire(2);
-    for (const gone of [old, ended]) assert.equal(await sessions.get(gone), undefined);
-    for (const still of [kept, lasting]) assert.ok(await sessions.get(still));
-    assert.deepEqual(
-      (await audit.list({ account: name, limit: 9 })).map(({ detail }) => detail),
-      ['2'],
-    );
-    assert.equal((await accounts.failures(name, 'old')).ofName.failures, 0);
-    assert.equal((await accounts.failures(name, 'kept')).ofName.failures, 1);
   });
 }

@@ -27,6 +27,7 @@ import { passkeysContract } from './metadata.passkeys.ts';
 import { everyPlanContract, plansContract, recording, type Statement } from './metadata.plans.ts';
 import { receivedContract } from './metadata.received.ts';
 import { requestsContract } from './metadata.requests.ts';
+import { sessionsContract } from './metadata.sessions.ts';
 import { sharesContract } from './metadata.shares.ts';
 import { stormContract } from './metadata.storm.ts';
 import { streamedContract } from './metadata.streamed.ts';
@@ -62,6 +63,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     schemaContract(() => database);
     transactionContract(stores, () => database);
     accountsContract(stores);
+    sessionsContract(stores);
     dirsContract(stores);
     pullsContract(stores);
     transfersContract(stores);

@@ -1,10 +1,10 @@
+/** The list of a folder: many files, hostile names, what is dropped there. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Szafa } from '@szafa/client';
 import { sealFileName } from '@szafa/client/format';
-import type { FileChooser, Page } from 'playwright-core';
 import { fillDatabase } from '../../bench/src/cells/fill.ts';
 import { useService, usually } from '../harness/index.ts';
 import {
@@ -21,13 +21,12 @@ import {
   useChromium,
 } from './browser.ts';
 import { expectWithin, unused } from './quiet.ts';
+import { shown } from './tree.ts';
 
 const service = useService();
 const browser = useChromium();
 const HOUR_MS = 3_600_000;
 const FIRST = Date.UTC(2024, 0, 1, 12);
-
-const shown = (page: Page) => page.locator('.file-name').allTextContents();
 
 /** Records with sealed names; by name, by size and by date they stand in three different orders. */
 async function fillSealed(username: string, files: number): Promise<void> {
@@ -158,119 +157,6 @@ test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without la
   await page.keyboard.press('Control+a');
   await page.getByText(ALL.replace('files', 'selected')).waitFor();
   await shoot(page, 'ten-thousand');
-});
-
-/** Where the keyboard is: the name of the element, or the number of the row. */
-function focused(page: Page): Promise<string> {
-  return page.evaluate(() => {
-    const at = document.activeElement!;
-    const row = at.getAttribute('data-index');
-    return row ? `row ${row}` : (at.getAttribute('aria-label') ?? at.textContent.trim());
-  });
-}
-
-/** Waits until the keyboard is there: a closing dialog gives it back a moment later. */
-async function focusIs(page: Page, what: string): Promise<void> {
-  for (let waited = 0; (await focused(page)) !== what; waited += 50) {
-    assert.ok(waited < 20_000, `the keyboard is at “${await focused(page)}”, not at “${what}”`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-test('by the keyboard alone; the focus comes back to where it was', async () => {
-  const { page, errors } = await browser.visit(service.url);
-  await register(page);
-  const names = ['a.txt', 'b.txt', 'c.txt'];
-  await upload(page, ...(await Promise.all(names.map((name) => browser.file(name, `text of ${name}`)))));
-  await page.getByRole('button', { name: 'Clear finished' }).click();
-  await page.getByRole('button', { name: 'Name', exact: true }).click();
-  const { keyboard } = page;
-  // Listened for from the beginning: the browser is told of it, and that takes a moment.
-  const chooser = new Promise<FileChooser>((resolve) => page.once('filechooser', resolve));
-
-  // Through the rows, and into one of them.
-  await page.getByRole('row').nth(1).focus();
-  const ways = { End: 2, Home: 0, PageDown: 2, ArrowUp: 1, PageUp: 0, ArrowDown: 1 };
-  for (const [key, at] of Object.entries(ways)) {
-    await keyboard.press(key);
-    await focusIs(page, `row ${at}`);
-  }
-  await keyboard.press('Enter');
-  await page.getByRole('dialog').getByText('text of b.txt').waitFor();
-  await keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await focusIs(page, 'row 1');
-
-  // A menu: in at its first entry, round by the arrows, out by Escape or Tab.
-  const more = page.getByRole('button', { name: 'More actions for b.txt' });
-  for (const way of ['Escape', 'Tab']) {
-    await more.focus();
-    await keyboard.press('Enter');
-    const entries = ['Preview', 'Download', 'Share', 'Rename', 'Move', 'Make a copy', 'Versions', 'Delete'];
-    assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), entries);
-    for (const entry of [...entries, 'Preview']) {
-      await focusIs(page, entry);
-      await keyboard.press('ArrowDown');
-    }
-    await keyboard.press('ArrowUp');
-    await keyboard.press('ArrowUp');
-    await focusIs(page, 'Delete');
-    await keyboard.press(way);
-    await page.getByRole('menu').waitFor({ state: 'detached' });
-    await focusIs(page, 'More actions for b.txt');
-  }
-  await keyboard.press('Enter');
-  await focusIs(page, 'Preview');
-  for (let step = 0; step < 4; step++) await keyboard.press('ArrowDown');
-  await keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Move to' }).waitFor();
-  await keyboard.press('Escape');
-  await focusIs(page, 'More actions for b.txt');
-
-  // What an address says is told behind the account's menu.
-  await page.getByRole('button', { name: /^Account: / }).focus();
-  await keyboard.press('Enter');
-  await focusIs(page, 'Account and devices');
-  await keyboard.press('ArrowDown');
-  await focusIs(page, 'Settings');
-  await keyboard.press('ArrowDown');
-  await focusIs(page, 'About szafa');
-  await keyboard.press('Enter');
-  await page.getByRole('dialog').getByText('The folder that you are in is part of the address').waitFor();
-  await keyboard.press('Escape');
-  await page.waitForFunction(() => document.activeElement?.classList.contains('avatar'));
-  await page.getByRole('button', { name: 'New folder' }).focus();
-  await keyboard.press('Enter');
-  await page.waitForFunction(() => (document.activeElement as HTMLInputElement).name === 'name');
-  await keyboard.press('Escape');
-  await focusIs(page, 'New folder');
-
-  // A letter is a shortcut outside of fields, and a letter inside.
-  await keyboard.press('u');
-  assert.equal((await chooser).isMultiple(), true);
-  await keyboard.press('/');
-  await focusIs(page, 'Filter by name');
-  await keyboard.type('u/');
-  await page.getByText('No name contains “u/”').waitFor();
-  await keyboard.press('Escape');
-  await row(page, 'b.txt').waitFor();
-
-  await page.getByRole('row').nth(1).focus();
-  await keyboard.press('Control+a');
-  await page.getByText('3 selected').waitFor();
-  await keyboard.press('Escape');
-  await page.getByText('3 selected').waitFor({ state: 'detached' });
-  await keyboard.press('ArrowDown');
-  await focusIs(page, 'row 1');
-  await keyboard.press('F2');
-  await page.getByLabel('New name').waitFor();
-  await keyboard.press('Escape');
-  await focusIs(page, 'row 1');
-  await keyboard.press('Delete');
-  await row(page, 'b.txt').waitFor({ state: 'detached' });
-  assert.deepEqual(await shown(page), ['a.txt', 'c.txt']);
-  await focusIs(page, 'row 1');
-  assert.deepEqual(errors, []);
 });
 
 test('hostile names of folders are shown as text, in every tab', async () => {

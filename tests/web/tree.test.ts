@@ -1,15 +1,10 @@
-/** Folders in folders: going through them, and what is done to them and their files. One account for all of a test: a sign-in takes seconds. */
+/** Folders in folders: what is done to them and their files. One account for all of a test: a sign-in takes seconds. */
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { Szafa } from '@szafa/client/node';
-import type { Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
 import {
   choose,
-  drop,
-  keptIn,
   makeFolder,
   open,
   PASSWORD,
@@ -20,129 +15,10 @@ import {
   upload,
   useChromium,
 } from './browser.ts';
+import { address, dialog, folder, heading, listed, said } from './tree.ts';
 
 const service = useService();
 const browser = useChromium();
-
-const names = (page: Page) => page.locator('.file-name').allTextContents();
-const address = (page: Page) => decodeURIComponent(new URL(page.url()).hash);
-const heading = (page: Page, name: string) =>
-  page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
-const dialog = (page: Page) => page.getByRole('dialog');
-const said = (page: Page, text: string) => page.locator('.notice').getByText(text, { exact: true }).waitFor();
-const folder = (page: Page, name: string) =>
-  page.getByRole('treeitem', { name: new RegExp(`^${RegExp.escape(name)} `) });
-
-/** Waits until the list has these, in this order. */
-async function listed(page: Page, ...expected: string[]): Promise<void> {
-  await until(async () => (await names(page)).join('|') === expected.join('|')).catch(async () => {
-    assert.deepEqual(await names(page), expected);
-  });
-}
-
-test('every place and preview has an address; Back, reload and the way above lead there', async () => {
-  const { page, errors } = await browser.visit(`${service.url}/docs`);
-  // A database of another page of szafa, which lacks a store that this one needs and has one that it does not know.
-  await page.evaluate(
-    () =>
-      new Promise<void>((resolve, reject) => {
-        const request = indexedDB.open('szafa', 1);
-        request.onerror = () => reject(request.error);
-        request.onupgradeneeded = () => {
-          for (const name of ['session', 'journal', 'uploads', 'pins', 'of another page']) {
-            request.result.createObjectStore(name);
-          }
-        };
-        request.onsuccess = () => {
-          request.result.close();
-          resolve();
-        };
-      }),
-  );
-  await page.goto(service.url);
-  await register(page);
-  const stores = Object.keys(await keptIn(page));
-  assert.deepEqual(stores, [
-    ...['contacts', 'journal', 'of another page', 'pins', 'revs', 'session', 'uploads'],
-    ...['visitor-journal', 'visitor-uploads'],
-  ]);
-  await makeFolder(page, 'photos');
-  await makeFolder(page, 'lato 2026');
-  assert.equal(address(page), '#/photos/lato 2026/');
-  await upload(page, await browser.file('b.txt', 'text of b'), await browser.file('a.txt', 'text of a'));
-  await page.getByRole('button', { name: 'Clear finished' }).click();
-  await page.getByRole('button', { name: 'Name', exact: true }).click();
-  await listed(page, 'a.txt', 'b.txt');
-  await shoot(page, 'tree-nested');
-
-  // Above by the breadcrumbs, where the folder is a row; back by Back.
-  await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'photos' }).click();
-  await heading(page, 'photos');
-  await listed(page, 'lato 2026');
-  assert.equal(address(page), '#/photos/');
-  await page.goBack();
-  await heading(page, 'lato 2026');
-  await page.goBack();
-  await heading(page, 'photos');
-  await page.goBack();
-  await heading(page, 'All files');
-  await page.goForward();
-  await page.goForward();
-  await heading(page, 'lato 2026');
-
-  // A preview is one step, however many files are shown in it; the order of the list stays over a reload.
-  await row(page, 'a.txt').getByRole('button', { name: 'a.txt', exact: true }).click();
-  await dialog(page).getByText('text of a').waitFor();
-  assert.equal(address(page), '#/photos/lato 2026/a.txt');
-  await page.getByRole('button', { name: 'Next file' }).click();
-  await dialog(page).getByText('text of b').waitFor();
-  assert.equal(address(page), '#/photos/lato 2026/b.txt');
-  await page.reload();
-  await dialog(page).getByText('text of b').waitFor();
-  await listed(page, 'a.txt', 'b.txt');
-  await page.goBack();
-  await dialog(page).waitFor({ state: 'detached' });
-  await heading(page, 'lato 2026');
-  assert.equal(address(page), '#/photos/lato 2026/');
-  await row(page, 'a.txt').getByRole('button', { name: 'a.txt', exact: true }).click();
-  await dialog(page).getByText('text of a').waitFor();
-  // Closed, and another opened before the browser has gone back: that one stays.
-  await page.evaluate(async () => {
-    const gone = new Promise((resolve) => addEventListener('popstate', resolve, { once: true }));
-    document.querySelector<HTMLElement>('dialog button[aria-label=Close]')!.click();
-    const buttons = [...document.querySelectorAll<HTMLElement>('[role=row] button')];
-    buttons.find(({ textContent }) => textContent === 'b.txt')!.click();
-    await gone;
-  });
-  await dialog(page).getByText('text of b').waitFor();
-  assert.equal(address(page), '#/photos/lato 2026/b.txt');
-  await page.keyboard.press('Escape');
-  await dialog(page).waitFor({ state: 'detached' });
-  await until(() => address(page) === '#/photos/lato 2026/');
-  await page.goBack();
-  await heading(page, 'photos');
-  await page.reload();
-  await heading(page, 'photos');
-
-  // An address that leads nowhere ends at what is nearest to it.
-  await page.evaluate(() => {
-    location.hash = '#/photos/lato 2026/gone.txt';
-  });
-  await said(page, 'This file no longer exists.');
-  await heading(page, 'lato 2026');
-  await page.evaluate(() => {
-    location.hash = '#/photos/never/was/';
-  });
-  await heading(page, 'photos');
-  assert.equal(address(page), '#/photos/');
-
-  // After a sign-out nothing of it is left in the address.
-  await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Sign out' }).click();
-  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
-  assert.equal(address(page), '');
-  assert.deepEqual(errors, []);
-});
 
 test('rename, move, copy and delete: by menus, keys and dragging, and back again', async () => {
   const { page, errors } = await browser.visit(service.url);
@@ -340,138 +216,6 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
   await listed(page, 'c.txt');
   assert.deepEqual(
     errors.filter((error) => !/\b412\b/.test(error)),
-    [],
-  );
-});
-
-test('uploading what is there already asks; versions are kept; other devices are seen', async () => {
-  const { page, errors } = await browser.visit(service.url);
-  const username = await register(page);
-  const disk = join(browser.folder, 'album');
-  await mkdir(join(disk, 'empty', 'inside'), { recursive: true });
-  await writeFile(join(disk, 'one.txt'), 'one');
-  await writeFile(join(disk, 'two.txt'), 'two');
-  await drop(page, [disk]);
-  await folder(page, 'album').click();
-  await page.getByRole('button', { name: 'Name', exact: true }).click();
-  // A folder without files is kept.
-  await listed(page, 'empty', 'one.txt', 'two.txt');
-  await open(page, 'All files');
-
-  // Onto a folder of the list, of the side, or of the way above: into it.
-  await drop(page, [await browser.file('row.txt', 'row')], { onto: row(page, 'album') });
-  await page.getByRole('treeitem', { name: 'album 3' }).waitFor();
-  await drop(page, [await browser.file('side.txt', 'side')], { onto: folder(page, 'album') });
-  await page.getByRole('treeitem', { name: 'album 4' }).waitFor();
-  await folder(page, 'album').click();
-  await listed(page, 'empty', 'one.txt', 'row.txt', 'side.txt', 'two.txt');
-  const above = page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'All files' });
-  await drop(page, [await browser.file('above.txt', 'above')], { onto: above });
-  await page.getByRole('treeitem', { name: 'All files 5' }).waitFor();
-  for (const name of ['row.txt', 'side.txt']) await choose(page, name, 'Delete');
-  await listed(page, 'empty', 'one.txt', 'two.txt');
-  await open(page, 'All files');
-  await listed(page, 'album', 'above.txt');
-
-  // Each answer is for all.
-  const again = async (answer: string) => {
-    await drop(page, [disk]);
-    await page.getByRole('heading', { name: 'This is there already' }).waitFor();
-    await page.getByLabel('The same for 1 more').check();
-    await dialog(page).getByRole('button', { name: answer }).click();
-    await dialog(page).waitFor({ state: 'detached' });
-  };
-  await again('Skip');
-  await writeFile(join(disk, 'one.txt'), 'one, changed');
-  await again('Replace');
-  await folder(page, 'album').click();
-  await row(page, 'one.txt').getByText('2 versions').waitFor();
-  await row(page, 'two.txt').getByText('2 versions').waitFor();
-  await listed(page, 'empty', 'one.txt', 'two.txt');
-  await open(page, 'All files');
-  await again('Keep both');
-  await folder(page, 'album').click();
-  await listed(page, 'empty', 'one (2).txt', 'one.txt', 'two (2).txt', 'two.txt');
-  await page.getByRole('button', { name: 'Clear finished' }).click();
-
-  await choose(page, 'one.txt', 'Versions');
-  const versions = dialog(page).getByRole('listitem');
-  await until(async () => (await versions.count()) === 2);
-  await versions.first().getByText('Current').waitFor();
-  await shoot(page, 'tree-versions');
-  const saved = page.waitForEvent('download');
-  await versions
-    .nth(1)
-    .getByRole('button', { name: /^Download/ })
-    .click();
-  assert.equal((await saved).suggestedFilename(), 'one.txt');
-  await versions
-    .nth(1)
-    .getByRole('button', { name: /the current one$/ })
-    .click();
-  await dialog(page).getByText('This version is the current one now').waitFor();
-  await until(async () => (await versions.count()) === 3);
-  await versions
-    .nth(1)
-    .getByRole('button', { name: /^Delete/ })
-    .click();
-  await until(async () => (await versions.count()) === 2);
-  await page.keyboard.press('Escape');
-  await row(page, 'one.txt').getByRole('button', { name: 'one.txt', exact: true }).click();
-  await dialog(page).getByText('one', { exact: true }).waitFor();
-  await page.keyboard.press('Escape');
-
-  // Another device: what it does appears by itself, and what it did first wins, which is told.
-  const other = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
-  const tree = await other.tree();
-  await other.rename([{ entry: tree.file('album/two.txt')!.entry, path: 'album/zwei.txt' }]);
-  await choose(page, 'two.txt', 'Rename');
-  await page.getByLabel('New name').fill('deux.txt');
-  await page.keyboard.press('Enter');
-  await page.locator('.notice').getByText('Another device or tab changed this at the same time.').waitFor();
-  await row(page, 'zwei.txt').waitFor();
-  await other.rename([{ entry: (await other.tree()).file('album/zwei.txt')!.entry, path: 'album/drei.txt' }]);
-  await row(page, 'drei.txt').waitFor();
-
-  // Folders without files are copied as well.
-  await choose(page, 'empty', 'Make a copy');
-  await dialog(page).getByRole('button', { name: 'Copy', exact: true }).click();
-  await said(page, 'Copied');
-  await row(page, 'empty (2)').locator('.cell.size').dblclick();
-  await listed(page, 'inside');
-  await folder(page, 'album').click();
-
-  // Where only a part went to the trash, that part can be brought back.
-  let asked = 0;
-  await page.context().route('**/api/files/trash', async (route) => {
-    const { files } = route.request().postDataJSON() as { files: string[] };
-    if (++asked === 1) await route.continue();
-    else await route.fulfill({ status: 404, json: { error: 'no files of yours', files } });
-  });
-  await row(page, 'drei.txt').locator('.cell.size').click();
-  await row(page, 'empty (2)')
-    .locator('.cell.size')
-    .click({ modifiers: ['Control'] });
-  await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
-  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to the trash.' });
-  await partly.waitFor();
-  await page.context().unroute('**/api/files/trash');
-  const left = ['empty', 'empty (2)', 'one (2).txt', 'one.txt', 'two (2).txt'];
-  await listed(page, ...left);
-  await partly.getByRole('button', { name: 'Undo' }).click();
-  await listed(page, ...left.slice(0, 2), 'drei.txt', ...left.slice(2));
-
-  // What comes to the trash after the question stays there.
-  await choose(page, 'drei.txt', 'Delete');
-  await listed(page, ...left);
-  await page.getByRole('navigation', { name: 'Folders' }).getByRole('button', { name: 'Trash' }).click();
-  await row(page, 'side.txt').waitFor();
-  await page.getByRole('button', { name: 'Empty the trash' }).click();
-  await other.trash([(await other.tree()).file('album/one (2).txt')!.entry]);
-  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
-  await listed(page, 'one (2).txt');
-  assert.deepEqual(
-    errors.filter((error) => !/\b(404|409|412)\b/.test(error)),
     [],
   );
 });

@@ -1,3 +1,4 @@
+/** One file, although a long one: its tests share PostgreSQL and Ceph. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -8,13 +8,10 @@
  * services, workers and commands as processes of their own, which would run without any.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
-  appendFileSync,
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -27,9 +24,10 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Pairs } from '../tests/engines/pairs.ts';
+import { Findings, type Verdict } from './mutant-findings.ts';
 import { allMutants, type Mutant, mutantFaults, mutated } from './mutants.ts';
 import { buildPage } from './page.mjs';
 import { needsOf } from './suite.mjs';
@@ -46,8 +44,6 @@ const LAST_MS = 5000;
 
 type Result = { how: 'green' | 'red' | 'late'; output: string; ms: number };
 type Run = { test: string; only: string; environment: Record<string, string> };
-/** `late`: by a time limit alone, which a busy machine can reach, too. */
-type Verdict = { how: 'caught' | 'late' | 'missed'; by: string };
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
@@ -239,54 +235,6 @@ async function attempt(
     if (how === 'late') return { how, by: `${test}, by its time limit: ${firstFailed(output)}` };
   }
   return { how: 'missed', by: tests.join(', ') };
-}
-
-/** What was found of each bug, a line of JSON each, written as soon as it is known: a run can be cut anywhere. */
-class Findings {
-  readonly #file = join(root, 'artefacts/mutants.jsonl');
-
-  /** Of each bug all that decides whether it is caught, as it is before the copies are made, but for what is imported. */
-  readonly #states: Map<Mutant, string>;
-
-  constructor(mutants: Mutant[]) {
-    const read = (file: string) => readFileSync(join(root, file), 'utf8');
-    this.#states = new Map(
-      mutants.map((mutant) => {
-        const all = JSON.stringify([mutant, [mutant.file, ...mutant.tests].map(read)]);
-        return [mutant, createHash('sha256').update(all).digest('base64url')];
-      }),
-    );
-  }
-
-  add(mutant: Mutant, { how, by }: Verdict, seconds: number): void {
-    const { name, file } = mutant;
-    const line = {
-      at: new Date().toISOString(),
-      name,
-      file,
-      how,
-      by,
-      seconds,
-      state: this.#states.get(mutant),
-    };
-    mkdirSync(dirname(this.#file), { recursive: true });
-    appendFileSync(this.#file, `${JSON.stringify(line)}\n`);
-  }
-
-  caught(): Mutant[] {
-    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n') : [];
-    const found = new Map(lines.flatMap(verdictIn).map(({ state, how }) => [state, how]));
-    return [...this.#states].filter(([, state]) => found.get(state) === 'caught').map(([mutant]) => mutant);
-  }
-}
-
-/** None in a line that a run tore when it was cut. */
-function verdictIn(line: string): { state: string; how: string }[] {
-  try {
-    return [JSON.parse(line)];
-  } catch {
-    return [];
-  }
 }
 
 async function runAll(chosen: Mutant[], folder: string, atOnce: number, pairs: Pairs | undefined) {

@@ -9,18 +9,21 @@ import { deriveAccountKeys, type Master, seal, toBase64Url } from '../src/format
 import type { Bytes } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { bagBytes, bagJson } from './bag-builder.ts';
-import { type BagCase, badBags, goodBags, passkeyBags, recoveryBags } from './bag-cases.ts';
+import { type BagCase, badBags, goodBags } from './bag-cases.ts';
+import { passkeyBags, recoveryBags } from './bag-entry-cases.ts';
 import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
 import { cases, flip, replaced } from './file-cases.ts';
-import type { BagVector, FileVector, KdfVector, LayoutVector, NameVector, SealVector } from './kinds.ts';
+import type { BagVector, FileVector, KdfVector, SealVector } from './kinds.ts';
+import { layouts } from './layout-cases.ts';
 import { identities, letters } from './letter-cases.ts';
 import { links } from './link-cases.ts';
+import { nameVectors } from './name-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
 import { requestVectors } from './request-cases.ts';
 import { thumbnails } from './thumbnail-cases.ts';
 import { volumes } from './volume-cases.ts';
-import { boundTo, dirName, namePlain, sealName, writers } from './writer-cases.ts';
+import { writers } from './writer-cases.ts';
 
 const native = nodeEngine();
 const engine = reproducible(native, 'szafa vectors');
@@ -248,120 +251,7 @@ const seals: SealVector[] = [
   sealVector('other-key', sealed, { fault: 'commitment' }, { key: '01'.repeat(32) }),
 ];
 
-const names: NameVector[] = [];
-const total = sha256(bytesOf(5));
-const bound = boundTo(Uint8Array.fromHex(total), 1234, 3);
-const fields = {
-  kind: 'file',
-  key: master.toHex(),
-  total_sha256: total,
-  size: 1234,
-  chunk_count: 3,
-} as const;
-const listed = (rev: number) => ({
-  rev,
-  gen: rev + 1 < 2 ** 32 ? rev + 1 : rev,
-  added: 1_767_225_600_000 + rev,
-});
-const fileName = (name: string, rev: number) => sealName('file', master, bound, namePlain(name, listed(rev)));
-for (const [given, rev, kept = given] of [
-  ['', 1],
-  ['a', 1],
-  ['raport.txt', 1],
-  ['raport.txt', 2],
-  ['raport.txt', 2 ** 32 - 1],
-  ['żółw/ß.bin', 1],
-  ['n'.repeat(32), 1],
-  ['n'.repeat(33), 1],
-  ['x'.repeat(160), 1],
-  ['y'.repeat(161), 1, 'y'.repeat(160)],
-  [`${'ż'.repeat(79)}aż`, 1, `${'ż'.repeat(79)}a`],
-  ['ż'.repeat(100), 1, 'ż'.repeat(80)],
-] as [given: string, rev: number, kept?: string][]) {
-  const expect = { name: kept, ...listed(rev), whole: kept === given };
-  names.push({ name: `file-${names.length}`, ...fields, given, text: fileName(given, rev), expect });
-}
-const text = fileName('raport.txt', 1);
-const first = text[0] === 'A' ? 'B' : 'A';
-const sealedRaw = (flag: number, ...name: number[]) => {
-  const plain = new Uint8Array(15 + 32);
-  plain.set([flag, 0, 0, 0, 1, 0, 0, 0, 1]);
-  plain.set(name, 15);
-  return sealName('file', master, bound, plain);
-};
-const nameFaults: [string, Partial<NameVector>][] = [
-  ['not-utf8', { text: sealedRaw(0, 0x61, 0xc5) }],
-  ['flag', { text: sealedRaw(2, 0x61) }],
-  ['too-short', { text: sealName('file', master, bound, new Uint8Array(46)) }],
-  ['sha256', { total_sha256: '0'.repeat(64) }],
-  ['sha256-not-hex', { total_sha256: 'x'.repeat(64) }],
-  ['size', { size: 1235 }],
-  ['count', { chunk_count: 4 }],
-  ['key', { key: masters[1]!.key.toHex() }],
-  ['iv', { text: first + text.slice(1) }],
-  ['end', { text: `${text.slice(0, -4)}AAAA` }],
-  ['shorter', { text: text.slice(0, -4) }],
-  ['padding', { text: `${text}=` }],
-  ['plain', { text: 'raport.txt' }],
-  ['plain-letters', { text: 'CertificateOfIncorporationAndOtherPapersOfTheYear2026OfTheCompany' }],
-  ['empty', { text: '' }],
-  ['as-directory', { kind: 'dir' }],
-];
-for (const [name, fault] of nameFaults)
-  names.push({ name: `file-${name}`, ...fields, text, ...fault, expect: null });
-const noRecord = { rev: 0, gen: 0, added: 0, whole: true };
-for (const given of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
-  const dir = { kind: 'dir', text: dirName(master, given) } as const;
-  const name = `dir-${given.length}`;
-  names.push(
-    { name, ...dir, key: master.toHex(), given, expect: { name: given, ...noRecord } },
-    { name: `${name}-key`, ...dir, key: masters[1]!.key.toHex(), expect: null },
-  );
-}
-names.push({
-  name: 'dir-unpadded',
-  kind: 'dir',
-  key: master.toHex(),
-  text: sealName('dir', master, new Uint8Array(0), Buffer.from('Zdjęcia')),
-  expect: null,
-});
-
-const MIB = 1024 * 1024;
-/** Cut volume by volume, as a writer does that does not know the end. */
-function cut(size: number, volumeSize: number, late = volumeSize): Omit<LayoutVector, 'size'> {
-  let [count, offset, stored] = [0, 0, 0];
-  for (;;) {
-    count++;
-    const length = Math.min(count <= 1000 ? volumeSize : late, size - offset);
-    stored += 56 + length + 16 * Math.max(1, Math.ceil(length / 262_144));
-    if (offset + length === size) {
-      const last = { offset, length };
-      const counted = { volume_count: count, last, stored_size: stored };
-      return { volume_size: volumeSize, late_volume_size: late, ...counted };
-    }
-    offset += length;
-  }
-}
-const early = 1000 * 8 * MIB;
-const layouts: LayoutVector[] = [
-  ...[0, 1, 8 * MIB, 8 * MIB + 1, 80_000 * MIB].map((size) => ({ size, ...cut(size, 8 * MIB) })),
-  { size: 80_000 * MIB + 1, ...cut(80_000 * MIB + 1, 9 * MIB) },
-  { size: 100_000 * MIB, ...cut(100_000 * MIB, 10 * MIB) },
-  { size: 150, wish: 64, ...cut(150, 64) },
-  { size: 700_000, wish: 64, ...cut(700_000, MIB) },
-  { size: 600_000, wish: 262_143, ...cut(600_000, 262_143) },
-  { size: 600_000, wish: 262_144, ...cut(600_000, 262_144) },
-  { size: 600_000, wish: 262_145, ...cut(600_000, 524_288) },
-  ...[0, 1, early, early + 1, early + 64 * MIB, early + 64 * MIB + 1, early + 9000 * 64 * MIB].map(
-    (size) => ({
-      size,
-      stream: true,
-      ...cut(size, 8 * MIB, 64 * MIB),
-    }),
-  ),
-  { size: 5, wish: 64, stream: true, ...cut(5, 262_144, 64 * MIB) },
-  { size: 5, wish: 100 * MIB, stream: true, ...cut(5, 100 * MIB) },
-];
+const names = nameVectors(masters, sha256(bytesOf(5)));
 
 /** As the formatter of the repository writes it: an array that fits stands on one line, those in others first. */
 function textOf(vectors: unknown[]): string {

@@ -42,3 +42,27 @@ test("the public half is OpenSSL's, with either sign", async () => {
   }
   assert.equal(signs.size, 2);
 });
+
+const { subtle } = globalThis.crypto;
+
+test('where Web Crypto does not know its own signatures, no public key is given out: others would pin a wrong one', async (t) => {
+  t.mock.method(subtle, 'verify', async () => false);
+  await assert.rejects(ed25519PublicKey(hex(VECTORS[0][0])), { name: 'NotSupportedError' });
+});
+
+test('where Web Crypto has no such keys, that is said, and nobody is called a forger', async (t) => {
+  const [secret, publicKey, message, signature] = VECTORS[0];
+  const lacking = async () => {
+    throw new DOMException('Unrecognized name.', 'NotSupportedError');
+  };
+  t.mock.method(subtle, 'importKey', lacking);
+  const lacks = { name: 'NotSupportedError' };
+  await assert.rejects(ed25519Verify(hex(publicKey), hex(signature), hex(message)), lacks);
+  await assert.rejects(ed25519PublicKey(hex(secret)), lacks);
+});
+
+test('what is no point of the curve verifies nothing', async () => {
+  const [, , message, signature] = VECTORS[0];
+  for (const key of ['02'.padEnd(64, '0'), '', 'ff'.repeat(32)])
+    assert.equal(await ed25519Verify(hex(key), hex(signature), hex(message)), false, key);
+});

@@ -212,8 +212,22 @@ export const mutants: Mutant[] = [
   {
     name: 'a public key to sign with has the wrong sign half of the time',
     file: 'client/src/format/ed25519.ts',
-    find: 'publicKey[31]! |= 0x80;',
-    replace: 'publicKey[31]! |= 0;',
+    find: 'publicKey[31]! |= sign;',
+    replace: 'if (sign) return publicKey;',
+    tests: ['client/test/ed25519.test.ts'],
+  },
+  {
+    name: 'a public key is given out under which no signature counts',
+    file: 'client/src/format/ed25519.ts',
+    find: "throw new DOMException('Web Crypto finds no public key for a signature of its own', 'NotSupportedError');",
+    replace: 'return publicKey;',
+    tests: ['client/test/ed25519.test.ts'],
+  },
+  {
+    name: 'where signatures cannot be verified, whoever signed is called a forger',
+    file: 'client/src/format/ed25519.ts',
+    find: "    if ((error as Error).name === 'NotSupportedError') throw error;\n",
+    replace: '',
     tests: ['client/test/ed25519.test.ts'],
   },
   {

@@ -48,8 +48,13 @@ export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
   hash.fill(0);
   scalar.fill(0);
   const signed = Uint8Array.of();
-  if (!(await ed25519Verify(publicKey, await ed25519Sign(secret, signed), signed))) publicKey[31]! |= 0x80;
-  return publicKey;
+  const signature = await ed25519Sign(secret, signed);
+  for (const sign of [0, 0x80]) {
+    publicKey[31]! |= sign;
+    if (await ed25519Verify(publicKey, signature, signed)) return publicKey;
+  }
+  // Others would pin it, and never count what its owner signs.
+  throw new DOMException('Web Crypto finds no public key for a signature of its own', 'NotSupportedError');
 }
 
 /** @public */
@@ -62,7 +67,8 @@ export async function ed25519Verify(publicKey: Bytes, signature: Bytes, data: By
   let key: CryptoKey;
   try {
     key = await subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify']);
-  } catch {
+  } catch (error) {
+    if ((error as Error).name === 'NotSupportedError') throw error;
     // Some engines see here already that it is no point of the curve.
     return false;
   }

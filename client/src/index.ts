@@ -75,7 +75,7 @@ export {
   type VisitOptions,
 } from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
-export { displayName, fold, plainNameOf, safeSegments } from './text.ts';
+export { alike, displayName, fold, plainNameOf, safeSegments, withRoom } from './text.ts';
 export type { FolderOptions, MoveOptions, TreeOptions } from './tree/context.ts';
 export type { Move } from './tree/moves.ts';
 export {

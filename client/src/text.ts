@@ -3,6 +3,8 @@ import { cleanFileName } from '@szafa/protocol';
 /** Control characters, and those that turn or hide text: a name must not speak to a terminal or lie to a reader. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 const SEGMENT_BYTES = 255;
+/** For a number in brackets. */
+const ROOM_BYTES = 10;
 
 /** A name as it may be shown. In a page it still has to be set as text, not as HTML. @public */
 export function displayName(name: string): string {
@@ -27,24 +29,31 @@ export function safeSegments(name: string): string[] {
     .split('/')
     .map((segment) => displayName(segment).replaceAll('\\', '_'))
     .filter((segment) => segment.trim() !== '' && !/^\.+$/.test(segment))
-    .map(shorten);
+    .map((segment) => shorten(segment));
   return segments.length > 0 ? segments : ['unnamed'];
 }
 
+/** A segment that can get a number, and be written on every disk then, too. @public */
+export const withRoom = (segment: string) => shorten(segment, SEGMENT_BYTES - ROOM_BYTES);
+
+/** The same for a disk that knows neither case, nor the spellings of one letter, nor signs that nobody sees. @public */
+export function alike(name: string): string {
+  // By way of small letters: the large sharp s is none that becomes SS.
+  return name
+    .replace(/\p{DI}/gu, '')
+    .normalize('NFKD')
+    .toLowerCase()
+    .toUpperCase();
+}
+
 /** Keeps the extension, which says what the file is. */
-function shorten(segment: string): string {
-  const bytes = (text: string) => new TextEncoder().encode(text).length;
-  if (bytes(segment) <= SEGMENT_BYTES) return segment;
-  const extension = /\.[A-Za-z0-9]{1,10}$/.exec(segment)?.[0] ?? '';
-  let left = SEGMENT_BYTES - extension.length;
-  let end = 0;
+function shorten(segment: string, most = SEGMENT_BYTES): string {
   // Only what fits is looked at: a name out of a link may have millions of letters.
-  for (const char of segment.slice(0, segment.length - extension.length)) {
-    left -= bytes(char);
-    if (left < 0) break;
-    end += char.length;
-  }
-  return segment.slice(0, end) + extension;
+  const fitting = (text: string, bytes: number) =>
+    text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read);
+  if (fitting(segment, most) === segment) return segment;
+  const extension = /\.[A-Za-z0-9]{1,10}$/.exec(segment)?.[0] ?? '';
+  return fitting(segment.slice(0, segment.length - extension.length), most - extension.length) + extension;
 }
 
 /** Letters that Unicode does not take apart into a letter and its mark. */

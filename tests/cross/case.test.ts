@@ -76,6 +76,9 @@ class Disk implements AsyncDisposable {
   }
 }
 
+/** As long as a disk has them: with a number it is shorter. */
+const LONG = 'n'.repeat(251);
+
 /** Names that only some disks tell apart, and what is in each; two have the same size and time. */
 const FILES: Record<string, string> = {
   'set/A.txt': 'large A',
@@ -86,6 +89,8 @@ const FILES: Record<string, string> = {
   'set/Dir/x': 'in a large one',
   'set/dir/X': 'in a small one',
   'set/other': 'alone',
+  [`set/N${LONG.slice(1)}.txt`]: 'long, and large',
+  [`set/${LONG}.txt`]: 'long',
 };
 
 async function contents(folder: string): Promise<string[]> {
@@ -126,6 +131,7 @@ test('names that the disk takes for one are all written, each under a name of it
   assert.deepEqual(told.map(({ path: at }) => String(at).slice(path.length)).sort(), [
     '/out/set/Dir/x (2)',
     '/out/set/a (2).txt',
+    `/out/set/${LONG.slice(0, -10)} (2).txt`,
     '/out/set/same (2)',
     '/out/set/same (2) (2)',
   ]);

@@ -89,9 +89,30 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'two files of a zip have one path on disks that do not tell A from a',
-    file: 'web/src/worker/zip.ts',
-    find: ".normalize('NFKD').toUpperCase()",
-    replace: ".normalize('NFKD')",
+    file: 'client/src/text.ts',
+    find: '    .toLowerCase()\n    .toUpperCase();',
+    replace: '    ;',
+    tests: [ZIP],
+  },
+  {
+    name: 'a large sharp s is none to tell from a small one',
+    file: 'client/src/text.ts',
+    find: '    .toLowerCase()\n    .toUpperCase();',
+    replace: '    .toUpperCase();',
+    tests: [ZIP],
+  },
+  {
+    name: 'signs that nobody sees make two names of one',
+    file: 'client/src/text.ts',
+    find: "    .replace(/\\p{DI}/gu, '')\n",
+    replace: '',
+    tests: [ZIP],
+  },
+  {
+    name: 'a name with a number is too long for a disk',
+    file: 'client/src/text.ts',
+    find: 'SEGMENT_BYTES - ROOM_BYTES',
+    replace: 'SEGMENT_BYTES',
     tests: [ZIP],
   },
   {

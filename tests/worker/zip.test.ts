@@ -109,6 +109,13 @@ test('paths stay below the top, can be written on every system, and none is ther
     // Some disks take the long s for an s.
     ['s', 's'],
     ['\u017f/x', '\u017f (2)/x'],
+    // Others a large sharp s for a small one, or do not see what nobody sees.
+    ['\u00df', '\u00df'],
+    ['\u1e9e', '\u1e9e (2)'],
+    ['seen', 'seen'],
+    ['se\ufe0fen', 'se\ufe0fen (2)'],
+    ['NUL .txt', '_NUL .txt'],
+    ['com\u00b9', '_com\u00b9'],
   ] as const) {
     assert.equal(paths.of(path), inside, path);
   }
@@ -130,6 +137,35 @@ test('a link names thousands of files alike, or gives them paths without end: ea
   const { user, system } = process.cpuUsage(began);
   // A tenth of it; where each name is looked for from the first number on, it is five times as much.
   assert.ok(user + system < 10_000_000, `${(user + system) / 1e6} s`);
+});
+
+test('names as long as a disk has them are unpacked, however many are alike', async () => {
+  const paths = new ZipPaths();
+  const long = 'x'.repeat(251);
+  const names = [
+    `${long}.txt`,
+    `${long}.TXT`,
+    `X${long.slice(1)}.txt`,
+    `con.${long}`,
+    `${long}y/in`,
+    `${long}Y/in`,
+  ];
+  const inside = names.map((name) => paths.of(name));
+  const path = await written(
+    'long.zip',
+    inside.map((name, at) => entry(name, Buffer.from(names[at]!))),
+  );
+  const out = join(folder, 'long');
+  execFileSync('unzip', ['-q', path, '-d', out]);
+  assert.deepEqual(
+    inside.map((name) => readFileSync(join(out, name), 'utf8')),
+    names,
+  );
+  // Whoever makes them up is not the one who waits.
+  const ends = Array.from({ length: 3_000 }, (_, at) => `${'y'.repeat(250)}${String(at).padStart(5, '0')}`);
+  const all = [...ends, ...ends].map((name) => paths.of(name));
+  assert.equal(new Set(all).size, all.length);
+  assert.ok(all.every((name) => Buffer.byteLength(name) <= 255));
 });
 
 test('small pieces are packed together, large ones are parted', async () => {

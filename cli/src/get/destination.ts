@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { makeLocalFolder, numberedPath, safeSegments } from '@szafa/client/node';
+import { alike, makeLocalFolder, numberedPath, safeSegments, withRoom } from '@szafa/client/node';
 import { limits } from '@szafa/protocol';
 import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
@@ -91,7 +91,7 @@ export class Destination {
   #apart(wish: string): string {
     let told: string | undefined;
     for (let number = 1; ; number++) {
-      const path = number === 1 ? wish : join(dirname(wish), numberedPath(basename(wish), number));
+      const path = number === 1 ? wish : join(dirname(wish), numberedPath(withRoom(basename(wish)), number));
       const key = relative(this.folder, path).split(sep).map(alike).join('\0');
       const others = this.#alike.get(key) ?? [];
       const other = others.slice(0, MOST_TRIED).find((one) => one !== path && this.#isOne(one, path));
@@ -161,9 +161,6 @@ export class Destination {
     return isNew;
   }
 }
-
-/** The same for a disk that knows neither case nor the spellings of one letter; which of that it does not know is its own affair. */
-const alike = (segment: string) => segment.normalize('NFKD').toUpperCase();
 
 /** Without trying: there is something by this name, and it has another one. */
 function isOther(path: string): boolean {

@@ -2,7 +2,7 @@
  * A zip, written while its files are read. Nothing is compressed: most large files are already. The directory stands at the end,
  * so a zip that ends with an error before it is broken to every program, and never passes for one that lacks a file.
  */
-import { safeSegments } from '@szafa/client';
+import { alike, safeSegments, withRoom } from '@szafa/client';
 import { Crc32 } from './crc32.ts';
 
 /** What goes into a zip; a path that ends in `/` is a folder. */
@@ -178,12 +178,13 @@ export async function* zip(
 }
 
 /** Names that Windows takes for machines. */
-const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
+const DEVICE = /^(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[0-9¹²³]) *(\.|$)/i;
 
 /** What every system can write to its disk. */
 function writable(segment: string): string {
-  const cleaned = segment.replace(/[:*?"<>|]/g, '_').replace(/[. ]+$/, (end) => '_'.repeat(end.length));
-  return DEVICE.test(cleaned) ? `_${cleaned}` : cleaned;
+  const closed = (name: string) => name.replace(/[. ]+$/, (end) => '_'.repeat(end.length));
+  const cleaned = closed(segment.replace(/[:*?"<>|]/g, '_'));
+  return DEVICE.test(cleaned) ? closed(`_${withRoom(cleaned)}`) : cleaned;
 }
 
 /** No system opens a longer path, and a zip has two bytes for its length. */
@@ -206,7 +207,7 @@ const utf8Length = (text: string) => new TextEncoder().encode(text).length;
 export class ZipPaths {
   readonly #folders = new Map<string, string>();
   readonly #taken = new Set<string>();
-  /** The last number that was tried for a name: thousands of files may have the same. */
+  /** The next number to try for a name: thousands of files may have the same. */
   readonly #tried = new Map<string, number>();
 
   /** A path that ends in `/` is a folder's, which may come as often as it likes. */
@@ -224,18 +225,22 @@ export class ZipPaths {
   }
 
   #free(folder: string, segment: string, hasExtension: boolean): string {
-    const name = writable(segment);
-    const dot = hasExtension ? name.lastIndexOf('.') : 0;
-    const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-    const keyOf = (wish: string) => wish.normalize('NFKD').toUpperCase();
-    const all = `${keyOf(folder + stem)}/${keyOf(extension)}`;
-    for (let number = (this.#tried.get(all) ?? 0) + 1; ; number++) {
-      const wish = folder + (number === 1 ? name : `${stem} (${number})${extension}`);
-      const key = keyOf(wish);
-      if (this.#taken.has(key)) continue;
-      this.#taken.add(key);
-      this.#tried.set(all, number);
+    const name = folder + writable(segment);
+    if (this.#take(name)) return name;
+    const short = withRoom(name.slice(folder.length));
+    const dot = hasExtension ? short.lastIndexOf('.') : 0;
+    const [stem, extension] = dot > 0 ? [short.slice(0, dot), short.slice(dot)] : [short, ''];
+    const all = `${alike(folder + stem)}/${alike(extension)}`;
+    for (let number = this.#tried.get(all) ?? 2; ; number++) {
+      const wish = `${folder}${stem} (${number})${extension}`;
+      if (!this.#take(wish)) continue;
+      this.#tried.set(all, number + 1);
       return wish;
     }
+  }
+
+  #take(path: string): boolean {
+    const before = this.#taken.size;
+    return this.#taken.add(alike(path)).size > before;
   }
 }

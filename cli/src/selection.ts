@@ -185,17 +185,6 @@ export function* emptyWithin(folder: Folder): Generator<Folder> {
   for (const inner of folder.folders) yield* emptyWithin(inner);
 }
 
-/** The mode that an empty folder was made with. */
-export async function modeOf(
-  szafa: Szafa,
-  markers: readonly Entry[],
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const [newest] = await szafa.versions(markers, { signal });
-  if (newest?.problem) throw newest.problem;
-  return newest?.metadata?.mode;
-}
-
 /** Opens a chosen file. A name in the list that belongs to another file is as bad as a wrong volume. */
 export async function openChosen(
   szafa: Szafa,

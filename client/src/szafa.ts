@@ -471,6 +471,16 @@ export class Szafa {
     return versionsOf(this.#context, entries, options?.signal);
   }
 
+  /** The mode that an empty folder was made with, by what stands for it. */
+  async folderMode(
+    { markers }: { markers: readonly Entry[] },
+    options?: CallOptions,
+  ): Promise<number | undefined> {
+    const [newest] = await this.versions(markers, options);
+    if (newest?.problem) throw newest.problem;
+    return newest?.metadata?.mode;
+  }
+
   /** What the service has as directories: folders at the top. */
   dirs(options?: CallOptions): Promise<DirEntry[]> {
     return this.#context.places.list(options);

@@ -58,12 +58,21 @@ test('a folder moves together with others, and with files, that are in it', asyn
   assert.deepEqual((await files()).sort(), ['x/a/stays', 'x/b/one', 'x/c/two', 'x/d/three', 'x/goes']);
 });
 
-test('copies of folders that are empty are made, at every depth', async () => {
+test('copies of folders that are empty are made, at every depth, with their modes', async () => {
   const { szafa, cabinet, operations } = await setUp(['a/file']);
+  await szafa.makeFolder('a/deep/inside', { mode: 0o700 });
+  await szafa.makeFolder('one');
+  await cabinet.list();
   const { fileId } = cabinet.tree.file('a/file')!.entry;
-  await operations.copy('id', [{ fileId, path: 'b/file' }], ['b/deep/inside', 'top']);
+  const folders = [
+    { from: 'a/deep/inside', to: 'b/deep/inside' },
+    { from: 'one', to: 'top' },
+  ];
+  await operations.copy('id', [{ fileId, path: 'b/file' }], folders);
   const tree = await szafa.tree();
-  for (const path of ['b', 'b/deep/inside', 'top']) assert.ok(tree.folder(path), path);
+  const modes = [];
+  for (const path of ['b/deep/inside', 'top']) modes.push(await szafa.folderMode(tree.folder(path)!));
+  assert.deepEqual(modes, [0o700, undefined]);
   assert.ok(tree.file('b/file'));
 });
 

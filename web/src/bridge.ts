@@ -335,7 +335,7 @@ export interface Calls extends FileCalls {
   /** Renames and moves. The id is for progress, here and below. */
   rename(id: string, moves: Move[]): void;
   /** `folders`: that are empty, and are made. */
-  copy(id: string, copies: Copy[], folders: string[]): void;
+  copy(id: string, copies: Copy[], folders: Move[]): void;
   /** The ids of all that these paths have: files with all their versions, and whole folders (a slash at the end). */
   recordsOf(paths: string[]): string[];
   /** Of the same paths. */

@@ -6,7 +6,7 @@ import { counted } from '../counted.ts';
 import { CliError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
-import { emptyWithin, modeOf, prove } from '../selection.ts';
+import { emptyWithin, prove } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { journeys } from './mv.ts';
 
@@ -64,7 +64,7 @@ export const command: Command = async (invocation) => {
   await batch.run(copies, options, async ({ entry, markers = [], from, to }) => {
     if (!entry) {
       if (!tree.folder(to)) {
-        const mode = await modeOf(szafa, markers, signal);
+        const mode = await szafa.folderMode({ markers }, { signal });
         await szafa.makeFolder(to, { tree, mode, signal });
       }
       out.done('copied', { from: `${from}/`, to: `${to}/` }, `copied ${oneLine(from)}/ to ${oneLine(to)}/`);

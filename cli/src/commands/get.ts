@@ -11,7 +11,7 @@ import { type Get, type Link, receive, receiveLink } from '../get/receive.ts';
 import { getShared } from '../get/shared.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
-import { type Chosen, chooseFiles, type EmptyFolder, modeOf } from '../selection.ts';
+import { type Chosen, chooseFiles, type EmptyFolder } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { lanesFor, summarize, transfersOf } from '../transfers.ts';
 import { command as cat } from './cat.ts';
@@ -95,7 +95,7 @@ async function makeEmpty(
   const { flags, out, signal } = invocation;
   const path = destination.claim(below, true);
   if (!flags['dry-run']) {
-    const mode = await modeOf(szafa, markers, signal);
+    const mode = await szafa.folderMode({ markers }, { signal });
     if (destination.ensure(below, true) && mode !== undefined) chmodSync(path, mode);
   }
   const text = `${flags['dry-run'] ? 'would make' : 'made'} ${oneLine(path)}/`;

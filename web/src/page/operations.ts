@@ -139,14 +139,15 @@ export async function move(rows: readonly Row[], folder: string): Promise<void> 
 /** Copies have a name of their own where theirs is taken. */
 export async function copy(rows: readonly Row[], folder: string): Promise<void> {
   const given = new Set<string>();
-  const empty: string[] = [];
+  const empty: Move[] = [];
   const copies = rows.flatMap((row) => {
     const to = freePath(tree.value, joinPath(folder, lastOf(row.path)), given);
     given.add(to);
     if (!isFolder(row)) return [{ fileId: row.fileId, path: to }];
     const below = (path: string) => to + path.slice(row.path.length);
     for (const inner of [row, ...foldersBelow(row)]) {
-      if (inner.folders.length + inner.files.length === 0) empty.push(below(inner.path));
+      if (inner.folders.length + inner.files.length === 0)
+        empty.push({ from: inner.path, to: below(inner.path) });
     }
     return filesOf([row]).map(({ fileId, path }) => ({ fileId, path: below(path) }));
   });

@@ -88,8 +88,8 @@ export class Operations {
     return records[0];
   }
 
-  /** Folders that are empty have nothing to copy: they are made. */
-  async copy(id: string, copies: Copy[], folders: string[]): Promise<void> {
+  /** Folders that are empty have nothing to copy: they are made, with the mode that they had. */
+  async copy(id: string, copies: Copy[], folders: Move[]): Promise<void> {
     const szafa = this.#szafa();
     const { tree } = this.#cabinet;
     const tell = this.#teller(id);
@@ -103,8 +103,9 @@ export class Operations {
       }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, copies.length) }, lane));
-    for (const path of folders) {
-      await szafa.makeFolder(path, { tree });
+    for (const { from, to } of folders) {
+      const mode = await szafa.folderMode(tree.folder(from) ?? { markers: [] });
+      await szafa.makeFolder(to, { tree, mode });
       tell(++done, all);
     }
   }

@@ -1,5 +1,6 @@
 import type { Directory, FileRecord } from '@szafa/protocol';
 import {
+  forgetNames,
   nameKind,
   noteName,
   type OpenContext,
@@ -122,6 +123,7 @@ export async function listEntries(
   const open: { at: number; record: FileRecord; dir: string }[] = [];
   const masters = await mastersOf(context, signal);
   const { unlocked } = context.keys;
+  forgetNames(context.api);
   const dirs = new Map<string, string>();
   /** The names of a page are on their way at once, whatever the page before still waits for. */
   const add = async (page: FileRecord[], before: Promise<void>): Promise<void> => {

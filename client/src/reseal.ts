@@ -58,8 +58,8 @@ interface Sealed extends Pick<Found, 'inTrash'> {
 
 interface Known {
   masters: Master[];
-  /** By the ids of files: what the list called them where their headers said another name. */
-  wrongNames: Map<string, string>;
+  /** By the ids of files: `rev` of the header where the list had another name than that. */
+  wrongNames: Map<string, number>;
 }
 
 const PARALLEL = 8;
@@ -79,7 +79,7 @@ export async function reseal(
   let found = await allFiles(context, signal);
   const total = found.length;
   const refusedBefore = new Set<string>();
-  const wrongNames = new Map<string, string>();
+  const wrongNames = new Map<string, number>();
   for (let round = 1; found.length > 0; round++) {
     const changed = new Set<string>();
     for (let at = 0; at < found.length; at += BATCH) {
@@ -215,9 +215,10 @@ async function resealFile(
   if (older) throw older;
   const kind = await nameKind(context, record, header.before);
   if (kind === 'other') {
-    // The list may be older than the header, but only once.
-    if (wrongNames.get(record.file_id) === record.file_name) throw otherName();
-    wrongNames.set(record.file_id, record.file_name);
+    // The list may be older than the header; one that was asked for later is so only if the file was renamed once more.
+    const { rev } = header.before.metadata;
+    if (rev <= (wrongNames.get(record.file_id) ?? 0)) throw otherName();
+    wrongNames.set(record.file_id, rev);
     return 'renamed';
   }
   const renamed = {

@@ -156,6 +156,23 @@ test('a file that changes or goes meanwhile keeps nobody else, and one that does
     failed.map(({ about, error }) => [about, error.code]),
     [[swapped!.fileId, 'tampered']],
   );
+  // Another wrong one each time is no more likely another device's.
+  let lists = 0;
+  proxy.hostility = ({ path, body }) => {
+    if (!path.startsWith('/api/files?')) return undefined;
+    const list = JSON.parse(body.toString()) as { files: { file_id: string; file_name: string }[] };
+    const file_name = Buffer.alloc(60, lists++).toString('base64url');
+    const files = list.files.map((file) =>
+      file.file_id === swapped!.fileId ? { ...file, file_name } : file,
+    );
+    return { body: Buffer.from(JSON.stringify({ ...list, files })) };
+  };
+  const again = await there.reseal();
+  assert.equal(lists, 2);
+  assert.deepEqual(
+    again.failed.map(({ about, error }) => [about, error.code]),
+    [[swapped!.fileId, 'tampered']],
+  );
   proxy.hostility = () => undefined;
   assert.equal((await there.reseal()).files, 1);
   assert.deepEqual(new Set(await epochsOf(there)), new Set([3]));

@@ -188,4 +188,8 @@ test('many files that were renamed meanwhile cost one list, not one each', async
   await owner.rename([{ entry: late, path: 'x/d after' }]);
   await conflicts([late, ...rest]);
   assert.equal(lists(), 2);
+  // Nor are the names of all files kept beside a younger list.
+  await device.list();
+  await conflicts([late, ...rest]);
+  assert.equal(lists(), 4);
 });

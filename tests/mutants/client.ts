@@ -1023,7 +1023,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a rekey believes every other name in the list to be a new one',
     file: 'client/src/reseal.ts',
-    find: 'if (wrongNames.get(record.file_id) === record.file_name) throw otherName();',
+    find: 'if (rev <= (wrongNames.get(record.file_id) ?? 0)) throw otherName();',
     replace: '',
     tests: [RESEAL],
   },

@@ -298,6 +298,9 @@ function namesSince(api: Api, since: number): Promise<Map<string, string>> {
   return byId;
 }
 
+/** Whoever lists all files again has younger records: for those the names of before tell nothing. */
+export const forgetNames = (api: Api) => void namesOf.delete(api);
+
 /** Of a record whose name is not that of the file: where it was, and a list of now has another one, a device has renamed it since. */
 export async function wrongName(
   { engine, api, keys }: OpenContext,

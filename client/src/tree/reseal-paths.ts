@@ -12,7 +12,7 @@ import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
 import type { TreeContext, TreeOptions } from './context.ts';
-import { belowFirst } from './paths.ts';
+import { belowFirst, firstOf, joinPath } from './paths.ts';
 import type { Resealing } from './plan.ts';
 
 type Renamed = NamesBody['files'][number];
@@ -21,6 +21,8 @@ interface Sealed {
   renamed: Renamed;
   entry: Entry;
   rev: number;
+  /** Its name is shown, and not where its header says: perhaps another device has moved it. */
+  doubtful?: boolean;
 }
 
 const PARALLEL = 8;
@@ -38,6 +40,11 @@ export async function resealPaths(
       signal?.throwIfAborted();
       sealed.push(await resealOne(context, change, signal));
     });
+    await checkPlaces(
+      context,
+      sealed.filter(({ doubtful }) => doubtful),
+      signal,
+    );
     await send(context, sealed, signal);
     await context.revs?.note(new Map(sealed.map(({ entry, rev }) => [entry.fileId, rev])));
     onProgress?.(at + batch.length, changes.length);
@@ -90,7 +97,28 @@ async function resealOne(
     renamed: { ...renamed, file_name, enc_params: encodeEncParams(header.encParams) },
     entry,
     rev: header.metadata.rev,
+    doubtful: kind === 'plain' && !isInPlace(entry, header.before.metadata),
   };
+}
+
+/** Whether a file whose name is shown was listed where its header has it. */
+function isInPlace({ path }: Entry, { name }: { name: string }): boolean {
+  return path === plainNameOf(name) || path === joinPath(firstOf(name), plainNameOf(belowFirst(name)) ?? '');
+}
+
+/** Where the service has them now: those of a directory that was removed are at the top, and no device has moved them. */
+async function checkPlaces(
+  { api }: TreeContext,
+  doubtful: Sealed[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (doubtful.length === 0) return;
+  const now = new Map(await Array.fromAsync(api.files({ signal }), (record) => [record.file_id, record]));
+  const moved = doubtful.filter(({ entry: { fileId, dirId, record } }) => {
+    const there = now.get(fileId);
+    return there?.dir_id !== dirId || there.file_name !== record.file_name;
+  });
+  if (moved.length > 0) throw new ConflictError(moved.map(({ entry }) => entry.path));
 }
 
 /** What the service shows of a name that its owner does not hide. */

@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A small bug that somebody could make, and the tests that would tell. */
@@ -38,12 +38,29 @@ export function mutated({ find, replace }: Mutant, text: string): string {
   return `${before}${replace}${after}`;
 }
 
-/** What keeps a mutant from being tried: code that has changed since, files that are gone. */
+const texts = new Map<string, string>();
+
+/** The text of a test file, and of what it imports from beside it: a contract of several stores has its tests there. */
+function textOf(path: string): string {
+  const known = texts.get(path);
+  if (known !== undefined) return known;
+  texts.set(path, '');
+  const text = readFileSync(join(root, path), 'utf8');
+  const beside = text.matchAll(/from '(\.\/[^']+)'/g).map(([, name]) => textOf(join(dirname(path), name!)));
+  const whole = [text, ...beside].join('\n');
+  texts.set(path, whole);
+  return whole;
+}
+
+/** What keeps a mutant from being tried, or from being caught: code that has changed since, files that are gone. */
 export function mutantFaults(all: Mutant[]): string[] {
   const names = new Set<string>();
   return all.flatMap((mutant) => {
-    const { name, file, find, replace, tests } = mutant;
-    const faults = tests.filter((test) => !existsSync(join(root, test))).map((test) => `${test} is gone`);
+    const { name, file, find, replace, tests, only = '' } = mutant;
+    const faults = tests.flatMap((test) => {
+      if (!existsSync(join(root, test))) return [`${test} is gone`];
+      return new RegExp(only).test(textOf(test)) ? [] : [`no test in ${test} fits "${only}"`];
+    });
     if (tests.length === 0) faults.push('no test file is named');
     if (names.has(name)) faults.push('the name occurs twice');
     if (find === replace) faults.push('nothing is replaced');

@@ -135,7 +135,7 @@ export const mutants: Mutant[] = [
     file: 'server/src/domain/pace.ts',
     find: 'this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);',
     replace: '',
-    tests: [PACE, ACCOUNTS],
+    tests: [PACE],
     only: 'a rate holds',
   },
   {

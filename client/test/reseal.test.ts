@@ -1,42 +1,11 @@
 /** A new master key: all that is under the old one goes under it, whatever is in between. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeEncParams } from '@szafa/protocol';
 import { epochOfOwn, newRecoveryKey, openFileName, parseHeader } from '../src/format/index.ts';
-import { bytesSource, type ConnectOptions, type Entry, RequestVisit, Szafa } from '../src/index.ts';
+import { bytesSource, RequestVisit, Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
-import { content, newUser, optionsFor, password, quick, readAll, sameUser } from './service.ts';
-
-const NAMES = '/api/files/names';
-const more: Partial<ConnectOptions> = { engine: quick };
-const { server: _, ...visiting } = optionsFor('', more);
-
-/** An account with files of several kinds, and a session through the proxy. */
-async function setUp(files: number): Promise<{ user: Szafa; there: Szafa }> {
-  const user = await newUser(service.url, more);
-  await user.makeDir('papers');
-  await user.makeDir('shown', { plain: true });
-  for (let at = 1; at <= files; at++) {
-    await user.upload(bytesSource(content(at)), { path: `${at % 2 ? 'papers/' : ''}file ${at}` });
-  }
-  await user.upload(bytesSource(content(9)), { path: 'plain.txt', plainName: true });
-  await user.upload(bytesSource(content(9)), { path: `${'long '.repeat(50)}name` });
-  return { user, there: await sameUser(user, proxy.url, more) };
-}
-
-const byName = (a: Entry, b: Entry) => a.name.localeCompare(b.name);
-const said = async (user: Szafa) =>
-  (await user.list()).sort(byName).map(({ name, verified, size, dirId }) => [name, verified, size, dirId]);
-
-async function epochsOf(user: Szafa): Promise<number[]> {
-  const epochs: number[] = [];
-  for (const { fileId } of await user.list()) {
-    epochs.push(parseHeader((await user.api.headVolume(fileId, 1)).encParams).epoch);
-  }
-  return epochs;
-}
-
-const sent = () => proxy.requests.filter(({ path }) => path === NAMES).length;
+import { byName, epochsOf, more, NAMES, said, sent, setUp, visiting } from './resealing.ts';
+import { content, optionsFor, password, quick, readAll } from './service.ts';
 
 test('everything is under the new key, nothing is uploaded again, and a second run has nothing to do', async () => {
   const { user, there } = await setUp(5);
@@ -178,39 +147,6 @@ test('a file that changes or goes meanwhile keeps nobody else, and one that does
   assert.deepEqual(new Set(await epochsOf(there)), new Set([3]));
 });
 
-test('a service that refuses all names, and names none that it was sent, is not asked for ever', async () => {
-  const { there } = await setUp(1);
-  await there.replaceMaster({ password }, undefined);
-  for (const files of [['ab'], [], 'x', null]) {
-    proxy.requests.length = 0;
-    proxy.before = (_method, path) =>
-      path === NAMES ? { status: 412, body: Buffer.from(JSON.stringify({ error: 'no', files })) } : undefined;
-    const outcome = await there.reseal().then(
-      ({ failed }) => failed.length,
-      (error: { status: number }) => error.status,
-    );
-    assert.equal(outcome, Array.isArray(files) && files.length > 0 ? 3 : 412);
-    assert.ok(sent() <= 3, `${sent()} requests`);
-  }
-  proxy.before = undefined;
-  assert.equal((await there.reseal()).files, 3);
-});
-
-test('a service that knows neither requests nor shares is no end of it; one that does not answer is', async () => {
-  const { there } = await setUp(1);
-  await there.replaceMaster({ password }, undefined);
-  for (const name of ['/api/requests', '/api/shares']) {
-    for (const status of [500, 404]) {
-      proxy.before = (_method, path) =>
-        path === name ? { status, body: Buffer.from('{"error":"not found"}') } : undefined;
-      if (status === 500) await assert.rejects(there.reseal(), { code: 'api', status });
-      else assert.deepEqual((await there.reseal()).failed, []);
-    }
-  }
-  proxy.before = undefined;
-  assert.deepEqual(new Set(await epochsOf(there)), new Set([2]));
-});
-
 test('what is in the trash is under the new key there, and is restored and read; one on its way is not missed', async () => {
   const { user, there } = await setUp(4);
   const before = await said(user);
@@ -280,91 +216,6 @@ test('what is kept beside shares is under the new key; a lost answer and a text 
     await there.links(),
     shown.map((link) => ({ ...link, link: link.link?.replace(service.url, proxy.url) })),
   );
-});
-
-test('an earlier name that the service brings back is told, not sealed anew as the newest', async () => {
-  const { user } = await setUp(1);
-  const [file] = (await user.list()).filter(({ path }) => path === 'papers/file 1');
-  const { encParamsText } = await user.api.headVolume(file!.fileId, 1);
-  await user.rename([{ entry: file!, path: 'papers/renamed' }]);
-  const there = await sameUser(user, proxy.url, more);
-  assert.ok((await there.tree()).file('papers/renamed'));
-  await there.replaceMaster({ password }, undefined);
-  // The whole record of before: it was the owner's own.
-  proxy.hostility = ({ path, headers, body }) => {
-    if (path.startsWith(`/api/files/${file!.fileId}/`))
-      return { headers: { ...headers, 'x-enc-params': encParamsText } };
-    if (!path.startsWith('/api/files?')) return undefined;
-    const list = JSON.parse(body.toString()) as { files: { file_id: string; file_name: string }[] };
-    const { file_name } = file!.record;
-    const files = list.files.map((one) => (one.file_id === file!.fileId ? { ...one, file_name } : one));
-    return { body: Buffer.from(JSON.stringify({ ...list, files })) };
-  };
-  proxy.requests.length = 0;
-  const { files, failed } = await there.reseal();
-  const names = proxy.requests.filter(({ path }) => path === NAMES).map(({ sent }) => sent.toString());
-  proxy.hostility = () => undefined;
-  assert.equal(files, 2);
-  assert.deepEqual(
-    failed.map(({ about, error }) => [about, error.code, (error as { stage?: string }).stage]),
-    [[file!.fileId, 'tampered', 'rev']],
-  );
-  assert.ok(!names.some((text) => text.includes(file!.fileId)));
-  const renamed = (await there.list()).find(({ fileId }) => fileId === file!.fileId)!;
-  assert.equal((await there.reseal()).files, 1);
-  // What was sealed anew is remembered without a look at the list.
-  proxy.hostility = ({ path, body }) => {
-    if (!path.startsWith('/api/files?')) return undefined;
-    const list = JSON.parse(body.toString()) as { files: { file_id: string }[] };
-    const files = list.files.map((one) => (one.file_id === file!.fileId ? renamed.record : one));
-    return { body: Buffer.from(JSON.stringify({ ...list, files })) };
-  };
-  const again = (await there.list()).find(({ fileId }) => fileId === file!.fileId)!;
-  proxy.hostility = () => undefined;
-  assert.deepEqual([again.path, again.problem?.code], ['papers/renamed', 'tampered']);
-});
-
-test('whoever only says that it is done, or that it is none of ours, is not believed', async () => {
-  const { user, there } = await setUp(2);
-  const [live, thrown] = (await user.list()).filter(({ name }) => name.startsWith('file'));
-  await user.trash([thrown!]);
-  await user.shareLink([{ entry: live!, name: 'one' }]);
-  await there.replaceMaster({ password }, undefined);
-  const forged = (text: string, epoch: number | undefined) => {
-    if (epoch === undefined) return encodeEncParams({});
-    const { header, ...rest } = JSON.parse(Buffer.from(text, 'base64').toString()) as { header: string };
-    const json = JSON.parse(Buffer.from(header, 'base64url').toString()) as object;
-    const changed = Buffer.from(JSON.stringify({ ...json, epoch })).toString('base64url');
-    return encodeEncParams({ ...rest, header: changed });
-  };
-  for (const epoch of [2, 99, undefined]) {
-    proxy.hostility = ({ path, headers, body }) => {
-      if (path.startsWith(`/api/files/${live!.fileId}/`)) {
-        return { headers: { ...headers, 'x-enc-params': forged(String(headers['x-enc-params']), epoch) } };
-      }
-      if (path === '/api/shares') {
-        const { shares } = JSON.parse(body.toString()) as { shares: { own: string }[] };
-        const own = Buffer.from(shares[0]!.own, 'base64url');
-        own.writeUInt32BE(epoch ?? 2, 0);
-        return {
-          body: Buffer.from(JSON.stringify({ shares: [{ ...shares[0], own: own.toString('base64url') }] })),
-        };
-      }
-      if (path !== `/api/trash/${thrown!.fileId}`) return undefined;
-      const { enc_params } = JSON.parse(body.toString()) as { enc_params: string };
-      return { body: Buffer.from(JSON.stringify({ enc_params: forged(enc_params, epoch) })) };
-    };
-    const { failed } = await there.reseal();
-    assert.ok(
-      [live!.fileId, thrown!.fileId].every((id) => failed.some(({ about }) => about === id)),
-      `epoch ${epoch}`,
-    );
-    assert.equal(failed.length, 3, 'and the share');
-    assert.ok(failed.every(({ error }) => error.code === 'tampered'));
-  }
-  proxy.hostility = () => undefined;
-  const { files, shares, failed } = await there.reseal();
-  assert.deepEqual([files, shares, failed], [2, 1, []]);
 });
 
 test('what another command renames under the earlier key meanwhile is looked at again, not called tampered', async () => {

@@ -19,6 +19,7 @@ const ACCOUNT_ATTACKS = 'client/test/account-attacks.test.ts';
 const REKEY_ATTACKS = 'client/test/rekey-attacks.test.ts';
 const ACCOUNT = 'client/test/account.test.ts';
 const RESEAL = 'client/test/reseal.test.ts';
+const RESEAL_ATTACKS = 'client/test/reseal-attacks.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
@@ -997,14 +998,14 @@ export const mutants: Mutant[] = [
     file: 'client/src/reseal.ts',
     find: '  if (older) throw older;',
     replace: '',
-    tests: [RESEAL],
+    tests: [RESEAL_ATTACKS],
   },
   {
     name: 'a rekey believes whoever says that a file is done',
     file: 'client/src/reseal.ts',
     find: 'checkRecord(record, await describeFile(engine, parsed, master));',
     replace: '',
-    tests: [RESEAL],
+    tests: [RESEAL_ATTACKS],
   },
   {
     name: 'a rekey takes a file whose name is that of another one',

@@ -7,6 +7,7 @@ const OUTLET = 'tests/worker/outlet.test.ts';
 const SOCKET = 'tests/worker/volume-socket.test.ts';
 const TEXT = 'tests/worker/text.test.ts';
 const RECEIVED = 'tests/worker/received.test.ts';
+const LATE = 'tests/web/switching-late.test.ts';
 
 export const mutants: Mutant[] = [
   {
@@ -346,6 +347,91 @@ export const mutants: Mutant[] = [
     find: 'await szafa.restore(this.#inTrash(fileIds), { onProgress });',
     replace: '',
     tests: ['tests/worker/operations.test.ts'],
+  },
+  {
+    name: 'a note of an upload is kept for an account that has left',
+    file: 'web/src/worker/main.ts',
+    find: '    for (const { username } of notes) requireUser(signedIn.szafa, username);\n',
+    replace: '',
+    tests: [LATE],
+  },
+  {
+    name: 'a file that was chosen before the next account came is among its uploads',
+    file: 'web/src/page/transfers.ts',
+    find: 'if (asked === visit) add(added.reverse());',
+    replace: 'add(added.reverse());',
+    tests: [LATE],
+  },
+  {
+    name: 'an upload of one account is done by the next',
+    file: 'web/src/worker/transfers.ts',
+    find: '    requireUser(szafa, username);\n',
+    replace: '',
+    tests: [LATE],
+  },
+  {
+    name: 'a folder that was dropped before the next account came is uploaded by it',
+    file: 'web/src/page/actions.ts',
+    find: '    const batches = await found;\n    if (account.peek() !== who) return;\n',
+    replace:
+      '    const batches = await found;\n    if (account.peek() !== who) return uploadBatches(batches, into);\n',
+    tests: [LATE],
+  },
+  {
+    name: 'the first empty folder that was dropped is made for the next account',
+    file: 'web/src/page/actions.ts',
+    find: '      if (account.peek() !== who) return;\n      await call',
+    replace: '      await call',
+    tests: [LATE],
+  },
+  {
+    name: 'an interrupted upload is shown to the next account',
+    file: 'web/src/page/transfers.ts',
+    find: '  if (asked !== visit) return;\n',
+    replace: '',
+    tests: [LATE],
+  },
+  {
+    name: 'a download into a place that is named late is among those of the next account',
+    file: 'web/src/page/downloads.ts',
+    find: 'if (asked === visit) addDownload({ name, size }, (id) => into(id, handle));',
+    replace: 'addDownload({ name, size }, (id) => into(id, handle));',
+    tests: [LATE],
+  },
+  {
+    name: 'a download by the browser that begins late is among those of the next account',
+    file: 'web/src/page/downloads.ts',
+    find: 'if (asked === visit) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));',
+    replace: 'addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));',
+    tests: [LATE],
+  },
+  {
+    name: 'a recovery key is shown to the next account',
+    file: 'web/src/page/session.ts',
+    find: 'if (account.peek() === who) shownKey.value =',
+    replace: 'shownKey.value =',
+    tests: [LATE],
+  },
+  {
+    name: 'a sign-in leaves what another account has shown in the page',
+    file: 'web/src/page/session.ts',
+    find: 'before && before.username !== who.username',
+    replace: "before && before.username === ''",
+    tests: [LATE],
+  },
+  {
+    name: 'what an account has under way goes on when another one signs in over it',
+    file: 'web/src/worker/account.ts',
+    find: '    if (this.#szafa && this.#szafa.username !== username) this.#onOther();\n',
+    replace: '',
+    tests: [LATE],
+  },
+  {
+    name: 'a sign-out that is told late ends the session that has begun since',
+    file: 'web/src/page/session.ts',
+    find: "(await call('isKept').catch(() => false)) ||",
+    replace: '',
+    tests: ['tests/web/switching.test.ts'],
   },
   {
     name: 'a deleted account takes the session of the next one',

@@ -270,10 +270,23 @@ export async function signIn(page: Page, username: string, password = PASSWORD):
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-export async function signOut(page: Page): Promise<void> {
+/** `unfinished`: there is an upload to be asked about. */
+export async function signOut(page: Page, unfinished = false): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  if (unfinished) await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+}
+
+/** Another tab signs out, and the next account comes into this one. */
+export async function switchByOtherTab(page: Page, unfinished = false): Promise<string> {
+  const other = await page.context().newPage();
+  await other.goto(new URL(page.url()).origin);
+  await signOut(other, unfinished);
+  await page.bringToFront();
+  const next = await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+  return next;
 }
 
 /** Chooses files as the picker does, and waits until they are in the list. */

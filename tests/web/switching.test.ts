@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Route } from 'playwright-core';
 import { TAB_CHANNEL } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
 import {
@@ -13,6 +13,7 @@ import {
   register,
   row,
   signOut,
+  switchByOtherTab,
   tokenOf,
   upload,
   useChromium,
@@ -124,16 +125,6 @@ test('a deletion that is answered late takes nothing from the account that has s
   await other.getByRole('button', { name: `Account: ${next}` }).waitFor();
 });
 
-/** Another tab signs out, and the next account comes into this one. */
-async function switchByOtherTab(page: Page): Promise<void> {
-  const other = await page.context().newPage();
-  await other.goto(service.url);
-  await signOut(other);
-  await page.bringToFront();
-  await register(page);
-  await page.getByText('Nothing here yet').waitFor();
-}
-
 /** A notice with something to do stays for good: on a busy machine its time would be over before the next account is there. */
 async function visitForLong(): Promise<Visit> {
   const visit = await browser.visit('about:blank');
@@ -223,30 +214,4 @@ test('a sign-out that is told late does not end the session that has begun since
   await upload(page, await browser.file('still.txt', 'still'));
   await page.getByRole('button', { name: `Account: ${username}` }).waitFor();
   assert.equal(await tokenOf(page), token);
-});
-
-test('a file that is chosen while its account leaves is not among the uploads of the next', async () => {
-  const { page } = await browser.visit('about:blank');
-  // The note of the first upload is kept late, as where the disk is busy.
-  await page.addInitScript(() => {
-    let seen = false;
-    const Real = globalThis.Worker;
-    globalThis.Worker = class extends Real {
-      override postMessage(message: { name: string }, options?: object): void {
-        const send = () => super.postMessage(message, options as Transferable[]);
-        if (seen || message.name !== 'remember') send();
-        else Object.assign(globalThis, { keepNote: send });
-        seen ||= message.name === 'remember';
-      }
-    };
-  });
-  await page.goto(service.url);
-  await register(page);
-  await page.getByText('Nothing here yet').waitFor();
-  await pick(page, await browser.file('mine.txt', 'mine'));
-  await page.waitForFunction("'keepNote' in globalThis");
-  await switchByOtherTab(page);
-  await page.evaluate('keepNote()');
-  await upload(page, await browser.file('next.txt', 'next'));
-  assert.equal(await page.getByText('mine.txt').count(), 0);
 });

@@ -43,11 +43,16 @@ export async function askToLeave(): Promise<void> {
 /** The folder that an upload goes into from here. */
 export const targetFolder = () => (place.value.at === 'folder' ? here.value.path : '');
 
-/** Uploads into a folder, after a question about what is there already. Folders without a file are kept as well. */
-export async function uploadBatches(batches: Batch[], into = targetFolder()): Promise<void> {
+/**
+ * Uploads into a folder, after a question about what is there already. Folders without a file are kept as well. `found`: a large
+ * folder takes a while to be read, and whoever is signed in by then has not chosen it.
+ */
+export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = targetFolder()): Promise<void> {
   const who = account.value;
   if (!who) return;
   try {
+    const batches = await found;
+    if (account.peek() !== who) return;
     const above = ({ folder }: Batch) => (folder === undefined ? into : joinPath(into, folder));
     const all = batches.flatMap((batch) =>
       batch.chosen.map((one) => ({ ...one, path: joinPath(above(batch), one.name) })),
@@ -69,6 +74,6 @@ export async function uploadBatches(batches: Batch[], into = targetFolder()): Pr
     }
     if (missing.length > 0 && account.peek() === who) await changed();
   } catch (error) {
-    tellFault(error);
+    if (account.peek() === who) tellFault(error);
   }
 }

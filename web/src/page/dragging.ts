@@ -1,7 +1,6 @@
 /** Rows that are dragged, and files of the disk that are dropped; onto any element that has `data-drop`, the path of a folder. */
 import { batch, signal } from '@preact/signals';
 import { uploadBatches } from './actions.ts';
-import { tellFault } from './notices.ts';
 import { mayMove, move } from './operations.ts';
 import { fromDrop } from './pick.ts';
 import { meant } from './selection.ts';
@@ -57,7 +56,7 @@ function drop(event: DragEvent): void {
   if (path === undefined || !(rows || hasFiles)) return;
   event.preventDefault();
   if (rows) void move(rows, path);
-  else fromDrop(event.dataTransfer!).then((batches) => uploadBatches(batches, path), tellFault);
+  else void uploadBatches(fromDrop(event.dataTransfer!), path);
 }
 
 /** Until the function that it returns is called. */

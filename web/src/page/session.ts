@@ -48,6 +48,12 @@ onBack(resume);
 globalThis.addEventListener('online', resume);
 
 function begin(who: Account): void {
+  // Another tab signed in while this one did: that account was in until now.
+  const before = account.peek();
+  if (before && before.username !== who.username) {
+    phase.value = 'starting';
+    part();
+  }
   account.value = who;
   parting.value = '';
   phase.value = 'in';
@@ -89,9 +95,8 @@ export const register = (username: string, password: string, wishes: Wishes) =>
 export const recover = (username: string, recoveryKey: string, password: string) =>
   enter(call('recover', username, recoveryKey, password));
 
-async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
-  // The page to sign in with says that the keys are gone, so it comes after that.
-  phase.value = 'leaving';
+/** Nothing of an account is there for the next one. */
+function part(): void {
   disown();
   account.value = null;
   emptyTransfers();
@@ -99,6 +104,12 @@ async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
   // What waits for an answer, or can be undone, is of the account that leaves.
   question.peek()?.answer(undefined, true);
   dropActs();
+}
+
+async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
+  // The page to sign in with says that the keys are gone, so it comes after that.
+  phase.value = 'leaving';
+  part();
   parting.value = why;
   try {
     return await leaving;
@@ -119,8 +130,9 @@ export function onFault({ status }: Fault): void {
 }
 
 export async function makeRecoveryKey(password: string): Promise<void> {
-  const { username } = account.peek()!;
-  shownKey.value = { username, key: await call('newRecoveryKey', password) };
+  const who = account.peek()!;
+  const key = await call('newRecoveryKey', password);
+  if (account.peek() === who) shownKey.value = { username: who.username, key };
 }
 
 export async function deleteAccount(password: string): Promise<void> {

@@ -44,9 +44,12 @@ const RETRY_MS = 3_000;
 export class SignedIn {
   readonly #engine = holdingEngine();
   readonly #options: ConnectOptions;
+  readonly #onOther: () => void;
   #szafa: Szafa | undefined;
 
-  constructor(onReachable: (reachable: boolean) => void) {
+  /** `onOther`: somebody else was in when a sign-in was answered, since another tab had signed in meanwhile. */
+  constructor(onReachable: (reachable: boolean) => void, onOther: () => void) {
+    this.#onOther = onOther;
     this.#options = {
       server: globalThis.location.origin,
       engine: this.#engine,
@@ -163,6 +166,7 @@ export class SignedIn {
     // Unfinished uploads of this account go on; those of another are none of its business.
     if (before && before.username !== username) await kept.forgetAll();
     await kept.keepSession(this.#toKeep(szafa));
+    if (this.#szafa && this.#szafa.username !== username) this.#onOther();
     this.#szafa = szafa;
     return { username };
   }

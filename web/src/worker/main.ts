@@ -11,8 +11,9 @@ import { eitherShelf, listedContact, Received, shareWith } from './received.ts';
 import { Requests } from './requests.ts';
 import { Thumbnails } from './thumbnails.ts';
 import { Transfers } from './transfers.ts';
+import { requireUser } from './whose.ts';
 
-const signedIn = new SignedIn((reachable) => say({ reachable }));
+const signedIn = new SignedIn((reachable) => say({ reachable }), forgetFiles);
 const cabinet = new Cabinet(() => signedIn.szafa);
 const received = new Received(() => signedIn.szafa);
 const requests = new Requests(() => signedIn.szafa);
@@ -82,7 +83,10 @@ const handlers: Handlers<Calls> = {
   trashVersion: (fileId) => operations.trashVersion(fileId),
   thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId)),
   makeThumbnail: (fileId) => thumbnails.make(fileId, cabinet.picturesOf(fileId)),
-  remember: (notes) => uploadNotes.keep(notes),
+  async remember(notes) {
+    for (const { username } of notes) requireUser(signedIn.szafa, username);
+    await uploadNotes.keep(notes);
+  },
   async remembered() {
     const { username } = signedIn.szafa;
     return (await uploadNotes.all()).filter((note) => note.username === username);

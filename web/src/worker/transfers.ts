@@ -1,9 +1,10 @@
-import { blobSource, LockedError, type Szafa } from '@szafa/client';
+import { blobSource, type Szafa } from '@szafa/client';
 import { type Progress, placeLock, type UploadNote } from '../bridge.ts';
 import { browserJournal, uploadNotes } from './database.ts';
 import { Tasks } from './tasks.ts';
 import { thumbnailFor } from './thumbnails.ts';
 import { VOLUMES_AT_ONCE } from './transport.ts';
+import { requireUser } from './whose.ts';
 
 /** The uploads and downloads under way in this tab. */
 export class Transfers extends Tasks {
@@ -19,7 +20,7 @@ export class Transfers extends Tasks {
   /** Of the account that the upload was begun for, and never of the one that came since. */
   #of({ username }: UploadNote): Szafa {
     const szafa = this.#szafa();
-    if (szafa.username !== username) throw new LockedError('signed out meanwhile');
+    requireUser(szafa, username);
     return szafa;
   }
 

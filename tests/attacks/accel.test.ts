@@ -4,7 +4,7 @@ import { chmod, readdir, rm, stat } from 'node:fs/promises';
 import http2 from 'node:http2';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { pathOf } from '@szafa/protocol';
+import { limits, pathOf } from '@szafa/protocol';
 import {
   admin,
   assertOk,
@@ -150,6 +150,25 @@ test('an offer changes nothing but who sends the bytes: not who may read, nor wh
     assert.deepEqual(Object.keys(offered.line), Object.keys(plainly.line), name);
     assert.deepEqual(offered.counts, plainly.counts, name);
     if (!left) assert.ok(offered.answer.body.equals(plainly.answer.body), name);
+  }
+});
+
+test('a volume that the node sends in spite of an offer is in flight once', async () => {
+  const user = await register(service);
+  const { username } = user;
+  const { fileId } = await upload(user, makeFile([400_000]));
+  assertOk(
+    await admin(service).put(pathOf('limitAccount', { username }), { download_rate: limits.leastRate }),
+  );
+  const connection = await RawConnection.open(service.url);
+  try {
+    const line = `GET ${pathOf('readVolume', { file_id: fileId, idx: 1 })} HTTP/1.1\r\nHost: x\r\n`;
+    connection.write(`${line}Authorization: Bearer ${user.token}\r\nX-Szafa-Accel: folder\r\n\r\n`);
+    await connection.until(({ statuses }) => statuses.length === 1);
+    const { text } = await admin(service).get(pathOf('metrics'));
+    assert.equal(parseMetrics(text).get('szafa_requests_in_flight'), 2, 'it, and the scrape itself');
+  } finally {
+    connection.destroy();
   }
 });
 

@@ -45,7 +45,7 @@ import Fastify, {
 import { quotaOf } from './domain/quota.ts';
 import { badDirectory, ServiceError, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
-import { authentication } from './http/authentication.ts';
+import { authentication, lookedAt } from './http/authentication.ts';
 import { parseBody, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './http/compilers.ts';
@@ -389,7 +389,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       method,
       route: routeOptions.url ?? 'unknown',
       status: reply.raw.statusCode,
-      ms: reply.elapsedTime,
+      ms: reply.elapsedTime + (lookedAt.get(request.raw)?.ms ?? 0),
       user: caller?.username,
       params: (params ?? {}) as Partial<Params>,
       ip,

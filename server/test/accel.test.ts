@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
 import { closeDataFolder } from '../src/cluster/data-folder.ts';
 import { InProcess, TOKEN } from './in-process.ts';
@@ -61,6 +64,60 @@ for (const [who, env] of [
     assert.equal(await wasHandedOver(await ask(service, fileId, OFFER)), false);
   });
 }
+
+/** A service whose database answers when `allow` is called; `asked` resolves when it was asked. */
+async function withSlowDatabase(t: TestContext) {
+  const service = await InProcess.start(t, { SZ_ACCEL: '1', SZ_TRUST_PROXY: '127.0.0.1' });
+  const fileId = await service.upload([bytes]);
+  const { sessions } = service.services;
+  const identify = sessions.identify.bind(sessions);
+  const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  sessions.identify = async (...args) => {
+    asked.resolve();
+    await allowed.promise;
+    return identify(...args);
+  };
+  return { service, fileId, asked: asked.promise, allow: allowed.resolve };
+}
+
+test('how long the database took counts, whoever answers', async (t) => {
+  const { service, fileId, asked, allow } = await withSlowDatabase(t);
+  const answers = [OFFER, { ...OFFER, authorization: 'Bearer nobody' }].map((headers) =>
+    ask(service, fileId, headers),
+  );
+  await asked;
+  await sleep(200);
+  allow();
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ status }) => status),
+    [200, 401],
+  );
+  const ofRoute = 'route="/api/files/:file_id/chunk/:idx",method="GET"';
+  const count = (name: string) => service.services.metrics.snapshot()[`szafa_request_seconds_${name}}`];
+  for (const end = Date.now() + 10_000; count(`count{${ofRoute}`) !== 2; await sleep(5))
+    assert.ok(Date.now() < end);
+  assert.equal(count(`bucket{${ofRoute},le="0.1"`), 0);
+});
+
+test('bytes do not count of which nobody can be told any more', async (t) => {
+  const { service, fileId, asked, allow } = await withSlowDatabase(t);
+  const { metrics } = service.services;
+  const { hostname, port } = new URL(service.url);
+  const gone = connect(Number(port), hostname);
+  const path = pathOf('readVolume', { file_id: fileId, idx: 1 });
+  gone.write(
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nX-Szafa-Accel: folder\r\n\r\n`,
+  );
+  await asked;
+  assert.equal(metrics.inFlight, 1);
+  gone.destroy();
+  await once(gone, 'close');
+  for (const end = Date.now() + 10_000; metrics.inFlight > 0; await sleep(5)) assert.ok(Date.now() < end);
+  allow();
+  // It is answered after that one.
+  assert.equal(await wasHandedOver(await ask(service, fileId, { ...OFFER, range: 'bytes=0-9' })), true);
+  assert.equal(metrics.snapshot()['szafa_volume_bytes_total{direction="out"}'], 10);
+});
 
 test('the group of the server enters the folder of volumes only with SZ_ACCEL, and the data folder is not opened for it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-closed-'));

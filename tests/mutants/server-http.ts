@@ -126,6 +126,13 @@ export const mutants: Mutant[] = [
     tests: ['tests/attacks/accel.test.ts'],
   },
   {
+    name: 'of a request that Fastify answers after all, the time before is forgotten',
+    file: 'server/src/http/volumes/accel.ts',
+    find: '    offered.ms = performance.now() - startedAt;\n',
+    replace: '',
+    tests: [ACCEL],
+  },
+  {
     name: 'a refusal that was found before Fastify is forgotten',
     file: 'server/src/http/authentication.ts',
     find: '      if (looked.refusal) throw looked.refusal;\n',

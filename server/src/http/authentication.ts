@@ -43,6 +43,8 @@ const SLOW_BODY_MS = 100;
 /** Of a request that somebody looked at before it came to its route. */
 export interface Looked extends Pick<FastifyRequest, 'caller' | 'found'> {
   refusal?: unknown;
+  /** How long that took, of which Fastify's clock knows nothing. */
+  ms?: number;
 }
 export const lookedAt = new WeakMap<IncomingMessage, Looked>();
 

@@ -108,7 +108,9 @@ export function leaveToNginx(
     said['content-type'] = VOLUME_TYPE;
     said['content-length'] = 0;
     response.writeHead(status, Object.assign(said, always)).end();
-    response.on('finish', () =>
+    // Not where the client went away: nginx sends nothing then.
+    response.on('finish', () => {
+      countOut(end - start);
       conclude(services, {
         reqId,
         method: 'GET',
@@ -119,9 +121,8 @@ export function leaveToNginx(
         params,
         accel: true,
         ip: addressOf(remote, headers['x-forwarded-for']?.toString(), trustProxy),
-      }),
-    );
-    countOut(end - start);
+      });
+    });
     return true;
   };
 
@@ -138,6 +139,7 @@ export function leaveToNginx(
     // Fastify would wait for an end that has been.
     if (response.closed) return;
     countOff();
+    offered.ms = performance.now() - startedAt;
     lookedAt.set(request, offered);
     app.routing(request, response);
   };

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FileRecord } from '@szafa/protocol';
-import { bytesSource, type ConnectOptions } from '../src/index.ts';
+import { bytesSource, type ConnectOptions, type Szafa } from '../src/index.ts';
 import { fileRevs } from '../src/node/index.ts';
 import { proxy, service } from './hostile.ts';
 import type { Hostility } from './proxy.ts';
@@ -163,6 +163,31 @@ test('a rename by another device since the list was read is a conflict, and no a
     await assert.rejects(device.shareLink([{ entry: again, name: 'x' }]), { code: 'tampered' });
     proxy.hostility = () => undefined;
   }
+});
+
+test('a file whose name is shown, moved by another device since it was listed, is a conflict; one of a removed directory is not', async () => {
+  const user = await newUser(service.url, more);
+  const other = await sameUser(user, proxy.url, more);
+  for (const path of ['plain.txt', 'a/b/deep.txt', 'gone/left.txt'])
+    await user.upload(bytesSource(content(9)), { path, plainName: true });
+  const entryAt = async (device: Szafa, path: string) => (await device.tree()).file(path)!.entry;
+  const tree = await other.tree();
+  for (const [listed, path] of [
+    ['plain.txt', 'x/plain.txt'],
+    ['a/bdeep.txt', 'x/deep.txt'],
+  ] as const) {
+    await user.rename([{ entry: await entryAt(user, listed), path }]);
+    const { entry } = tree.file(listed)!;
+    const late = other.rename([{ entry, path: `y/${path}` }], { tree });
+    await assert.rejects(late, { code: 'conflict', paths: [listed] });
+    // Seen where it is now, it may go.
+    await other.rename([{ entry: await entryAt(other, path), path: listed.replaceAll('/', ' ') }]);
+  }
+  const { dirId } = (await user.dirs()).find(({ name }) => name === 'gone')!;
+  await user.removeDir(dirId);
+  await other.rename([{ entry: await entryAt(other, 'left.txt'), path: 'kept/left.txt' }]);
+  const paths = (await other.tree()).files().map(({ path }) => path);
+  assert.deepEqual(paths.sort(), ['a bdeep.txt', 'kept/left.txt', 'plain.txt']);
 });
 
 test('many files that were renamed meanwhile cost one list, not one each', async () => {

@@ -266,30 +266,6 @@ test('older versions are pruned by number and by time, the newest never', async 
   );
 });
 
-test('a file whose name is shown, moved by another device since it was listed, is a conflict; one of a removed directory is not', async () => {
-  const { user, other } = await setUp();
-  for (const path of ['plain.txt', 'a/b/deep.txt', 'gone/left.txt'])
-    await user.upload(bytesSource(content(9)), { path, plainName: true });
-  const tree = await other.tree();
-  for (const [listed, path] of [
-    ['plain.txt', 'x/plain.txt'],
-    ['a/bdeep.txt', 'x/deep.txt'],
-  ] as const) {
-    await user.rename([{ entry: (await nodeAt(user, listed)).entry, path }]);
-    const { entry } = tree.file(listed)!;
-    const late = other.rename([{ entry, path: `y/${path}` }], { tree });
-    await assert.rejects(late, { code: 'conflict', paths: [listed] });
-    assert.ok(await nodeAt(user, path), path);
-    // Seen where it is now, it may go.
-    const now = (await nodeAt(other, path)).entry;
-    await other.rename([{ entry: now, path: listed.replaceAll('/', ' ') }]);
-  }
-  const { dirId } = (await user.dirs()).find(({ name }) => name === 'gone')!;
-  await user.removeDir(dirId);
-  await other.rename([{ entry: (await nodeAt(other, 'left.txt')).entry, path: 'kept/left.txt' }]);
-  assert.deepEqual(await filesOf(other), ['a bdeep.txt', 'kept/left.txt', 'plain.txt']);
-});
-
 test('thumbnails: with the upload or later, for their own file only', async () => {
   const { user, other } = await setUp('plain');
   const picture = content(9_000);

@@ -73,9 +73,25 @@ function circles(): string[] {
   return faults;
 }
 
+const MOST_LINES = 350;
+
+/** A long file says why it is one. */
+function longFiles(): string[] {
+  const exclude = (path: string) => /(^|\/)(node_modules|dist|artefacts)$/.test(path);
+  return globSync('{protocol,server,client,cli,web,bench,scripts,tests}/**/*.{ts,tsx,mjs}', {
+    exclude,
+  }).flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    const lines = text.split('\n').length - 1;
+    if (lines <= MOST_LINES || /\bOne (file|list)\b/.test(text)) return [];
+    return `${file} has ${lines} lines: split it, or say at its head why it is "One file"`;
+  });
+}
+
 const faults = [
   ...importFaults(),
   ...circles(),
+  ...longFiles(),
   ...lockFaults(readFileSync('package-lock.json', 'utf8')),
   ...mutantFaults(await allMutants()),
 ];

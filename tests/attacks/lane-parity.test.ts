@@ -1,7 +1,7 @@
 /**
  * The same bytes to a service with the fast lane, which also leaves volumes to a proxy that offers to send them (SZ_ACCEL), and to one with neither:
  * it may be faster, but it must not understand anything otherwise than Node's own server and the routes. Every connection sends a few messages, each when the one before was answered, then one that only a connection
- * that is still understood answers. SZ_TEST_ATTACKS sets how many connections there are.
+ * that is still understood answers. SZ_TEST_ATTACKS sets how many connections there are. One file: what is sent, and what two answers may differ in, belong together.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

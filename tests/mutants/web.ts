@@ -1,3 +1,4 @@
+/** Bugs of the web app. One list, as that of the SDK. */
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const CABINET = 'tests/worker/cabinet.test.ts';

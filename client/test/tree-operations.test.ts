@@ -1,4 +1,4 @@
-/** The tree on a real service: rename, folders, copies, trash, versions and thumbnails, seen by a second device. One file: its tests share how an account is made and looked at. */
+/** The tree on a real service: rename, folders, copies, trash, versions and thumbnails, seen by a second device. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sealThumbnail } from '../src/format/thumbnail.ts';

@@ -1,3 +1,4 @@
+/** Bugs of the HTTP side of the server. One list, as that of the SDK. */
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const ACCEL = 'server/test/accel.test.ts';

@@ -66,7 +66,8 @@ export function cleanDirName(raw: string): string {
 /** "path separators removed, at most 255 characters"; control characters and surrounding blanks go too. */
 export function cleanFileName(raw: string): string {
   const kept = strip(raw.toWellFormed().replace(/[/\\\p{Cc}]/gu, ''));
-  const name = strip(Array.from(kept).slice(0, limits.fileNameChars).join(''));
+  const isShort = kept.length <= limits.fileNameChars;
+  const name = isShort ? kept : strip(Array.from(kept).slice(0, limits.fileNameChars).join(''));
   if (name === '') throw new RuleError('file_name is empty');
   return name;
 }

@@ -311,8 +311,8 @@ export const mutants: Mutant[] = [
   {
     name: 'all volumes of a file have one key',
     file: 'client/src/format/volume.ts',
-    find: 'concat(utf8(labels.volume), fileId, u32(idx))',
-    replace: 'concat(utf8(labels.volume), fileId, u32(1))',
+    find: 'concat(labelBytes(labels.volume), fileId, u32(idx))',
+    replace: 'concat(labelBytes(labels.volume), fileId, u32(1))',
     tests: [VECTORS],
   },
   {

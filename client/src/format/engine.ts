@@ -1,5 +1,5 @@
 import type { Source } from '../upload/source.ts';
-import type { Bytes } from './bytes.ts';
+import { type Bytes, utf8 } from './bytes.ts';
 
 export interface KdfParams {
   /** Memory in KiB. */
@@ -127,6 +127,18 @@ export const labels = {
   letter: 'szafa/v1/letter',
   uploadToken: 'szafa/v1/upload-token',
 } as const;
+
+const encoded = new Map<string, Bytes>();
+
+/** The bytes of a label, encoded once: there are a few of them, and each of thousands of files needs three. */
+export function labelBytes(label: string): Bytes {
+  let bytes = encoded.get(label);
+  if (!bytes) {
+    bytes = utf8(label);
+    encoded.set(label, bytes);
+  }
+  return bytes;
+}
 
 /** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */
 export function requireKey(key: Bytes): Bytes {

@@ -2,7 +2,7 @@ import { encodeEncParams, limits } from '@szafa/protocol';
 import { NameError, TamperedError, UnsupportedError } from '../errors.ts';
 import { type Master, MOST_EPOCHS } from './bag.ts';
 import { type Bytes, equal, toBase64Url, utf8 } from './bytes.ts';
-import { type Engine, labels } from './engine.ts';
+import { type Engine, labelBytes, labels } from './engine.ts';
 import { bytesOf, isWhole, parseObject, shownValue } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith, type VolumeSizes } from './layout.ts';
 import { checkMetadata, type Metadata, metadataText } from './metadata.ts';
@@ -74,8 +74,8 @@ async function headerKeys(
   master: Bytes,
   fileId: Bytes,
 ): Promise<{ mac: Bytes; seal: Bytes }> {
-  const derived = await engine.hkdf(master, fileId, utf8(labels.header), 64);
-  return { mac: derived.slice(0, 32), seal: derived.slice(32) };
+  const derived = await engine.hkdf(master, fileId, labelBytes(labels.header), 64);
+  return { mac: derived.subarray(0, 32), seal: derived.subarray(32) };
 }
 
 export interface HeaderParts extends FileSecrets {

@@ -1,5 +1,5 @@
-import { type Bytes, concat, equal, utf8 } from './bytes.ts';
-import { EMPTY, type Engine } from './engine.ts';
+import { type Bytes, concat, equal } from './bytes.ts';
+import { EMPTY, type Engine, labelBytes } from './engine.ts';
 
 const RANDOM = 24;
 const COMMITMENT = 32;
@@ -9,8 +9,8 @@ const TAG = 16;
 export const SEAL_OVERHEAD = RANDOM + COMMITMENT + TAG;
 
 async function derive(engine: Engine, key: Bytes, random: Bytes, label: string) {
-  const derived = await engine.hkdf(key, random, utf8(label), 64);
-  return { key: derived.slice(0, 32), commitment: derived.slice(32) };
+  const derived = await engine.hkdf(key, random, labelBytes(label), 64);
+  return { key: derived.subarray(0, 32), commitment: derived.subarray(32) };
 }
 
 /** r ‖ commitment ‖ AES-256-GCM(plaintext); r makes the key fresh, the commitment makes it the only one. @public */
@@ -25,8 +25,8 @@ export type Unsealed = { plain: Bytes } | { fault: 'length' | 'commitment' | 'ta
 /** The commitment is checked first: `commitment` says "another key", `tag` says "changed bytes". @public */
 export async function unseal(engine: Engine, key: Bytes, label: string, sealed: Bytes): Promise<Unsealed> {
   if (sealed.length < SEAL_OVERHEAD) return { fault: 'length' };
-  const once = await derive(engine, key, sealed.slice(0, RANDOM), label);
+  const once = await derive(engine, key, sealed.subarray(0, RANDOM), label);
   if (!equal(once.commitment, sealed.subarray(RANDOM, RANDOM + COMMITMENT))) return { fault: 'commitment' };
-  const plain = await engine.gcmOpen(once.key, EMPTY, sealed.slice(RANDOM + COMMITMENT));
+  const plain = await engine.gcmOpen(once.key, EMPTY, sealed.subarray(RANDOM + COMMITMENT));
   return plain ? { plain } : { fault: 'tag' };
 }

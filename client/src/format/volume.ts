@@ -1,6 +1,13 @@
 import type { Source } from '../upload/source.ts';
-import { type Bytes, concat, equal, u32, utf8 } from './bytes.ts';
-import { type Engine, labels, type OpenedVolume, type SealedVolume, type VolumeKey } from './engine.ts';
+import { type Bytes, concat, equal, u32 } from './bytes.ts';
+import {
+  type Engine,
+  labelBytes,
+  labels,
+  type OpenedVolume,
+  type SealedVolume,
+  type VolumeKey,
+} from './engine.ts';
 import { HEAD_BYTES, lastOf, nonceOf, SALT_BYTES, sealedSize, segmentOf } from './segments.ts';
 
 export const VERSION = 1;
@@ -22,7 +29,7 @@ export interface SealOptions {
 
 async function keyOf(engine: Engine, place: VolumePlace, salt: Bytes): Promise<VolumeKey> {
   const { fileKey, fileId, idx, isLast } = place;
-  const derived = await engine.hkdf(fileKey, salt, concat(utf8(labels.volume), fileId, u32(idx)), 64);
+  const derived = await engine.hkdf(fileKey, salt, concat(labelBytes(labels.volume), fileId, u32(idx)), 64);
   return {
     head: concat(salt, derived.subarray(32)),
     key: derived.slice(0, 32),

@@ -39,9 +39,9 @@ const INLINE = 256 * 1024;
 const VOLUME_BYTES = 128 * 1024 * 1024;
 const argon2Async = promisify(argon2);
 
-/** In memory of its own, as the plain type that travels. */
-function plain(buffer: Uint8Array): Bytes {
-  return new Uint8Array(buffer);
+/** What Node's crypto returns has memory of its own; the same, as the plain type that travels. */
+function plain({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Bytes {
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 function unlessShorter(digests: Digests | undefined): Digests {
@@ -95,11 +95,12 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       if (end < 0) return undefined;
       const decipher = createDecipheriv('aes-256-gcm', requireKey(key), nonce);
       decipher.setAAD(aad).setAuthTag(data.subarray(end));
-      const plain = decipher.update(data.subarray(0, end));
+      const opened = plain(decipher.update(data.subarray(0, end)));
       try {
-        return concat(plain, decipher.final());
+        decipher.final(); // a stream: it only compares the tag
+        return opened;
       } catch {
-        plain.fill(0);
+        opened.fill(0);
         return undefined;
       }
     },

@@ -58,6 +58,9 @@ suite('symbolic links', () => {
     await mkdir(path);
     assert.throws(() => other(true), { code: 'target-exists' });
     assert.deepEqual(readdirSync(top), ['link'], 'nothing is left behind');
+    const long = 'n'.repeat(255);
+    makeLink(join(top, long), 'to', { mtime: undefined, overwrite: false });
+    assert.deepEqual(readdirSync(top), ['link', long]);
   });
 });
 

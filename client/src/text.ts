@@ -36,11 +36,12 @@ export function safeSegments(name: string): string[] {
 /** A segment that can get a number, and be written on every disk then, too. @public */
 export const withRoom = (segment: string) => shorten(segment, SEGMENT_BYTES - ROOM_BYTES);
 
-/** The same for a disk that knows neither case, nor the spellings of one letter, nor signs that nobody sees. @public */
+/** The same for a disk that knows neither case, nor the spellings of one letter, nor signs that nobody sees, nor dots and blanks at the end, as FAT. @public */
 export function alike(name: string): string {
   // By way of small letters: the large sharp s is none that becomes SS.
   return name
     .replace(/\p{DI}/gu, '')
+    .replace(/[. ]+$/, '')
     .normalize('NFKD')
     .toLowerCase()
     .toUpperCase();

@@ -7,6 +7,7 @@ import { assertBytes } from '../../tests/harness/bytes.ts';
 import { deriveAccountKeys } from '../src/format/index.ts';
 import {
   Api,
+  alike,
   bytesSource,
   displayName,
   Szafa,
@@ -274,6 +275,19 @@ test('hostile names do not reach a path or a terminal', () => {
   assert.equal(safeSegments(`${'ż'.repeat(300)}.txt`)[0]?.endsWith('ż.txt'), true);
   assert.ok(Buffer.byteLength(safeSegments(`${'ż'.repeat(300)}.txt`)[0]!) <= 255);
   assert.equal(displayName('a\u001b[31mb\nc\u202ed'), 'a\ufffd[31mb\ufffdc\ufffdd');
+});
+
+test('names that some disk takes for one are alike', () => {
+  // FAT and Windows drop dots and blanks at the end.
+  for (const [one, other] of [
+    ['Report.', 'report'],
+    ['report. .', 'report'],
+    ['STRASSE', 'stra\u00dfe'],
+    ['caf\u00e9', 'cafe\u0301'],
+  ] as const) {
+    assert.equal(alike(one), alike(other), one);
+  }
+  assert.notEqual(alike('.report'), alike('report'));
 });
 
 test('a streamed transfer through the interface: digests with the volumes, the rest at the end', async () => {

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Destination } from '../../cli/src/get/destination.ts';
+import { Output } from '../../cli/src/output.ts';
 import { useService } from '../harness/index.ts';
 import { loggedIn } from './account.ts';
 import type { Device, Outcome } from './device.ts';
@@ -91,6 +93,13 @@ const FILES: Record<string, string> = {
   'set/other': 'alone',
   [`set/N${LONG.slice(1)}.txt`]: 'long, and large',
   [`set/${LONG}.txt`]: 'long',
+  // Of many that are alike this disk takes only the last two for one.
+  ...Object.fromEntries(
+    ['zzz', 'zz\uff5a', 'z\uff5az', 'z\uff5a\uff5a', '\uff3azz', '\uff5azz'].map((name, at) => [
+      `set/${name}`,
+      `z${at}`,
+    ]),
+  ),
 };
 
 async function contents(folder: string): Promise<string[]> {
@@ -134,8 +143,9 @@ test('names that the disk takes for one are all written, each under a name of it
     `/out/set/${LONG.slice(0, -10)} (2).txt`,
     '/out/set/same (2)',
     '/out/set/same (2) (2)',
+    '/out/set/\uff5azz (2)',
   ]);
-  assert.match(String(told[0]!['message']), /this disk does not tell it from /);
+  assert.match(String(told[0]!['message']), /a disk may not tell it from /);
   // The same once more does nothing, and with --yes nothing goes over something else.
   assert.equal(of(await get(), 'downloaded').length, 0);
   await writeFile(join(path, 'out/set/A.txt'), 'changed here');
@@ -154,4 +164,21 @@ test('names that the disk takes for one are all written, each under a name of it
     (await readdir(device.path('plain/set'))).sort(),
     (await readdir(device.path('set'))).sort(),
   );
+});
+
+test('of hundreds of names that the disk takes for one, each has its own soon', {
+  skip: missing,
+}, async () => {
+  await using disk = await Disk.mount();
+  const into = new Destination({ folder: disk.path }, new Output({ json: false, quiet: true }));
+  const letters = [...'abcdefghi'];
+  const names = Array.from({ length: 2 ** letters.length }, (_, at) =>
+    letters.map((letter, bit) => ((at >> bit) & 1 ? letter.toUpperCase() : letter)).join(''),
+  );
+  const began = performance.now();
+  const paths = names.map((name) => into.claim(name));
+  assert.equal(new Set(paths.map((path) => path.toLowerCase())).size, names.length);
+  // A second or two; where each tries all numbers from the first on, minutes.
+  const took = performance.now() - began;
+  assert.ok(took < 30_000, `${took} ms`);
 });

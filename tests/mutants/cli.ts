@@ -332,9 +332,23 @@ export const mutants: Mutant[] = [
   {
     name: 'two names that the disk takes for one get one file',
     file: 'cli/src/get/destination.ts',
-    find: 'one !== path && this.#isOne(one, path)',
-    replace: 'one === path',
+    find: 'others.find((one) => this.#isOne(one, path))',
+    replace: 'undefined',
     tests: ['tests/cross/case.test.ts'],
+  },
+  {
+    name: 'only the first of many names that are alike are compared',
+    file: 'cli/src/get/destination.ts',
+    find: 'others.find((one)',
+    replace: 'others.slice(0, 4).find((one)',
+    tests: ['tests/cross/case.test.ts'],
+  },
+  {
+    name: 'a link as long as a disk has its names is not made',
+    file: 'cli/src/get/links.ts',
+    find: 'join(dirname(path), `.szafa-${randomBytes',
+    replace: 'join(`${path}.${randomBytes',
+    tests: [LINKS],
   },
   {
     name: 'a copy of an empty folder has no mode',
@@ -346,7 +360,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a file that is called as a numbered one is not written',
     file: 'cli/src/get/destination.ts',
-    find: 'this.#numbered.has(path)',
+    find: 'this.#numbered.has(wish)',
     replace: 'false',
     tests: ['tests/cross/case.test.ts'],
   },

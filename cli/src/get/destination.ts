@@ -21,8 +21,8 @@ export async function placeFor(output: string | undefined, single: boolean): Pro
   return isFolder ? { folder: output } : { file: output };
 }
 
-/** Names that differ only in case are as many as somebody likes; a disk that tells some of them apart tells them all. */
-const MOST_TRIED = 4;
+/** Names that differ only in case are as many as somebody likes: the disk is asked about so many, and all behind them get a number. */
+const MOST_ALIKE = 64;
 
 /** Turns paths on the server into paths here, each once, and makes the folders for them. */
 export class Destination {
@@ -32,9 +32,11 @@ export class Destination {
   /** Paths that are taken: two names may become the same path. */
   readonly #taken = new Map<string, string>();
   /** Of those, the ones that some disk may take for one. */
-  readonly #alike = new Map<string, string[]>();
+  readonly #alike = new Map<string, Set<string>>();
   /** Those that have a number which is not their own: whoever has that name gives way. */
   readonly #numbered = new Set<string>();
+  /** The next number to try. */
+  readonly #next = new Map<string, number>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
   readonly #dryRun: boolean;
@@ -89,28 +91,39 @@ export class Destination {
 
   /** The path, or one with a number where the disk does not tell it from another: in the order in which they are claimed. */
   #apart(wish: string): string {
-    let told: string | undefined;
-    for (let number = 1; ; number++) {
-      const path = number === 1 ? wish : join(dirname(wish), numberedPath(withRoom(basename(wish)), number));
-      const key = relative(this.folder, path).split(sep).map(alike).join('\0');
-      const others = this.#alike.get(key) ?? [];
-      const other = others.slice(0, MOST_TRIED).find((one) => one !== path && this.#isOne(one, path));
-      const isTaken = number > 1 ? this.#taken.has(path) : this.#numbered.has(path);
-      if (other !== undefined || isTaken) {
-        if (number === 1) told = other;
-        continue;
-      }
-      this.#alike.set(key, [...others.slice(0, MOST_TRIED), path]);
-      if (number === 1) return path;
-      this.#numbered.add(path);
-      const why =
-        told === undefined
-          ? `"${oneLine(this.#taken.get(wish)!)}" has that name here`
-          : `this disk does not tell it from ${oneLine(told)}`;
-      const message = `${oneLine(wish)} is written as ${oneLine(path)}: ${why}`;
-      this.#out.note('renamed', message, { name: wish, path });
-      return path;
-    }
+    const twin = this.#twin(wish);
+    if (twin === undefined && !this.#numbered.has(wish)) return this.#remember(wish);
+    const short = withRoom(basename(wish));
+    const numbered = (number: number) => join(dirname(wish), numberedPath(short, number));
+    const key = this.#keyOf(join(dirname(wish), short));
+    let number = this.#next.get(key) ?? 2;
+    let path = numbered(number);
+    while (this.#taken.has(path) || this.#twin(path) !== undefined) path = numbered(++number);
+    this.#next.set(key, number + 1);
+    this.#numbered.add(path);
+    const why =
+      twin === undefined
+        ? `"${oneLine(this.#taken.get(wish)!)}" has that name here`
+        : `a disk may not tell it from ${oneLine(twin)}`;
+    const message = `${oneLine(wish)} is written as ${oneLine(path)}: ${why}`;
+    this.#out.note('renamed', message, { name: wish, path });
+    return this.#remember(path);
+  }
+
+  #keyOf(path: string): string {
+    return relative(this.folder, path).split(sep).map(alike).join('\0');
+  }
+
+  #remember(path: string): string {
+    const key = this.#keyOf(path);
+    this.#alike.set(key, (this.#alike.get(key) ?? new Set()).add(path));
+    return path;
+  }
+
+  /** Another path that the disk takes for this one, or that is one of too many to ask it. */
+  #twin(path: string): string | undefined {
+    const others = [...(this.#alike.get(this.#keyOf(path)) ?? [])].filter((one) => one !== path);
+    return others.length < MOST_ALIKE ? others.find((one) => this.#isOne(one, path)) : others[0];
   }
 
   /** By trying it, part by part, in a folder of its own where they would be: only the disk knows. */
@@ -129,7 +142,7 @@ export class Destination {
       }
     } catch {
       // Nothing can be written there: that is told when a file is.
-      return false;
+      return isOther(other);
     }
   }
 

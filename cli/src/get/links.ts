@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, lutimesSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { dirname, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { TargetExistsError } from '@szafa/client/node';
 import { CliError } from '../errors.ts';
 import { oneLine } from '../text.ts';
@@ -39,7 +39,8 @@ export function makeLink(
   target: string,
   { mtime, overwrite }: { mtime: number | undefined; overwrite: boolean },
 ): void {
-  const made = `${path}.${randomBytes(6).toString('hex')}`;
+  // Not with its name in it, which may be as long as a disk has them.
+  const made = join(dirname(path), `.szafa-${randomBytes(6).toString('hex')}`);
   symlinkSync(target, made);
   try {
     if (mtime !== undefined) lutimesSync(made, new Date(), new Date(mtime));

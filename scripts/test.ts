@@ -220,7 +220,7 @@ const { checks, whole, files, pairs, needsPairs } = plan(process.argv.slice(2));
 if (whole) {
   const { packServer } = await import('./pack-server.ts');
   // For tests/harness/main.ts.
-  process.env['SZ_TEST_SERVER'] = await packServer(isLong ? 'usual' : 'little');
+  process.env['SZ_TEST_SERVER'] = await packServer();
 }
 const [checked, engines] = await Promise.all([
   checks ? run({ args: ['scripts/check.ts'], name: 'checks', environment: {} }) : undefined,

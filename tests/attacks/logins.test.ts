@@ -17,9 +17,11 @@ import {
   useService,
   usually,
 } from '../harness/index.ts';
+import { AS_USERS_START_IT } from '../harness/main.ts';
 
 const BEHIND_PROXY = { SZ_TRUST_PROXY: '127.0.0.0/8' };
-const service = useService({ env: BEHIND_PROXY });
+// A flood keeps it busy only with what passwords cost users.
+const service = useService({ env: BEHIND_PROXY, main: AS_USERS_START_IT });
 const tight = useService({
   env: { ...BEHIND_PROXY, SZ_LOGIN_ATTEMPTS: '3', SZ_LOGIN_ADDRESS_ATTEMPTS: '5' },
 });

@@ -21,6 +21,8 @@ export interface ServiceOptions {
   unset?: string[];
   /** A command that runs the service elsewhere, as in a network of its own. */
   within?: string[];
+  /** Another file than MAIN, to start the service with. */
+  main?: string;
 }
 
 /** The same of every service, and much work for one. */
@@ -130,8 +132,8 @@ export class Service {
     for (const name of this.#options.unset ?? []) delete env[name];
     // A killed test run must leave no service behind.
     const setpriv = onPath('setpriv');
-    const { within = [] } = this.#options;
-    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...within, process.execPath, MAIN];
+    const { within = [], main = MAIN } = this.#options;
+    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...within, process.execPath, main];
     const child = spawn(command[0] ?? '', command.slice(1), {
       cwd: this.#home,
       env,

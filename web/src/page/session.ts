@@ -24,15 +24,17 @@ let deleting = false;
 
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
+  // One that could not begin shows a session that is over by then.
+  if (news !== 'changed' && phase.value === 'failed') void start();
   if (news === 'signed-in' && phase.value === 'out') void start();
-  if (news === 'signed-out' && phase.value === 'in') void follow();
-  if (news === 'expired' && phase.value === 'in') void forget(call('expire'), text.state.expired);
+  if ((news === 'signed-out' || news === 'expired') && phase.value === 'in') void follow(news);
 });
 
 /** Leaves as another tab has; not where this one has signed in since, before that was told. */
-async function follow(): Promise<void> {
+async function follow(news: 'signed-out' | 'expired'): Promise<void> {
   const who = account.peek();
   if ((await call('isKept').catch(() => false)) || account.peek() !== who) return;
+  if (news === 'expired') return void forget(call('expire'), text.state.expired);
   forgetAddress();
   shownKey.value = null;
   void forget(call('leave', false), text.state.elsewhere);
@@ -66,10 +68,13 @@ export async function start(): Promise<void> {
   phase.value = 'starting';
   try {
     const who = await call('restore');
+    // A sign-in was answered meanwhile.
+    if (account.peek()) return;
     if (typeof who === 'object' && who) return begin(who);
     if (who) parting.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
     phase.value = 'out';
   } catch (error) {
+    if (account.peek()) return;
     startFault.value = faultOf(error);
     phase.value = 'failed';
   }

@@ -11,7 +11,16 @@ import { dirNames, dirs, items, listing } from '../page/shelf.ts';
 import { words as sharing } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
-import { CurrentPassword, Fold, Foot, type Opened, type PartProps, Said, wrong } from './fold.tsx';
+import {
+  CurrentPassword,
+  Fold,
+  Foot,
+  type Opened,
+  type PartProps,
+  requireStill,
+  Said,
+  wrong,
+} from './fold.tsx';
 import { Field, NewSecret, refuse, requireGood, Trouble, useForm } from './form.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
@@ -23,7 +32,9 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
   const repeat = useSignal('');
   const form = useForm(async () => {
     if (next.value === current.value) refuse(words.password.same);
-    await requireGood(account.peek()!.username, next.value, repeat.value);
+    const who = account.peek()!;
+    await requireGood(who.username, next.value, repeat.value);
+    requireStill(who);
     await call('changePassword', current.value, next.value);
     opened.value = null;
     await onDone();
@@ -43,8 +54,9 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
 function NewRecoveryKey({ opened }: PartProps) {
   const password = useSignal('');
   const form = useForm(async () => {
+    const own = dialog.peek();
     await makeRecoveryKey(password.value);
-    closeDialog();
+    if (dialog.peek() === own) closeDialog();
   });
   return (
     <form onSubmit={form.submit} aria-label={words.recovery.do}>

@@ -5,10 +5,11 @@ import type { Fault, ListedContact } from '../bridge.ts';
 import { closeDialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
 import { readReceived } from '../page/received.ts';
+import { account } from '../page/session.ts';
 import { here, words } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
-import { Said } from './fold.tsx';
+import { requireStill, Said } from './fold.tsx';
 import { Field, Trouble, useForm } from './form.tsx';
 
 const said = words.contacts;
@@ -133,9 +134,11 @@ export function Contacts({ of }: { of?: string | undefined }) {
   const trouble = useSignal<Fault | null>(null);
   const news = useSignal('');
   const read = async () => {
+    const who = account.peek()!;
     try {
       own.value = await call('ownFingerprint');
       all.value = await call('contacts');
+      requireStill(who);
       if (of !== undefined) withOne(all, await call('contact', of));
     } catch (error) {
       trouble.value = faultOf(error);

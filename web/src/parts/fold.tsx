@@ -2,6 +2,9 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Account } from '../bridge.ts';
+import { CoreError } from '../page/core.ts';
+import { account } from '../page/session.ts';
 import { text } from '../text.ts';
 import { ModalFoot } from './controls.tsx';
 import { Secret } from './form.tsx';
@@ -18,6 +21,11 @@ interface FoldProps extends PartProps {
   name: Exclude<Opened, null>;
   danger?: boolean;
   children: ComponentChildren;
+}
+
+/** After a wait: what one account has asked for here is not done for the next one. */
+export function requireStill(who: Account): void {
+  if (account.peek() !== who) throw new CoreError({ code: 'locked', message: 'signed out meanwhile' });
 }
 
 /** A button that becomes the form behind it, and back; the focus goes along. */

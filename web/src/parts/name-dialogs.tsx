@@ -1,7 +1,7 @@
 /** Where a name is typed: of a new folder, or another one for what has one. */
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { closeDialog } from '../page/actions.ts';
+import { closeDialog, dialog } from '../page/actions.ts';
 import { faultOf } from '../page/core.ts';
 import { makeFolder, refusalOf, rename } from '../page/operations.ts';
 import { goTo, isFolder, type Row } from '../page/shelf.ts';
@@ -82,7 +82,10 @@ export function MakeFolder({ within }: { within: string }) {
         onCancel={closeDialog}
         onName={async (name) => {
           const path = joinPath(within, name);
+          const own = dialog.peek();
           await makeFolder(path);
+          // Somebody has opened another one since, perhaps another account.
+          if (dialog.peek() !== own) return;
           closeDialog();
           goTo(path);
         }}

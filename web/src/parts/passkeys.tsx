@@ -6,7 +6,7 @@ import { date } from '../page/format.ts';
 import { makePasskey } from '../page/passkeys.ts';
 import { account } from '../page/session.ts';
 import { text } from '../text.ts';
-import { CurrentPassword, Fold, Foot, type PartProps, Said, wrong } from './fold.tsx';
+import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
 import { Field, Trouble, useForm } from './form.tsx';
 
 const words = text.account.passkey;
@@ -29,7 +29,9 @@ function Add({
   const name = useSignal('');
   const password = useSignal('');
   const form = useForm(async () => {
-    const made = await makePasskey(await call('newPasskey'), account.peek()!.username);
+    const who = account.peek()!;
+    const made = await makePasskey(await call('newPasskey'), who.username);
+    requireStill(who);
     const adding = call('addPasskey', password.value, name.value, made);
     made.secret?.fill(0); // the worker has its own copy
     await adding;

@@ -4,8 +4,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { NewTotp } from '../bridge.ts';
 import { call, faultOf } from '../page/core.ts';
 import { confirmPasskey } from '../page/passkeys.ts';
+import { account } from '../page/session.ts';
 import { text } from '../text.ts';
-import { CurrentPassword, Fold, Foot, type PartProps, Said, wrong } from './fold.tsx';
+import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
 import { Code, Trouble, useForm } from './form.tsx';
 import { QrCode } from './qr-code.tsx';
 
@@ -57,12 +58,15 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
 
 /** Without a second factor the server says what a passkey is to sign. */
 async function removeByPasskey(password: string): Promise<void> {
+  const who = account.peek()!;
   try {
     await call('removeTotp', password, {});
   } catch (error) {
     const { passkey } = faultOf(error);
     if (!passkey) throw error;
-    await call('removeTotp', password, { passkey: await confirmPasskey(passkey) });
+    const signed = await confirmPasskey(passkey);
+    requireStill(who);
+    await call('removeTotp', password, { passkey: signed });
   }
 }
 

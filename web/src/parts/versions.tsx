@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Item, VersionInfo } from '../bridge.ts';
-import { closeDialog } from '../page/actions.ts';
+import { closeDialog, dialog } from '../page/actions.ts';
 import { call, faultOf } from '../page/core.ts';
 import { download } from '../page/downloads.ts';
 import { bytes, fullDate } from '../page/format.ts';
@@ -67,6 +67,7 @@ export function Versions({ item }: { item: Item }) {
   };
   /** Does it, and shows how it is then. */
   const act = async (work: () => Promise<unknown>, done: string) => {
+    const own = dialog.peek();
     busy.value = true;
     trouble.value = '';
     said.value = '';
@@ -80,7 +81,7 @@ export function Versions({ item }: { item: Item }) {
     } finally {
       busy.value = false;
     }
-    if (versions.value?.length === 0) closeDialog();
+    if (versions.value?.length === 0 && dialog.peek() === own) closeDialog();
   };
   useEffect(() => {
     void act(read, '');

@@ -199,7 +199,8 @@ export class SignedIn {
       if (why === 'other-password') await this.#goodbye(token);
       return why;
     }
-    this.#szafa = szafa;
+    // A sign-in that was answered meanwhile is the later wish.
+    this.#szafa ??= szafa;
     return { username };
   }
 

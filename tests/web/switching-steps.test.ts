@@ -1,0 +1,190 @@
+/** What takes several steps, or is told late, while one account leaves a tab and the next one comes: no later step is done for that one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BrowserContext, Page, Route } from 'playwright-core';
+import { TAB_CHANNEL } from '../../web/src/bridge.ts';
+import { Device } from '../cross/device.ts';
+import { freshName, useService } from '../harness/index.ts';
+import {
+  choose,
+  openTab,
+  PASSWORD,
+  register,
+  row,
+  signIn,
+  signOut,
+  switchByOtherTab,
+  tokenOf,
+  upload,
+  useChromium,
+} from './browser.ts';
+
+const service = useService();
+const browser = useChromium();
+
+const isIn = (page: Page, username: string) =>
+  page.getByRole('button', { name: `Account: ${username}` }).waitFor();
+
+async function openAccount(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  await page.getByRole('heading', { name: 'Password' }).waitFor();
+}
+
+/** The first request of this kind waits; the others go on. */
+async function hold(where: BrowserContext | Page, url: string | RegExp, method = 'GET') {
+  const held = Promise.withResolvers<Route>();
+  let isHeld = false;
+  await where.route(url, (route) => {
+    if (isHeld || route.request().method() !== method) return route.fallback();
+    isHeld = true;
+    held.resolve(route);
+  });
+  return { came: held.promise };
+}
+
+/** Whatever would be done late was begun before these. */
+async function work(page: Page): Promise<void> {
+  for (const name of ['next.txt', 'last.txt']) await upload(page, await browser.file(name, name));
+}
+
+test('a password is not changed for the account that came while the new one was judged', async () => {
+  const { page } = await browser.visit(service.url, { serviceWorkers: 'block' });
+  await register(page);
+  // What judges passwords came with the registration.
+  await page.reload();
+  await openAccount(page);
+  await page.getByRole('button', { name: 'Change the password' }).click();
+  const form = page.getByLabel('Change the password');
+  const other = await openTab(page, service.url);
+  await form.getByLabel('Current password').fill(PASSWORD);
+  await form.getByLabel('New password').fill('another horse staple');
+  await form.getByLabel('Repeat password').fill('another horse staple');
+  const judged = await hold(page, /\.js$/);
+  await form.getByRole('button', { name: 'Change the password' }).click();
+  const late = await judged.came;
+  await other.bringToFront();
+  await signOut(other);
+  const username = await register(other);
+  await page.bringToFront();
+  await isIn(page, username);
+  await late.continue();
+  await work(page);
+  const { page: elsewhere } = await browser.visit(service.url);
+  await signIn(elsewhere, username);
+  await isIn(elsewhere, username);
+});
+
+test('a folder that is made when its account has left closes nothing of the next one', async () => {
+  const { page, context } = await browser.visit(service.url);
+  await register(page);
+  await page.getByRole('button', { name: 'New folder', exact: true }).click();
+  await page.getByLabel('Name of the folder').fill('mine');
+  const made = await hold(context, '**/api/dirs', 'POST');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const late = await made.came;
+  const response = await late.fetch();
+  await switchByOtherTab(page);
+  await work(page);
+  await choose(page, 'last.txt', 'Rename');
+  const asked = page.getByRole('dialog');
+  await asked.getByRole('textbox').fill('renamed.txt');
+  const read = page.waitForResponse('**/api/quota');
+  await late.fulfill({ response });
+  // The list is read again then.
+  await read;
+  await asked.getByRole('button', { name: 'Rename' }).click();
+  await row(page, 'renamed.txt').waitFor();
+});
+
+test('whom one account looked for is not among the contacts of the next one', async () => {
+  const friend = freshName();
+  const device = await Device.make(service.url, { SZ_USER: friend });
+  try {
+    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+    const { page, context } = await browser.visit(service.url);
+    await register(page);
+    await upload(page, await browser.file('shared.txt', 'shared'));
+    const dialog = page.getByRole('dialog');
+    const share = async () => {
+      await choose(page, 'shared.txt', 'Share');
+      await dialog.getByLabel('Who gets it').selectOption('an account of this server');
+      await dialog.getByLabel('Name of the account').fill(friend);
+      await dialog.getByRole('button', { name: 'Share', exact: true }).click();
+    };
+    await share();
+    await dialog.getByRole('button', { name: 'Close', exact: true }).first().click();
+    // Another one has the name, and so other keys.
+    await device.ok(['account', 'delete', '--yes'], { env: { SZ_PASSWORD: PASSWORD } });
+    await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
+    await share();
+    const listed = await hold(context, '**/api/shares**');
+    await dialog.getByRole('alert').getByRole('button').click();
+    const late = await listed.came;
+    const response = await late.fetch();
+    await switchByOtherTab(page);
+    await late.fulfill({ response });
+    await work(page);
+    await openAccount(page);
+    await page.getByRole('button', { name: 'Show fingerprints' }).click();
+    await page.getByText('You share with nobody yet').or(dialog.getByText(friend)).first().waitFor();
+    assert.equal(await dialog.getByText(friend).count(), 0);
+  } finally {
+    await device.remove();
+  }
+});
+
+test('an end of a session that is told late does not end the one that has begun since', async () => {
+  const { page, context } = await browser.visit(service.url);
+  const other = await context.newPage();
+  await other.goto(service.url);
+  await page.bringToFront();
+  const username = await register(page);
+  const token = await tokenOf(page);
+  await other.evaluate((name) => new BroadcastChannel(name).postMessage('expired'), TAB_CHANNEL);
+  await work(page);
+  await isIn(page, username);
+  assert.equal(await tokenOf(page), token);
+});
+
+for (const end of ['continue', 'abort'] as const)
+  test(`a sign-in stays, though the session of another tab is looked at until later (${end})`, async () => {
+    const { page, context } = await browser.visit(service.url);
+    const username = await register(page);
+    await signOut(page);
+    const other = await openTab(page, service.url);
+    const entering = await hold(context, '**/api/auth/login', 'POST');
+    await signIn(page, username);
+    const login = await entering.came;
+    const looking = await hold(context, '**/api/auth/me');
+    await other.bringToFront();
+    await register(other);
+    await page.bringToFront();
+    const late = await looking.came;
+    await login.continue();
+    await isIn(page, username);
+    await late[end]();
+    await work(page);
+    await isIn(page, username);
+    await page.reload();
+    await isIn(page, username);
+    await row(page, 'last.txt').waitFor();
+  });
+
+test('a tab that could not begin does not sign out whoever has signed in since', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  const other = await openTab(page, service.url);
+  await page.route('**/api/account/keys', (route) =>
+    route.fulfill({ status: 404, json: { detail: 'none' } }),
+  );
+  await page.reload();
+  const leave = page.getByRole('button', { name: 'Sign out' });
+  await leave.waitFor();
+  await page.unroute('**/api/account/keys');
+  await other.bringToFront();
+  await signOut(other);
+  const username = await register(other);
+  await page.bringToFront();
+  await isIn(page, username);
+});

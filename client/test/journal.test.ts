@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -45,6 +47,40 @@ test('a record that no upload writes, sealed by the right key, ends what is reme
   }
 });
 
+test('a state under which nothing could be sealed, asked for or opened again is none', async () => {
+  const master = engine.random(32);
+  const journal = fileJournal(join(folder, 'states'));
+  const log = new UploadLog(journal, 'key', engine, [master]);
+  const state = {
+    ...{ transfer_id: 'some', path: 'a', place: 'b', identity: 'c', size: 3000, volume_size: 1000 },
+    file_id: toBase64Url(engine.random(16)),
+    file_key: toBase64Url(engine.random(32)),
+  };
+  const loaded = async (changed: object) => {
+    const sealed = await seal(
+      engine,
+      master,
+      labels.journal,
+      utf8(JSON.stringify({ state: { ...state, ...changed } })),
+    );
+    await journal.store('key', concat(u32(sealed.length), sealed));
+    return log.load();
+  };
+  assert.equal((await loaded({}))?.state.transferId, 'some');
+  for (const changed of [
+    { file_id: 'AQID' },
+    { file_key: 'AQID' },
+    { file_key: toBase64Url(new Uint8Array(32)) },
+    { transfer_id: undefined },
+    { path: 5 },
+    { place: null },
+    { identity: {} },
+    { volume_size: 0 },
+  ]) {
+    assert.equal(await loaded(changed), undefined, JSON.stringify(changed));
+  }
+});
+
 for (const [what, make] of [
   ['a pipe', (path: string) => execFileSync('mkfifo', [path])],
   ['a folder', (path: string) => mkdirSync(path, { recursive: true })],
@@ -73,3 +109,17 @@ for (const [what, make] of [
     assert.equal(await readIfThere(at('nothing')), undefined);
   });
 }
+
+test('what cannot be opened at all is named too: a socket, a link to itself', async (t) => {
+  const [socket, loop] = [join(folder, 'socket'), join(folder, 'loop')];
+  const server = createServer().listen(socket);
+  t.after(() => server.close());
+  await once(server, 'listening');
+  symlinkSync('loop', loop);
+  for (const path of [socket, loop]) {
+    await assert.rejects(readIfThere(path), {
+      code: 'in-the-way',
+      message: `${path} is in the way: it is not a file`,
+    });
+  }
+});

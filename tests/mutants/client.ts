@@ -1029,6 +1029,13 @@ export const mutants: Mutant[] = [
     tests: [RESEAL],
   },
   {
+    name: 'a journal may bring a file key of any length',
+    file: 'client/src/upload/journal.ts',
+    find: "requireKey(bytesOf(json.file_key, 'journal', 'file_key', 32))",
+    replace: "bytesOf(json.file_key, 'journal', 'file_key')",
+    tests: ['client/test/journal.test.ts'],
+  },
+  {
     name: 'the entry of another upload in a journal is taken for this one',
     file: 'client/src/upload/journal.ts',
     find: 'if (!remembered || !this.#isOwn(remembered.state)) return undefined;',

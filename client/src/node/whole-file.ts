@@ -83,9 +83,12 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
       await handle.close();
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw UNOPENABLE.has(code) ? inTheWay(path) : error;
   }
 }
 
+/** A socket; a symbolic link to itself. */
+const UNOPENABLE = new Set(['ENXIO', 'ELOOP']);
 const inTheWay = (path: string) => new SzafaError('in-the-way', `${path} is in the way: it is not a file`);

@@ -10,7 +10,8 @@ import {
   utf8,
 } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
-import { labels } from '../format/engine.ts';
+import { labels, requireKey } from '../format/engine.ts';
+import { bytesOf } from '../format/json.ts';
 import { type Layout, layoutOf } from '../format/layout.ts';
 import { seal, unseal } from '../format/seal.ts';
 import type { Claims } from './claims.ts';
@@ -207,14 +208,15 @@ function withRecord(remembered: Remembered | undefined, plain: Bytes): Remembere
   }
 }
 
+/** What is sealed under anything else could not be opened again. */
 function stateOf(json: StateJson): UploadState {
+  const { transfer_id: transferId, path, place, identity } = json;
+  if (![transferId, path, place, identity].every((text) => typeof text === 'string'))
+    throw new TypeError('no state of an upload');
   return {
-    transferId: json.transfer_id,
-    path: json.path,
-    place: json.place,
-    fileId: fromBase64Url(json.file_id),
-    fileKey: fromBase64Url(json.file_key),
-    identity: json.identity,
+    ...{ transferId, path, place, identity },
+    fileId: bytesOf(json.file_id, 'journal', 'file_id', 16),
+    fileKey: requireKey(bytesOf(json.file_key, 'journal', 'file_key', 32)),
     layout: layoutOf(json.size, json.volume_size),
     declaredGen: json.declared_gen,
   };

@@ -8,7 +8,7 @@ import {
   openUnnamed,
   otherName,
 } from './download/remote-file.ts';
-import { LockedError, SzafaError, WrongPasswordError } from './errors.ts';
+import { ApiError, ConflictError, LockedError, SzafaError, WrongPasswordError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import type { Engine } from './format/engine.ts';
 import { sizeOfStored } from './format/layout.ts';
@@ -106,6 +106,7 @@ async function nameOf(
 
 interface ListOptions {
   signal?: AbortSignal | undefined;
+  dirId?: number | undefined;
   /** No header is asked for: a path that was too long for the record ends with three dots. */
   cut?: boolean;
 }
@@ -117,7 +118,7 @@ interface ListOptions {
 export async function listEntries(
   context: OpenContext,
   pages: Iterable<FileRecord[]> | AsyncIterable<FileRecord[]>,
-  { signal, cut = false }: ListOptions = {},
+  { signal, dirId, cut = false }: ListOptions = {},
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   const open: { at: number; record: FileRecord; dir: string }[] = [];
@@ -125,15 +126,18 @@ export async function listEntries(
   const { unlocked } = context.keys;
   forgetNames(context.api);
   const dirs = new Map<string, string>();
+  const dirOf = async (record: FileRecord) => {
+    const filed = filedIn(record);
+    const known = dirs.get(filed) ?? (await dirNameOf(context.engine, masters, filed)) ?? filed;
+    dirs.set(filed, known);
+    return known;
+  };
   /** The names of a page are on their way at once, whatever the page before still waits for. */
   const add = async (page: FileRecord[], before: Promise<void>): Promise<void> => {
     const opening = unlocked ? page.map((record) => nameOf(context, masters, record, cut)) : [];
     const [names] = await Promise.all([Promise.all(opening), before]);
-    for (const filed of new Set(page.map(filedIn))) {
-      if (!dirs.has(filed)) dirs.set(filed, (await dirNameOf(context.engine, masters, filed)) ?? filed);
-    }
     for (const [at, record] of page.entries()) {
-      const dir = dirs.get(filedIn(record))!;
+      const dir = dirs.get(filedIn(record)) ?? (await dirOf(record));
       const name = names[at];
       if (!name && unlocked && !cut && looksSealed(record.file_name)) {
         open.push({ at: entries.length, record, dir });
@@ -150,17 +154,41 @@ export async function listEntries(
     await before;
   }
   await last;
+  const wrong: WrongNames = new Map();
   await forEach(open, PARALLEL, async ({ at, record, dir }) => {
-    entries[at] = await entryFromHeader(context, record, dir, signal);
+    entries[at] = await entryFromHeader(context, record, dir, wrong, signal);
   });
-  await context.revs?.see(entries);
-  return entries;
+  const gone = new Set<Entry>();
+  const doubtful = open.filter(({ at }) => isDoubtful(entries[at]!));
+  if (doubtful.length > 0) {
+    const now = await Array.fromAsync(
+      context.api.files({ signal, dirId }),
+      (one) => [one.file_id, one] as const,
+    );
+    const byId = new Map(now);
+    await forEach(doubtful, PARALLEL, async ({ at, record }) => {
+      const found = byId.get(record.file_id);
+      if (!found) gone.add(entries[at]!);
+      else entries[at] = await entryFromHeader(context, found, await dirOf(found), wrong, signal);
+    });
+  }
+  const left = entries.filter((entry) => !gone.has(entry));
+  await context.revs?.see(left);
+  return left;
 }
+
+/** By the ids of files whose header has another name than the list: its `rev`. */
+type WrongNames = Map<string, number>;
+
+/** It may have been renamed or removed since the list was read: another list tells. */
+const isDoubtful = ({ problem }: Entry) =>
+  problem instanceof ConflictError || (problem instanceof ApiError && problem.kind === 'not-found');
 
 async function entryFromHeader(
   context: OpenContext,
   record: FileRecord,
   dir: string,
+  wrong: WrongNames,
   signal?: AbortSignal,
 ): Promise<Entry> {
   try {
@@ -169,10 +197,14 @@ async function entryFromHeader(
       (await openUnnamed(context, record.file_id, { record, headOnly: true, signal })).header;
     const kind = await nameKind(context, record, header);
     if (kind === 'sealed') return entryOf(record, dir, header.metadata);
-    const { name: path } = header.metadata;
+    const { name: path, rev } = header.metadata;
     const entry = { ...entryOf(record, dir), path, name: path };
     // A plain name may look like a sealed one by chance; a sealed one of another record must not pass for it.
-    return kind === 'other' ? { ...entry, problem: otherName() } : entry;
+    if (kind === 'plain') return entry;
+    // A list that was asked for later is older than the header only if the file was renamed once more.
+    const isLater = rev > (wrong.get(record.file_id) ?? 0);
+    wrong.set(record.file_id, rev);
+    return { ...entry, problem: isLater ? new ConflictError([path]) : otherName() };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     const entry = entryOf(record, dir);

@@ -165,6 +165,42 @@ test('a rename by another device since the list was read is a conflict, and no a
   }
 });
 
+test('a long name that changes, or goes, between the list and its header is as it is now; one that stays wrong is an attack', async () => {
+  const owner = await newUser(service.url, more);
+  const long = 'long '.repeat(60);
+  for (const name of ['moved', 'gone', 'busy'])
+    await owner.upload(bytesSource(content(9)), { path: `a/${name} ${long}` });
+  const device = await sameUser(owner, proxy.url, more);
+  const listed = await owner.list();
+  const at = (name: string) => listed.find(({ path }) => path.startsWith(`a/${name}`))!;
+  const [moved, gone, busy] = [at('moved'), at('gone'), at('busy')];
+  let times = 0;
+  proxy.before = async (method, path) => {
+    if (method !== 'HEAD') return undefined;
+    if (path.includes(moved.fileId) && !times++)
+      await owner.rename([{ entry: moved, path: `b/after ${long}` }]);
+    if (path.includes(gone.fileId)) await owner.trash([gone]);
+    // Whenever somebody looks.
+    if (path.includes(busy.fileId)) {
+      const entry = (await owner.list()).find(({ fileId }) => fileId === busy.fileId)!;
+      await owner.rename([{ entry, path: `${entry.path}.` }]);
+    }
+    return undefined;
+  };
+  const seen = await device.list();
+  proxy.before = undefined;
+  assert.deepEqual(seen.map(({ path, verified, problem }) => [path, verified, problem?.code]).sort(), [
+    [`a/busy ${long}..`, false, 'conflict'],
+    [`b/after ${long}`, true, undefined],
+  ]);
+  proxy.hostility = onList((file) =>
+    file.file_id === moved.fileId ? { ...file, file_name: moved.record.file_name } : file,
+  );
+  const lied = (await device.list()).find(({ fileId }) => fileId === moved.fileId)!;
+  proxy.hostility = () => undefined;
+  assert.deepEqual([lied.verified, lied.problem?.code], [false, 'tampered']);
+});
+
 test('a file whose name is shown, moved by another device since it was listed, is a conflict; one of a removed directory is not', async () => {
   const user = await newUser(service.url, more);
   const other = await sameUser(user, proxy.url, more);

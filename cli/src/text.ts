@@ -1,4 +1,4 @@
-/** Control characters, and those that turn or hide text; the SDK's `displayName` without loading the SDK. */
+/** Control characters, and those that turn or hide text, joiners too: the SDK's `displayName`, stricter and without loading the SDK. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]$/u;

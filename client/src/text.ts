@@ -1,7 +1,11 @@
 import { cleanFileName } from '@szafa/protocol';
 
-/** Control characters, and those that turn or hide text: a name must not speak to a terminal or lie to a reader. */
-const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
+/**
+ * Control characters, and those that turn or hide text: a name must not speak to a terminal or lie to a reader. Joiners are none of these
+ * where they are spelling: in Persian or Hindi, and between pictures that become one.
+ */
+const UNSHOWABLE =
+  /[\p{Cc}\p{Co}\p{Cs}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}|(?<!\ufe0f|[^\p{ASCII}\p{Cf}\p{sc=Zinh}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])[\u200c\u200d]/gu;
 const SEGMENT_BYTES = 255;
 /** For a number in brackets. */
 const ROOM_BYTES = 10;

@@ -275,6 +275,25 @@ test('hostile names do not reach a path or a terminal', () => {
   assert.equal(safeSegments(`${'ż'.repeat(300)}.txt`)[0]?.endsWith('ż.txt'), true);
   assert.ok(Buffer.byteLength(safeSegments(`${'ż'.repeat(300)}.txt`)[0]!) <= 255);
   assert.equal(displayName('a\u001b[31mb\nc\u202ed'), 'a\ufffd[31mb\ufffdc\ufffdd');
+  // What joins letters or pictures is a part of their spelling, and anywhere else a sign that nobody sees.
+  for (const name of [
+    '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.txt',
+    '\u{1f468}\u200d\u{1f469}',
+    '\u2764\ufe0f\u200d\u{1f525}',
+    '\u0915\u094d\u200d\u0937',
+  ]) {
+    assert.deepEqual([displayName(name), safeSegments(name)], [name, [name]]);
+  }
+  for (const [name, shown] of [
+    ['in\u200dvoice', 'in\ufffdvoice'],
+    ['\u200cx', '\ufffdx'],
+    ['\u043e\u200d', '\u043e\ufffd'],
+    ['e\u0301\u200d', 'e\u0301\ufffd'],
+    ['\u0645\u200c\u200c', '\u0645\u200c\ufffd'],
+    ['\u0645\u200b', '\u0645\ufffd'],
+  ] as const) {
+    assert.equal(displayName(name), shown);
+  }
 });
 
 test('names that some disk takes for one are alike', () => {

@@ -86,6 +86,12 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
       ['back/set/link', 'back/set/real/file'],
     );
     assertError(await device.run(['cat', 'set/link']), 1, /is a symbolic link to real\/file/);
+    // Also where the folder has another name here: a link in it leads to what is beside it all the same.
+    await write(device, { 'one\\two/file': 'file' });
+    await symlink('file', device.path('one\\two/link'));
+    await device.ok(['put', 'one\\two']);
+    await device.ok(['get', 'one\\two', '--output', 'back']);
+    assert.equal(await readlink(device.path('back/one_two/link')), 'file');
     await mkdir(device.path('trap'));
     await mkdir(device.path('elsewhere'));
     await symlink('../elsewhere', device.path('trap/real'));

@@ -67,6 +67,11 @@ export class Destination {
     return 'folder' in this.place && more.length > 0 ? join(this.folder, first!) : this.folder;
   }
 
+  /** A folder that was named, as it is here; '' is none. */
+  named(top: string): string {
+    return top === '' ? this.folder : join(this.folder, ...safeSegments(top));
+  }
+
   /** Names are cleaned, and none is given twice, also where the disk takes two for one; where one had to be changed that is said. */
   claim(below: string, isFolder = false): string {
     const segments = safeSegments(below);

@@ -1,5 +1,4 @@
 import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   downloadToFile,
   fileSource,
@@ -138,7 +137,7 @@ export async function receiveLink(get: Get, { file, remote, target, path, below 
   const { invocation, destination } = get;
   const { flags } = invocation;
   const say = told(get, file, path, 0);
-  checkLink(path, target, join(destination.folder, file.top));
+  checkLink(path, target, destination.named(file.top));
   const state = linkState(path, target);
   if (state === 'same') return say.there();
   if (state === 'other' && !flags.yes) throw new TargetExistsError(path);

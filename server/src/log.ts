@@ -25,5 +25,15 @@ function plain(line: string): string {
   return `${clock} ${LEVELS[level] ?? ''}${request || (msg ?? '')}${details}${stack}\n`;
 }
 
+/** A line of level info, whose text is made when it is written. */
+export function infoLater(log: Log, fields: () => object): void {
+  const { [pino.symbols.streamSym]: output } = log as unknown as Record<symbol, unknown>;
+  if (!(output instanceof LogOutput)) log.info(fields());
+  else if ((log as pino.Logger).isLevelEnabled('info')) {
+    const time = new Date();
+    output.write(() => `${JSON.stringify({ level: pino.levels.values['info'], time, ...fields() })}\n`);
+  }
+}
+
 /** Enough of an id to follow it through a log, too little to use it. */
 export const shortened = (id: string) => (id.length > 8 ? `${id.slice(0, 6)}…` : id);

@@ -7,7 +7,7 @@ import { shortened } from '../src/log.ts';
 const LOG = new URL('../src/log.ts', import.meta.url).href;
 
 const scriptOf = (code: string, terminal: boolean, level = 'info') =>
-  `import { createLog } from ${JSON.stringify(LOG)};
+  `import { createLog, infoLater } from ${JSON.stringify(LOG)};
     const log = createLog(${JSON.stringify(level)}, ${terminal}); ${code}`;
 
 /** What a process writes that logs like this. */
@@ -21,7 +21,7 @@ function written(code: string, terminal: boolean, level?: string): string[] {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-const REQUEST = `log.info({ method: 'GET', route: '/api/files', status: 200, ms: 1.5, user: 'ann', ip: '::1' });`;
+const REQUEST = `infoLater(log, () => ({ method: 'GET', route: '/api/files', status: 200, ms: 1.5, user: 'ann', ip: '::1' }));`;
 
 test('one JSON line for each event, with its time, for machines', () => {
   const [line, ...more] = written(`${REQUEST} log.debug('not shown');`, false);
@@ -37,6 +37,13 @@ test('one JSON line for each event, with its time, for machines', () => {
     user: 'ann',
     ip: '::1',
   });
+});
+
+test('a line that is made later stands where it came, with the time at which it came', () => {
+  const code = `log.info('before'); ${REQUEST} const end = Date.now() + 50; while (Date.now() < end); log.info('after');`;
+  const [before, request, after] = written(code, false).map((line) => JSON.parse(line));
+  assert.deepEqual([before.msg, request.route, after.msg], ['before', '/api/files', 'after']);
+  assert.ok(Date.parse(after.time) - Date.parse(request.time) >= 45, `${request.time}, ${after.time}`);
 });
 
 test('plain lines on a terminal', () => {

@@ -1,4 +1,4 @@
-import { shortened } from '../log.ts';
+import { infoLater, shortened } from '../log.ts';
 import type { Services } from '../services.ts';
 import type { Params } from './params.ts';
 
@@ -21,9 +21,8 @@ const start = (id: string | undefined) => (id ? shortened(id) : undefined);
 /** Counts it, and writes its line, whichever way it came. */
 export function conclude({ metrics, log }: Pick<Services, 'metrics' | 'log'>, answered: Concluded): void {
   const { reqId, method, route, status, ms, user, params, accel, ip } = answered;
-  const { transfer_id, file_id, idx, share_id, request_id } = params;
   metrics.request(route, method, status, ms);
-  log.info({
+  infoLater(log, () => ({
     reqId,
     method,
     route,
@@ -31,12 +30,12 @@ export function conclude({ metrics, log }: Pick<Services, 'metrics' | 'log'>, an
     ms: Math.round(ms * 10) / 10,
     // What is undefined is left out of the line.
     user,
-    transfer: start(transfer_id),
-    file: start(file_id),
-    share: start(share_id),
-    request: start(request_id),
-    volume: idx?.slice(0, 16) || undefined,
+    transfer: start(params.transfer_id),
+    file: start(params.file_id),
+    share: start(params.share_id),
+    request: start(params.request_id),
+    volume: params.idx?.slice(0, 16) || undefined,
     accel,
     ip,
-  });
+  }));
 }

@@ -45,6 +45,9 @@ export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'e
 /** With `f` for the file and `b` for the block. */
 export const READ = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
 export const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
+/** Made once: a text that is put together anew for each request is also hashed anew, where the statement is looked for. */
+const SESSION_AND_FILE = `SELECT ${SESSION}, ${READ}
+  FROM ${SESSIONS} LEFT JOIN files f ON f.file_id = ? AND f.trashed_at = 0 ${JOIN_BLOCK} WHERE s.token_hash = ?`;
 export type ReadRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
 
 /** The parameters of these for one volume, and what a row says of it. */
@@ -170,8 +173,7 @@ export class FilesTable extends Queries {
       session: async (tokenHash) => {
         const { start, block, parse } = readAt(idx);
         const [row] = await this.sql.query<SessionRow & (ReadRow | { owner: null })>(
-          `SELECT ${SESSION}, ${READ}
-           FROM ${SESSIONS} LEFT JOIN files f ON f.file_id = ? AND f.trashed_at = 0 ${JOIN_BLOCK} WHERE s.token_hash = ?`,
+          SESSION_AND_FILE,
           start,
           fileId,
           block,

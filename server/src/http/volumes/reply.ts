@@ -18,11 +18,10 @@ const sealedHeaders = (tag: string): OutgoingHttpHeaders => ({
 
 /** What every answer with a volume says of it, beside what nginx says of the bytes where it sends them. Visitors get no enc_params, which are the owner's. */
 export function volumeHeaders(file: ReadableFile, tag: string, forVisitor = false): OutgoingHttpHeaders {
-  return {
-    ...sealedHeaders(tag),
-    ...(!forVisitor && { [headers.encParams]: toBase64(file.enc_params) }),
-    [headers.chunkCount]: String(file.chunk_count),
-  };
+  const said = sealedHeaders(tag);
+  if (!forVisitor) said[headers.encParams] = toBase64(file.enc_params);
+  said[headers.chunkCount] = String(file.chunk_count);
+  return said;
 }
 
 /** An open volume, with the file whose headers travel with it; a thumbnail has none. */

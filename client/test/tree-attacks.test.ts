@@ -226,6 +226,30 @@ test('a file whose name is shown, moved by another device since it was listed, i
   assert.deepEqual(paths.sort(), ['a bdeep.txt', 'kept/left.txt', 'plain.txt']);
 });
 
+test('a file of another client, moved by another device since it was listed, is a conflict; its copy is none', async () => {
+  const user = await newUser(service.url, more);
+  const other = await sameUser(user, proxy.url, more);
+  const sha256 = Buffer.from(await quick.sha256(content(3))).toString('hex');
+  const about = { file_name: 'theirs.txt', file_size: 3, total_sha256: sha256, enc_params: { iv: 'x' } };
+  const { transfer_id: id } = await user.api.init({
+    ...about,
+    chunk_count: 1,
+    chunks: [{ size: 3, sha256 }],
+  });
+  await user.api.writeVolume(id, 1, content(3));
+  await user.api.complete(id);
+  const tree = await other.tree();
+  const { entry } = tree.file('theirs.txt')!;
+  await user.rename([{ entry, path: 'x/theirs.txt' }]);
+  const late = other.rename([{ entry, path: 'y/theirs.txt' }], { tree });
+  await assert.rejects(late, { code: 'conflict', paths: ['theirs.txt'] });
+  const now = (await other.tree()).file('x/theirs.txt')!.entry;
+  for (const path of ['y/copy.txt', 'copy.txt']) await other.copyTo(now, path);
+  await other.rename([{ entry: now, path: 'theirs.txt' }]);
+  const paths = (await other.tree()).files().map(({ path }) => path);
+  assert.deepEqual(paths.sort(), ['copy.txt', 'theirs.txt', 'y/copy.txt']);
+});
+
 test('many files that were renamed meanwhile cost one list, not one each', async () => {
   const owner = await newUser(service.url, more);
   for (const name of ['a', 'b', 'c', 'd']) await owner.upload(bytesSource(content(3)), { path: `x/${name}` });

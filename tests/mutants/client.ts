@@ -1029,6 +1029,27 @@ export const mutants: Mutant[] = [
     tests: [RESEAL],
   },
   {
+    name: 'a long name that was changed since the list was read is called tampered',
+    file: 'client/src/listing.ts',
+    find: 'rev > (wrong.get(record.file_id) ?? 0)',
+    replace: 'rev < 0',
+    tests: ['client/test/tree-attacks.test.ts'],
+  },
+  {
+    name: 'a long name that stays wrong is called a change of another device',
+    file: 'client/src/listing.ts',
+    find: 'rev > (wrong.get(record.file_id) ?? 0)',
+    replace: 'rev > 0',
+    tests: ['client/test/tree-attacks.test.ts', 'client/test/list-attacks.test.ts'],
+  },
+  {
+    name: 'of two moves of a file of another client the later one wins without a word',
+    file: 'client/src/tree/reseal-paths.ts',
+    find: ', rev: 1, doubtful: true }',
+    replace: ', rev: 1 }',
+    tests: ['client/test/tree-attacks.test.ts'],
+  },
+  {
     name: 'a journal may bring a file key of any length',
     file: 'client/src/upload/journal.ts',
     find: "requireKey(bytesOf(json.file_key, 'journal', 'file_key', 32))",

@@ -435,6 +435,20 @@ export const mutants: Mutant[] = [
     tests: ['tests/web/switching.test.ts'],
   },
   {
+    name: 'a password is changed for the account that came while it was judged',
+    file: 'web/src/parts/account-panel.tsx',
+    find: '    requireStill(who);\n',
+    replace: '',
+    tests: ['tests/web/switching-steps.test.ts'],
+  },
+  {
+    name: 'a session that is looked at until later comes over a sign-in',
+    file: 'web/src/worker/account.ts',
+    find: 'this.#szafa ??= szafa;',
+    replace: 'this.#szafa = szafa;',
+    tests: ['tests/web/switching-steps.test.ts'],
+  },
+  {
     name: 'a deleted account takes the session of the next one',
     file: 'web/src/worker/account.ts',
     find: 'return kept.forgetAll(token);',

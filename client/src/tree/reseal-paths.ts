@@ -21,7 +21,7 @@ interface Sealed {
   renamed: Renamed;
   entry: Entry;
   rev: number;
-  /** Its name is shown, and not where its header says: perhaps another device has moved it. */
+  /** Its name is shown, and no header says that it is there: perhaps another device has moved it. */
   doubtful?: boolean;
 }
 
@@ -70,7 +70,8 @@ async function resealOne(
   };
   if (!('szafa' in head.encParams)) {
     const file_name = foreignName(path, dirId);
-    return { renamed: { ...renamed, file_name, enc_params: head.encParamsText }, entry, rev: 1 };
+    const enc_params = head.encParamsText;
+    return { renamed: { ...renamed, file_name, enc_params }, entry, rev: 1, doubtful: true };
   }
   const parsed = parseHeader(head.encParams);
   const master = await keys.master(parsed.epoch, signal);

@@ -45,7 +45,7 @@ export function alike(name: string): string {
   // By way of small letters: the large sharp s is none that becomes SS.
   return name
     .replace(/\p{DI}/gu, '')
-    .replace(/[. ]+$/, '')
+    .replace(/(?<![. ])[. ]+$/, '')
     .normalize('NFKD')
     .toLowerCase()
     .toUpperCase();

@@ -166,6 +166,9 @@ test('names as long as a disk has them are unpacked, however many are alike', as
   const all = [...ends, ...ends].map((name) => paths.of(name));
   assert.equal(new Set(all).size, all.length);
   assert.ok(all.every((name) => Buffer.byteLength(name) <= 255));
+  // Nor is a dot last that was in the middle.
+  const dotted = `${'z'.repeat(244)}.and more`;
+  assert.equal([dotted, dotted].map((name) => paths.of(name))[1], `${'z'.repeat(244)}_ (2)`);
 });
 
 test('small pieces are packed together, large ones are parted', async () => {

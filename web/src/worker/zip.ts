@@ -180,9 +180,11 @@ export async function* zip(
 /** Names that Windows takes for machines. */
 const DEVICE = /^(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[0-9¹²³]) *(\.|$)/i;
 
+/** Windows drops dots and blanks at the end. */
+const closed = (name: string) => name.replace(/[. ]+$/, (end) => '_'.repeat(end.length));
+
 /** What every system can write to its disk. */
 function writable(segment: string): string {
-  const closed = (name: string) => name.replace(/[. ]+$/, (end) => '_'.repeat(end.length));
   const cleaned = closed(segment.replace(/[:*?"<>|]/g, '_'));
   return DEVICE.test(cleaned) ? closed(`_${withRoom(cleaned)}`) : cleaned;
 }
@@ -227,7 +229,7 @@ export class ZipPaths {
   #free(folder: string, segment: string, hasExtension: boolean): string {
     const name = folder + writable(segment);
     if (this.#take(name)) return name;
-    const short = withRoom(name.slice(folder.length));
+    const short = closed(withRoom(name.slice(folder.length)));
     const dot = hasExtension ? short.lastIndexOf('.') : 0;
     const [stem, extension] = dot > 0 ? [short.slice(0, dot), short.slice(dot)] : [short, ''];
     const all = `${alike(folder + stem)}/${alike(extension)}`;

@@ -42,7 +42,10 @@ if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
   v8.setFlagsFromString('--no-lazy-feedback-allocation');
   v8.setFlagsFromString('--semi-space-growth-factor=16');
   // Compiled once: half of the time to start is spent on reading TypeScript.
-  module.enableCompileCache?.(at('../../node_modules/.cache/szafa'));
+  const cache = at('../../node_modules/.cache/szafa');
+  module.enableCompileCache?.(cache);
+  // For the threads, which else read TypeScript by themselves: 17 MB each.
+  process.env.NODE_COMPILE_CACHE = cache;
   const { start } = await import('../src/main.ts');
   start();
 } else {

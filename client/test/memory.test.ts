@@ -28,6 +28,7 @@ import {
 } from './service.ts';
 
 const SIZE = 1000;
+const MIB = 2 ** 20;
 let service: Service;
 let szafa: Szafa;
 before(async () => {
@@ -156,8 +157,7 @@ test('of a volume that was changed no plaintext stays, in small memory and in sh
   }
 });
 
-test('memory that nobody uses is kept up to a bound, and the smallest that is large enough is used again', () => {
-  const MIB = 2 ** 20;
+test('memory is used again: the smallest that is large enough, else the largest, which grows', () => {
   const slots = new Slots(6 * MIB);
   const [small, large] = [slots.take(2 * MIB), slots.take(3 * MIB)];
   large.release();
@@ -168,9 +168,24 @@ test('memory that nobody uses is kept up to a bound, and the smallest that is la
   assert.equal(more.memory, large.memory);
   again.release();
   more.release();
-  const other = slots.take(4 * MIB);
-  assert.equal(other.memory.byteLength, 4 * MIB);
-  assert.notEqual(slots.take(2 * MIB).memory, small.memory, 'it made room');
+  const grown = slots.take(4 * MIB);
+  assert.equal(grown.memory, large.memory);
+  assert.equal(grown.memory.byteLength, 4 * MIB);
+  assert.equal(slots.take(2 * MIB).memory, small.memory);
+});
+
+test('memory that nobody uses makes room for what is needed, and only then', () => {
+  const slots = new Slots(6 * MIB);
+  const large = [slots.take(65 * MIB), slots.take(65 * MIB)].map(({ memory, release }) => {
+    release();
+    return memory;
+  });
+  const again = [slots.take(65 * MIB), slots.take(65 * MIB)];
+  assert.deepEqual(new Set(again.map(({ memory }) => memory)), new Set(large));
+  for (const { release } of again) release();
+  const larger = slots.take(66 * MIB);
+  assert.ok(!large.includes(larger.memory));
+  assert.ok(!large.includes(slots.take(MIB).memory));
 });
 
 test('memory that is given back twice is given out once', () => {

@@ -1,7 +1,7 @@
-/** How much memory the command takes, whatever the size of what it uploads. */
+/** How much memory the command takes, whatever the size of what it uploads and downloads. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useService, usually } from '../harness/index.ts';
@@ -62,7 +62,7 @@ suite('szafa: memory of the command', () => {
     ['as usual', []],
     ['as large as those of a long stream', ['--volume-size', '64M']],
   ] as const) {
-    test(`standard input, in volumes ${volumes}`, async (t) => {
+    test(`standard input, and what became of it, in volumes ${volumes}`, async (t) => {
       const { device } = shared;
       await zeros('input', usually(256 * MIB, 1024 * MIB));
       const input = await open(device.path('input'));
@@ -75,6 +75,8 @@ suite('szafa: memory of the command', () => {
       } finally {
         await input.close();
       }
+      assertSmall(t, await peakOf(device.start(['get', 'piped', '--output', 'again'], { limitMs })));
+      await rm(device.path('again'));
       await device.ok(['rm', '--yes', 'piped']);
     });
   }

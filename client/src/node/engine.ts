@@ -35,8 +35,8 @@ export interface NodeEngine extends Engine {
 const NONCE = new Uint8Array(12);
 /** Below this a volume is done before a worker would have woken up. */
 const INLINE = 256 * 1024;
-/** Memory of volumes, in use or kept for the next ones; more only where it is needed at once. More than uploads ever have on their way. */
-const VOLUME_BYTES = 128 * 1024 * 1024;
+/** Memory of volumes, in use or kept for the next ones; more only where it was needed at once. More than uploads have on their way. */
+const VOLUME_BYTES = 80 * 1024 * 1024;
 const argon2Async = promisify(argon2);
 
 /** What Node's crypto returns has memory of its own; the same, as the plain type that travels. */

@@ -1,9 +1,12 @@
 const STEP = 1024 * 1024;
+/** As far as a slot can grow: a volume behind number 1,000 of a stream. Address space alone; memory is what was written to. */
+const ROOM = 65 * STEP;
 
 /**
  * Shared memory for volumes, used again and again: both the main thread and the workers see it, so nothing is
- * copied or transferred, and the system does not have to clear new pages for every volume. It is made so that it could
- * grow, which it never does: such memory begins at a page, as writing past the page cache wants it.
+ * copied or transferred, and the system does not have to clear new pages for every volume. Nobody can free it but the engine, which
+ * does not hurry: a slot is let go of only where another one is needed, and grows instead where it can. Memory that can
+ * grow also begins at a page, as writing past the page cache wants it.
  */
 export class Slots {
   readonly #free: SharedArrayBuffer[] = [];
@@ -11,7 +14,7 @@ export class Slots {
   /** In use or free. */
   #bytes = 0;
 
-  /** `most`: bytes beyond which nothing is kept that is not in use. */
+  /** `most`: bytes beyond which what is not in use makes room for what is needed. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -19,35 +22,32 @@ export class Slots {
   /** At least `length` bytes; give it back once, when nobody reads it any more. */
   take(length: number): { memory: SharedArrayBuffer; release(): void } {
     const size = Math.ceil(length / STEP) * STEP;
-    const memory = this.#taken(size) ?? this.#made(size);
+    const memory = this.#kept(size) ?? new SharedArrayBuffer(0, { maxByteLength: Math.max(size, ROOM) });
+    const more = Math.max(0, size - memory.byteLength);
+    this.#makeRoom(more);
+    if (more > 0) memory.grow(size);
+    this.#bytes += more;
     let held = true;
     const release = () => {
-      if (!held) return;
+      if (held) this.#free.push(memory);
       held = false;
-      this.#free.push(memory);
-      this.#trim(0);
     };
     return { memory, release };
   }
 
-  /** The smallest one that is large enough: what is let go of instead stays until the engine looks for garbage. */
-  #taken(size: number): SharedArrayBuffer | undefined {
-    let best = -1;
-    for (const [at, { byteLength }] of this.#free.entries()) {
-      if (byteLength >= size && !(best >= 0 && this.#free[best]!.byteLength <= byteLength)) best = at;
-    }
-    return best < 0 ? undefined : this.#free.splice(best, 1)[0];
+  /** The smallest one that is large enough, or the largest of those that can become so. */
+  #kept(size: number): SharedArrayBuffer | undefined {
+    const bySize = this.#free.toSorted((a, b) => a.byteLength - b.byteLength);
+    const memory =
+      bySize.find(({ byteLength }) => byteLength >= size) ??
+      bySize.findLast(({ maxByteLength }) => maxByteLength >= size);
+    if (memory) this.#free.splice(this.#free.indexOf(memory), 1);
+    return memory;
   }
 
-  #made(size: number): SharedArrayBuffer {
-    this.#trim(size);
-    this.#bytes += size;
-    return new SharedArrayBuffer(size, { maxByteLength: size });
-  }
-
-  /** Lets go of what was not used for longest, until there is room for so much more. */
-  #trim(more: number): void {
-    while (this.#free.length > 0 && this.#bytes + more > this.#most) {
+  /** Lets go of what was not used for longest. */
+  #makeRoom(more: number): void {
+    while (more > 0 && this.#free.length > 0 && this.#bytes + more > this.#most) {
       this.#bytes -= this.#free.shift()!.byteLength;
     }
   }

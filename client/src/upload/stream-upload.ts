@@ -16,8 +16,8 @@ import { cancel } from './unfinished.ts';
 import { sendWhole, WHOLE_BYTES } from './whole.ts';
 
 const CANCEL_MS = 5_000;
-/** Of one stream, read and not sealed yet: eight volumes as usual, one of those behind number 1,000. */
-const MOST_UNSEALED = 64 * 1024 * 1024;
+/** Of one stream, read and not sealed yet: four volumes as usual, one of those behind number 1,000. */
+const MOST_UNSEALED = 32 * 1024 * 1024;
 
 /** Bytes that are read once, and may be given away. */
 function once(bytes: Bytes): Source {

@@ -444,8 +444,15 @@ export const mutants: Mutant[] = [
   {
     name: 'memory that is given back twice is given out twice',
     file: 'client/src/node/slots.ts',
-    find: '      if (!held) return;\n',
-    replace: '',
+    find: 'if (held) this.#free.push(memory);',
+    replace: 'this.#free.push(memory);',
+    tests: [MEMORY],
+  },
+  {
+    name: 'memory of large volumes is made anew for each of them',
+    file: 'client/src/node/slots.ts',
+    find: 'while (more > 0 && this.#free.length > 0',
+    replace: 'while (this.#free.length > 0',
     tests: [MEMORY],
   },
 

@@ -96,10 +96,55 @@ test('a header of another record is none: a changed name, swapped headers, a cha
   const headers = fileHeaders(folder, service.url);
   const cache = headers.of(szafa.username);
   const record: Listed = versions[0]!.entry.record;
-  assert.deepEqual(await cache.load(record), JSON.parse(params));
+  const { mac } = JSON.parse(params) as { mac: string };
+  assert.equal((await cache.load(record))?.['mac'], mac);
   assert.equal(await cache.load({ ...record, file_name: 'renamed' }), undefined);
   assert.equal(await cache.load({ ...record, sha256: '0'.repeat(64) }), undefined);
   headers.close();
+});
+
+test('a header that was opened once is known without its keys, beside its own record only', async () => {
+  const folder = newFolder();
+  const szafa = await withFiles(['a', 'b']);
+  await szafa.upload(bytesSource(content(7)), { path: 'c', mtime: 1234, mode: 0o640, source: '/from/here' });
+  // The first asks, the second opens what was kept.
+  const [first] = [await run(szafa, folder), await run(szafa, folder)];
+  const db = new DatabaseSync(fileIn(folder));
+  type Kept = { mac: string; summary?: string };
+  const ids = first.versions.map(({ entry }) => entry.fileId);
+  const kept = () =>
+    ids.map((id) => {
+      const row = db.prepare('SELECT params FROM headers WHERE file_id = ?').get(id)!;
+      return JSON.parse(String(row['params'])) as Kept;
+    });
+  const keep = (changed: Kept[]) => {
+    const update = db.prepare('UPDATE headers SET params = ? WHERE file_id = ?');
+    for (const [at, id] of ids.entries()) update.run(JSON.stringify(changed[at]), id);
+  };
+  const whole = kept();
+  // Nothing but the summary can tell these.
+  keep(whole.map((params) => ({ ...params, mac: whole[0]!.mac.toUpperCase() })));
+  const known = await run(szafa, folder);
+  assert.equal(known.asked, 0);
+  const shown = ({ versions }: typeof known) =>
+    versions.map(({ entry, metadata }) => ({ id: entry.fileId, metadata }));
+  assert.deepEqual(shown(known), shown(first));
+  // One of another file, or a changed one, is none: then the header itself is opened.
+  const [a, b, c] = whole as [Kept, Kept, Kept];
+  const flipped = `${c.summary!.slice(0, -40)}${c.summary!.at(-40) === 'A' ? 'B' : 'A'}${c.summary!.slice(-39)}`;
+  const foreign: Kept[] = [
+    { ...a, summary: b.summary! },
+    { ...b, summary: a.summary! },
+    { ...c, summary: flipped },
+  ];
+  keep(foreign);
+  const opened = await run(szafa, folder);
+  assert.deepEqual([opened.asked, shown(opened)], [0, shown(first)]);
+  assert.deepEqual(kept(), whole, 'and kept anew');
+  keep(foreign.map((params) => ({ ...params, mac: a.mac.toUpperCase() })));
+  const asked = await run(szafa, folder);
+  assert.deepEqual([asked.asked, shown(asked)], [3, shown(first)]);
+  db.close();
 });
 
 test('a file that is no database, or another one, or a folder, is an empty cache', async () => {

@@ -54,6 +54,13 @@ export const mutants: Mutant[] = [
     tests: [HEADERS],
   },
   {
+    name: 'what a kept header says is that of its file, whatever record it is beside',
+    file: 'client/src/download/summary.ts',
+    find: 'of !== boundTo(record) || ',
+    replace: '',
+    tests: [HEADERS],
+  },
+  {
     name: 'a kept header that does not open is a failure',
     file: 'client/src/download/remote-file.ts',
     find: 'if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;',

@@ -31,6 +31,7 @@ import type { SeenRevs } from '../seen-revs.ts';
 import { plainNameOf } from '../text.ts';
 import { belowFirst } from '../tree/paths.ts';
 import type { HeaderCache } from './header-cache.ts';
+import { openSummary, type Summary, withSummary } from './summary.ts';
 
 export interface ReadOptions {
   signal?: AbortSignal | undefined;
@@ -133,18 +134,24 @@ export async function describe(
   context: OpenContext,
   record: FileRecord,
   signal?: AbortSignal,
-): Promise<DescribedFile> {
-  const kept = await fromKept(context, record, describeFile, signal);
-  return kept ?? (await openFile(context, record.file_id, { record, signal, headOnly: true })).header;
+): Promise<Summary> {
+  const params = await context.headers?.load(record);
+  const known = params && (await openSummary(context, record, params, signal));
+  if (known) return known;
+  const kept = params && (await fromKept(context, record, params, describeFile, signal));
+  if (!kept) return (await openFile(context, record.file_id, { record, signal, headOnly: true })).header;
+  context.headers?.save(record, await withSummary(context, record, params, kept));
+  return kept;
 }
 
 /** The header that was kept beside this record, if it is one; verified in the same way, since whoever can write to the cache is not the owner. */
-export function openKept(
+export async function openKept(
   context: OpenContext,
   record: FileRecord,
   signal?: AbortSignal,
 ): Promise<OpenedHeader | undefined> {
-  return fromKept(context, record, openHeader, signal);
+  const params = await context.headers?.load(record);
+  return params && fromKept(context, record, params, openHeader, signal);
 }
 
 type Opens<Header> = (engine: Engine, parsed: ParsedHeader, master: Bytes) => Promise<Header>;
@@ -152,11 +159,10 @@ type Opens<Header> = (engine: Engine, parsed: ParsedHeader, master: Bytes) => Pr
 async function fromKept<Header extends DescribedFile>(
   context: OpenContext,
   record: FileRecord,
+  params: Record<string, unknown>,
   open: Opens<Header>,
   signal?: AbortSignal,
 ): Promise<Header | undefined> {
-  const params = await context.headers?.load(record);
-  if (!params) return undefined;
   try {
     return await beside(context, record, params, open, signal);
   } catch (error) {

@@ -32,6 +32,12 @@ export async function versionsOf(
   entries: readonly Entry[],
   signal?: AbortSignal,
 ): Promise<Version[]> {
+  const [only] = entries;
+  if (only && entries.length === 1) {
+    // Most have one version, and there may be thousands of them.
+    const one = await rank(context, only, signal);
+    return one ? [one.version] : [];
+  }
   const found: (Ranked | undefined)[] = [];
   await forEach(entries.entries(), PARALLEL, async ([at, entry]) => {
     found[at] = await rank(context, entry, signal);

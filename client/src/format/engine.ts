@@ -115,6 +115,7 @@ export const labels = {
   dirName: 'szafa/v1/dir-name',
   thumb: 'szafa/v1/thumb',
   journal: 'szafa/v1/journal',
+  summary: 'szafa/v1/summary',
   link: 'szafa/v1/link',
   linkAccess: 'szafa/v1/link-access',
   ownShare: 'szafa/v1/own-share',

@@ -91,6 +91,21 @@ async function openSiv(cipher: NameCipher, sealed: Bytes, binding?: NameBinding)
   return equal(mac.subarray(0, SIV), siv) ? plain : undefined;
 }
 
+/** For what a client keeps for itself: any bytes, under a key that is derived once. */
+export async function sealShort(engine: Engine, master: Bytes, label: string, plain: Bytes): Promise<string> {
+  return sealSiv(await nameCipher(engine, master, label), plain);
+}
+
+export async function openShort(
+  engine: Engine,
+  master: Bytes,
+  label: string,
+  text: string,
+): Promise<Bytes | undefined> {
+  const sealed = sealedBytes(text, SIV);
+  return sealed && openSiv(await nameCipher(engine, master, label), sealed);
+}
+
 /** What is bound, and behind it what is hidden. Made in one piece: a listing does this ten thousand times. */
 function boundTo(binding: NameBinding | undefined, plain: Bytes): Bytes {
   if (!binding) return plain;

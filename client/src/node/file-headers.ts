@@ -6,7 +6,7 @@ import type { HeaderCache, HeaderCaches, Listed } from '../download/header-cache
 import { makeLocalFolder } from './folders.ts';
 import { makeFile } from './whole-file.ts';
 
-/** A kilobyte each. Beyond it the oldest go. */
+/** Two kilobytes each. Beyond it the oldest go. */
 const MOST_HEADERS = 200_000;
 const AT_ONCE = 1000;
 /** How long another process is waited for; then its work is worth more than this cache. */

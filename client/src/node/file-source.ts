@@ -24,7 +24,7 @@ export class FileSource implements Source {
   readonly place: string;
   readonly fd: number;
   readonly size: number;
-  readonly identity: string;
+  readonly #stats: BigIntStats;
   /** Last modification, in milliseconds since 1970, as they are kept: rounded. */
   readonly mtime: number;
   /** Permission bits; a system without them has none to tell. */
@@ -35,9 +35,14 @@ export class FileSource implements Source {
     this.place = place;
     this.fd = fd;
     this.size = Number(stats.size);
-    this.identity = identityOf(stats);
+    this.#stats = stats;
     this.mtime = keptTime(Number(stats.mtimeNs) / 1e6);
     this.mode = process.platform === 'win32' ? undefined : Number(stats.mode) & 0o777;
+  }
+
+  /** Made when it is asked for: what is there already is not uploaded, and thousands of files may be. */
+  get identity(): string {
+    return identityOf(this.#stats);
   }
 
   /** Of a file that is open already. */

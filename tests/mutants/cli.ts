@@ -344,6 +344,13 @@ export const mutants: Mutant[] = [
     tests: ['tests/cross/case.test.ts'],
   },
   {
+    name: 'a name that the disk does not have is asked of it',
+    file: 'cli/src/get/destination.ts',
+    find: 'return usual === part || has() ? part : usual;',
+    replace: 'return has() ? part : part;',
+    tests: ['tests/cross/case.test.ts'],
+  },
+  {
     name: 'a link as long as a disk has its names is not made',
     file: 'cli/src/get/links.ts',
     find: 'join(dirname(path), `.szafa-${randomBytes',

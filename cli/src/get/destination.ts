@@ -23,6 +23,8 @@ export async function placeFor(output: string | undefined, single: boolean): Pro
 
 /** Names that differ only in case are as many as somebody likes: the disk is asked about so many, and all behind them get a number. */
 const MOST_ALIKE = 64;
+/** What FAT, and all of Windows, has in no name. */
+const UNUSUAL = /[:*?"<>|]/g;
 
 /** Turns paths on the server into paths here, each once, and makes the folders for them. */
 export class Destination {
@@ -39,6 +41,8 @@ export class Destination {
   readonly #next = new Map<string, number>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
+  /** Whether the disk has names with unusual signs. */
+  #hasUnusual: boolean | undefined;
   readonly #dryRun: boolean;
 
   /** `hint`: what to do where two files would get the same path. */
@@ -63,18 +67,30 @@ export class Destination {
 
   /** As much of a path as its owner gave as a whole, the folder at its top: a link in it may not lead out of that. */
   topOf(below: string): string {
-    const [first, ...more] = safeSegments(below);
+    const [first, ...more] = this.#partsOf(below);
     return 'folder' in this.place && more.length > 0 ? join(this.folder, first!) : this.folder;
   }
 
   /** A folder that was named, as it is here; '' is none. */
   named(top: string): string {
-    return top === '' ? this.folder : join(this.folder, ...safeSegments(top));
+    return top === '' ? this.folder : join(this.folder, ...this.#partsOf(top));
+  }
+
+  /** A path as it can be here; a dry run does not try that. */
+  #partsOf(below: string): string[] {
+    const has = () => {
+      this.#hasUnusual ??= 'file' in this.place || this.#dryRun || hasUnusual(this.folder);
+      return this.#hasUnusual;
+    };
+    return safeSegments(below).map((part) => {
+      const usual = part.replace(UNUSUAL, '_');
+      return usual === part || has() ? part : usual;
+    });
   }
 
   /** Names are cleaned, and none is given twice, also where the disk takes two for one; where one had to be changed that is said. */
   claim(below: string, isFolder = false): string {
-    const segments = safeSegments(below);
+    const segments = this.#partsOf(below);
     if ('folder' in this.place && segments.length > limits.pathParts) {
       const message = `has more than ${limits.pathParts} parts in its path: so many folders are not made`;
       throw new CliError('too-deep', message, 'get it alone, with --output FILE');
@@ -168,7 +184,7 @@ export class Destination {
     if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
     this.#folders.add(this.folder);
     if ('file' in this.place) return false;
-    const segments = safeSegments(below);
+    const segments = this.#partsOf(below);
     let at = this.place.folder;
     let isNew = false;
     for (const segment of whole ? segments : segments.slice(0, -1)) {
@@ -178,6 +194,24 @@ export class Destination {
     }
     return isNew;
   }
+}
+
+/** By trying it: only the disk knows. */
+function hasUnusual(folder: string): boolean {
+  try {
+    makeLocalFolder(folder);
+    const within = mkdtempSync(join(folder, '.szafa-'));
+    try {
+      writeFileSync(join(within, ':*?"<>|'), '');
+    } catch (error) {
+      return !['ENOENT', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '');
+    } finally {
+      rmSync(within, { recursive: true });
+    }
+  } catch {
+    // Nothing can be written there: that is told when a file is.
+  }
+  return true;
 }
 
 /** Without trying: there is something by this name, and it has another one. */

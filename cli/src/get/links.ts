@@ -33,6 +33,8 @@ export function linkState(path: string, target: string): LinkState {
   return stats.isSymbolicLink() && readlinkSync(path) === target ? 'same' : 'other';
 }
 
+const LINKLESS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
+
 /** Under its name at once, as files are; a folder is never replaced. */
 export function makeLink(
   path: string,
@@ -41,7 +43,13 @@ export function makeLink(
 ): void {
   // Not with its name in it, which may be as long as a disk has them.
   const made = join(dirname(path), `.szafa-${randomBytes(6).toString('hex')}`);
-  symlinkSync(target, made);
+  try {
+    symlinkSync(target, made);
+  } catch (cause) {
+    if (!LINKLESS.has((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
+    const hint = 'choose another place with --output';
+    throw new CliError('no-links', 'this disk has no symbolic links', hint, 1, { cause });
+  }
   try {
     if (mtime !== undefined) lutimesSync(made, new Date(), new Date(mtime));
     const there = lstatSync(path, { throwIfNoEntry: false });

@@ -21,7 +21,7 @@ import {
 
 /** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
 const ORDER = [
-  /^tests\/(nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
+  /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
   /^tests\/(web|cross)\//,
   /^tests\/blackbox\//,
   /^tests\/engines\//,

@@ -11,8 +11,12 @@ export const PASSWORD = 'correct horse battery';
 type Server = { url: string };
 
 /** A device with a fresh account, registered. */
-export async function registered({ url }: Server, env: Record<string, string> = {}): Promise<Device> {
-  const device = await Device.make(url, { SZ_USER: freshName(), ...env });
+export async function registered(
+  { url }: Server,
+  env: Record<string, string> = {},
+  command?: string,
+): Promise<Device> {
+  const device = await Device.make(url, { SZ_USER: freshName(), ...env }, command);
   await device.ok(['register'], { env: { SZ_PASSWORD: PASSWORD } });
   return device;
 }

@@ -126,24 +126,31 @@ export class Running {
 export class Device {
   readonly home: string;
   readonly env: Record<string, string>;
+  readonly #command: string;
 
-  private constructor(home: string, env: Record<string, string>) {
+  private constructor(home: string, env: Record<string, string>, command: string) {
     this.home = home;
     this.env = env;
+    this.#command = command;
   }
 
-  static async make(server: string, env: Record<string, string> = {}): Promise<Device> {
+  static async make(
+    server: string,
+    env: Record<string, string> = {},
+    command = packedCommand(),
+  ): Promise<Device> {
     const home = await mkdtemp(join(tmpdir(), 'szafa-device-'));
-    return new Device(home, {
+    const known = {
       PATH: process.env['PATH'] ?? '',
       HOME: home,
       LANG: 'C.UTF-8',
       SZ_SERVER: server,
       SZ_CONFIG: join(home, 'config'),
       // Hundreds of starts read the same program.
-      NODE_COMPILE_CACHE: join(dirname(packedCommand()), 'compiled'),
+      NODE_COMPILE_CACHE: join(dirname(command), 'compiled'),
       ...env,
-    });
+    };
+    return new Device(home, known, command);
   }
 
   path(name: string): string {
@@ -151,7 +158,7 @@ export class Device {
   }
 
   start(args: string[], options: RunOptions = {}): Running {
-    const [program, ...before] = options.command ?? [process.execPath, packedCommand()];
+    const [program, ...before] = options.command ?? [process.execPath, this.#command];
     const child = spawn(program!, [...before, ...args], {
       cwd: options.cwd ?? this.home,
       env: { ...this.env, ...options.env },

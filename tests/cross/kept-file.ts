@@ -1,10 +1,11 @@
-/** An account with one file, by which a password shows what it opens. */
+/** An account with one file, by which a password shows what it opens: many are tried, so deriving keys from them takes no time. */
 import assert from 'node:assert/strict';
 import { registered } from './account.ts';
 import type { Device } from './device.ts';
+import { quickCommand } from './packed.ts';
 
 export async function withFile(stack: AsyncDisposableStack, server: { url: string }): Promise<Device> {
-  const device = await registered(server);
+  const device = await registered(server, {}, quickCommand());
   stack.defer(() => device.remove());
   await device.ok(['put', '-', '--name', 'kept', '--dir', 'papers'], { input: 'kept' });
   return device;

@@ -9,6 +9,7 @@ import { Between } from './between.ts';
 import { Device } from './device.ts';
 import { opens, withFile } from './kept-file.ts';
 import { everyStep, isDone, killedAt } from './kills.ts';
+import { quickCommand } from './packed.ts';
 
 const service = useService();
 const NEXT = 'another horse, another battery';
@@ -69,7 +70,7 @@ suite('szafa: an account, killed at every step', { concurrency: 3 }, () => {
   test('recover, killed at any step: the recovery key or the new password counts, and a login or the same again finishes it', async () => {
     await using stack = new AsyncDisposableStack();
     const between = stack.use(await Between.start(service.url));
-    const device = await Device.make(between.url, { SZ_USER: freshName() });
+    const device = await Device.make(between.url, { SZ_USER: freshName() }, quickCommand());
     stack.defer(() => device.remove());
     await device.ok(['register', '--recovery-file', 'key'], { env: OLD });
     await device.ok(['put', '-', '--name', 'papers/kept'], { input: 'kept' });

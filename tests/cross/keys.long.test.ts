@@ -1,4 +1,4 @@
-/** What keys.test.ts leaves out: many runs of the command, each of which derives keys. */
+/** What keys.test.ts leaves out: many runs of a command that derives keys in no time. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { freshName, useService } from '../harness/index.ts';
@@ -6,13 +6,14 @@ import { PASSWORD } from './account.ts';
 import { Between } from './between.ts';
 import { assertError, Device } from './device.ts';
 import { CHANGE, elsewhere, NEXT, OLD, reads, withFile } from './life.ts';
+import { quickCommand } from './packed.ts';
 
 const service = useService();
 
 suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
   test('passwd refuses: a wrong one, a weak one, the same one, none; nothing changes', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await withFile(stack, service);
+    const device = await withFile(stack, service, quickCommand());
     const run = (env: Record<string, string>) => device.run(['passwd'], { env });
     assertError(await run({ ...CHANGE, SZ_PASSWORD: 'wrong horse battery' }), 12, /current password/);
     assertError(await run({ ...OLD, SZ_NEW_PASSWORD: 'password1' }), 2, /too easy to guess/);
@@ -27,7 +28,7 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
   test('cut off at any step: the old password or the new one counts, and the next run says which', async () => {
     await using stack = new AsyncDisposableStack();
     const between = stack.use(await Between.start(service.url));
-    const device = await withFile(stack, between);
+    const device = await withFile(stack, between, quickCommand());
     const run = ['passwd', '--retry', '1s'];
     // The request does not arrive.
     between.outward = (path, body) => {
@@ -63,7 +64,7 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
 
   test('a passphrase changes beside the password, and the password beside it', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    const device = await Device.make(service.url, { SZ_USER: freshName() }, quickCommand());
     stack.defer(() => device.remove());
     const [phrase, another] = ['rower chmura zamek lampa', 'lampa zamek chmura rower'];
     await device.ok(['register', '--passphrase'], { env: { ...OLD, SZ_PASSPHRASE: phrase } });
@@ -83,12 +84,12 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
 
   test('without a terminal there is no key unless a file is named; a note says so', async () => {
     await using stack = new AsyncDisposableStack();
-    const device = await Device.make(service.url, { SZ_USER: freshName() });
+    const device = await Device.make(service.url, { SZ_USER: freshName() }, quickCommand());
     stack.defer(() => device.remove());
     const both = ['register', '--no-recovery', '--recovery-file', 'x'];
     assertError(await device.run(both, { env: OLD }), 2, /exclude each other/);
     assert.match((await device.ok(['register'], { env: OLD })).stderr, /szafa recovery makes one/);
-    const quiet = await Device.make(service.url, { SZ_USER: freshName() });
+    const quiet = await Device.make(service.url, { SZ_USER: freshName() }, quickCommand());
     stack.defer(() => quiet.remove());
     assert.equal((await quiet.ok(['register', '--no-recovery'], { env: OLD })).stderr, '');
   });

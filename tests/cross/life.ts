@@ -7,8 +7,12 @@ export const NEXT = 'another horse, another battery';
 export const OLD = { SZ_PASSWORD: PASSWORD };
 export const CHANGE = { ...OLD, SZ_NEW_PASSWORD: NEXT };
 
-export async function withFile(stack: AsyncDisposableStack, server: { url: string }): Promise<Device> {
-  const device = await registered(server);
+export async function withFile(
+  stack: AsyncDisposableStack,
+  server: { url: string },
+  command?: string,
+): Promise<Device> {
+  const device = await registered(server, {}, command);
   stack.defer(() => device.remove());
   await device.ok(['put', '-', '--name', 'kept', '--dir', 'papers'], { input: 'kept' });
   return device;

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { BrowserContext, Page, Route } from 'playwright-core';
 import { TAB_CHANNEL } from '../../web/src/bridge.ts';
 import { Device } from '../cross/device.ts';
-import { freshName, useService } from '../harness/index.ts';
+import { freePort } from '../engines/daemon.ts';
+import { freshName, Service, useService } from '../harness/index.ts';
 import {
   choose,
   openTab,
@@ -15,6 +16,7 @@ import {
   signOut,
   switchByOtherTab,
   tokenOf,
+  until,
   upload,
   useChromium,
 } from './browser.ts';
@@ -187,4 +189,40 @@ test('a tab that could not begin does not sign out whoever has signed in since',
   const username = await register(other);
   await page.bringToFront();
   await isIn(page, username);
+});
+
+test('a passkey that is made while its account leaves is not added to the next one', async (t) => {
+  const port = String(await freePort());
+  const origin = `http://localhost:${port}`;
+  const own = await new Service({ env: { SZ_PORT: port, SZ_ORIGIN: origin } }).start();
+  t.after(() => own.stop());
+  const { page } = await browser.visit(`${origin}/docs`);
+  // A browser asks whoever sits there, who takes their time.
+  await page.addInitScript(() => {
+    const asked: string[] = [];
+    const made = Promise.withResolvers<object>();
+    const bytes = new Uint8Array(32).buffer;
+    const response = { clientDataJSON: bytes, attestationObject: bytes };
+    const credential = { rawId: bytes, response, getClientExtensionResults: () => ({}) };
+    Object.assign(globalThis, { asked, finish: () => made.resolve(credential) });
+    CredentialsContainer.prototype.create = () => made.promise as Promise<Credential>;
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message: { name: string }, ...rest: never[]) {
+      asked.push(message.name);
+      post.call(this, message, ...rest);
+    };
+  });
+  const asked = () => page.evaluate(() => (globalThis as unknown as { asked: string[] }).asked);
+  await page.goto(origin);
+  await register(page);
+  await openAccount(page);
+  await page.getByRole('button', { name: 'Add a passkey', exact: true }).click();
+  await page.getByLabel('Name of the passkey').fill('mine');
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await until(async () => (await asked()).includes('newPasskey'));
+  await switchByOtherTab(page);
+  await page.evaluate(() => (globalThis as unknown as { finish(): void }).finish());
+  await work(page);
+  assert.ok(!(await asked()).includes('addPasskey'));
 });

@@ -10,7 +10,7 @@ import { concat, toBase64Url, u32, utf8 } from '../src/format/bytes.ts';
 import { labels } from '../src/format/engine.ts';
 import { layoutOf, seal } from '../src/format/index.ts';
 import { SALT_BYTES } from '../src/format/segments.ts';
-import { fileJournal, readIfThere } from '../src/node/index.ts';
+import { fileJournal, readIfThere, unfinishedDownloads } from '../src/node/index.ts';
 import { UploadLog } from '../src/upload/journal.ts';
 import { engine } from './service.ts';
 
@@ -78,6 +78,27 @@ test('a state under which nothing could be sealed, asked for or opened again is 
     { volume_size: 0 },
   ]) {
     assert.equal(await loaded(changed), undefined, JSON.stringify(changed));
+  }
+});
+
+test('a note of a download that no download wrote is none', async () => {
+  const journal = fileJournal(join(folder, 'downloads'));
+  const about = { fileId: 'a', path: 'b', target: '/c', size: 2, part: '/d', stored: 1 };
+  const listed = async (note: unknown) => {
+    await journal.store('0'.repeat(64), utf8(`szafa download\n${JSON.stringify(note)}\n`));
+    return unfinishedDownloads(journal);
+  };
+  assert.deepEqual(await listed(about), [{ ...about, key: '0'.repeat(64) }]);
+  for (const note of [
+    null,
+    5,
+    [],
+    {},
+    { ...about, path: 5 },
+    { ...about, part: null },
+    { ...about, size: -1 },
+  ]) {
+    assert.deepEqual(await listed(note), [], JSON.stringify(note));
   }
 });
 

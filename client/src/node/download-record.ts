@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { type Bytes, concat, equal, fromUtf8, utf8 } from '../format/bytes.ts';
+import { isWhole } from '../format/json.ts';
 import { extentOf, largestVolume } from '../format/layout.ts';
 import { SALT_BYTES } from '../format/segments.ts';
 import { sealVolume } from '../format/volume.ts';
@@ -71,7 +72,10 @@ function splitEntry(entry: Uint8Array): { about: About; stored: number; notes: U
   if (end < 0) return undefined;
   try {
     const about = JSON.parse(fromUtf8(entry.subarray(MARK.length, end))) as About & { stored: number };
-    return { about, stored: about.stored, notes: entry.subarray(end + 1) };
+    const { fileId, path, target, part, size, stored } = about;
+    const areTexts = [fileId, path, target, part].every((text) => typeof text === 'string');
+    const areSizes = isWhole(size, 0, Number.MAX_SAFE_INTEGER) && isWhole(stored, 0, size);
+    return areTexts && areSizes ? { about, stored, notes: entry.subarray(end + 1) } : undefined;
   } catch {
     return undefined; // torn: it is begun anew
   }

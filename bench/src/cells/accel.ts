@@ -25,7 +25,8 @@ export async function measureAccel(bench: Bench): Promise<AccelResult> {
   const folder = join(bench.folder, 'accel');
   await mkdir(folder);
   const alone = await startNginx(findProgram('nginx')!, join(folder, 'nginx'));
-  const env = { SZ_ACCEL: '1', SZ_TRUST_PROXY: '127.0.0.1' };
+  // Nothing is deleted here: the node sweeps as often as it does by itself.
+  const env = { SZ_ACCEL: '1', SZ_TRUST_PROXY: '127.0.0.1', SZ_SWEEP_INTERVAL: '5' };
   const szafa = await Szafa.start(join(folder, 'szafa'), 'bench', env);
   for (let place = szafa.data; place !== dirname(bench.folder); place = dirname(place))
     await chmod(place, 0o710);

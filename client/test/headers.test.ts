@@ -4,10 +4,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { fromUtf8, utf8 } from '../src/format/bytes.ts';
+import { labels } from '../src/format/engine.ts';
+import { openShort, sealShort } from '../src/format/names.ts';
 import { bytesSource, type Listed, type Szafa } from '../src/index.ts';
 import { fileHeaders } from '../src/node/index.ts';
 import { type HostileProxy, isVolume, startProxy } from './proxy.ts';
-import { content, newUser, type Service, sameUser, startService } from './service.ts';
+import { content, engine, newUser, type Service, sameUser, startService } from './service.ts';
 
 let service: Service;
 let proxy: HostileProxy;
@@ -145,6 +148,45 @@ test('a header that was opened once is known without its keys, beside its own re
   const asked = await run(szafa, folder);
   assert.deepEqual([asked.asked, shown(asked)], [3, shown(first)]);
   db.close();
+});
+
+test('a summary by a client that knew fewer fields of the metadata is none', async () => {
+  const folder = newFolder();
+  const szafa = await newUser(service.url);
+  await szafa.upload(bytesSource(content(7)), { path: 'a', mode: 0o640 });
+  const [first] = [await run(szafa, folder), await run(szafa, folder)];
+  const { entry, metadata } = first.versions[0]!;
+  const { mode: _, ...fewer } = metadata!;
+  const { key } = await szafa.keys.current();
+  const db = new DatabaseSync(fileIn(folder));
+  const params = JSON.parse(String(db.prepare('SELECT params FROM headers').get()!['params'])) as {
+    summary: string;
+  };
+  const opened = await openShort(engine, key, labels.summary, params.summary);
+  const { of, fileId } = JSON.parse(fromUtf8(opened!)) as { of: string; fileId: string };
+  const { file_id, file_name, sha256, size, chunk_count } = entry.record;
+  const bound = [file_id, file_name, sha256, size, chunk_count];
+  const known = (JSON.parse(of) as unknown[]).slice(bound.length).map((fields) => Number(fields) - 1);
+  const text = JSON.stringify({ of: JSON.stringify([...bound, ...known]), fileId, metadata: fewer });
+  const summary = await sealShort(engine, key, labels.summary, utf8(text));
+  db.prepare('UPDATE headers SET params = ?').run(JSON.stringify({ ...params, summary }));
+  db.close();
+  const later = await run(szafa, folder);
+  assert.deepEqual([later.asked, later.versions[0]!.metadata], [0, metadata]);
+});
+
+test('a file with a plain name that another device moved has its new path, though the list has the same name', async () => {
+  const folder = newFolder();
+  const szafa = await newUser(service.url);
+  await szafa.upload(bytesSource(content(7)), { path: 'here/plain', plainName: true });
+  for (const asked of [1, 0, 0]) assert.equal((await run(szafa, folder)).asked, asked);
+  const [entry] = await szafa.list();
+  await szafa.rename([{ entry: entry!, path: 'there/plain' }]);
+  const { versions } = await run(szafa, folder);
+  assert.deepEqual(
+    versions.map(({ entry: { path }, metadata }) => [path, metadata?.name]),
+    [['there/plain', 'there/plain']],
+  );
 });
 
 test('a file that is no database, or another one, or a folder, is an empty cache', async () => {

@@ -61,6 +61,13 @@ export const mutants: Mutant[] = [
     tests: [HEADERS],
   },
   {
+    name: 'what a client with fewer fields made of a header counts',
+    file: 'client/src/download/summary.ts',
+    find: ', KNOWN_FIELDS]',
+    replace: ']',
+    tests: [HEADERS],
+  },
+  {
     name: 'a kept header that does not open is a failure',
     file: 'client/src/download/remote-file.ts',
     find: 'if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;',
@@ -84,8 +91,15 @@ export const mutants: Mutant[] = [
   {
     name: 'names are kept in the open beside the headers',
     file: 'client/src/node/file-headers.ts',
-    find: "hash('sha256', `${sha256} ${file_name}`, 'base64url')",
-    replace: '`${sha256} ${file_name}`',
+    find: "hash('sha256', `${sha256} ${dir_id ?? 0} ${file_name}`, 'base64url')",
+    replace: '`${sha256} ${dir_id ?? 0} ${file_name}`',
+    tests: [HEADERS],
+  },
+  {
+    name: 'a kept header is beside its record in whatever directory',
+    file: 'client/src/node/file-headers.ts',
+    find: '${dir_id ?? 0} ',
+    replace: '',
     tests: [HEADERS],
   },
   // Calls, and their repetition.

@@ -2,6 +2,7 @@ import type { FileRecord } from '@szafa/protocol';
 import { fromUtf8, utf8, withBlanks } from '../format/bytes.ts';
 import { type Engine, labels } from '../format/engine.ts';
 import type { DescribedFile } from '../format/header.ts';
+import { KNOWN_FIELDS } from '../format/metadata.ts';
 import { openShort, sealShort } from '../format/names.ts';
 import type { Keys } from '../keys.ts';
 import type { SeenRevs } from '../seen-revs.ts';
@@ -19,7 +20,7 @@ interface Context {
 const KEY = 'summary';
 
 const boundTo = ({ file_id, file_name, sha256, size, chunk_count }: FileRecord) =>
-  JSON.stringify([file_id, file_name, sha256, size, chunk_count]);
+  JSON.stringify([file_id, file_name, sha256, size, chunk_count, KNOWN_FIELDS]);
 
 /**
  * A header that was opened and found to belong to this record, for the cache. It needs no key of its own then: to read it again takes a
@@ -36,7 +37,7 @@ export async function withSummary(
   return { ...params, [KEY]: await sealShort(engine, key, labels.summary, withBlanks(utf8(text))) };
 }
 
-/** Undefined where there is none, or one of another record, or of before the newest master key. */
+/** Undefined where there is none, or one of another record, of before the newest master key, or of a client that knows other fields. */
 export async function openSummary(
   { engine, keys, revs }: Context,
   record: FileRecord,

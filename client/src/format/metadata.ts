@@ -59,6 +59,9 @@ const optional: Record<string, (value: unknown) => boolean> = {
   thumbnail: isDigest,
 };
 
+/** A later version knows more of them, and what this one makes of metadata lacks those. */
+export const KNOWN_FIELDS = Object.keys({ ...required, ...optional }).length;
+
 /** The JSON text under the seal, with blanks behind it. */
 export function metadataText(metadata: Metadata): Bytes {
   return withBlanks(utf8(JSON.stringify(metadata)));

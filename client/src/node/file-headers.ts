@@ -31,9 +31,12 @@ export interface FileHeaders extends HeaderCaches {
   close(): void;
 }
 
-/** The record that a header was seen beside; a digest, since a plain name is nobody's business here. */
-function markOf({ file_name, sha256 }: Listed): string {
-  return hash('sha256', `${sha256} ${file_name}`, 'base64url');
+/**
+ * The record that a header was seen beside; a digest, since a plain name is nobody's business here. Of a plain name the directory is a
+ * part: where another device moves the file, nothing else in the list changes.
+ */
+function markOf({ file_name, sha256, dir_id }: Listed): string {
+  return hash('sha256', `${sha256} ${dir_id ?? 0} ${file_name}`, 'base64url');
 }
 
 /** The headers of the accounts of one service: a file for each account, with sealed bytes and digests. @public */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertBytes } from '../../tests/harness/bytes.ts';
+import { inRoom } from '../src/download/room.ts';
 import {
   deriveAccountKeys,
   layoutOf,
@@ -186,6 +187,36 @@ test('memory that nobody uses makes room for what is needed, and only then', () 
   const larger = slots.take(66 * MIB);
   assert.ok(!large.includes(larger.memory));
   assert.ok(!large.includes(slots.take(MIB).memory));
+});
+
+test('memory that grows costs what nobody uses nothing: it would be made anew, and the old stay for long', () => {
+  const slots = new Slots(6 * MIB);
+  const [a, b, c] = [slots.take(2 * MIB), slots.take(MIB), slots.take(3 * MIB)];
+  b.release();
+  a.release();
+  assert.equal(slots.take(3 * MIB).memory, a.memory);
+  assert.equal(slots.take(MIB).memory, b.memory);
+  c.release();
+});
+
+test('files are fetched at once as far as memory reaches, and who gives up waiting keeps it from nobody', async () => {
+  const layout = layoutOf(200 * MIB, 64 * MIB);
+  const first = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const fetching = inRoom(layout, {}, (lanes) => {
+    begun.push(`first, ${lanes} at once`);
+    return first.promise;
+  });
+  const stop = new AbortController();
+  const second = inRoom(layout, { signal: stop.signal }, async () => void begun.push('second'));
+  const small = inRoom(layoutOf(10 * MIB), {}, async () => void begun.push('small'));
+  stop.abort(new Error('enough'));
+  await assert.rejects(second, /enough/);
+  assert.deepEqual(begun, ['first, 1 at once']);
+  first.resolve();
+  await Promise.all([fetching, small]);
+  await inRoom(layoutOf(96 * MIB), {}, async () => void begun.push('all'));
+  assert.deepEqual(begun, ['first, 1 at once', 'small', 'all']);
 });
 
 test('memory that is given back twice is given out once', () => {

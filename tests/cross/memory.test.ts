@@ -58,6 +58,18 @@ suite('szafa: memory of the command', () => {
     await device.ok(['rm', '--yes', 'large']);
   });
 
+  test('several files at once in large volumes, there and back', async (t) => {
+    const { device } = shared;
+    await mkdir(device.path('backups'));
+    for (let i = 0; i < 4; i++) await zeros(`backups/${i}`, usually(130 * MIB, 400 * MIB));
+    await device.ok(['put', 'backups', '--volume-size', '64M'], { limitMs });
+    const output = ['--output', 'again'];
+    assertSmall(t, await peakOf(device.start(['get', 'backups', ...output], { limitMs })));
+    assertSmall(t, await peakOf(device.start(['check', 'backups'], { limitMs })));
+    await rm(device.path('again'), { recursive: true });
+    await device.ok(['rm', '-r', '--yes', 'backups']);
+  });
+
   for (const [volumes, more] of [
     ['as usual', []],
     ['as large as those of a long stream', ['--volume-size', '64M']],

@@ -472,8 +472,15 @@ export const mutants: Mutant[] = [
   {
     name: 'memory of large volumes is made anew for each of them',
     file: 'client/src/node/slots.ts',
-    find: 'while (more > 0 && this.#free.length > 0',
-    replace: 'while (this.#free.length > 0',
+    find: 'this.#kept(size) ?? this.#made(size)',
+    replace: 'this.#made(size)',
+    tests: [MEMORY],
+  },
+  {
+    name: 'whoever gives up waiting for memory keeps it',
+    file: 'client/src/download/room.ts',
+    find: 'void room.then(',
+    replace: 'if (!signal?.aborted) void room.then(',
     tests: [MEMORY],
   },
 

@@ -31,6 +31,7 @@ import type { SeenRevs } from '../seen-revs.ts';
 import { plainNameOf } from '../text.ts';
 import { belowFirst } from '../tree/paths.ts';
 import type { HeaderCache } from './header-cache.ts';
+import { inRoom } from './room.ts';
 import { openSummary, type Summary, withSummary } from './summary.ts';
 
 export interface ReadOptions {
@@ -577,6 +578,8 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
 
   /** Reads and verifies everything, keeps nothing. */
   async verify(options: StreamOptions = {}): Promise<void> {
-    for await (const volume of this.volumes(options)) volume.release();
+    await inRoom(this.layout, options, async (parallel) => {
+      for await (const volume of this.volumes({ ...options, parallel })) volume.release();
+    });
   }
 }

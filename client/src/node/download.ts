@@ -17,9 +17,10 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { ReadableHeader, RemoteFile, StreamOptions } from '../download/remote-file.ts';
+import { inRoom } from '../download/room.ts';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
-import { extentOf, largestVolume } from '../format/layout.ts';
-import { forEach, lanesFor } from '../pool.ts';
+import { extentOf } from '../format/layout.ts';
+import { forEach } from '../pool.ts';
 import { waitFor } from '../upload/claims.ts';
 import type { Journal } from '../upload/journal.ts';
 import { DownloadRecord, downloadClaim, type Noted } from './download-record.ts';
@@ -56,8 +57,6 @@ export class TargetExistsError extends SzafaError {
     super('target-exists', `${path} is already there`);
   }
 }
-
-const PARALLEL = 4;
 
 /**
  * Writes a file under its final name only when every volume is verified. Until then it grows under a hidden
@@ -139,8 +138,7 @@ async function fetchMissing(
     if (volume) count(extentOf(layout, i + 1).length);
     else missing.push(i + 1);
   }
-  const lanes = lanesFor(largestVolume(layout), options.parallel ?? PARALLEL);
-  await forEach(missing, lanes, async (idx) => {
+  const fetch = async (idx: number) => {
     try {
       const volume = await remote.read(idx, { signal, onBytes: count });
       try {
@@ -154,7 +152,8 @@ async function fetchMissing(
       stop.abort(error);
       throw error;
     }
-  });
+  };
+  await inRoom(layout, options, (lanes) => forEach(missing, lanes, fetch));
 }
 
 /** What is worth going on from: everything that came is right, and the rest may still come. */

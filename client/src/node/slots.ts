@@ -22,9 +22,8 @@ export class Slots {
   /** At least `length` bytes; give it back once, when nobody reads it any more. */
   take(length: number): { memory: SharedArrayBuffer; release(): void } {
     const size = Math.ceil(length / STEP) * STEP;
-    const memory = this.#kept(size) ?? new SharedArrayBuffer(0, { maxByteLength: Math.max(size, ROOM) });
+    const memory = this.#kept(size) ?? this.#made(size);
     const more = Math.max(0, size - memory.byteLength);
-    this.#makeRoom(more);
     if (more > 0) memory.grow(size);
     this.#bytes += more;
     let held = true;
@@ -45,10 +44,11 @@ export class Slots {
     return memory;
   }
 
-  /** Lets go of what was not used for longest. */
-  #makeRoom(more: number): void {
-    while (more > 0 && this.#free.length > 0 && this.#bytes + more > this.#most) {
+  /** Lets go of what was not used for longest, and cannot grow so far. What grows takes nothing from the others: they would be made anew. */
+  #made(size: number): SharedArrayBuffer {
+    while (this.#free.length > 0 && this.#bytes + size > this.#most) {
       this.#bytes -= this.#free.shift()!.byteLength;
     }
+    return new SharedArrayBuffer(0, { maxByteLength: Math.max(size, ROOM) });
   }
 }

@@ -8,7 +8,7 @@ import { fromUtf8, utf8 } from '../src/format/bytes.ts';
 import { labels } from '../src/format/engine.ts';
 import { openShort, sealShort } from '../src/format/names.ts';
 import { bytesSource, type Listed, type Szafa } from '../src/index.ts';
-import { fileHeaders } from '../src/node/index.ts';
+import { fileHeaders, fileRevs } from '../src/node/index.ts';
 import { type HostileProxy, isVolume, startProxy } from './proxy.ts';
 import { content, engine, newUser, type Service, sameUser, startService } from './service.ts';
 
@@ -39,7 +39,7 @@ const rowsIn = (folder: string) => {
 /** What a run with this cache asks for the headers of all files, and the names and times that they have. */
 async function run(szafa: Szafa, folder: string) {
   const headers = fileHeaders(folder, service.url);
-  const session = await sameUser(szafa, proxy.url, { headers });
+  const session = await sameUser(szafa, proxy.url, { headers, revs: fileRevs(folder, service.url) });
   const from = proxy.requests.length;
   try {
     const versions = await session.versions(await session.list());
@@ -173,6 +173,26 @@ test('a summary by a client that knew fewer fields of the metadata is none', asy
   db.close();
   const later = await run(szafa, folder);
   assert.deepEqual([later.asked, later.versions[0]!.metadata], [0, metadata]);
+});
+
+test('a list of before a new name that was seen here: what is kept beside the old one is not taken', async () => {
+  const folder = newFolder();
+  const szafa = await withFiles(['a']);
+  let replayed: Buffer | undefined;
+  proxy.hostility = ({ path, body }) => {
+    if (!path.startsWith('/api/files?')) return undefined;
+    replayed ??= body;
+    return { body: replayed };
+  };
+  for (const asked of [1, 0, 0]) assert.equal((await run(szafa, folder)).asked, asked);
+  const [entry] = await szafa.list();
+  await szafa.rename([{ entry: entry!, path: 'b' }]);
+  const device = await sameUser(szafa, service.url, { revs: fileRevs(folder, service.url) });
+  await device.list();
+  const { versions } = await run(szafa, folder);
+  proxy.hostility = () => undefined;
+  const [{ problem, metadata } = {}] = versions;
+  assert.deepEqual([problem?.code, metadata], ['tampered', undefined]);
 });
 
 test('a file with a plain name that another device moved has its new path, though the list has the same name', async () => {

@@ -61,6 +61,13 @@ export const mutants: Mutant[] = [
     tests: [HEADERS],
   },
   {
+    name: 'what a kept header says counts beside a name of before the last one',
+    file: 'client/src/download/summary.ts',
+    find: ' || (await revs?.check(record.file_id, metadata.rev))',
+    replace: '',
+    tests: [HEADERS],
+  },
+  {
     name: 'what a client with fewer fields made of a header counts',
     file: 'client/src/download/summary.ts',
     find: ', KNOWN_FIELDS]',

@@ -219,6 +219,12 @@ test('files are fetched at once as far as memory reaches, and who gives up waiti
   assert.deepEqual(begun, ['first, 1 at once', 'small', 'all']);
 });
 
+test('memory of 64 small files takes little of an address space that is limited', () => {
+  const slots = new Slots(80 * MIB);
+  const taken = Array.from({ length: 64 }, () => slots.take(MIB).memory.maxByteLength);
+  assert.ok(taken.reduce((sum, room) => sum + room) < 1024 * MIB);
+});
+
 test('memory that is given back twice is given out once', () => {
   const slots = new Slots(2 ** 30);
   const first = slots.take(10);

@@ -1,6 +1,6 @@
 const STEP = 1024 * 1024;
-/** As far as a slot can grow: a volume behind number 1,000 of a stream. Address space alone; memory is what was written to. */
-const ROOM = 65 * STEP;
+/** As far as a slot can grow: a usual volume, and one behind number 1,000 of a stream. Address space alone, which some machines limit: 64 small files at once have to fit. */
+const ROOMS = [9 * STEP, 65 * STEP];
 
 /**
  * Shared memory for volumes, used again and again: both the main thread and the workers see it, so nothing is
@@ -49,6 +49,6 @@ export class Slots {
     while (this.#free.length > 0 && this.#bytes + size > this.#most) {
       this.#bytes -= this.#free.shift()!.byteLength;
     }
-    return new SharedArrayBuffer(0, { maxByteLength: Math.max(size, ROOM) });
+    return new SharedArrayBuffer(0, { maxByteLength: ROOMS.find((room) => room >= size) ?? size });
   }
 }

@@ -1,6 +1,7 @@
 const STEP = 1024 * 1024;
 /** As far as a slot can grow: a usual volume, and one behind number 1,000 of a stream. Address space alone, which some machines limit: 64 small files at once have to fit. */
-const ROOMS = [9 * STEP, 65 * STEP];
+const LARGE = 65 * STEP;
+const ROOMS = [9 * STEP, LARGE];
 
 /**
  * Shared memory for volumes, used again and again: both the main thread and the workers see it, so nothing is
@@ -44,9 +45,9 @@ export class Slots {
     return memory;
   }
 
-  /** Lets go of what was not used for longest, and cannot grow so far. What grows takes nothing from the others: they would be made anew. */
+  /** For what no other one can become, lets go of what was not used for longest; else of nothing, since it would be made anew. */
   #made(size: number): SharedArrayBuffer {
-    while (this.#free.length > 0 && this.#bytes + size > this.#most) {
+    while (size > LARGE && this.#free.length > 0 && this.#bytes + size > this.#most) {
       this.#bytes -= this.#free.shift()!.byteLength;
     }
     return new SharedArrayBuffer(0, { maxByteLength: ROOMS.find((room) => room >= size) ?? size });

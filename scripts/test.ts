@@ -19,7 +19,10 @@ import {
   WITHOUT_VOLUMES,
 } from './suite.mjs';
 
-/** Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. */
+/**
+ * Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. The first kind
+ * mostly waits, and the second computes: they begin in turns.
+ */
 const ORDER = [
   /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
   /^tests\/(web|cross)\//,
@@ -102,7 +105,11 @@ function groups(files: string[]): string[][] {
     const name = together < 0 ? file : `${together} ${at % TOGETHER[together]![1]}`;
     found.set(name, [...(found.get(name) ?? []), file]);
   });
-  return [...found.values()];
+  const all = [...found.values()];
+  const [waiting, computing] = [0, 1].map((kind) => all.filter(([file]) => place(file!) === kind));
+  const others = all.filter(([file]) => place(file!) > 1);
+  const inTurns = all.flatMap((_, at) => [...waiting!.slice(at, at + 1), ...computing!.slice(at, at + 1)]);
+  return [...inTurns, ...others];
 }
 
 /** As a shell would take it. */

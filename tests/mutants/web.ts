@@ -469,4 +469,11 @@ export const mutants: Mutant[] = [
     replace: 'if (!around) return;',
     tests: ['tests/web/account-shares.test.ts'],
   },
+  {
+    name: 'a key is for the place in the list, not for the row that has the keyboard',
+    file: 'web/src/parts/file-list.tsx',
+    find: "element.closest<HTMLElement>('[data-index]')?.dataset['index'] ?? at",
+    replace: 'at',
+    tests: ['tests/web/keyboard.test.ts'],
+  },
 ];

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FileChooser, Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { register, row, upload, useChromium } from './browser.ts';
-import { shown } from './tree.ts';
+import { register, row, signIn, upload, useChromium } from './browser.ts';
+import { listed, shown } from './tree.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -119,5 +119,22 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await row(page, 'b.txt').waitFor({ state: 'detached' });
   assert.deepEqual(await shown(page), ['a.txt', 'c.txt']);
   await focusIs(page, 'row 1');
+  assert.deepEqual(errors, []);
+});
+
+test('a key is for the row that has the keyboard, also when others came before it', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  const username = await register(page);
+  const names = ['b.txt', 'c.txt'];
+  await upload(page, ...(await Promise.all(names.map((name) => browser.file(name, name)))));
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  await row(page, 'c.txt').focus();
+  const { page: elsewhere } = await browser.visit(service.url);
+  await signIn(elsewhere, username);
+  await upload(elsewhere, await browser.file('a.txt', 'a.txt'));
+  await listed(page, 'a.txt', 'b.txt', 'c.txt');
+  await focusIs(page, 'row 2');
+  await page.keyboard.press('Delete');
+  await listed(page, 'a.txt', 'b.txt');
   assert.deepEqual(errors, []);
 });

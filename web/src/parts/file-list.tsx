@@ -87,9 +87,8 @@ export function FileList() {
   const last = Math.min(list.length, Math.ceil((top + height) / row) + SPARE_ROWS);
   const at = Math.min(focus.value, Math.max(0, list.length - 1));
 
-  const moveTo = (index: number, extend: boolean) => {
+  const moveTo = (index: number, from: Line | undefined, extend: boolean) => {
     const next = Math.max(0, Math.min(list.length - 1, index));
-    const from = list[at];
     const to = list[next];
     if (extend && from && to) {
       if (selected.value.size === 0) selectOnly(from);
@@ -111,15 +110,17 @@ export function FileList() {
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const item = list[at];
+    const element = event.target as HTMLElement;
+    // A row keeps the keyboard when others come before it, so it is the row that counts and not the place.
+    const on = Number(element.closest<HTMLElement>('[data-index]')?.dataset['index'] ?? at);
+    const item = list[on];
     const page = Math.max(1, Math.floor(height / row) - 1);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    const element = event.target as HTMLElement;
     const isRow = element.classList.contains('row') && !element.classList.contains('head');
     if (event.altKey) return;
-    if (event.key in steps) moveTo(at + steps[event.key]!, event.shiftKey);
-    else if (event.key === 'Home') moveTo(0, event.shiftKey);
-    else if (event.key === 'End') moveTo(list.length - 1, event.shiftKey);
+    if (event.key in steps) moveTo(on + steps[event.key]!, item, event.shiftKey);
+    else if (event.key === 'Home') moveTo(0, item, event.shiftKey);
+    else if (event.key === 'End') moveTo(list.length - 1, item, event.shiftKey);
     else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) selectAll();
     else if (event.key === 'Backspace') {
       if (here.value.path === '') return;

@@ -3,18 +3,10 @@ import { type Bytes, MOST_THUMBNAIL_BYTES, type RemoteFile, type Thumbnail } fro
 import { limits } from '@szafa/protocol';
 import { shownType } from './types.ts';
 
-/** The longer side, in pixels: sharp in a tile, and a quarter of a megabyte in memory at most. */
-const SIDE = 256;
 /** Larger ones, of files that came without a thumbnail, would cost more to fetch than a look at a tile is worth. */
 const MOST_FETCHED = 8 * 1024 * 1024;
 /** A picture of this size may take hundreds of megabytes once it is decoded. */
 const MOST_READ = 64 * 1024 * 1024;
-/** The first that the browser can write, and that is small enough. */
-const FORMS = [
-  { type: 'image/webp', quality: 0.8 },
-  { type: 'image/jpeg', quality: 0.8 },
-  { type: 'image/jpeg', quality: 0.4 },
-];
 /** Of a few kilobytes each. */
 const KEPT = 500;
 /** One is opened while the next is on its way. */
@@ -25,30 +17,9 @@ const GATHERING_MS = 5;
 /** Browsers draw SVG only in a page. */
 const isPicture = (type: string) => type.startsWith('image/') && type !== 'image/svg+xml';
 
-async function shrunk(picture: Blob): Promise<Blob | undefined> {
-  const whole = await createImageBitmap(picture);
-  const { width, height } = whole;
-  const scale = Math.min(1, SIDE / Math.max(width, height));
-  const canvas = new OffscreenCanvas(
-    Math.max(1, Math.round(width * scale)),
-    Math.max(1, Math.round(height * scale)),
-  );
-  const pen = canvas.getContext('2d')!;
-  pen.imageSmoothingQuality = 'high';
-  pen.drawImage(whole, 0, 0, canvas.width, canvas.height);
-  whole.close();
-  for (const form of FORMS) {
-    if (form.type === 'image/jpeg') {
-      // It knows no transparency, which would become black.
-      pen.globalCompositeOperation = 'destination-over';
-      pen.fillStyle = '#fff';
-      pen.fillRect(0, 0, canvas.width, canvas.height);
-    }
-    const made = await canvas.convertToBlob(form);
-    if (made.type === form.type && made.size <= MOST_THUMBNAIL_BYTES) return made;
-  }
-  return undefined;
-}
+/** Loaded with the first picture. */
+const shrunk = async (picture: Blob): Promise<Blob | undefined> =>
+  (await import('./shrunk.ts')).shrunk(picture, MOST_THUMBNAIL_BYTES);
 
 /** One picture is decoded at a time. */
 let before: Promise<unknown> = Promise.resolve();

@@ -5,30 +5,28 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
 import { StreamBody } from '../../server/src/volumes/body.ts';
 import { FolderStore } from '../../server/src/volumes/folder.ts';
 import { newName } from '../../server/src/volumes/names.ts';
 import type { Manifest } from '../../server/src/volumes/store.ts';
+import { eventually, register, Service } from '../harness/index.ts';
+import { workersOf } from './processes.ts';
 
-/** What this process asks of the system while `work` runs, a line for each call, with the paths behind descriptors. */
-async function traced(folder: string, work: () => Promise<void>): Promise<string[]> {
+/** What processes ask of the system while `work` runs, a line for each call, with the paths behind descriptors. */
+async function traced(
+  pids: number[],
+  calls: string,
+  folder: string,
+  work: (soFar: () => Promise<string[]>) => Promise<void>,
+): Promise<string[]> {
   const out = join(folder, 'trace');
-  const calls = '?open,openat,?rename,renameat,?renameat2,fsync,fdatasync';
-  const args = [
-    '-f',
-    '-y',
-    '-o',
-    out,
-    '-e',
-    `trace=${calls}`,
-    '-e',
-    'signal=none',
-    '-p',
-    String(process.pid),
-  ];
-  const strace = spawn('setpriv', ['--pdeathsig', 'KILL', 'strace', ...args], {
+  const args = ['-f', '-y', '-o', out, '-e', `trace=${calls}`, '-e', 'signal=none'];
+  const attach = pids.flatMap((pid) => ['-p', String(pid)]);
+  const strace = spawn('setpriv', ['--pdeathsig', 'KILL', 'strace', ...args, ...attach], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
@@ -37,17 +35,18 @@ async function traced(folder: string, work: () => Promise<void>): Promise<string
     strace.once('close', () => reject(new Error(`strace could not attach: ${said}`)));
     strace.stderr.setEncoding('utf8').on('data', (text: string) => {
       said += text;
-      if (said.includes(' attached')) resolve();
+      if (pids.every((pid) => said.includes(`Process ${pid} attached`))) resolve();
     });
   });
+  const lines = async () => (await readFile(out, 'utf8')).split('\n');
   try {
-    await work();
+    await work(lines);
   } finally {
     const closed = once(strace, 'close');
     strace.kill('SIGINT');
     await closed;
   }
-  return (await readFile(out, 'utf8')).split('\n');
+  return lines();
 }
 
 /** Whether each of these happened, one after the other. */
@@ -105,7 +104,8 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
   };
   const specOf = (id: string) => volumeOf(bytes[id]!);
   const manifest = (id: string) => ({ file_id: id, volumes: [specOf(id)] }) as Manifest;
-  const lines = await traced(folder, async () => {
+  const calls = '?open,openat,?rename,renameat,?renameat2,fsync,fdatasync';
+  const lines = await traced([process.pid], calls, folder, async () => {
     for (const id of [small, large]) await store.put(id, specOf(id), bodyOf(bytes[id]!));
     await store.putFile(manifest(whole), specOf(whole), bodyOf(bytes[whole]!));
     await store.writeManifest(manifest(small));
@@ -127,5 +127,62 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
     'the bytes of a copy': synced(join(group(clone), newName(specOf(whole)))),
     'their name': synced(group(clone)),
     'the name of the group': synced(dirname(group(clone))),
+  });
+});
+
+test('a transaction that wrote nothing waits for what it found, once', { timeout: 60_000 }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'szafa-syncs-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'szafa.db');
+  const store = new SqliteStore(path);
+  const other = new DatabaseSync(path);
+  other.exec('PRAGMA synchronous = NORMAL; CREATE TABLE found (x)');
+  const count = async () => {
+    const [row] = await store.transaction((sql) =>
+      sql.query<{ n: number }>('SELECT COUNT(*) AS n FROM found'),
+    );
+    return row!.n;
+  };
+  const syncs: number[] = [];
+  await traced([process.pid], 'fdatasync', folder, async (soFar) => {
+    const during = async (work: () => Promise<unknown>) => {
+      const before = (await soFar()).length;
+      await work();
+      syncs.push((await soFar()).length - before);
+    };
+    await during(count);
+    await during(count);
+    other.exec('INSERT INTO found VALUES (1)');
+    await during(async () => assert.equal(await count(), 1));
+    await during(count);
+    await during(() => store.execute('INSERT INTO found VALUES (2)'));
+    await during(() => store.execute('CREATE TABLE more (x)'));
+    await during(() => store.execute('DELETE FROM found WHERE x = 3'));
+    await during(() => store.execute('DELETE FROM found WHERE x = 3'));
+  });
+  other.close();
+  await store.close();
+  // What it wrote itself it has synced; that nothing came since is known from the next look on.
+  assert.deepEqual(syncs, [1, 0, 1, 0, 1, 1, 0, 0]);
+});
+
+test('a server with nothing to do lets the disk sleep', { timeout: 120_000 }, async (t) => {
+  const service = await new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '1' } }).start();
+  t.after(() => service.stop());
+  await register(service);
+  const pids = [service.pid, ...workersOf(service)];
+  const round = new RegExp(`open(at)?\\(.*"${service.data}/volumes/store-mark"`);
+  const touched = new RegExp(`\\b(p?write(64)?|ftruncate|f(data)?sync)\\(\\d+<${service.data}/`);
+  await traced(pids, '?open,openat,write,pwrite64,ftruncate,fsync,fdatasync', service.home, async (soFar) => {
+    // The first rounds have something to do.
+    await eventually(async () => {
+      const lines = await soFar();
+      const rounds = lines.flatMap((line, at) => (round.test(line) ? [at] : []));
+      assert.ok(rounds.length > 3, 'fewer than three rounds');
+      assert.deepEqual(
+        lines.slice(rounds.at(-4)).filter((line) => touched.test(line)),
+        [],
+      );
+    }, 30_000);
   });
 });

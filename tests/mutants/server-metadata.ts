@@ -258,10 +258,26 @@ export const mutants: Mutant[] = [
   {
     name: 'SQLite: an answer does not wait for the disk',
     file: 'server/src/metadata/sqlite.ts',
-    find: 'this.#log.synced().then(',
-    replace: 'Promise.resolve().then(',
+    find: 'wrote ? this.#log.synced()',
+    replace: 'wrote ? Promise.resolve()',
     tests: ['tests/faults/power-cut.test.ts'],
     only: 'what was acknowledged',
+  },
+  {
+    name: 'SQLite: what a transaction found, and did not write, need not be on disk',
+    file: 'server/src/metadata/sqlite.ts',
+    find: 'if (version === this.#durable) return;',
+    replace: 'if (version > 0) return;',
+    tests: ['tests/faults/syncs.test.ts'],
+    only: 'wrote nothing',
+  },
+  {
+    name: 'SQLite: an empty transaction is synced like any other',
+    file: 'server/src/metadata/sqlite.ts',
+    find: 'if (version === this.#durable) return;',
+    replace: '',
+    tests: ['tests/faults/syncs.test.ts'],
+    only: 'wrote nothing',
   },
   {
     name: 'SQLite: what one transaction did before it failed is committed with the others',

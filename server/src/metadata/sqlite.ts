@@ -58,6 +58,16 @@ class Connection {
     return this.#database.isTransaction;
   }
 
+  /** How many rows it has changed so far; also what was undone. */
+  get changes(): number {
+    return this.all<{ changes: number }>('SELECT total_changes() AS changes', [])[0]!.changes;
+  }
+
+  /** Another number whenever another connection, of any process, has committed something. */
+  get version(): number {
+    return this.all<{ data_version: number }>('PRAGMA data_version', [])[0]!.data_version;
+  }
+
   all<Row>(text: string, params: Value[]): Row[] {
     try {
       const { statement, columns, blank } = this.#prepared(text);
@@ -159,6 +169,10 @@ export class SqliteStore implements SqlStore {
   readonly #log: WriteAheadLog;
   /** A sync of the log failed: nothing after it may count on it. */
   #logIsDoubtful = false;
+  /** Of the writer, at the last commit. */
+  #changes = 0;
+  /** What the reader sees of this version is on disk. */
+  #durable: number | undefined;
   #jobs: Job[] = [];
   #running: Promise<void> | undefined;
 
@@ -214,10 +228,14 @@ export class SqliteStore implements SqlStore {
 
   async #commit(jobs: Job[]): Promise<void> {
     const outcomes: (() => void)[] = [];
+    let wrote: boolean;
     try {
       if (this.#logIsDoubtful) this.#leaveLog();
       await this.#begin();
       for (const job of jobs) outcomes.push(await this.#do(job));
+      const { changes } = this.#writer;
+      wrote = changes !== this.#changes;
+      this.#changes = changes;
       this.#writer.run('COMMIT');
     } catch (error) {
       // A full or failing disk has rolled back by itself.
@@ -225,7 +243,8 @@ export class SqliteStore implements SqlStore {
       for (const job of jobs) job.reject(error);
       return;
     }
-    this.#log.synced().then(
+    const durable = wrote ? this.#log.synced() : this.#foundIsDurable();
+    durable.then(
       () => {
         for (const tell of outcomes) tell();
       },
@@ -234,6 +253,17 @@ export class SqliteStore implements SqlStore {
         for (const job of jobs) job.reject(error);
       },
     );
+  }
+
+  /**
+   * After transactions that wrote nothing: what they found may be another process's, and not on disk yet. Where nobody has
+   * written since, it is: a server with nothing to do lets the disk sleep.
+   */
+  async #foundIsDurable(): Promise<void> {
+    const { version } = this.#reader;
+    if (version === this.#durable) return;
+    await this.#log.synced();
+    this.#durable = version;
   }
 
   /** What a failed sync may have lost goes from the log into the database, which is synced; then the log is a new one. */

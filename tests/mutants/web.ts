@@ -476,4 +476,11 @@ export const mutants: Mutant[] = [
     replace: 'at',
     tests: ['tests/web/keyboard.test.ts'],
   },
+  {
+    name: 'the keyboard goes to the next row when the page is drawn, and the next key comes before that',
+    file: 'web/src/parts/sight.ts',
+    find: 'queueMicrotask(',
+    replace: 'requestAnimationFrame(',
+    tests: ['tests/web/keyboard.test.ts'],
+  },
 ];

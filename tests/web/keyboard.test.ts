@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FileChooser, Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { register, row, signIn, upload, useChromium } from './browser.ts';
-import { listed, shown } from './tree.ts';
+import { makeFolder, open, register, row, signIn, upload, useChromium } from './browser.ts';
+import { folder, listed, shown } from './tree.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -136,5 +136,49 @@ test('a key is for the row that has the keyboard, also when others came before i
   await focusIs(page, 'row 2');
   await page.keyboard.press('Delete');
   await listed(page, 'a.txt', 'b.txt');
+  assert.deepEqual(errors, []);
+});
+
+test('a key is for the row that the key before it went to, however late the page is drawn', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  const { keyboard } = page;
+  await register(page);
+  for (const name of ['A', 'B']) {
+    await makeFolder(page, name);
+    await open(page, 'All files');
+  }
+  const tall = { width: 1000, height: 2000 };
+  await page.setViewportSize(tall);
+  const names = Array.from({ length: 24 }, (_, at) => `${at + 10}.txt`);
+  await upload(page, ...(await Promise.all(names.map((name) => browser.file(name, name)))));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  // Most of the rows are out of sight.
+  await page.setViewportSize({ ...tall, height: 400 });
+  await row(page, '33.txt').waitFor({ state: 'detached' });
+  await page.evaluate(() => {
+    const frame = requestAnimationFrame;
+    Object.assign(window, {
+      requestAnimationFrame: () => 0,
+      drawAgain: () => Object.assign(window, { requestAnimationFrame: frame }),
+    });
+  });
+
+  await page.getByRole('row').nth(1).focus();
+  await keyboard.press('End');
+  await keyboard.press('Delete');
+  await keyboard.press('Home');
+  await keyboard.press('ArrowDown');
+  await keyboard.press('ArrowDown');
+  await keyboard.press('Delete');
+  await row(page, '10.txt').waitFor({ state: 'detached' });
+  await folder(page, 'A').focus();
+  await keyboard.press('ArrowDown');
+  await keyboard.press('Delete');
+  await row(page, 'B').waitFor({ state: 'detached' });
+
+  await page.evaluate('drawAgain()');
+  await page.setViewportSize(tall);
+  await listed(page, 'A', ...names.slice(1, -1));
   assert.deepEqual(errors, []);
 });

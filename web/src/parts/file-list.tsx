@@ -21,6 +21,7 @@ import { below, Menu, type MenuPlace } from './controls.tsx';
 import { Icon } from './icon.tsx';
 import { Row } from './row.tsx';
 import { askRename, menuFor, menuForPlace, openRow, removeRows } from './row-menu.ts';
+import { useSight } from './sight.ts';
 
 const SPARE_ROWS = 6;
 
@@ -43,30 +44,19 @@ interface OpenMenu {
   rows: Line[];
 }
 
+const look = (scroller: HTMLElement) => ({
+  top: scroller.scrollTop,
+  height: scroller.clientHeight,
+  row: Number.parseInt(getComputedStyle(scroller).getPropertyValue('--row'), 10) || 52,
+});
+
 export function FileList() {
-  const scroller = useRef<HTMLDivElement>(null);
-  const view = useSignal({ top: 0, height: 800, row: 52 });
+  const { scroller, view, focusOn } = useSight(look, { top: 0, height: 800, row: 52 });
   const focus = useSignal(0);
   /** A row has the focus, or had it last. */
   const held = useRef(false);
   const menu = useSignal<OpenMenu | null>(null);
   const list = rows.value;
-
-  useLayoutEffect(() => {
-    const element = scroller.current!;
-    const measure = () => {
-      const row = Number.parseInt(getComputedStyle(element).getPropertyValue('--row'), 10) || 52;
-      view.value = { top: element.scrollTop, height: element.clientHeight, row };
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener('scroll', measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', measure);
-    };
-  }, []);
 
   // Another place, filter or order begins at its top.
   useEffect(() => {
@@ -95,12 +85,7 @@ export function FileList() {
       selectTo(to);
     }
     focus.value = next;
-    const element = scroller.current!;
-    if (next * row < element.scrollTop) element.scrollTop = next * row;
-    else if ((next + 1) * row > element.scrollTop + element.clientHeight) {
-      element.scrollTop = (next + 1) * row - element.clientHeight;
-    }
-    requestAnimationFrame(() => element.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
+    focusOn(next, next * row, row);
   };
 
   /** The rows that an entry of a menu is for are those that look chosen. */

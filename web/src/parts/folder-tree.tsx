@@ -72,10 +72,8 @@ export function FolderTree(props: FolderTreeProps) {
   const focusOn = (path: string | undefined) => {
     if (path === undefined) return;
     focus.value = path;
-    requestAnimationFrame(() => {
-      const items = element.current?.querySelectorAll<HTMLElement>('[role=treeitem]') ?? [];
-      for (const item of items) if (item.dataset['path'] === path) item.focus();
-    });
+    const items = element.current!.querySelectorAll<HTMLElement>('[role=treeitem]');
+    for (const item of items) if (item.dataset['path'] === path) item.focus();
   };
 
   const onKeyDown = (event: KeyboardEvent, { folder }: Shown) => {

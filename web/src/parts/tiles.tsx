@@ -1,6 +1,6 @@
 /** Files as tiles, under the titles of their sections if they have any. Only the lines in sight are in the page. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../bridge.ts';
 import { dialog } from '../page/actions.ts';
 import { isTimeline, type Section, sections } from '../page/layout.ts';
@@ -9,6 +9,7 @@ import { selected } from '../page/shelf.ts';
 import { wishThumbnail } from '../page/thumbnails.ts';
 import { text } from '../text.ts';
 import { Icon, iconOf } from './icon.tsx';
+import { useSight } from './sight.ts';
 
 const TILE = { width: 172, height: 188 };
 const TITLE_HEIGHT = 48;
@@ -90,42 +91,25 @@ function Tile({ item, index, focused }: { item: Item; index: number; focused: bo
   );
 }
 
+const look = (scroller: HTMLElement) => ({
+  top: scroller.scrollTop,
+  height: scroller.clientHeight,
+  columns: Math.max(2, Math.floor(scroller.clientWidth / TILE.width)),
+});
+
 export function Tiles() {
-  const scroller = useRef<HTMLDivElement>(null);
-  const view = useSignal({ top: 0, height: 800, columns: 4 });
+  const { scroller, view, focusOn } = useSight(look, { top: 0, height: 800, columns: 4 });
   const focus = useSignal(0);
   const all = sections.value;
   const { top, height, columns } = view.value;
   const lines = useMemo(() => linesOf(all, columns), [all, columns]);
   const count = all.reduce((sum, { items }) => sum + items.length, 0);
 
-  useLayoutEffect(() => {
-    const element = scroller.current!;
-    const measure = () => {
-      const { scrollTop, clientHeight, clientWidth } = element;
-      const fitting = Math.max(2, Math.floor(clientWidth / TILE.width));
-      view.value = { top: scrollTop, height: clientHeight, columns: fitting };
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener('scroll', measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', measure);
-    };
-  }, []);
-
   const moveTo = (index: number) => {
     const next = Math.max(0, Math.min(count - 1, index));
     focus.value = next;
     const line = lines.find((one) => 'items' in one && next < one.from + one.items.length);
-    const element = scroller.current!;
-    if (line && line.top < element.scrollTop) element.scrollTop = line.top;
-    else if (line && line.top + line.height > element.scrollTop + element.clientHeight) {
-      element.scrollTop = line.top + line.height - element.clientHeight;
-    }
-    requestAnimationFrame(() => element.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
+    if (line) focusOn(next, line.top, line.height);
   };
 
   const onKeyDown = (event: KeyboardEvent) => {

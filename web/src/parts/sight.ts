@@ -1,0 +1,34 @@
+import { useSignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
+/** A scroller of which only what is in sight is in the page: what `look` sees of it now, and the way of the keyboard in it. */
+export function useSight<View>(look: (scroller: HTMLElement) => View, before: View) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const view = useSignal(before);
+  const measure = () => {
+    view.value = look(scroller.current!);
+  };
+
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener('scroll', measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', measure);
+    };
+  }, []);
+
+  /** Before the next key comes, however busy the page is: it is for this one. */
+  const focusOn = (index: number, top: number, height: number) => {
+    const element = scroller.current!;
+    const over = top + height - element.clientHeight;
+    element.scrollTop = Math.min(top, Math.max(over, element.scrollTop));
+    measure();
+    // Behind the drawing, which what was measured has asked for.
+    queueMicrotask(() => element.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
+  };
+  return { scroller, view, focusOn };
+}

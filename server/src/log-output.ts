@@ -3,6 +3,8 @@ import { writeSync } from 'node:fs';
 const STDOUT = 1;
 /** A line waits this long for others at most: a system call for each would cost a busy server a tenth of its time. */
 const GATHER_MS = 100;
+/** Errors do not wait: whatever comes next may be the end of the process. Pino begins a line with its level. */
+const URGENT = /^\{"level":[56]0/;
 /** So many lines do not wait. */
 const LINES = 32;
 /** A pipe takes this many bytes as a whole or not at all, so that lines of several processes stay whole. */
@@ -46,7 +48,8 @@ export class LogOutput {
     }
     this.#tellDropped();
     this.#lines.push(line);
-    if (this.#lines.length < LINES) this.#flushIn(GATHER_MS);
+    const isUrgent = typeof line === 'string' && URGENT.test(line);
+    if (this.#lines.length < LINES && !isUrgent) this.#flushIn(GATHER_MS);
     else if (this.#isBehind) this.#make();
     else this.#flush();
   }

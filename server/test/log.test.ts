@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { shortened } from '../src/log.ts';
 
@@ -20,6 +21,8 @@ function written(code: string, terminal: boolean, level?: string): string[] {
   assert.equal(status, 0, stderr);
   return stdout.split('\n').filter((line) => line !== '');
 }
+
+const SLEEP = 'const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));';
 
 const REQUEST = `infoLater(log, () => ({ method: 'GET', route: '/api/files', status: 200, ms: 1.5, user: 'ann', ip: '::1' }));`;
 
@@ -57,12 +60,43 @@ test('plain lines on a terminal', () => {
   assert.equal(stack[0], 'Error: broken');
 });
 
+test('what a client chose does nothing to a terminal, and makes no line of its own', () => {
+  const code = String.raw`infoLater(log, () => ({ method: 'PUT', route: '/', status: 401, ms: 1, user: 'a\u202eb', volume: '\x1b[2J\n12:00 \x9b' }));
+    log.error({ err: new Error('not\x07 this') }, 'bad\r');`;
+  const [request, error, first] = written(code, true);
+  assert.match(
+    request!,
+    /^\d\d:\d\d:\d\d 401 PUT \/ 1 ms a\\u\{202e\}b volume=\\u\{1b\}\[2J\\u\{a\}12:00 \\u\{9b\}$/,
+  );
+  assert.match(error!, /^\d\d:\d\d:\d\d error: bad\\u\{d\}$/);
+  assert.equal(first, 'Error: not\\u{7} this');
+});
+
+test('a terminal that is closed ends the log, not the process', async () => {
+  // The terminal is that of `script`, and goes with it.
+  const code = `import { writeSync } from 'node:fs'; ${SLEEP}
+    process.once('SIGHUP', async () => {
+      for (let i = 0; i < 3; i++) { log.info('lost'); await sleep(10); }
+      writeSync(3, 'lives'); process.exit();
+    });
+    writeSync(3, 'ready '); await sleep(20_000);`;
+  const shell = `exec "$NODE" --input-type=module -e "$CODE"`;
+  const terminal = spawn('script', ['-qec', shell, '/dev/null'], {
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    env: { ...process.env, NODE: process.execPath, CODE: scriptOf(code, true) },
+  });
+  let said = '';
+  for await (const text of (terminal.stdio[3] as Readable).setEncoding('utf8')) {
+    said += text;
+    if (said === 'ready ') terminal.kill('SIGKILL');
+  }
+  assert.equal(said, 'ready lives');
+});
+
 test('a level hides what is below it', () => {
   assert.deepEqual(written(`${REQUEST} log.warn('w');`, true, 'error'), []);
   assert.deepEqual(written(`${REQUEST} log.error('e');`, true, 'silent'), []);
 });
-
-const SLEEP = 'const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));';
 
 test('a log that has nothing to write does not wake its process', () => {
   const switches = 'process.resourceUsage().voluntaryContextSwitches';
@@ -71,6 +105,16 @@ test('a log that has nothing to write does not wake its process', () => {
   const [, line] = written(code, false);
   const { woken } = JSON.parse(line!);
   assert.ok(woken < 10, `${woken} times in a second`);
+});
+
+test('an error is written, and what came before it, whatever happens to the process next', () => {
+  const code = `${REQUEST} log.error('broken'); log.info('after'); process.kill(process.pid, 'SIGKILL');`;
+  const args = ['--input-type=module', '-e', scriptOf(code, false)];
+  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+  assert.equal(signal, 'SIGKILL');
+  const [request, error] = stdout.split('\n').filter((line) => line !== '');
+  assert.equal(JSON.parse(request!).route, '/api/files');
+  assert.equal(JSON.parse(error!).msg, 'broken');
 });
 
 test('a reader that goes away ends the log, not the process', async () => {

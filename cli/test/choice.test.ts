@@ -18,6 +18,7 @@ import { AccountMode } from '../src/account-mode.ts';
 import { Batch } from '../src/batch.ts';
 import type { Invocation } from '../src/command.ts';
 import { findExisting, type Opened } from '../src/existing.ts';
+import { Destination } from '../src/get/destination.ts';
 import { stateOf } from '../src/get/receive.ts';
 import { Output } from '../src/output.ts';
 import { collect } from '../src/plan.ts';
@@ -213,8 +214,12 @@ test('get --checksum finds a copy of the same size and time that is another file
     header: { ...place, totalSha256: totalSha },
     openHead: async () => ({ head: sealed.salt, isLast: true }),
   } as unknown as RemoteFile;
+  const destination = new Destination({ file: path }, new Told());
   const state = (checksum: boolean) =>
-    stateOf(path, remote, { flags: { checksum }, signal } as unknown as Invocation);
+    stateOf(path, remote, {
+      invocation: { flags: { checksum }, signal } as unknown as Invocation,
+      destination,
+    });
   assert.equal(await state(true), 'absent');
   await write('wrong', 5);
   assert.deepEqual([await state(false), await state(true)], ['same', 'other']);

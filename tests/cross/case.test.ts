@@ -164,6 +164,20 @@ test('names that the disk takes for one are all written, each under a name of it
   await device.ok(['get', String(link), '--output', join(path, 'shared')]);
   assert.deepEqual(await contents(join(path, 'shared')), ALL);
   assert.deepEqual((await readdir(path)).sort(), ['a', 'out', 'shared']);
+  // One after the other: what is there by another name is another file, though size and time are the same, unless its bytes are too.
+  const one = `${join(path, 'one')}/`;
+  await device.ok(['get', 'set/Same', '--output', one]);
+  const small = String((await device.ok(['share', 'set/same', '--json'])).line('link')['link']);
+  for (const what of ['set/same', small]) {
+    assertError(await device.run(['get', what, '--output', one]), 1, /one\/same is already there/, /--yes/);
+  }
+  await device.ok(['mv', 'set/Same', 'set/SAME']);
+  const large = String((await device.ok(['share', 'set/SAME', '--json'])).line('link')['link']);
+  for (const what of ['set/SAME', large]) {
+    assert.equal(of(await device.ok(['get', what, '--output', one, '--json']), 'skipped').length, 1);
+  }
+  await device.ok(['mv', 'set/SAME', 'set/Same']);
+  await rm(one, { recursive: true });
   // It has no links either.
   await mkdir(device.path('linked'));
   await symlink('file', device.path('linked/link'));

@@ -37,8 +37,8 @@ export const mutants: Mutant[] = [
   {
     name: 'get --checksum takes a file of the same size and time for the same',
     file: 'cli/src/get/receive.ts',
-    find: "if (!flags.checksum || state === 'absent' ||",
-    replace: "if (!flags.checksum || state !== 'other' ||",
+    find: "? state !== 'absent' &&",
+    replace: "? state === 'other' &&",
     tests: [CHOICE],
   },
   {
@@ -341,6 +341,13 @@ export const mutants: Mutant[] = [
     file: 'cli/src/get/destination.ts',
     find: 'others.find((one)',
     replace: 'others.slice(0, 4).find((one)',
+    tests: ['tests/cross/case.test.ts'],
+  },
+  {
+    name: 'what the disk has by another name is there already',
+    file: 'cli/src/get/destination.ts',
+    find: 'if (!names.has(part)) return true;',
+    replace: 'if (!names.has(part)) return false;',
     tests: ['tests/cross/case.test.ts'],
   },
   {

@@ -39,6 +39,8 @@ export class Destination {
   readonly #numbered = new Set<string>();
   /** The next number to try. */
   readonly #next = new Map<string, number>();
+  /** What is in folders, when they were first looked at. */
+  readonly #names = new Map<string, Set<string>>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
   /** Whether the disk has names with unusual signs. */
@@ -179,6 +181,18 @@ export class Destination {
     return at;
   }
 
+  /** Whether what is there is there by another name, which the disk takes for this one: then it may be another file. */
+  hasOtherName(path: string): boolean {
+    let folder = this.folder;
+    for (const part of relative(this.folder, path).split(sep)) {
+      const names = this.#names.get(folder) ?? namesIn(folder);
+      this.#names.set(folder, names);
+      if (!names.has(part)) return true;
+      folder = join(folder, part);
+    }
+    return false;
+  }
+
   /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. Whether the last was not there. */
   ensure(below: string, whole = false): boolean {
     if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
@@ -212,6 +226,14 @@ function hasUnusual(folder: string): boolean {
     // Nothing can be written there: that is told when a file is.
   }
   return true;
+}
+
+function namesIn(folder: string): Set<string> {
+  try {
+    return new Set(readdirSync(folder));
+  } catch {
+    return new Set(); // a folder may be open to whoever knows the names in it
+  }
 }
 
 /** Without trying: there is something by this name, and it has another one. */

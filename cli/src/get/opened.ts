@@ -18,6 +18,7 @@ import { lanesFor, summarize, type Tally } from '../transfers.ts';
 import { Destination, placeFor } from './destination.ts';
 import { checkLink, linkState, makeLink } from './links.ts';
 import { isLink, listenToStdout, writeOut } from './pour.ts';
+import { stateByBytes } from './receive.ts';
 
 export const STDOUT = '-';
 const ALONE = 'get them one by one, or ask for a share of its own';
@@ -109,11 +110,14 @@ async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): P
   const track = progress.start(name, size);
   let succeeded = false;
   try {
-    const state = localState(path, file);
+    const remoteFile = async () => opened.file(file.number, await ticket.take(opened, signal));
+    const found = localState(path, file);
+    const isSure = found !== 'same' || dryRun || !destination.hasOtherName(path);
+    const state = isSure ? found : await stateByBytes(path, await remoteFile(), signal);
     if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
     const fetch = async () => {
       destination.ensure(below);
-      const remote = opened.file(file.number, await ticket.take(opened, signal));
+      const remote = await remoteFile();
       const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
       const onWait = () =>
         out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, { path });

@@ -5,6 +5,7 @@ import {
   type Journal,
   type LocalState,
   localState,
+  type ReadableHeader,
   type RemoteFile,
   type Szafa,
   sameContent,
@@ -40,20 +41,31 @@ export interface Link {
   below: string;
 }
 
-/** What is at the place of a file. With --checksum its bytes decide: sealed again they must have the digests of the header. */
-export async function stateOf(
+/** By its bytes: sealed again they must have the digests of the header. */
+export async function stateByBytes(
   path: string,
-  remote: RemoteFile,
-  { flags, signal }: Invocation,
+  remote: RemoteFile<ReadableHeader>,
+  signal: AbortSignal,
 ): Promise<LocalState> {
-  const state = localState(path, remote.metadata);
-  if (!flags.checksum || state === 'absent' || !(await lstat(path)).isFile()) return state;
   const source = await fileSource(path);
   try {
     return (await sameContent(remote, source, signal)) ? 'same' : 'other';
   } finally {
     await source.close();
   }
+}
+
+/** What is at the place of a file. Its bytes decide with --checksum, and where the disk has it by another name. */
+export async function stateOf(
+  path: string,
+  remote: RemoteFile,
+  { invocation: { flags, signal }, destination }: Pick<Get, 'invocation' | 'destination'>,
+): Promise<LocalState> {
+  const state = localState(path, remote.metadata);
+  const byBytes = flags.checksum
+    ? state !== 'absent' && (await lstat(path)).isFile()
+    : state === 'same' && destination.hasOtherName(path);
+  return byBytes ? stateByBytes(path, remote, signal) : state;
 }
 
 /** What `get` says of a file in the end. */
@@ -90,7 +102,7 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
     const path = claimed ?? destination.claim(below);
     if (link !== undefined) get.links.push({ file, remote, target: link, path, below });
     else {
-      const state = await stateOf(path, remote, invocation);
+      const state = await stateOf(path, remote, get);
       if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
       const say = told(get, file, path, size);
       if (state === 'same') say.there();

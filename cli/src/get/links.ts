@@ -18,10 +18,11 @@ export function checkLink(path: string, target: string, top: string): void {
   if (target !== '' && !target.includes('\0') && isPlain && !isOutside) return;
   const where = target === '' ? 'something' : `${oneLine(target)}, which is`;
   const message = `is a link to ${where} outside of what is downloaded: it was not made`;
+  // Without its name, which is somebody else's, and not for a shell.
   const hint =
     target === ''
       ? 'ask its owner to share what it leads to'
-      : `if you trust it: ln -s TARGET ${oneLine(path)}`;
+      : 'if you trust it, make it yourself: ln -s TARGET NAME';
   throw new CliError('link-outside', message, hint);
 }
 

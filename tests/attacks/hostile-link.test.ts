@@ -116,6 +116,17 @@ suite('a hostile link and the command', { concurrency: 2 }, () => {
     }
   });
 
+  test('an empty folder, alone, is made below the one that was named', async () => {
+    const user = await owner();
+    await user.makeFolder('a/b');
+    const entry = (await user.list()).find(({ path }) => path === 'a/b/')!;
+    const { link } = await user.shareLink([{ entry, name: 'b/' }]);
+    await withVisitor(async (visitor) => {
+      const got = (await visitor.ok(['get', link, '--output', 'new', '--json'])).line('folder');
+      assert.deepEqual([got['path'], await readdir(visitor.path('new'))], ['new/b', ['b']]);
+    });
+  });
+
   test('to look what it would write takes no download of it', async () => {
     const link = await linkTo(await owner(), [{ name: 'a/one' }, { name: 'two' }], 1);
     await withVisitor(async (visitor) => {

@@ -38,7 +38,8 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
     const opened = await found.open(passphrase);
     if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
     const files = opened.files.map((file) => ({ file, below: file.name }));
-    const single = files.length === 1;
+    // A folder goes below what --output names, whatever else there is.
+    const single = files.length === 1 && !files[0]!.below.endsWith('/');
     await fetchParts(invocation, [{ opened, ticket, files }], { journal, began, single, toStdout });
   } finally {
     await close();

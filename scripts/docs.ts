@@ -47,7 +47,8 @@ function endpoints(): string {
     const answers = Object.entries(answersOf(route))
       .sort(([a], [b]) => Number(a) - Number(b))
       .map(([status, answer]) => `${status} ${typeof answer === 'string' ? answer : `\`${shape(answer)}\``}`);
-    const request = route.rawBody ? 'raw bytes' : route.body ? `\`${shape(route.body)}\`` : 'none';
+    const bytes = route.rawBody === true ? 'raw bytes' : route.rawBody;
+    const request = bytes ?? (route.body ? `\`${shape(route.body)}\`` : 'none');
     const lines = [
       `#### ${route.method} ${route.path}`,
       '',
@@ -72,6 +73,7 @@ const CONFINED: Record<Touch, string> = {
   transfer: 'uploads into it',
   'own transfer': 'uploads into it',
   target: 'only into it',
+  targets: 'only into it',
   list: 'shows only it',
 };
 

@@ -12,9 +12,17 @@ export type Access = 'open' | 'any' | 'read' | 'append' | 'full' | 'system';
 
 /**
  * What of a directory a request names: a file, or several in its body, a transfer, one of either that only whoever made it may use (unless
- * its token is full), the directory where something goes, or a list, of which a part is shown.
+ * its token is full), the directory where something goes, or those of several things, or a list, of which a part is shown.
  */
-export type Touch = 'file' | 'own file' | 'files' | 'transfer' | 'own transfer' | 'target' | 'list';
+export type Touch =
+  | 'file'
+  | 'own file'
+  | 'files'
+  | 'transfer'
+  | 'own transfer'
+  | 'target'
+  | 'targets'
+  | 'list';
 
 /** What a route asks of a token. */
 export interface Asked {

@@ -1,6 +1,7 @@
 export * from './access.ts';
 export * from './accounts.ts';
 export * from './admin.ts';
+export * from './batch.ts';
 export * from './client-settings.ts';
 export * from './enc-params.ts';
 export * from './factors.ts';

@@ -26,6 +26,10 @@ export const limits = {
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */
   initBase64Bytes: 12 * 1024,
+  /** Files of one volume that travel in one request: how many, the line that names them, and their volumes together. */
+  batchFiles: 32,
+  batchHeadBytes: 512 * 1024,
+  batchBytes: 8 * 1_048_576,
   /** Of an account's key bag, as the text that the service keeps. */
   keysChars: 32 * 1024,
   /** Of an account's identity: one byte, two public keys and a signature. */

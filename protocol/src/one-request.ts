@@ -1,6 +1,6 @@
 import { toBase64 } from './enc-params.ts';
 import { checkInit, type NewTransfer, type SentInit } from './init.ts';
-import { limits } from './limits.ts';
+import { headers, limits } from './limits.ts';
 import { RuleError } from './names.ts';
 import type { InitBody } from './resources.ts';
 
@@ -13,17 +13,20 @@ export function encodeInit(init: InitBody): string | undefined {
   return base64.length <= limits.initBase64Bytes ? base64 : undefined;
 }
 
-/** What X-Init says. It has yet to obey the rules of init. */
-export function decodeInit(header: string | undefined): { body: unknown; text: string } {
-  if (header === undefined) throw new RuleError('X-Init is missing');
-  if (header.length > limits.initBase64Bytes) {
-    throw new RuleError(`X-Init: more than ${limits.initBase64Bytes} bytes of base64`);
+/** What X-Init says, or what has another name where several files are sent. It has yet to obey the rules of init. */
+export function decodeInit(
+  base64: string | undefined,
+  name: string = headers.init,
+): { body: unknown; text: string } {
+  if (base64 === undefined) throw new RuleError(`${name} is missing`);
+  if (base64.length > limits.initBase64Bytes) {
+    throw new RuleError(`${name}: more than ${limits.initBase64Bytes} bytes of base64`);
   }
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.fromBase64(header));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.fromBase64(base64));
     return { body: JSON.parse(text), text };
   } catch (cause) {
-    throw new RuleError('X-Init is not base64 of JSON', { cause });
+    throw new RuleError(`${name} is not base64 of JSON`, { cause });
   }
 }
 

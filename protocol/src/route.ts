@@ -30,8 +30,8 @@ export interface Route extends Asked {
   optionalBody?: true;
   /** Whether the body is read, and so by which schema, only shows later: its handler checks it. */
   checkedLater?: true;
-  /** The body is raw bytes: a volume of any length, or with `bodyBytes` no more than those. */
-  rawBody?: true;
+  /** The body is raw bytes: a volume of any length, or with `bodyBytes` no more than those; a text says what else. */
+  rawBody?: true | string;
   /** Headers that matter to it. */
   headers?: TSchema;
   query?: TSchema;

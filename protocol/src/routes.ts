@@ -1,6 +1,7 @@
 /** The table of routes. One file for those of the specification: it is read beside that page, in its order. */
 import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { batchRoutes } from './batch.ts';
 import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
 import { pageOf } from './pages.ts';
@@ -299,6 +300,7 @@ const table = {
       507: ErrorBody,
     },
   },
+  ...batchRoutes,
   pull: {
     method: 'POST',
     path: '/api/transfer/{transfer_id}/pull',

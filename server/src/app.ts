@@ -72,6 +72,7 @@ import { requestHandlers } from './http/requests.ts';
 import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
 import { shareHandlers } from './http/shares.ts';
 import { leaveToNginx } from './http/volumes/accel.ts';
+import { batchHandler } from './http/volumes/batch.ts';
 import { VolumeLanes } from './http/volumes/lane.ts';
 import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
 import { type Sendable, sendVolume } from './http/volumes/reply.ts';
@@ -310,6 +311,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     writeVolume: putRoute(handleVolume),
     writeFile: putRoute(handleVolume),
+    writeFiles: batchHandler(services),
     pull: async (request) => {
       const { transfer_id } = params(request);
       const { username, uploadRate } = request.caller;
@@ -355,7 +357,9 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
 }
 
 /** Raw bytes of any length, which are not gathered. */
-const isVolume = ({ rawBody, bodyBytes }: Route) => rawBody === true && bodyBytes === undefined;
+const isStream = ({ rawBody, bodyBytes }: Route) => rawBody !== undefined && bodyBytes === undefined;
+/** One volume. */
+const isVolume = (route: Route) => isStream(route) && route.rawBody === true;
 
 /** Whether all of a body will be sent. */
 function isWhole({ method, headers }: FastifyRequest): boolean {
@@ -467,7 +471,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       config: {
         hasBody: route.body !== undefined,
         checkedLater: route.checkedLater,
-        hasBytes: route.rawBody && !isVolume(route),
+        hasBytes: route.rawBody !== undefined && !isStream(route),
         logsItself: isVolume(route),
       },
       // Volumes come in other ways as well, and are checked where all of them meet.
@@ -484,13 +488,13 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   };
   const names = Object.keys(routes) as RouteName[];
   await app.register(async (scope) => {
-    for (const name of names) if (!isVolume(routes[name])) add(scope, name);
+    for (const name of names) if (!isStream(routes[name])) add(scope, name);
   });
   // Volumes are not parsed: the receiver reads the stream itself.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    for (const name of names) if (isVolume(routes[name])) add(scope, name);
+    for (const name of names) if (isStream(routes[name])) add(scope, name);
   });
   addPage(app);
   return app;

@@ -64,7 +64,7 @@ export function departuresContract(stores: Stores): void {
       transfers.create(newTransfer(), ids2(), { quota: 1e9, open: { transfers: 9, volumes: 9 } }),
       gone,
     );
-    await assert.rejects(transfers.createDone(newTransfer(), ids2()), gone);
+    await assert.rejects(transfers.createDone([{ init: newTransfer(), ids: ids2() }]), gone);
     await assert.rejects(dirs.create(username, 'late', NOW, accountId), gone);
     await assert.rejects(files.beginClone(source, { ...target, fileId: newId() }), gone);
     await assert.rejects(files.restore(removed, NOW + 5), gone);
@@ -128,7 +128,7 @@ export function departuresContract(stores: Stores): void {
         const target = { fileId: newId(), owner: username, accountId, dirId: 0, leaseUntil: NOW };
         return [
           () => transfers.create(newTransfer(), ids),
-          () => transfers.createDone(newTransfer(), ids),
+          () => transfers.createDone([{ init: newTransfer(), ids }]),
           () => dirs.create(username, fresh('d'), NOW, accountId),
           () => table.beginClone(source, target),
           async () => {

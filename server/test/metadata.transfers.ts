@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
+import { wrongUsage } from '../src/metadata/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import {
   assertSums,
@@ -171,7 +172,55 @@ export function transfersContract(stores: Stores): void {
     const other = { transferId: fresh('t'), fileId: newId(), creator: fresh('u'), now: NOW };
     assert.equal(await stores.one.transfers.create(newTransfer({ count: 12 }), other, { open }), 'created');
     const file = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
-    assert.equal(await stores.one.transfers.createDone(newTransfer(), file), 'created', 'never open');
+    const whole = await stores.one.transfers.createDone([{ init: newTransfer(), ids: file }]);
+    assert.deepEqual(whole, ['created'], 'never open');
+  });
+
+  test('of several files that are done, each is created or refused by itself', async () => {
+    const ann = fresh('u');
+    const dirId = (await stores.one.dirs.create(ann, 'd', NOW))!;
+    const one = (init: Parameters<typeof newTransfer>[0] = {}, transferId = fresh('t')) => ({
+      init: newTransfer({ fileSize: 30, storedSize: 20, ...init }),
+      ids: { transferId, fileId: newId(), creator: ann, now: NOW },
+    });
+    const twice = fresh('t');
+    const files = [
+      ...[one({ dirId }, twice), one({ dirId: dirId + 1_000_000 }), one({}, twice)],
+      ...[one({ fileSize: 80 }), one({ storedSize: 70 }), one({ fileSize: 1, storedSize: 1 })],
+    ];
+    const wanted = ['created', 'no directory', 'taken', 'over quota', 'created', 'over quota'];
+    assert.deepEqual(await stores.one.transfers.createDone(files, 100), wanted);
+    const made = files.filter((_, at) => wanted[at] === 'created').map(({ ids }) => ids.fileId);
+    for (const { ids } of files) {
+      const isMade = made.includes(ids.fileId);
+      assert.equal((await stores.two.files.get(ids.fileId)) !== undefined, isMade);
+      assert.equal((await stores.two.files.volumes(ids.fileId)).length, isMade ? 1 : 0);
+      if (ids.transferId === twice) continue;
+      assert.equal((await stores.two.transfers.get(ids.transferId))?.status, isMade ? 'done' : undefined);
+    }
+    const same = files.map(({ init, ids }) => ({ init, ids: { ...ids, fileId: newId() } }));
+    const again = await stores.two.transfers.createDone(same);
+    assert.deepEqual(again, ['taken', 'no directory', 'taken', 'created', 'taken', 'created']);
+    for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, ann, 'sums differ');
+  });
+
+  test('many at once that name the same directories and ids in other orders all come to an end', async () => {
+    const ann = fresh('u');
+    const dirIds = await Promise.all(
+      [1, 2, 3].map(async (n) => (await stores.one.dirs.create(ann, `${n}`, NOW))!),
+    );
+    const ids = Array.from({ length: 8 }, () => fresh('t'));
+    const rounds = Array.from({ length: 6 }, async (_, round) => {
+      const files = ids.map((transferId, at) => ({
+        init: newTransfer({ dirId: dirIds[(at + round) % 3]! }),
+        ids: { transferId, fileId: newId(), creator: ann, now: NOW },
+      }));
+      const { transfers } = round % 2 ? stores.one : stores.two;
+      return transfers.createDone(round % 3 ? files : files.reverse(), round % 2 ? 1e9 : undefined);
+    });
+    const results = (await Promise.all(rounds)).flat();
+    assert.equal(results.filter((result) => result === 'created').length, ids.length);
+    assert.equal(results.filter((result) => result === 'taken').length, 5 * ids.length);
   });
 
   test('an enforced quota is that of who completes, from then on, and is never passed by many at once', async () => {

@@ -55,7 +55,8 @@ test('nothing is written to the store, and nothing removed, while the service is
   assert.ok(await metadata.transfers.get(transferId), 'nobody could go on with it');
 
   await metadata.store.setReadOnly(true, 1, 'operator');
-  const closed = guarded(openVolumes(service.services.config, 'p1'), new Mode(metadata));
+  const plain = openVolumes(service.services.config, 'p1');
+  const closed = guarded(plain, new Mode(metadata));
   const manifest = (await volumes.manifest(kept))!;
   const volume = { idx: 1, size: 9, sha256: createHash('sha256').update(bytes).digest('hex') };
   const body = { pour: async (sink: Sink) => deposit(bytes, sink) };
@@ -75,6 +76,9 @@ test('nothing is written to the store, and nothing removed, while the service is
     await assert.rejects(change(), TryLater, String(change));
   assert.deepEqual(await volumes.received(open), []);
   assert.equal(await closed.hasManifest(kept), true);
+  await plain.putFile({ ...manifest, file_id: id }, volume, body);
+  await closed.discard(id);
+  assert.equal(await plain.hasManifest(id), false, 'what nobody knows of may go');
 
   await metadata.store.setReadOnly(false, Date.now(), 'operator');
   await sweep(false);

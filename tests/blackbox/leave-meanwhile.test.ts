@@ -9,10 +9,12 @@ import {
   assertDetail,
   assertError,
   assertOk,
+  batched,
   begin,
   beginStreamed,
   complete,
   eventually,
+  filesBody,
   listFiles,
   makeFile,
   newTransferId,
@@ -50,7 +52,8 @@ describe('the end of an account', () => {
     const file = makeFile([200_000]);
     const transferId = await begin(user, file);
     const streamed = await beginStreamed(user, file, 'sized');
-    const bodies = [held(file.volumes[0]!), held(file.volumes[0]!)];
+    const many = filesBody([batched(makeFile([100_000])), batched(makeFile([100_000]))]);
+    const bodies = [held(file.volumes[0]!), held(file.volumes[0]!), held(many)];
     const one = { [headerNames.init]: toBase64(JSON.stringify(file.init)) };
     const calls: Promise<Answer>[] = [
       user.call('PUT', pathOf('writeVolume', { transfer_id: transferId, idx: 1 }), { body: bodies[0]!.body }),
@@ -58,16 +61,17 @@ describe('the end of an account', () => {
         body: bodies[1]!.body,
         headers: one,
       }),
+      user.call('POST', pathOf('writeFiles'), { body: bodies[2]!.body }),
     ];
     await Promise.all(bodies.map(({ sent }) => sent));
     const groups = await groupsOf(user);
     assertOk(await leave(user));
     const next = await register(service, user.username);
     for (const { goOn } of bodies) goOn();
-    const [volume, whole] = await Promise.all(calls);
+    const [volume, ...whole] = await Promise.all(calls);
     // The bytes of a volume may be there before anybody looks for its transfer.
     assert.ok([200, 404, 409].includes(volume!.status), volume!.text);
-    assertDetail(whole!, 401);
+    for (const answer of whole) assertDetail(answer, 401);
     // No record ever named its group: nobody would come back for it.
     for await (const { id } of volumes.groups())
       assert.notEqual((await volumes.manifest(id))?.account_id, accountId, 'a file of nobody');

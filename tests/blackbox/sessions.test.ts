@@ -130,6 +130,7 @@ test('an ended token is refused wherever it is used, also for volumes', async ()
     ['GET', pathOf('listFiles')],
     ['PUT', pathOf('writeVolume', { transfer_id: 'x', idx: 1 })],
     ['PUT', pathOf('writeFile', { transfer_id: 'x' })],
+    ['POST', pathOf('writeFiles')],
     ['POST', pathOf('init')],
   ] as const) {
     assertDetail(await phone.call(method, path, method === 'PUT' ? { body: 'x' } : { json: {} }), 401);

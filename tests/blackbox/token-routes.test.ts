@@ -5,12 +5,14 @@ import { pathOf, type Route, type RouteName, routes } from '@szafa/protocol';
 import {
   type Answer,
   assertDetail,
+  batched,
   begin,
   freshName,
   makeDir,
   makeFile,
   newTransferId,
   putFile,
+  putFiles,
   putVolume,
   register,
 } from '../harness/index.ts';
@@ -134,6 +136,14 @@ const TRIES: Partial<Record<RouteName, Try>> = {
   ],
   writeFile: [
     (world, kind, dirId) => putFile(world.users[kind], newTransferId(), makeFile([10], { dir_id: dirId })),
+    200,
+  ],
+  writeFiles: [
+    (world, kind, dirId) => {
+      // One that is for elsewhere refuses all.
+      const files = [world.inside, dirId].map((dir_id) => batched(makeFile([10], { dir_id })));
+      return putFiles(world.users[kind], files);
+    },
     200,
   ],
   createShare: [plainly('createShare', {}), 400],

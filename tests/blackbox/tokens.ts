@@ -77,6 +77,7 @@ export const MAY: Record<RouteName, string> = {
   received: 'FAfa',
   writeVolume: 'FAfa',
   writeFile: 'FAfa',
+  writeFiles: 'FAfa',
   pull: 'FAfa',
   pullStatus: 'FAfa',
   complete: 'FAfa',

@@ -60,7 +60,8 @@ class Workshop {
     const stream = new StreamBody(Readable.from([bytes]));
     const id = randomBytes(20).toString('base64url');
     const init = { body, text: JSON.stringify(body) };
-    return this.#transfers.receiveFile(id, init, this.#owner, stream, 10, () => undefined);
+    const file = { transferId: id, init: () => init, announced: 10, body: stream };
+    return this.#transfers.whole.receive(file, this.#owner, () => undefined);
   }
 
   /** A queue whose writes of manifests can be held up, or fail. */

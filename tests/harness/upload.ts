@@ -141,6 +141,36 @@ export function putFile(
   return user.call('PUT', pathOf('writeFile', { transfer_id: transferId }), { body: volumes[0]!, headers });
 }
 
+/** A file of one volume and the id that it is sent under; what else its line says. */
+export interface Batched {
+  id: string;
+  file: MadeFile;
+  over?: Record<string, unknown>;
+}
+
+export const batched = (file: MadeFile, over?: Record<string, unknown>): Batched => ({
+  id: newTransferId(),
+  file,
+  ...(over && { over }),
+});
+
+/** The body of several small files in one request. */
+export function filesBody(files: Batched[]): Buffer {
+  const head = files.map(({ id, file: { init, volumes }, over }) => {
+    return { transfer_id: id, init: toBase64(JSON.stringify(init)), size: volumes[0]!.length, ...over };
+  });
+  const line = Buffer.from(`${JSON.stringify({ files: head })}\n`);
+  return Buffer.concat([line, ...files.map(({ file }) => file.volumes[0]!)]);
+}
+
+export function putFiles(user: User, files: Batched[]): Promise<Answer> {
+  return user.call('POST', pathOf('writeFiles'), { body: filesBody(files) });
+}
+
+/** What each of them was answered. */
+export const answersIn = ({ json }: Answer) =>
+  json['files'] as { status: number; file_id?: string; error?: string }[];
+
 export const newTransferId = () => randomBytes(20).toString('base64url');
 
 export interface Uploaded {

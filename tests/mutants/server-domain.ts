@@ -4,6 +4,7 @@ import type { Mutant } from '../../scripts/mutants.ts';
 const ACCOUNTS = 'tests/blackbox/accounts.test.ts';
 const SWEEPER = 'server/test/sweeper.test.ts';
 const STATES = 'server/test/transfer-states.test.ts';
+const BATCH = 'tests/blackbox/batch.test.ts';
 const ORPHANS = 'server/test/orphans.test.ts';
 
 export const mutants: Mutant[] = [
@@ -231,8 +232,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that was sent in one request for a deleted account stays',
-    file: 'server/src/domain/transfers.ts',
-    find: '      if (error instanceof DetailError) await giveUp();\n',
+    file: 'server/src/domain/whole-files.ts',
+    find: '      if (error instanceof DetailError) await Promise.all(files.map((file) => this.#giveUp(file)));\n',
     replace: '',
     tests: ['tests/blackbox/leave-meanwhile.test.ts'],
     only: 'volumes and files on their way',
@@ -422,11 +423,35 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file in one request is given to whoever repeats its id',
-    file: 'server/src/domain/transfers.ts',
-    find: "status === 'done' && creator === username &&",
-    replace: "status === 'done' &&",
+    file: 'server/src/domain/whole-files.ts',
+    find: 'there.creator === ids.creator && there.total_sha256',
+    replace: 'there.total_sha256',
     tests: ['tests/blackbox/one-request.test.ts'],
     only: 'an id that is another',
+  },
+  {
+    name: 'a file that the quota refuses keeps its id taken, in a request with others',
+    file: 'server/src/metadata/creation.ts',
+    find: "    await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);\n    return 'over quota';",
+    replace: "    return 'over quota';",
+    tests: ['server/test/metadata.sqlite.test.ts'],
+    only: 'of several files that are done',
+  },
+  {
+    name: 'files of a request that breaks off stay in the store',
+    file: 'server/src/domain/whole-files.ts',
+    find: '      await Promise.all([...stored.values()].map((one) => this.#giveUp(one)));\n',
+    replace: '',
+    tests: [BATCH],
+    only: 'breaks off',
+  },
+  {
+    name: 'files of one request are there although the body had more than it said',
+    file: 'server/src/domain/whole-files.ts',
+    find: '      await end();\n',
+    replace: '',
+    tests: [BATCH],
+    only: 'a body that is not',
   },
   {
     name: 'a volume of a streamed transfer that lost against another stays in the store',

@@ -98,8 +98,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file in one request goes into any directory',
-    file: 'server/src/http/volumes/put.ts',
-    find: '        requireDir(caller, targetDir(init.body));\n',
+    file: 'server/src/http/init-header.ts',
+    find: '  requireDir(caller, targetDir(init.body));\n',
     replace: '',
     tests: [ROUTES],
   },

@@ -69,12 +69,8 @@ export function guarded(volumes: VolumeStore, mode: Mode): VolumeStore {
   return {
     create: (id) => writable(() => volumes.create(id)),
     put: (id, volume, body) => volumes.put(id, volume, checked(body)),
-    putFile: (manifest, volume, body) =>
-      volumes.putFile(manifest, volume, checked(body)).catch(async (error: unknown) => {
-        // Its group, which nobody knows of: the one thing that may be removed.
-        if (error instanceof TryLater) await volumes.remove(manifest.file_id).catch(() => undefined);
-        throw error;
-      }),
+    putFile: (manifest, volume, body) => volumes.putFile(manifest, volume, checked(body)),
+    discard: (id) => volumes.discard(id),
     withdraw: (id, volume, isRight) => writable(() => volumes.withdraw(id, volume, isRight)),
     writeManifest: (manifest) => writable(() => volumes.writeManifest(manifest)),
     removeManifest: (id) => writable(() => volumes.removeManifest(id)),

@@ -1,4 +1,5 @@
-import { isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
+import { badDirectory, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
+import type { Creation } from '../metadata/transfers.ts';
 
 export const HOUR_SECONDS = 3600;
 /** When to ask again whether there are fewer unfinished uploads. */
@@ -25,4 +26,12 @@ export function notFiled(cause: unknown): never {
     cause,
     extra: { status: 'failed' },
   });
+}
+
+/** A transfer that was not created. */
+export function refuse(why: Creation): never {
+  if (why === 'no directory') throw badDirectory();
+  if (why === 'over quota') throw overQuota();
+  if (why === 'too many') throw tooManyOpen();
+  throw new ServiceError(409, 'this transfer id is already in use');
 }

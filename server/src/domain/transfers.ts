@@ -1,7 +1,6 @@
 import {
   type CompleteBody,
   checkComplete,
-  checkFile,
   checkInit,
   checkStreamedInit,
   deliveryName,
@@ -17,14 +16,7 @@ import {
   type Volume,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import {
-  badDirectory,
-  DetailError,
-  isOsError,
-  ServiceError,
-  unknownTransfer,
-  VolumeRejected,
-} from '../errors.ts';
+import { isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../errors.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { Sql } from '../metadata/sql.ts';
 import { isStreaming } from '../metadata/streamed.ts';
@@ -35,7 +27,6 @@ import {
   type NewIds,
   type TransferRow,
   type TransferState,
-  transferOf,
 } from '../metadata/transfers.ts';
 import type { Body } from '../volumes/body.ts';
 import { newName as nameOf } from '../volumes/names.ts';
@@ -43,19 +34,17 @@ import type { VolumeStore } from '../volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
 import { newFileId, newTransferId } from './ids.ts';
 import { lastUse } from './last-use.ts';
-import { manifestFor, manifestOf } from './manifest.ts';
-import { notFiled, notTaken, overQuota, tooManyOpen } from './refusals.ts';
+import { manifestFor } from './manifest.ts';
+import { notFiled, notTaken, refuse } from './refusals.ts';
 import type { Actor, Caller } from './sessions.ts';
 import type { Space } from './space.ts';
 import { type SentVolume, StreamedVolumes } from './streamed.ts';
+import { type Maker, makerOf, requireSize, WholeFiles } from './whole-files.ts';
 
 type Settings = Pick<
   Config,
   'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
 >;
-
-/** Who begins an upload, and by which session. */
-type Maker = Actor & { sessionId?: string | null };
 
 /** Who completes one, and by what. */
 type Completer = Actor & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
@@ -64,12 +53,11 @@ type Completer = Actor & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
 const CANCELLED = ['uploading', 'failed'] as const;
 /** Longest time between two signs of life of a running upload. */
 const TOUCH_MS = 3_600_000;
-/** The sweeper treats a group that no record names as left behind, but not this soon. */
-const UNNAMED_MS = 1_800_000;
 
 /** From init to a file, or to an end. One file: what may still happen to a transfer depends on all that may have happened to it. */
 export class Transfers {
   readonly arrivals: Arrivals;
+  readonly whole: WholeFiles;
   readonly #streamed: StreamedVolumes;
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
@@ -83,6 +71,7 @@ export class Transfers {
     this.#space = space;
     this.arrivals = new Arrivals(metadata, volumes);
     this.#streamed = new StreamedVolumes(metadata, volumes, settings);
+    this.whole = new WholeFiles(metadata, volumes, space, settings, now);
     this.#settings = settings;
     this.#now = now;
   }
@@ -207,54 +196,6 @@ export class Transfers {
     return volume;
   }
 
-  /**
-   * Beyond the specification: a file of one volume in one request, under an id that the client made up. Repeating it
-   * returns the same file.
-   */
-  async receiveFile(
-    transferId: string,
-    init: SentInit,
-    maker: Maker,
-    body: Body,
-    announced: number | undefined,
-    begin: () => void,
-  ): Promise<string> {
-    const file = checkFile(transferId, init, this.#settings.maxVolumeBytes);
-    const [volume] = file.volumes as [Volume];
-    requireSize(volume, announced);
-    const room = await this.#space.forVolumes(volume.size);
-    begin();
-    const fileId = newFileId();
-    const { username, accountId } = maker;
-    const ids = { transferId, fileId, ...makerOf(maker), now: this.#now() };
-    const since = performance.now();
-    const giveUp = () => this.#volumes.remove(fileId).catch(() => undefined /* the sweeper finds it */);
-    try {
-      const record = fileOf(transferOf(file, ids, 'done'), ids.now);
-      await this.#volumes.putFile(manifestOf(record, accountId, file.volumes), volume, body);
-    } catch (error) {
-      await giveUp();
-      notTaken(error);
-    } finally {
-      room.end();
-    }
-    if (performance.now() - since > UNNAMED_MS)
-      throw new ServiceError(409, 'the volume took too long to arrive');
-    const created = this.#metadata.transfers.createDone(file, ids, this.#quota);
-    const result = await created.catch(async (error: unknown) => {
-      // Where this fails the record may be there all the same, so the volume stays; not if the account is gone.
-      if (error instanceof DetailError) await giveUp();
-      return notTaken(error);
-    });
-    if (result === 'created') return fileId;
-    await giveUp();
-    if (result === 'taken') {
-      const { status, creator, total_sha256, file_id } = await this.find(transferId);
-      if (status === 'done' && creator === username && total_sha256 === file.totalSha256) return file_id;
-    }
-    return refuse(result);
-  }
-
   /** `said`: what came along with it, which only a streamed transfer needs. */
   async complete(transferId: string, caller: Completer, said: () => Sent<CompleteBody>): Promise<string> {
     const transfer = await this.find(transferId);
@@ -330,12 +271,6 @@ function filedBy(
   return { ...file, fileName: deliveryName(sessionId!) };
 }
 
-const makerOf = ({ username, accountId, sessionId = null }: Maker) => ({
-  creator: username,
-  accountId,
-  madeBy: sessionId,
-});
-
 /** Whoever decides it. `also` is part of the transaction. */
 export async function cancelUpload(
   { transfers }: Metadata,
@@ -349,19 +284,6 @@ export async function cancelUpload(
   if (!(await transfers.remove(transfer_id, [...CANCELLED], now, { keepVolumes, ...(also && { also }) }))) {
     throw new ServiceError(409, 'the transfer is complete; delete the file instead');
   }
-}
-
-function requireSize(volume: Volume, announced: number | undefined): void {
-  if (announced !== undefined && announced !== volume.size) {
-    throw new VolumeRejected('size', `volume has ${announced} bytes instead of ${volume.size}`);
-  }
-}
-
-function refuse(why: Creation): never {
-  if (why === 'no directory') throw badDirectory();
-  if (why === 'over quota') throw overQuota();
-  if (why === 'too many') throw tooManyOpen();
-  throw new ServiceError(409, 'this transfer id is already in use');
 }
 
 function unlessOsError(error: unknown): void {

@@ -1,8 +1,12 @@
-import { decodeInit, type InitBody, type SentInit } from '@szafa/protocol';
+import { decodeInit, headers, type InitBody, type SentInit, targetDir } from '@szafa/protocol';
+import { requireDir } from '../domain/reach.ts';
+import type { Caller } from '../domain/sessions.ts';
 import { checked } from './bodies.ts';
 
-/** What X-Init says, by the schema of the body of init. */
-export function readInit(header: string | undefined): SentInit {
-  const { body, text } = decodeInit(header);
-  return { body: checked<InitBody>(body, 'Init', 'X-Init'), text };
+/** What X-Init says, by the schema of the body of init; the caller's token may upload there. */
+export function initFor(caller: Caller, base64: string | undefined, name: string = headers.init): SentInit {
+  const { body, text } = decodeInit(base64, name);
+  const init = { body: checked<InitBody>(body, 'Init', name), text };
+  requireDir(caller, targetDir(init.body));
+  return init;
 }

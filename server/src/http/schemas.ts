@@ -54,7 +54,7 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   if (route.rawBody) {
     schema['consumes'] = ['application/octet-stream'];
     // Accepts anything: the receiver checks the bytes.
-    schema['body'] = { description: 'raw bytes of the volume' };
+    schema['body'] = { description: route.rawBody === true ? 'raw bytes of the volume' : route.rawBody };
   }
   return schema as FastifySchema;
 }

@@ -98,7 +98,8 @@ function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
 }
 
 /** What counts toward an enforced quota. */
-const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) => Math.max(file.size, file.stored_size);
+export const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) =>
+  Math.max(file.size, file.stored_size);
 
 /** SELECT of what a list shows of the caller's files, or of those in one directory; a condition may follow. */
 export function listing(caller: string, dirId: number | undefined): { select: string; params: Value[] } {

@@ -1,9 +1,10 @@
 import { type Ending, limits, type NewTransfer } from '@szafa/protocol';
 import { type Actor, isNotedOften, note } from './audit.ts';
+import { type Bounds, type Creation, createTransfer } from './creation.ts';
 import { holdAccount } from './presence.ts';
 import { countSome, hold, insertInto, Queries, Refused, refusal, type Sql } from './sql.ts';
 import { NOT_DONE, type TransferRow } from './transfer-rows.ts';
-import { type Bounds, type Creation, createTransfer, type NewIds } from './transfers.ts';
+import type { NewIds } from './transfers.ts';
 import { IS_OPEN, OF_AN_ACCOUNT } from './visits.ts';
 
 export interface NewRequest {
@@ -212,7 +213,7 @@ export class RequestsTable extends Queries {
         const left = { files: request.files - sums!.begun, bytes: request.bytes - sums!.begun_bytes };
         if (left.files < 1 || left.bytes < init.storedSize) return left;
         if (sums!.uploading >= mostAtOnce) return 'crowded';
-        const created = await createTransfer(tx, init, ids, 'uploading', bounds);
+        const created = await createTransfer(tx, init, ids, bounds);
         if (created !== 'created') return created;
         const [row] = await tx.execute(
           `${insertInto('request_uploads', UPLOAD_COLUMNS)} ON CONFLICT DO NOTHING RETURNING request_id`,

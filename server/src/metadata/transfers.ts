@@ -1,30 +1,27 @@
 import type { NewTransfer } from '@szafa/protocol';
-import { accountGone } from '../errors.ts';
 import { forgetArrivals } from './arrivals.ts';
 import { isOverQuota } from './claims.ts';
-import { type Crowd, isCrowded, OWN_MOST } from './crowding.ts';
+import { type Bounds, type Creation, createTransfer, fileOf, insertDone } from './creation.ts';
 import { holdDir } from './dirs.ts';
 import { ADMIN_ACCOUNT, outdate, outdateFile } from './documents.ts';
-import { type FileRow, insertFile } from './files.ts';
+import { insertFile } from './files.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import { holdAccount, isAlwaysThere, present } from './presence.ts';
 import { forgetPull } from './pulls.ts';
 import { countSome, Queries, Refused, refusal, type Sql } from './sql.ts';
 import {
   COLUMNS,
-  insertTransfer,
   lockTransfer,
   type NewIds,
   NOT_DONE,
-  OPEN,
   type TransferRow,
   type TransferStatus,
-  transferOf,
 } from './transfer-rows.ts';
 import { holdUsage } from './usage.ts';
 import { forgetUpload, visitOf } from './visits.ts';
-import { forgetVolumes, insertVolumes } from './volumes.ts';
+import { forgetVolumes } from './volumes.ts';
 
+export { type Bounds, type Creation, fileOf } from './creation.ts';
 export { type NewIds, type TransferRow, transferOf } from './transfer-rows.ts';
 
 /** What says how far a transfer is. */
@@ -32,17 +29,6 @@ export type TransferState = Pick<
   TransferRow,
   'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'made_by' | 'dir_id'
 >;
-
-/** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
-export type Creation = 'created' | 'taken' | 'no directory' | 'over quota' | 'too many';
-
-/** What an account may have that has no limits of its own; what is not named has no bound. */
-export interface Bounds {
-  /** Bytes of the files, the transfers under way and this one. */
-  quota?: number | undefined;
-  /** Transfers under way, and the volumes of all of them. */
-  open?: { transfers: number; volumes: number } | undefined;
-}
 
 /** With `t` for the transfer. */
 const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed, t.creator, t.made_by, t.dir_id';
@@ -60,18 +46,26 @@ const stateOf = (row: TransferState): TransferState => ({
 
 export class TransfersTable extends Queries {
   create(init: NewTransfer, ids: NewIds, bounds: Bounds = {}): Promise<Creation> {
-    return this.#create(init, ids, 'uploading', bounds);
-  }
-
-  /** A transfer that is done, with its file. */
-  createDone(init: NewTransfer, ids: NewIds, quota?: number): Promise<Creation> {
-    return this.#create(init, ids, 'done', { quota });
-  }
-
-  #create(init: NewTransfer, ids: NewIds, status: 'uploading' | 'done', bounds: Bounds): Promise<Creation> {
     return this.sql
-      .transaction<Creation>((tx) => createTransfer(tx, init, ids, status, bounds))
+      .transaction<Creation>((tx) => createTransfer(tx, init, ids, bounds))
       .catch(refusal<Creation>);
+  }
+
+  /** Transfers that are done, with their files, all of one creator: those that can be, in this order, in one transaction. */
+  createDone(files: { init: NewTransfer; ids: NewIds }[], quota?: number): Promise<Creation[]> {
+    const { creator } = files[0]!.ids;
+    const dirIds = [...new Set(files.map(({ init }) => init.dirId))].sort((a, b) => a - b);
+    return this.sql.transaction(async (tx) => {
+      // All that others wait for is held first, in one order: of two who hold what the other wants, neither could go on.
+      const found = new Set<number>();
+      for (const dirId of dirIds) if (await holdDir(tx, creator, dirId)) found.add(dirId);
+      if (quota !== undefined || files.length > 1) await holdUsage(tx, creator);
+      const results: Creation[] = [];
+      for (const { init, ids } of files) {
+        results.push(found.has(init.dirId) ? await insertDone(tx, init, ids, quota) : 'no directory');
+      }
+      return results;
+    });
   }
 
   async get(transferId: string): Promise<TransferRow | undefined> {
@@ -261,34 +255,6 @@ export class TransfersTable extends Queries {
   }
 }
 
-/** Part of a transaction, which it ends by `Refused` where it has written something already. */
-export async function createTransfer(
-  tx: Sql,
-  init: NewTransfer,
-  ids: NewIds,
-  status: 'uploading' | 'done',
-  { quota, open }: Bounds,
-): Promise<Creation> {
-  if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
-  if (quota !== undefined) await holdUsage(tx, ids.creator);
-  const row = transferOf(init, ids, status);
-  const { accountId = ADMIN_ACCOUNT } = ids;
-  const asked = isAlwaysThere(accountId) ? [] : [accountId];
-  const returning = [
-    open ? `${OPEN} AS open, ${OWN_MOST}` : 'transfer_id',
-    ...asked.map(() => `(${present(tx.dialect)}) AS present`),
-  ];
-  type Inserted = Crowd & { present: number | null };
-  const inserted = await insertTransfer<Inserted>(tx, row, returning.join(', '), asked);
-  if (!inserted) return 'taken';
-  if (inserted.present === null) throw accountGone();
-  if (open && (await isCrowded(tx, ids.creator, inserted, open))) throw new Refused('too many');
-  await insertVolumes(tx, ids.fileId, init.volumes);
-  if (status === 'done') await insertFile(tx, fileOf(row, ids.now));
-  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) throw new Refused('over quota');
-  return 'created';
-}
-
 const isOpen = (status: TransferStatus) => status === 'uploading' || status === 'failed';
 
 async function store(
@@ -306,21 +272,3 @@ async function store(
   );
   return row;
 }
-
-/** What a transfer becomes. */
-export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'> => ({
-  file_id: transfer.file_id,
-  owner: transfer.owner!,
-  dir_id: transfer.dir_id,
-  file_name: transfer.file_name,
-  size: transfer.file_size,
-  stored_size: transfer.stored_size,
-  sha256: transfer.total_sha256,
-  chunk_count: transfer.chunk_count,
-  created_at: now,
-  cloned_from: null,
-  enc_params: transfer.enc_params,
-  rev: 0,
-  trashed_at: 0,
-  thumbnail: null,
-});

@@ -263,6 +263,10 @@ export class FolderStore implements VolumeStore {
     if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
   }
 
+  discard(id: string): Promise<void> {
+    return this.remove(id);
+  }
+
   async reclaim(areFiles: (ids: string[]) => Promise<Set<string>>): Promise<void> {
     const trash = join(this.#root, 'trash');
     const names = (await readdir(trash)).filter((name) => REMOVED.test(name));

@@ -203,6 +203,10 @@ export class S3Store implements VolumeStore {
     await this.#client.delete(names.flatMap((name) => (volumeNamed(name) ? keys.volumes(id) + name : [])));
   }
 
+  discard(id: string): Promise<void> {
+    return this.remove(id);
+  }
+
   async reclaim(): Promise<void> {
     // Removed is freed here; what breaks off on its way in is never kept.
   }

@@ -96,7 +96,7 @@ export interface VolumeStore {
   /** Makes the group permanent: stores the manifest durably beside the volumes. May be repeated. */
   writeManifest(manifest: Manifest): Promise<void>;
   /**
-   * A new group of one volume with its manifest, durably. One that nobody knows of yet: when it fails, `remove` takes
+   * A new group of one volume with its manifest, durably. One that nobody knows of yet: when it fails, `discard` takes
    * away what there is of it.
    */
   putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void>;
@@ -123,6 +123,8 @@ export interface VolumeStore {
   readonly removesAtOnce: boolean;
   /** After this nothing of the group can be read. May be repeated. */
   remove(id: string): Promise<void>;
+  /** The same for a group that nobody knows of yet, also while the service is read-only. */
+  discard(id: string): Promise<void>;
   /** Frees the space of removed groups, except those that are files: they were removed by an earlier state of the database. */
   reclaim(areFiles: (ids: string[]) => Promise<Set<string>>): Promise<void>;
   /** Ids of all groups after that one, in order. */

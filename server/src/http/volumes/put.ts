@@ -1,8 +1,8 @@
 /** PUT of a volume, or of a file of one volume: the same checks, answers, log line and counts, whichever way it comes. */
 import type { IncomingMessage } from 'node:http';
-import { headers, routes, targetDir } from '@szafa/protocol';
+import { headers, routes } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { requireDir, requireFound } from '../../domain/reach.ts';
+import { requireFound } from '../../domain/reach.ts';
 import { VisitorBodies } from '../../domain/visitors.ts';
 import type { Services } from '../../services.ts';
 import { type Body, BrokenOff, StreamBody } from '../../volumes/body.ts';
@@ -10,7 +10,7 @@ import { addressOf } from '../caller-address.ts';
 import { conclude } from '../conclusion.ts';
 import { wantBody } from '../connection.ts';
 import { BROKEN_OFF, describe, logFault } from '../errors.ts';
-import { readInit } from '../init-header.ts';
+import { initFor } from '../init-header.ts';
 import { countFault } from '../metrics.ts';
 import { type Params, volumeNumber } from '../params.ts';
 import type { Answer } from '../plain-answer.ts';
@@ -70,10 +70,9 @@ export function volumeHandler(services: Services): VolumeHandler {
         const { caller } = await sessions.identify(authorization, routes.writeFile, lookUp);
         user = caller.username;
         await mode.requireWritable();
-        const init = readInit(put.init);
-        requireDir(caller, targetDir(init.body));
-        const paced = pace.upload(body, caller);
-        const fileId = await transfers.receiveFile(transferId, init, caller, paced, length, begin);
+        const init = () => initFor(caller, put.init);
+        const file = { transferId, init, announced: length, body: pace.upload(body, caller) };
+        const fileId = await transfers.whole.receive(file, caller, begin);
         done = { status: 'done', file_id: fileId };
       }
       // A body in chunks has no length that is known here.

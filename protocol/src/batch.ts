@@ -1,0 +1,78 @@
+/** Many small files in one request: a line of JSON that says what follows it, then their volumes, one after the other. */
+import { limits } from './limits.ts';
+import { RuleError } from './names.ts';
+import { ErrorBody } from './resources.ts';
+import type { DeclaredRoute } from './route.ts';
+import { Type } from './type.ts';
+
+/** One of the files, as the first line has it. */
+export interface BatchedFile {
+  transfer_id: string;
+  /** What X-Init has where the file has a request of its own. */
+  init: string;
+  /** Bytes of its volume; that the init says the same is checked with the file. */
+  size: number;
+}
+
+export interface FilesHead {
+  files: BatchedFile[];
+}
+
+/** What the first line says. Where the volumes begin and end is then known, whatever is wrong with one of the files. */
+export function readFilesHead(line: string): FilesHead {
+  let head: unknown;
+  try {
+    head = JSON.parse(line);
+  } catch (cause) {
+    throw new RuleError('the first line of the body is not JSON', { cause });
+  }
+  const files: unknown = (head as Partial<FilesHead> | null)?.files;
+  if (!Array.isArray(files)) throw new RuleError('files must be an array');
+  if (files.length < 1 || files.length > limits.batchFiles) {
+    throw new RuleError(`files must have 1 to ${limits.batchFiles} entries`);
+  }
+  for (const [at, file] of (files as (Partial<BatchedFile> | null)[]).entries()) {
+    const { transfer_id, init, size } = file ?? {};
+    if (typeof transfer_id !== 'string') throw new RuleError(`files/${at}/transfer_id must be string`);
+    if (typeof init !== 'string') throw new RuleError(`files/${at}/init must be string`);
+    if (!(Number.isInteger(size) && size! >= 0)) {
+      throw new RuleError(`files/${at}/size must be integer, 0 or more`);
+    }
+  }
+  return { files };
+}
+
+export const FilesDone = Type.Object(
+  {
+    files: Type.Array(
+      Type.Object({
+        status: Type.Integer({ description: 'what the file would be answered in a request of its own' }),
+        file_id: Type.Optional(Type.String({ description: 'with status 200' })),
+        error: Type.Optional(Type.String({ description: 'with any other' })),
+      }),
+    ),
+  },
+  { $id: 'FilesDone' },
+);
+
+export const batchRoutes = {
+  writeFiles: {
+    method: 'POST',
+    path: '/api/transfer/files',
+    summary: `Upload up to ${limits.batchFiles} files of one volume each in one request; each has an answer of its own`,
+    tag: 'Transfers',
+    access: 'append',
+    folder: ['targets'],
+    changes: true,
+    rawBody:
+      'one line of JSON, `{files: [{transfer_id: string, init: string, size: integer}, …]}`, then the raw bytes of their volumes',
+    responses: {
+      200: FilesDone,
+      400: ErrorBody,
+      409: ErrorBody,
+      413: ErrorBody,
+      429: ErrorBody,
+      507: ErrorBody,
+    },
+  },
+} satisfies Record<string, DeclaredRoute>;

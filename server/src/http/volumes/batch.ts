@@ -1,0 +1,63 @@
+/** POST of many small files: their volumes go to the store as they come, one after the other. */
+import { limits, RuleError, readFilesHead } from '@szafa/protocol';
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../../errors.ts';
+import type { Services } from '../../services.ts';
+import { describe, logFault } from '../errors.ts';
+import { initFor } from '../init-header.ts';
+import { countFault } from '../metrics.ts';
+import { Parts } from './parts.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export function batchHandler({ transfers, mode, pace, metrics }: Services) {
+  const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
+  return async ({ raw, caller, log }: FastifyRequest) => {
+    const parts = new Parts(raw);
+    const line = await parts.line(limits.batchHeadBytes);
+    const { files } = readFilesHead(textOf(line));
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > limits.batchBytes) {
+      throw new ServiceError(413, `the volumes have more than ${limits.batchBytes} bytes together`);
+    }
+    const announced = raw.headers['content-length'];
+    if (announced !== undefined && Number(announced) !== line.length + 1 + bytes) {
+      throw new ServiceError(400, `the first line says that the body has ${line.length + 1 + bytes} bytes`);
+    }
+    const sent = files.map(({ transfer_id: transferId, init, size }, at) => {
+      const part = parts.part(size);
+      return {
+        transferId,
+        init: () => initFor(caller, init, `files/${at}/init`),
+        announced: size,
+        body: pace.upload(part, caller),
+        skip: () => part.skip(),
+      };
+    });
+    const end = async () => {
+      await parts.end();
+      await mode.requireWritable();
+    };
+    const answers = await transfers.whole.receiveAll(sent, caller, end);
+    return {
+      files: answers.map((answer, at) => {
+        if (typeof answer === 'string') {
+          countIn(files[at]!.size);
+          return { status: 200, file_id: answer };
+        }
+        const { status, body } = describe(answer);
+        countFault(metrics, answer);
+        logFault(log, answer, status);
+        return { status, error: (body as { error: string }).error };
+      }),
+    };
+  };
+}
+
+function textOf(line: Buffer): string {
+  try {
+    return utf8.decode(line);
+  } catch (cause) {
+    throw new RuleError('the first line of the body is not UTF-8', { cause });
+  }
+}

@@ -212,7 +212,7 @@ describe('tokens with a scope', () => {
 
   test('a token ends at its time, and with the word of its owner', async () => {
     const { owner } = world;
-    const soon = new Date(Date.now() + 1500).toISOString();
+    const soon = new Date(Date.now() + 4000).toISOString();
     const { user: short } = await makeToken(owner, 'full', { expires_at: soon });
     const { user: read, id } = await makeToken(owner, 'read', { expires_at: '2199-01-01T00:00Z' });
     assertOk(await short.get(pathOf('me')), { username: owner.username });

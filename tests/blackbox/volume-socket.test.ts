@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentDigest, encodeInit, headers, pathOf, volumeSocket } from '@szafa/protocol';
 import {
+  admin,
   assertNoLeftovers,
   assertOk,
   assertReadable,
@@ -24,6 +25,7 @@ import {
   useService,
   withService,
 } from '../harness/index.ts';
+import { parseMetrics } from '../harness/metrics.ts';
 
 const service = useService();
 const MIB = 1024 * 1024;
@@ -184,7 +186,11 @@ test('a stop ends idle sockets, and the others after their answer', async () => 
     const [idle, busy] = [await SocketClient.open(own), await SocketClient.open(own)];
     busy.send(volumeHead(user, transferId, 1, 50_000));
     busy.send(file.volumes[0]!.subarray(0, 20_000));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // The volume, and the one who looks.
+    await eventually(async () => {
+      const { text } = await admin(own).get(pathOf('metrics'));
+      assert.equal(parseMetrics(text).get('szafa_requests_in_flight'), 2);
+    });
     const stopped = own.terminate();
     await eventually(async () => assert.equal(idle.closed, 1001));
     busy.send(file.volumes[0]!.subarray(20_000));

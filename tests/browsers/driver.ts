@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 export interface Driver {
   readonly name: string;

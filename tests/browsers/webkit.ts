@@ -68,7 +68,7 @@ export async function openWebKit(folder: string): Promise<Driver> {
       )
     )
       break;
-    assert.ok(waited < 30_000, 'WebKitWebDriver does not answer');
+    assert.ok(waited < 180_000, 'WebKitWebDriver does not answer');
     await sleep(100);
   }
   const options = { binary: miniBrowser, args: ['--automation'] };

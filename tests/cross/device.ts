@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { packedCommand } from './packed.ts';
 
 export const LAUNCHER = fileURLToPath(new URL('../../cli/bin/szafa.mjs', import.meta.url));
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 export interface RunOptions {
   env?: Record<string, string>;

@@ -72,7 +72,8 @@ suite('szafa: the launcher', () => {
     killed.child.kill('SIGKILL');
     const began = Date.now();
     assert.equal((await killed.ended).signal, 'SIGKILL');
-    assert.ok(Date.now() - began < 6000, 'the command ends soon after its launcher');
+    // It had twenty seconds of its own left.
+    assert.ok(Date.now() - began < 12_000, 'the command ends soon after its launcher');
   });
 
   test('without any Node that is new enough it says what to do', async () => {

@@ -10,7 +10,7 @@ import type { Running } from './device.ts';
 
 const MIB = 1024 * 1024;
 const MOST_BYTES = 250e6;
-const limitMs = usually(60_000, 600_000);
+const limitMs = usually(180_000, 600_000);
 
 const service = useService();
 

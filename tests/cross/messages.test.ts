@@ -87,7 +87,7 @@ suite('szafa: messages that say what to do', { concurrency: 3 }, () => {
     ] as const) {
       for (const make of ['mkfifo', 'mkdir']) {
         execFileSync(make, [device.path(path)]);
-        const told = await device.run([...args], { limitMs: 10_000 });
+        const told = await device.run([...args]);
         assertError(
           told,
           1,

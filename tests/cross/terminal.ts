@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { Device } from './device.ts';
 import { packedCommand } from './packed.ts';
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 export interface TerminalOptions {
   env?: Record<string, string>;

@@ -10,7 +10,7 @@ import { S3Client } from '../../server/src/s3/client.ts';
 import { parseS3Location } from '../../server/src/s3/location.ts';
 import { Daemon, freePort, runAs } from './daemon.ts';
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 const PACKAGES = ['ceph-mon', 'ceph-osd', 'radosgw'];
 
 /** A real S3 store of a test's own: Ceph with one monitor, one OSD and one gateway, in a private folder. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Daemon, freePort, runAs } from './daemon.ts';
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 /** PostgreSQL refuses to run as root. */
 const USER = process.getuid?.() === 0 ? 'nobody' : undefined;
 

@@ -45,7 +45,7 @@ export async function groupsOnDisk(service: Service): Promise<string[]> {
  */
 export async function assertTidy(
   service: Service,
-  withinMs = 10_000,
+  withinMs = 60_000,
   isAllowed: (group: string) => boolean = () => false,
 ): Promise<void> {
   await eventually(async () => {

@@ -71,14 +71,14 @@ function endOf(service: Service, localPort: number): string | undefined {
 export async function accepted(service: Service, clients: { socket: net.Socket }[]): Promise<void> {
   const isLeft = ({ socket }: { socket: net.Socket }) =>
     [undefined, '0'].includes(endOf(service, socket.localPort!));
-  for (const end = Date.now() + 20_000; clients.some(isLeft); await sleep(20)) {
+  for (const end = Date.now() + 60_000; clients.some(isLeft); await sleep(20)) {
     assert.ok(Date.now() < end, 'a connection is not accepted');
   }
 }
 
 /** The worker that serves the connection from this local port; connections are handed over after a moment. */
 export async function servingWorker(service: Service, localPort: number): Promise<number> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(20)) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(20)) {
     const inode = endOf(service, localPort);
     const owner = inode && workersOf(service).find((pid) => socketsOf(pid).has(inode));
     if (owner) return owner;
@@ -90,7 +90,7 @@ export async function servingWorker(service: Service, localPort: number): Promis
 export async function workersAnswer(service: Service, count: number): Promise<number[]> {
   const answered = new Set<number>();
   // To find out who answered is much work, and a start takes a while.
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
     // Connections go to those that listen in turn.
     for (const _ of workersOf(service)) {
       const worker = await probe(service);

@@ -76,7 +76,7 @@ export class SlowClient {
   }
 
   /** Reads until there is a whole response, with as many bytes as it announces, or the connection ends. */
-  async answer(timeoutMs = 20_000): Promise<{ status: number; body: Buffer }> {
+  async answer(timeoutMs = 60_000): Promise<{ status: number; body: Buffer }> {
     this.read();
     for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(10)) {
       const all = Buffer.concat(this.#received);

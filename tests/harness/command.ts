@@ -4,7 +4,7 @@ import { COMPILED, MAIN } from './main.ts';
 import type { Service } from './service.ts';
 import { storeEnvironment } from './stores.ts';
 
-const MOST_MS = 60_000;
+const MOST_MS = 180_000;
 
 export interface CommandResult {
   code: number | null;

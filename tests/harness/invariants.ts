@@ -55,7 +55,7 @@ async function checkBytes(user: User, file: FileRecord): Promise<void> {
 }
 
 /** Polls until the check passes; after the time it fails with the check's own message. */
-export async function eventually(check: () => Promise<void>, timeoutMs = 10_000): Promise<void> {
+export async function eventually(check: () => Promise<void>, timeoutMs = 60_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   for (;;) {
     try {

@@ -11,8 +11,8 @@ import { COMPILED, MAIN } from './main.ts';
 import { storeEnvironment } from './stores.ts';
 import { type OpenApi, Witness } from './witness.ts';
 
-const START_MS = 60_000;
-const STOP_MS = 15_000;
+const START_MS = 180_000;
+const STOP_MS = 60_000;
 
 export interface ServiceOptions {
   /** Added to, and stronger than, what the harness sets. */

@@ -216,6 +216,7 @@ test('two accounts share with each other through the page, and other keys than b
   await his.getByRole('button', exactly('me.txt')).click();
   await his.getByRole('dialog').getByText('it is me').waitFor();
   await his.keyboard.press('Escape');
+  await his.getByRole('dialog').waitFor({ state: 'detached' });
 
   // And back: what the page shares, another client of hers reads.
   await his.goto(`${service.url}/#/`);

@@ -27,6 +27,7 @@ const coloursOf = (page: Page) => page.evaluate(() => getComputedStyle(document.
 async function openSettings(page: Page): Promise<void> {
   await page.locator('.avatar').click();
   await page.getByRole('menuitem', { name: /^(Settings|Ustawienia)$/ }).click();
+  await page.getByRole('dialog', { name: /^(Settings|Ustawienia)$/ }).waitFor();
 }
 
 test('the language is that of the browser, until somebody chooses another; the choice is kept', async () => {
@@ -163,7 +164,9 @@ test('every page can be read and fits, in both languages and colours, from a pho
   await openSettings(page);
   found.push(...(await inspect(page, 'settings')));
   await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
   found.push(...(await inspect(page, 'shortcuts')));
   await page.getByRole('dialog').getByText('?', { exact: true }).waitFor();
   assert.deepEqual(found, []);
@@ -201,9 +204,11 @@ test('so can every state of files: folders, tiles, versions, the trash; and a fi
   await see('versions');
   await keyboard.press('Escape');
   await choose(page, 'note.md', 'Rename');
+  await dialog.waitFor();
   await see('rename');
   await keyboard.press('Escape');
   await choose(page, 'note.md', 'Move');
+  await dialog.waitFor();
   await see('chooser');
   await keyboard.press('Escape');
   await isClosed();

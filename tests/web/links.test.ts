@@ -76,7 +76,7 @@ suite('links', () => {
       // One that is over by the time that somebody comes.
       const owner = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
       const [entry] = await owner.list();
-      const expiresAt = new Date(Date.now() + 2_000);
+      const expiresAt = new Date(Date.now() + 15_000);
       const { link: short } = await owner.shareLink([{ entry: entry!, name: 'short' }], { expiresAt });
 
       const { page, context, errors } = await visitOn(browser, link);

@@ -58,9 +58,11 @@ test('a start that fails says why and offers to try again; one without an answer
   await page.getByRole('heading', { name: 'The server cannot be reached.' }).waitFor();
   await page.getByText('Trying again…').waitFor();
   await shoot(page, 'start-unreachable');
+  // Looked for from now on: it is told for some seconds only.
+  const told = page.getByText('The server is back.').waitFor();
   await context.unroute(AWAY);
   await within();
-  await page.getByText('The server is back.').waitFor();
+  await told;
 
   // The script of the page's worker, as when the service got another version in between.
   await page.evaluate(() => caches.delete('szafa-shell'));

@@ -233,7 +233,7 @@ suite('requests', () => {
     await pick(page, await browser.file('unwanted.bin', randomBytes(12 * MIB)));
     await page.getByText(/^Sending · /).waitFor();
     const left = async () => (await owner.requests())[0]!.uploading;
-    assert.equal(await left(), 1);
+    await until(async () => (await left()) === 1);
     await page.getByRole('button', { name: 'Cancel unwanted.bin' }).click();
     await until(async () => (await left()) === 0);
     line.bytesPerSecond = Number.POSITIVE_INFINITY;

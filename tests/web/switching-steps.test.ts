@@ -115,6 +115,7 @@ test('whom one account looked for is not among the contacts of the next one', as
       await dialog.getByRole('button', { name: 'Share', exact: true }).click();
     };
     await share();
+    await dialog.getByRole('heading', { name: `Shared with ${friend}` }).waitFor();
     await dialog.getByRole('button', { name: 'Close', exact: true }).first().click();
     // Another one has the name, and so other keys.
     await device.ok(['account', 'delete', '--yes'], { env: { SZ_PASSWORD: PASSWORD } });

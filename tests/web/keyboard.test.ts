@@ -182,3 +182,42 @@ test('a key is for the row that the key before it went to, however late the page
   await listed(page, 'A', ...names.slice(1, -1));
   assert.deepEqual(errors, []);
 });
+
+/** As on a page that is too busy to draw: nothing comes later by itself. */
+async function holdPictures(page: Page): Promise<void> {
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 60_000);
+}
+
+test('each key is for what the one before has opened, also where no picture was drawn in between', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  await register(page);
+  await upload(page, await browser.file('a.txt', 'text of a'), await browser.file('b.txt', 'text of b'));
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  await holdPictures(page);
+  const { keyboard } = page;
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await keyboard.press(key);
+  };
+
+  await row(page, 'a.txt').focus();
+  await press('F2', 'x', 'Enter');
+  await listed(page, 'b.txt', 'x.txt');
+  await row(page, 'b.txt').focus();
+  await press('Shift+F10', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter', 'y', 'Escape');
+  await focusIs(page, 'row 0');
+  await press('Enter', 'ArrowRight', 'Escape');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await focusIs(page, 'row 0');
+
+  // At the door.
+  const { page: door } = await browser.visit(service.url);
+  const begin = door.getByRole('button', { name: 'New here? Create an account' });
+  await begin.waitFor();
+  await holdPictures(door);
+  await begin.press('Enter');
+  await door.keyboard.press('w');
+  assert.equal(await door.getByLabel('Username').inputValue(), 'w');
+  assert.deepEqual(errors, []);
+});

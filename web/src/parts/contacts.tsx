@@ -37,7 +37,7 @@ function useDone(onDone: CompareProps['onDone']) {
     // The dialog was closed meanwhile, or somebody types elsewhere by now.
     if (!around || !isLost) return;
     around.tabIndex = -1;
-    requestAnimationFrame(() => around.focus());
+    around.focus();
   };
   return { place, done };
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -48,11 +48,12 @@ interface ModalProps {
 /** The browser's own dialog: it keeps the focus inside and closes on Escape. */
 export function Modal({ title, onClose, children, class: extra = '' }: ModalProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    element.current!.showModal();
-    // It is out of the page by then, so the browser does not give the focus back.
-    return () => before?.focus();
+  // Before it is seen, as with a menu: a key that is pressed then is meant for it.
+  useLayoutEffect(() => {
+    const shown = element.current!;
+    shown.showModal();
+    // The browser gives the focus back, as long as it is in the page.
+    return () => shown.close();
   }, []);
   return (
     <dialog
@@ -144,11 +145,11 @@ export function below(button: Element): MenuPlace {
 
 export function Menu({ label, items, at, onClose }: MenuProps) {
   const element = useRef<HTMLDivElement>(null);
+  const before = useRef(document.activeElement as HTMLElement | null);
   // Before it is seen: a key that is pressed then is meant for it.
   useLayoutEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
     element.current?.querySelector('button')?.focus();
-    return () => before?.focus();
+    return () => before.current?.focus();
   }, []);
   const onKeyDown = (event: KeyboardEvent) => {
     const buttons = [...element.current!.querySelectorAll('button')];
@@ -188,6 +189,8 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
             role="menuitem"
             class={danger ? 'danger' : ''}
             onClick={() => {
+              // A dialog that this opens gives the keyboard back to where it was before the menu.
+              before.current?.focus();
               onClose();
               act();
             }}

@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { limits } from '@szafa/protocol';
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault, Second } from '../bridge.ts';
 import { call, faultOf } from '../page/core.ts';
 import { confirmPasskey } from '../page/passkeys.ts';
@@ -105,7 +105,7 @@ function SignIn({ username }: DoorProps) {
     );
   }, []);
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (wanted) place.current!.querySelector<HTMLElement>('input, button')?.focus();
   }, [wanted?.of]);
   return (
@@ -299,7 +299,7 @@ export function Enter() {
   }, []);
   const { Form, links } = PAGES[how.value];
   const before = useRef(how.value);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The link that was pressed is gone: the focus goes to what it opened.
     if (how.value !== before.current) document.querySelector<HTMLElement>('.enter form input')?.focus();
     before.current = how.value;

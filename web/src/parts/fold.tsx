@@ -1,7 +1,7 @@
 /** What the sections of the account panel are made of: forms behind buttons, one open at a time. */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Account } from '../bridge.ts';
 import { CoreError } from '../page/core.ts';
 import { account } from '../page/session.ts';
@@ -33,7 +33,7 @@ export function Fold({ name, danger = false, opened, children }: FoldProps) {
   const place = useRef<HTMLDivElement>(null);
   const was = useRef(false);
   const is = opened.value === name;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (is !== was.current) place.current!.querySelector<HTMLElement>('input, button')!.focus();
     was.current = is;
   }, [is]);

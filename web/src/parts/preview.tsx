@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../bridge.ts';
 import { faultOf } from '../page/core.ts';
 import { download } from '../page/downloads.ts';
@@ -113,7 +113,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
     return () => gone.abort();
   }, [item.fileId]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       // There the arrows seek and choose.

@@ -1,7 +1,7 @@
 /** A recovery key, shown once: until a part of it was typed, or its owner goes on without it after a warning. */
 import { useSignal } from '@preact/signals';
 import { plainRecoveryText, recoverySheet } from '@szafa/client';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { tell } from '../page/notices.ts';
 import { shownKey } from '../page/session.ts';
 import { text } from '../text.ts';
@@ -144,7 +144,7 @@ export function RecoveryKey({ username, shown }: { username: string; shown: stri
   const groups = useMemo(() => shown.split('-'), [shown]);
   const sheet = recoverySheet(shown, { server: globalThis.location.origin, username });
   // What was pressed is gone: whoever reads with a screen reader goes on at the top.
-  useEffect(() => title.current?.focus(), [stage.value]);
+  useLayoutEffect(() => title.current?.focus(), [stage.value]);
   const rest = {
     groups,
     go: (to: Stage) => {

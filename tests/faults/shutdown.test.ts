@@ -191,6 +191,21 @@ test('workers killed together, a connection on its way to one of them: it is ser
   await service.restart({ env: { SZ_SHUTDOWN_GRACE: '1' } });
 });
 
+test('SIGTERM waits for no worker that is still starting', async () => {
+  await service.restart({ env: { ...LONG_GRACE.env, SZ_WORKERS: '1' } });
+  const [first] = workersOf(service);
+  killWorker(first!);
+  await eventually(async () => {
+    const next = workersOf(service).find((pid) => pid !== first);
+    assert.ok(next);
+    // As long as a start can take.
+    process.kill(next, 'SIGSTOP');
+  });
+  await service.terminate();
+  service.set({ env: { SZ_SHUTDOWN_GRACE: '1' } });
+  await service.start();
+});
+
 test('descriptors are closed when a client goes away, also with requests in the queue', async () => {
   const { fileId } = await upload(user, makeFile([24 * MIB]));
   const clients = await Promise.all(Array.from({ length: 6 }, () => SlowClient.get(user, fileId, 1)));

@@ -285,4 +285,28 @@ export const mutants: Mutant[] = [
     tests: ['server/test/log.test.ts'],
     only: 'stay whole',
   },
+  {
+    name: 'an error waits with the other lines, and is lost when the process is killed',
+    file: 'server/src/log-output.ts',
+    find: ' && !isUrgent',
+    replace: '',
+    tests: ['server/test/log.test.ts'],
+    only: 'an error is written',
+  },
+  {
+    name: 'a client writes to the terminal of the operator',
+    file: 'server/src/log.ts',
+    find: '.map((part) => `${shown(part)}\\n`)',
+    replace: '.map((part) => `${part}\\n`)',
+    tests: ['server/test/log.test.ts'],
+    only: 'does nothing to a terminal',
+  },
+  {
+    name: 'a stop waits for a worker that does not hear it yet',
+    file: 'server/src/cluster/primary.ts',
+    find: "if (!isListening(worker)) worker.process.kill('SIGKILL');\n            else ",
+    replace: '',
+    tests: ['tests/faults/shutdown.test.ts'],
+    only: 'still starting',
+  },
 ];

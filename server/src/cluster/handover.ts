@@ -25,6 +25,9 @@ const accepting = new Set<Handle>();
 const onTheirWay = new Set<Handle>();
 const HANDOVER_MS = 1000;
 
+/** One that does not is still starting: it has no connection, and hears no message. */
+export const isListening = (worker: Worker) => listening.has(worker);
+
 /** Notes where connections are accepted; to be called before the first worker is started. */
 export function watchAccepting(): void {
   const { listen } = Server.prototype;

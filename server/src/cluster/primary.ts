@@ -25,7 +25,7 @@ import {
 } from '../services.ts';
 import { probeIntake } from '../volumes/intake-probe.ts';
 import { closeDataFolder } from './data-folder.ts';
-import { recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
+import { isListening, recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
 import { lendToWorkers } from './lending.ts';
 import { paceWorkers } from './pacing.ts';
 
@@ -224,7 +224,8 @@ class Workers {
         (worker) =>
           new Promise<void>((resolve) => {
             worker.once('exit', () => resolve());
-            if (worker.isConnected()) worker.send('stop');
+            if (!isListening(worker)) worker.process.kill('SIGKILL');
+            else if (worker.isConnected()) worker.send('stop');
           }),
       ),
     );

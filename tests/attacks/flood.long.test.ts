@@ -76,7 +76,7 @@ async function honest(of: Service, stop: AbortSignal): Promise<number> {
 }
 
 test(`${REQUESTS} hostile requests: no 5xx, no dead worker, memory flat`, {
-  timeout: 500_000,
+  timeout: 1_800_000,
 }, async (context) => {
   const means = await meansOf(service);
   const workers = workersOf(service);

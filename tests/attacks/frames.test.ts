@@ -41,7 +41,7 @@ test('whoever came with TLS never comes without it: Strict-Transport-Security, o
     const { url } = await secure.start();
     for (const path of ['/', '/docs', pathOf('healthz'), pathOf('me'), '/nowhere']) {
       const found = await new Promise<string | undefined>((resolve, reject) => {
-        const options = { rejectUnauthorized: false, agent: false, timeout: 20_000 };
+        const options = { rejectUnauthorized: false, agent: false, timeout: 60_000 };
         const request = https.get(`${url}${path}`, options, (answer) => {
           answer.resume().on('end', () => resolve(answer.headers['strict-transport-security']));
         });

@@ -11,7 +11,7 @@ export const noise = (most: number) => NOISE.subarray(0, randomInt(most));
 const someAddress = () => `127.${1 + randomInt(250)}.${randomInt(256)}.${1 + randomInt(250)}`;
 
 const ANSWER = /HTTP\/1\.1 (\d{3}) /g;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 export class HostileClient {
   readonly socket: Socket;

@@ -82,7 +82,7 @@ test('a client made by openapi-typescript compiles and uploads a file', async ()
   });
   assert.equal(compiled.status, 0, compiled.stdout);
   const args = [join(folder, 'client.js'), service.url, freshName(), 'correct horse battery'];
-  const ran = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 });
+  const ran = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 180_000 });
   assert.equal(ran.status, 0, ran.stderr);
   assert.deepEqual(JSON.parse(ran.stdout), [['made'], 'a volume']);
 });

@@ -29,7 +29,7 @@ const missing =
         : false;
 
 function run(program: string, ...args: string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', timeout: 120_000 });
   assert.equal(status, 0, `${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
   return stdout.trim();
 }

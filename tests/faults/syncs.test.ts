@@ -82,7 +82,7 @@ const volumeOf = (bytes: Buffer) => ({
 const bodyOf = (bytes: Buffer) => new StreamBody(Readable.from([bytes]));
 
 test('bytes, then fsync, then the name, then the folders: for every way into the store', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-syncs-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -130,7 +130,7 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
   });
 });
 
-test('a transaction that wrote nothing waits for what it found, once', { timeout: 60_000 }, async (t) => {
+test('a transaction that wrote nothing waits for what it found, once', { timeout: 180_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-syncs-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'szafa.db');

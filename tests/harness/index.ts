@@ -8,6 +8,7 @@ export * from './pull-server.ts';
 export * from './raw.ts';
 export * from './service.ts';
 export * from './socket.ts';
+export * from './speed.ts';
 export * from './stores.ts';
 export * from './upload.ts';
 export * from './user.ts';

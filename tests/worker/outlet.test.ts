@@ -134,7 +134,7 @@ async function asked(serve: (port: MessagePort, signal: AbortSignal) => Promise<
 }
 
 test('a file is handed over part by part, to its end or to where the browser stops', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const good = vectors.find(({ expect, volumes }) => 'plain' in expect && volumes.length > 2)!;
   const outcome = await runFile(engine, good, async (remote) => {

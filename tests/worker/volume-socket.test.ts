@@ -156,7 +156,7 @@ test('a socket that the service ends is no answer, and is not used again', async
   });
 });
 
-test('a socket that ends while it is idle is not waited for', { timeout: 60_000 }, async () => {
+test('a socket that ends while it is idle is not waited for', { timeout: 180_000 }, async () => {
   const handle: VolumeHandler = async (_head, body) => {
     await take(body);
     return { status: 200, reason: 'OK', body: { ok: true } };

@@ -8,7 +8,8 @@ import type { Device, Running } from './device.ts';
 
 const SIZE = 6_000_000;
 const VOLUMES = ['--volume-size', '512K'];
-const SLOW = ['--bwlimit', '1M', '--json'];
+/** How far it is, is told now and then: the rest takes longer than a busy machine lets anybody wait for that. */
+const SLOW = ['--bwlimit', '512K', '--json'];
 const service = useService();
 
 async function film(stack: AsyncDisposableStack): Promise<{ device: Device; bytes: Buffer }> {

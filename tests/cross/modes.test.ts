@@ -85,7 +85,7 @@ suite('szafa: modes', { concurrency: 3 }, () => {
     await device.ok(['put', 'public', '--volume-size', '256K']);
     await mkdir(device.path('slow'));
     const get = device.start(
-      ['get', 'public', '--output', 'slow/', '--bwlimit', '2M', '--json'],
+      ['get', 'public', '--output', 'slow/', '--bwlimit', '768K', '--json'],
       under('000'),
     );
     await get.moved(1_000_000);

@@ -12,6 +12,8 @@ const VOLUME = 512 * 1024;
 const VOLUMES = 12;
 /** Slow enough to be met in the middle, in volumes small enough to count. */
 const SLOW = ['--bwlimit', '1536K', '--json'];
+/** How far it is, is told now and then: the rest takes longer than a busy machine lets anybody wait for that. */
+const SLOWER = ['--bwlimit', '768K', '--json'];
 const PUT = ['put', 'film', '--volume-size', '512K'];
 
 async function film(device: Device): Promise<Buffer> {
@@ -82,7 +84,7 @@ suite('szafa: resume', { concurrency: 3 }, () => {
       const { device, between } = await onLine(stack);
       const bytes = await film(device);
       await device.ok(PUT);
-      const running = device.start(['get', 'film', '--output', 'copy', ...SLOW]);
+      const running = device.start(['get', 'film', '--output', 'copy', ...SLOWER]);
       await running.moved(7 * VOLUME);
       running.child.kill(signal);
       assert.equal((await running.ended).code, code);
@@ -138,7 +140,7 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     put.child.kill('SIGKILL');
     await put.ended;
     await device.ok(PUT);
-    const get = device.start(['get', 'film', '--output', 'copy', ...SLOW]);
+    const get = device.start(['get', 'film', '--output', 'copy', ...SLOWER]);
     await get.moved(7 * VOLUME);
     get.child.kill('SIGKILL');
     await get.ended;

@@ -59,7 +59,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     }
     const names = ['one', 'a file with a name that is far too long for any terminal', 'zażółć'];
     const options = { columns: 72 };
-    const put = new Terminal(device, ['put', ...names, '--bwlimit', '3M', '--volume-size', '512K'], options);
+    const put = new Terminal(device, ['put', ...names, '--bwlimit', '2M', '--volume-size', '512K'], options);
     await put.until(/one +\[#+-+\] +\d+ %.*\/s/);
     await put.until(/0 of 3 files +\[#+-+\] +[56]\d %/);
     put.type('\u0003');

@@ -73,7 +73,7 @@ test(`64 uploads of ${BLOCKS} MiB at once: less than 300 MB for each worker`, as
   await sendBlocks(3);
   await sendBlocks(BLOCKS - 4);
   for (const client of clients) {
-    assert.equal((await client.answer(60_000)).status, 200);
+    assert.equal((await client.answer(300_000)).status, 200);
     client.destroy();
   }
   t.diagnostic(await assertMemory('uploads'));
@@ -101,7 +101,7 @@ test('64 stalled downloads and a slow one: no more memory, every byte right, eve
       setTimeout(() => slow.socket.resume(), 5);
     }
   });
-  await eventually(async () => assert.equal(body, BLOCKS * MIB), 30_000);
+  await eventually(async () => assert.equal(body, BLOCKS * MIB));
   const whole = createHash('sha256');
   for (let blocks = 0; blocks < BLOCKS; blocks++) whole.update(block);
   assert.equal(hash.digest('hex'), whole.digest('hex'));
@@ -140,7 +140,7 @@ test('16 stalled uploads on their way to S3: no more memory, and not a byte of t
       assert.deepEqual(written, [], 'a file without a name is open');
     }
     for (let sent = 1; sent < BLOCKS; sent++) await first!.send(block);
-    assert.equal((await first!.answer(60_000)).status, 200, 'those that stall keep no other waiting');
+    assert.equal((await first!.answer(300_000)).status, 200, 'those that stall keep no other waiting');
     assert.deepEqual(await received(sender, transferId), [1]);
     for (const client of clients) client.destroy();
     t.diagnostic(await assertMemory('afterwards', remote));

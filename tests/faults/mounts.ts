@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Service, type ServiceOptions } from '../harness/index.ts';
 
 function run(command: string, ...args: string[]): void {
-  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8', timeout: 30_000 });
+  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8', timeout: 120_000 });
   const why = error?.message ?? stderr.trim();
   assert.equal(status, 0, `${command} ${args.join(' ')} failed (these tests mount, as root): ${why}`);
 }

@@ -11,7 +11,7 @@ export const NO = { status: 409, body: { error: 'no' } };
 export const OK = { status: 200, body: { ok: true } };
 
 /** Waits for what must come; fails with these words when it does not. */
-export async function soon(what: string, holds: () => boolean, ms = 20_000): Promise<void> {
+export async function soon(what: string, holds: () => boolean, ms = 60_000): Promise<void> {
   for (const end = Date.now() + ms; !holds(); await sleep(2)) assert.ok(Date.now() < end, `not so: ${what}`);
 }
 

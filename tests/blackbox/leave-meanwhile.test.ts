@@ -122,7 +122,7 @@ describe('the end of an account', () => {
     await assertGone(user, accountId, groups);
     await eventually(async () => {
       assert.deepEqual(await sql.query('SELECT 1 FROM pulls WHERE transfer_id = ?', transferId), []);
-    }, 30_000);
+    });
   });
 
   test('whatever goes on at the same time, nothing is left to nobody', async () => {

@@ -33,7 +33,7 @@ async function counted(service: Service, series: string): Promise<number | undef
 }
 
 const isContested = (service: Service) =>
-  eventually(async () => assert.equal(await counted(service, 'szafa_store_contested'), 1), 30_000);
+  eventually(async () => assert.equal(await counted(service, 'szafa_store_contested'), 1));
 
 /** Nothing of what was there goes, though everything had the time to. */
 async function assertAllStay(house: House, before: string[]): Promise<void> {
@@ -94,7 +94,7 @@ describe('a store that another database has had', { concurrency: 3 }, () => {
       await eventually(async () => assert.equal(await counted(service, 'szafa_store_contested'), 0));
       // What this database deleted goes; what only the other one knew stays, as its manifest says what it was.
       const has = async (id: string) => (await house.volumes()).some((name) => name.includes(id));
-      await eventually(async () => assert.equal(await has(old.fileId), false), 30_000);
+      await eventually(async () => assert.equal(await has(old.fileId), false));
       await sleep(3000);
       for (const id of [newer.fileId, String(done.json['file_id'])]) assert.equal(await has(id), true, id);
       await assertReadable(user, after.fileId, after.file);
@@ -131,7 +131,7 @@ describe('a store that another database has had', { concurrency: 3 }, () => {
     });
     assertOk(deleted);
     for (const node of [service, staging]) {
-      await eventually(async () => assert.match(node.log, /the volume store is contested/), 30_000);
+      await eventually(async () => assert.match(node.log, /the volume store is contested/));
     }
     await assertAllStay(house, volumes);
     await service.stop();
@@ -152,7 +152,7 @@ for (const kind of usually(
     const before = await marks();
     await remove(user, doomed.fileId);
     const lost = await upload(user, makeFile([5000]));
-    await eventually(async () => assert.notEqual(await marks(), before), 30_000);
+    await eventually(async () => assert.notEqual(await marks(), before));
     await sleep(1500);
     const volumes = await house.volumes();
     const client = new pg.Client({ connectionString: engines.postgres.url });
@@ -199,13 +199,13 @@ test('nodes that start at once, and one that takes over: the store is theirs', a
     await eventually(async () => {
       for (const node of alive) if (await sweeps(node)) holder = node;
       assert.ok(holder, 'nobody sweeps');
-    }, 30_000);
+    });
     await holder!.kill9();
     alive = alive.filter((node) => node !== holder);
     await upload(new User(alive[0]!, user.username, user.password, user.token));
   }
   const [last] = alive;
-  await eventually(async () => assert.equal(await sweeps(last!), true), 30_000);
+  await eventually(async () => assert.equal(await sweeps(last!), true));
   assert.equal((await nodeMetrics(last!)).get('szafa_store_contested'), 0);
 });
 
@@ -221,7 +221,7 @@ test('an S3 store that is away at the start is neither new nor foreign; once it 
     const user = await register(service);
     await engines.ceph.startGateway();
     if (database === 'first') {
-      await eventually(async () => void (await upload(user)), 30_000);
+      await eventually(async () => void (await upload(user)));
     } else {
       const answer = await user.post(pathOf('init'), makeFile().init);
       assert.equal(answer.status, 503, answer.text);

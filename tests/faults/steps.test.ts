@@ -331,7 +331,7 @@ for (const step of [...steps([2, 20]), late]) {
       assert.deepEqual(await listFiles(next), []);
       assertOk(await next.get(pathOf('listDirs')), { dirs: [] });
       assertOk(await next.call('DELETE', pathOf('leave'), { json: { password: next.password } }));
-    }, 30_000);
+    });
   });
 }
 

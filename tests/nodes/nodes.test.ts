@@ -144,8 +144,8 @@ test('a node that dies in a pull, a complete, a clone and a delete leaves nothin
   await eventually(async () => {
     const files = (await listFiles(one)).map((file) => file.sha256).sort();
     assert.deepEqual(files, [storing.init.total_sha256, source.file.init.total_sha256].sort());
-  }, 30_000);
-  await eventually(async () => assert.equal((await pull(one)).status, 200), 30_000);
+  });
+  await eventually(async () => assert.equal((await pull(one)).status, 200));
   const done = await complete(at(2, user), pulledId);
   assert.equal(done.status, 200, done.text);
   await eventually(async () => assert.deepEqual(await state(), [0, 0, 0]), 60_000);
@@ -175,14 +175,14 @@ test('one node sweeps; when it dies, or ends, another one does', async () => {
       );
       assert.equal(swept.filter((at) => at > 0).length, 1, `they swept at ${swept.join(', ')}`);
       found = among[swept.findIndex((at) => at > 0)];
-    }, 30_000);
+    });
     return found!;
   };
   for (const end of ['kill', 'terminateNode'] as const) {
     const first = await sweeper(cluster.nodes);
     await cluster[end](first);
     await cancelled();
-    await eventually(async () => assert.equal(await groups(), settled), 30_000);
+    await eventually(async () => assert.equal(await groups(), settled));
     const next = await sweeper(cluster.nodes.filter((node) => node !== first));
     await cluster.startNode(first);
     assert.equal(await sweeper(cluster.nodes), next);

@@ -414,6 +414,20 @@ export const mutants: Mutant[] = [
     tests: [LATE],
   },
   {
+    name: 'a recovery key that was not confirmed stays when its account is gone',
+    file: 'web/src/page/session.ts',
+    find: '  if (shownKey.peek()?.isWish) shownKey.value = null;\n',
+    replace: '',
+    tests: [LATE],
+  },
+  {
+    name: 'a recovery key that is confirmed late hides the one of the next account',
+    file: 'web/src/parts/recovery-key.tsx',
+    find: '    if (shownKey.peek() !== own) return;\n',
+    replace: '',
+    tests: [LATE],
+  },
+  {
     name: 'a sign-in leaves what another account has shown in the page',
     file: 'web/src/page/session.ts',
     find: 'before && before.username !== who.username',

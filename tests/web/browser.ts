@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Api, parseRecoveryText, webEngine } from '@szafa/client';
+import { deriveRecoveryKeys } from '@szafa/client/format';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { freshName, type Service } from '../harness/index.ts';
 
@@ -240,15 +242,33 @@ export async function keyShown(page: Page): Promise<string> {
   return groups.join('-');
 }
 
-/** Types the groups that are asked for, as somebody does who has the key on paper. */
-export async function confirmKey(page: Page, key: string): Promise<void> {
+/** Types the groups that are asked for, as somebody does who has the key on paper; and the password, where the key takes the place of another. */
+export async function confirmKey(page: Page, key: string, password?: string): Promise<void> {
+  await typeKey(page, key);
+  if (password !== undefined) await page.getByLabel('Your password').fill(password);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('heading', { name: 'All files' }).waitFor();
+}
+
+export async function typeKey(page: Page, key: string): Promise<void> {
   await page.getByRole('button', { name: 'I have written it down' }).click();
   const field = page.getByLabel(/^Type groups/);
   const [first, second] = (await page.getByText(/^Type groups/).innerText()).match(/\d+/g)!.map(Number);
   const groups = key.split('-');
   await field.fill(`${groups[first! - 1]} ${groups[second! - 1]}`.toLowerCase());
-  await page.getByRole('button', { name: 'Confirm' }).click();
-  await page.getByRole('heading', { name: 'All files' }).waitFor();
+}
+
+/** Whether the service takes it for the recovery key of the account. */
+export async function counts(server: string, username: string, text: string): Promise<boolean> {
+  const engine = webEngine();
+  const api = new Api({ server });
+  const { service_id: serviceId } = await api.service();
+  const key = await parseRecoveryText(engine, text);
+  const { authSecret: recovery } = await deriveRecoveryKeys(engine, { serviceId, username }, key);
+  return api.recover({ username, recovery }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Registers through the page, without a recovery key. */

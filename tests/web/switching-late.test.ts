@@ -3,17 +3,26 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Api } from '@szafa/client';
 import type { Page, Route } from 'playwright-core';
 import type { UploadNote } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
 import {
   choose,
+  confirmKey,
+  counts,
   drop,
   keptIn,
+  keyShown,
+  openTab,
   PASSWORD,
   pick,
   register,
+  registerWithKey,
+  signOut,
   switchByOtherTab,
+  tokenOf,
+  typeKey,
   until,
   upload,
   useChromium,
@@ -202,26 +211,56 @@ for (const [what, slow] of [
     await comesNotTo(page, 'mine.txt');
   });
 
-test('a recovery key that is made while its account leaves is not shown to the next one', async () => {
-  const { page } = await browser.visit(service.url);
-  await register(page);
+async function askForKey(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
   await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  const held = Promise.withResolvers<Route>();
-  await page.context().route('**/api/account/keys', (route) => {
-    if (route.request().method() === 'GET') return route.continue();
-    held.resolve(route);
-  });
   await page.getByRole('button', { name: 'Make a new recovery key' }).click();
-  const make = page.getByLabel('Make a new recovery key');
-  await make.getByLabel('Your password').fill(PASSWORD);
-  await make.getByRole('button', { name: 'Make a new recovery key' }).click();
-  const late = await held.promise;
-  const response = await late.fetch();
-  const next = await switchByOtherTab(page);
-  await late.fulfill({ response });
+}
+
+test('a recovery key that is made while its account leaves is not shown to the next one', async () => {
+  const page = await visitWithLate('newRecoveryKey', 'answer');
+  await register(page);
+  await askForKey(page);
+  await came(page);
+  await switchByOtherTab(page);
+  await go(page);
   await comesNotTo(page, 'Your recovery key');
-  await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
+});
+
+for (const end of ['a sign-out', 'an expiry'])
+  test(`a recovery key that nobody has confirmed goes with its account, by ${end} too: the one before counts`, async () => {
+    const { page } = await browser.visit(service.url);
+    const { username, key } = await registerWithKey(page);
+    await confirmKey(page, key);
+    await askForKey(page);
+    const next = await keyShown(page);
+    await typeKey(page, next);
+    if (end === 'a sign-out') await switchByOtherTab(page);
+    else {
+      await new Api({ server: service.url, token: await tokenOf(page) }).logout();
+      await page.evaluate(() => dispatchEvent(new Event('online')));
+      await register(page);
+    }
+    assert.equal(await counts(service.url, username, key), true);
+    assert.equal(await counts(service.url, username, next), false);
+  });
+
+test('a recovery key that is confirmed when its account has left hides none of the next one', async () => {
+  const page = await visitWithLate('setRecoveryKey', 'answer');
+  await register(page);
+  await askForKey(page);
+  await typeKey(page, await keyShown(page));
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await came(page);
+  const other = await openTab(page, service.url);
+  await other.bringToFront();
+  await signOut(other);
+  await page.bringToFront();
+  const { key } = await registerWithKey(page);
+  await go(page);
+  await done(page);
+  assert.equal(await keyShown(page), key);
 });
 
 test('a sign-in that is answered when another tab has signed somebody else in shows nothing of theirs', async () => {

@@ -318,7 +318,8 @@ export interface Calls extends FileCalls {
   overview(): Overview;
   changePassword(current: string, next: string): void;
   /** Takes the place of the one before. */
-  newRecoveryKey(password: string): string;
+  newRecoveryKey(): string;
+  setRecoveryKey(password: string, typed: string): void;
   newTotp(): NewTotp;
   setTotp(password: string, secret: string, code: string): void;
   removeTotp(password: string, second: Second): void;

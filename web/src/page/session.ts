@@ -16,8 +16,8 @@ export const phase = signal<'starting' | 'failed' | 'out' | 'in' | 'leaving'>('s
 export const startFault = signal<Fault | null>(null);
 /** Why nobody is signed in any more, for the page to sign in with. */
 export const parting = signal('');
-/** A new recovery key, until its owner has it. It counts already. */
-export const shownKey = signal<{ username: string; key: string } | null>(null);
+/** A new recovery key, until its owner has it. It counts already, but for one in the place of another, which counts from then on. */
+export const shownKey = signal<{ username: string; key: string; isWish?: true } | null>(null);
 
 /** While an account is deleted, its other requests fail for that reason. */
 let deleting = false;
@@ -109,6 +109,7 @@ function part(): void {
   // What waits for an answer, or can be undone, is of the account that leaves.
   question.peek()?.answer(undefined, true);
   dropActs();
+  if (shownKey.peek()?.isWish) shownKey.value = null;
 }
 
 async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
@@ -134,10 +135,10 @@ export function onFault({ status }: Fault): void {
   void forget(call('expire'), text.state.expired).then((isLast) => isLast && toTabs('expired'));
 }
 
-export async function makeRecoveryKey(password: string): Promise<void> {
+export async function makeRecoveryKey(): Promise<void> {
   const who = account.peek()!;
-  const key = await call('newRecoveryKey', password);
-  if (account.peek() === who) shownKey.value = { username: who.username, key };
+  const key = await call('newRecoveryKey');
+  if (account.peek() === who) shownKey.value = { username: who.username, key, isWish: true };
 }
 
 export async function deleteAccount(password: string): Promise<void> {

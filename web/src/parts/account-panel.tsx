@@ -51,23 +51,6 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
   );
 }
 
-function NewRecoveryKey({ opened }: PartProps) {
-  const password = useSignal('');
-  const form = useForm(async () => {
-    const own = dialog.peek();
-    await makeRecoveryKey(password.value);
-    if (dialog.peek() === own) closeDialog();
-  });
-  return (
-    <form onSubmit={form.submit} aria-label={words.recovery.do}>
-      <p>{words.recovery.after}</p>
-      <CurrentPassword label={words.yourPassword} value={password} />
-      <Trouble form={form} here={wrong()} />
-      <Foot opened={opened} working={form.working} label={words.recovery.do} />
-    </form>
-  );
-}
-
 function DeleteAccount({ opened }: PartProps) {
   const name = useSignal('');
   const password = useSignal('');
@@ -212,9 +195,9 @@ export function AccountPanel() {
             <p class={now.hasRecoveryKey ? '' : 'warn-words'}>
               {now.hasRecoveryKey ? words.recovery.has : words.recovery.none}
             </p>
-            <Fold name="recovery" opened={opened}>
-              <NewRecoveryKey opened={opened} />
-            </Fold>
+            <button type="button" class="button" onClick={() => void makeRecoveryKey().catch(tellFault)}>
+              {words.recovery.do}
+            </button>
           </section>
           <SecondFactor
             isOn={now.totp}

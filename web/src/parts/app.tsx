@@ -4,8 +4,8 @@ import { aboutKeys, explain, text } from '../text.ts';
 import { Placard, Spinner } from './controls.tsx';
 import { Enter } from './enter.tsx';
 import { KeySteps } from './key-trouble.tsx';
+import { RecoveryKey } from './later.tsx';
 import { Notices } from './notices.tsx';
-import { RecoveryKey } from './recovery-key.tsx';
 import { Room } from './room.tsx';
 
 function Busy({ label }: { label: string }) {
@@ -62,7 +62,7 @@ function Failed() {
 
 function Inside() {
   const key = shownKey.value;
-  if (key) return <RecoveryKey username={key.username} shown={key.key} />;
+  if (key) return <RecoveryKey shown={key} />;
   switch (phase.value) {
     case 'starting':
       return connected.value ? <Busy label={text.state.starting} /> : <Away />;

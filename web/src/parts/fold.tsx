@@ -10,7 +10,7 @@ import { ModalFoot } from './controls.tsx';
 import { Secret } from './form.tsx';
 
 const words = text.account;
-export type Opened = 'password' | 'recovery' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
+export type Opened = 'password' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
 
 export interface PartProps {
   /** Which of the forms is open. */

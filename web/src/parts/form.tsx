@@ -135,9 +135,11 @@ export function refuse(message: string): never {
 /** Passes where a new password may be set. */
 export async function requireGood(username: string, password: string, repeat: string): Promise<void> {
   if (password !== repeat) refuse(text.enter.different);
-  const weakness = await weaknessOf(password, [username]).catch(() => {
-    // The estimate comes with the first new password; nothing else of it can fail.
-    throw new CoreError({ code: 'part-missing', message: 'the estimate could not be loaded' });
+  // What shows a recovery key is here before one counts that nobody has seen.
+  const loading = Promise.all([weaknessOf(password, [username]), import('./recovery-key.tsx')]);
+  const [weakness] = await loading.catch(() => {
+    // Both come with the first new password; nothing else of them can fail.
+    throw new CoreError({ code: 'part-missing', message: 'what a new password needs could not be loaded' });
   });
   if (weakness) refuse(text.enter.weak[weakness]);
 }

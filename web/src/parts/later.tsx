@@ -56,6 +56,7 @@ export const AccountPanel = later(async () => (await import('./account-panel.tsx
 export const ChooseFolder = later(async () => (await import('./choose-folder.tsx')).ChooseFolder, true);
 export const Contacts = later(async () => (await import('./contacts.tsx')).Contacts, true);
 export const ReceivedList = later(async () => (await import('./received-list.tsx')).ReceivedList);
+export const RecoveryKey = later(async () => (await import('./recovery-key.tsx')).RecoveryKey);
 export const Settings = later(async () => (await import('./settings.tsx')).Settings, true);
 export const ShareDialog = later(async () => (await import('./share-dialog.tsx')).ShareDialog, true);
 export const SharedList = later(async () => (await import('./shared-list.tsx')).SharedList);

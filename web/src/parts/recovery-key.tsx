@@ -2,11 +2,12 @@
 import { useSignal } from '@preact/signals';
 import { plainRecoveryText, recoverySheet } from '@szafa/client';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { call } from '../page/core.ts';
 import { tell } from '../page/notices.ts';
 import { shownKey } from '../page/session.ts';
 import { text } from '../text.ts';
 import { Door } from './enter.tsx';
-import { Field, refuse, Trouble, useForm } from './form.tsx';
+import { Field, refuse, Secret, Trouble, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
 const words = text.recoveryKey;
@@ -44,14 +45,16 @@ async function copy(key: string): Promise<void> {
 
 interface StageProps {
   groups: string[];
+  isWish: boolean;
   go(to: Stage): void;
 }
 type Stage = 'shown' | 'asked' | 'warned';
 
-function Shown({ groups, go, sheet, username }: StageProps & { sheet: string; username: string }) {
+function Shown({ groups, isWish, go, sheet, username }: StageProps & { sheet: string; username: string }) {
   return (
     <>
       <p>{words.what}</p>
+      {isWish && <p>{text.account.recovery.after}</p>}
       <ol class="recovery-key" aria-label={words.title}>
         {groups.map((group, at) => (
           <li key={at}>{group}</li>
@@ -86,11 +89,17 @@ function Shown({ groups, go, sheet, username }: StageProps & { sheet: string; us
   );
 }
 
-function Asked({ groups, go }: StageProps) {
+function Asked({ groups, isWish, go }: StageProps) {
   const typed = useSignal('');
+  const password = useSignal('');
+  const eye = useSignal(false);
+  const { wrongPassword, yourPassword } = text.account;
   const [first, second] = useMemo(() => choose(groups), [groups]);
   const form = useForm(async () => {
     if (plainRecoveryText(typed.value) !== `${groups[first]}${groups[second]}`) refuse(words.wrong);
+    const own = shownKey.peek();
+    if (isWish) await call('setRecoveryKey', password.value, groups.join('-'));
+    if (shownKey.peek() !== own) return;
     done();
     tell(words.confirmed);
   });
@@ -103,8 +112,17 @@ function Asked({ groups, go }: StageProps) {
         autocomplete="off"
         value={typed}
       />
-      <Trouble form={form} />
-      <button type="submit" class="button primary wide">
+      {isWish && (
+        <Secret
+          label={yourPassword}
+          name="current"
+          autocomplete="current-password"
+          value={password}
+          shown={eye}
+        />
+      )}
+      <Trouble form={form} here={{ 'wrong-password': wrongPassword, 403: wrongPassword }} />
+      <button type="submit" class="button primary wide" disabled={form.working.value}>
         {words.confirm}
       </button>
       <div class="enter-links">
@@ -138,15 +156,17 @@ function Warned({ go }: StageProps) {
   );
 }
 
-export function RecoveryKey({ username, shown }: { username: string; shown: string }) {
+export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.value> }) {
+  const { username, key, isWish = false } = shown;
   const stage = useSignal<Stage>('shown');
   const title = useRef<HTMLHeadingElement>(null);
-  const groups = useMemo(() => shown.split('-'), [shown]);
-  const sheet = recoverySheet(shown, { server: globalThis.location.origin, username });
+  const groups = useMemo(() => key.split('-'), [key]);
+  const sheet = recoverySheet(key, { server: globalThis.location.origin, username });
   // What was pressed is gone: whoever reads with a screen reader goes on at the top.
   useLayoutEffect(() => title.current?.focus(), [stage.value]);
   const rest = {
     groups,
+    isWish,
     go: (to: Stage) => {
       stage.value = to;
     },

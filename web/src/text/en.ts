@@ -84,7 +84,7 @@ export function en({ number, plural, secret }: Tools) {
 
     recoveryKey: {
       title: 'Your recovery key',
-      what: 'It opens your account if you lose the password. It counts from now on, and is shown only now: write it down or print it, and keep it apart from the password. Whoever has it can open your files.',
+      what: 'It opens your account if you lose the password. It is shown only now: write it down or print it, and keep it apart from the password. Whoever has it can open your files.',
       copy: 'Copy',
       copied: 'Copied. Paste it into a safe place soon: other programs can read what was copied.',
       notCopied: 'The browser does not allow this. Select the key and copy it by hand.',
@@ -125,7 +125,7 @@ export function en({ number, plural, secret }: Tools) {
         has: 'There is a recovery key. If you are not sure that you still have it, make a new one.',
         none: 'There is no recovery key: whoever forgets the password loses all files.',
         do: 'Make a new recovery key',
-        after: 'It is shown once. A recovery key from before opens nothing any more.',
+        after: 'It counts once you have confirmed it. A recovery key from before opens nothing from then on.',
       },
       factor: {
         title: 'Second factor',

@@ -93,7 +93,7 @@ export function pl({ number, plural, secret }: Tools): Words {
 
     recoveryKey: {
       title: 'Twój klucz odzyskiwania',
-      what: 'Otwiera konto, gdy utracisz hasło. Obowiązuje od teraz i widać go tylko teraz: zapisz go lub wydrukuj i trzymaj osobno od hasła. Kto go ma, może otworzyć Twoje pliki.',
+      what: 'Otwiera konto, gdy utracisz hasło. Widać go tylko teraz: zapisz go lub wydrukuj i trzymaj osobno od hasła. Kto go ma, może otworzyć Twoje pliki.',
       copy: 'Kopiuj',
       copied: 'Skopiowano. Wklej go zaraz w bezpieczne miejsce: inne programy mogą odczytać schowek.',
       notCopied: 'Przeglądarka na to nie pozwala. Zaznacz klucz i skopiuj go ręcznie.',
@@ -134,7 +134,7 @@ export function pl({ number, plural, secret }: Tools): Words {
         has: 'Klucz odzyskiwania istnieje. Jeśli nie masz pewności, że wciąż go masz, utwórz nowy.',
         none: 'Nie ma klucza odzyskiwania: zapomniane hasło oznacza utratę wszystkich plików.',
         do: 'Utwórz nowy klucz odzyskiwania',
-        after: 'Zobaczysz go raz. Poprzedni klucz odzyskiwania niczego już nie otworzy.',
+        after: 'Obowiązuje, gdy go potwierdzisz. Poprzedni klucz odzyskiwania niczego już wtedy nie otworzy.',
       },
       factor: {
         title: 'Drugi składnik logowania',

@@ -137,7 +137,7 @@ export class SignedIn {
     });
   }
 
-  /** A key that is shown counts already: whoever wrote it down has one that opens the account, wherever the page ends. */
+  /** The key of a new password is shown when it counts: whoever wrote it down has one that opens the account, wherever the page ends. */
   async #withNewKey<T>(
     use: (key: Uint8Array<ArrayBuffer>) => Promise<T>,
   ): Promise<T & { recoveryKey: string }> {
@@ -242,13 +242,19 @@ export class SignedIn {
     await kept.renewSession(this.#toKeep(szafa));
   }
 
-  async newRecoveryKey(password: string): Promise<string> {
+  /** It counts when it is set: until somebody has it, the one before does. */
+  async newRecoveryKey(): Promise<string> {
+    return (await this.#withNewKey(async () => ({}))).recoveryKey;
+  }
+
+  async setRecoveryKey(password: string, typed: string): Promise<void> {
     const { szafa } = this;
-    const { recoveryKey } = await this.#withNewKey(async (key) => {
+    const key = await recoveryKeyIn(this.#engine, typed);
+    try {
       await szafa.setRecoveryKey({ password }, key);
-      return {};
-    });
-    return recoveryKey;
+    } finally {
+      key.fill(0);
+    }
   }
 
   async newTotp(): Promise<NewTotp> {

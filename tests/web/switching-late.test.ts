@@ -162,6 +162,16 @@ test('an empty folder that is dropped while its account leaves is not made for t
   await comesNotTo(page, 'hollow');
 });
 
+test('how far one account is with something is not told to the next one', async () => {
+  const page = await visitWithLate('trash');
+  await register(page);
+  await upload(page, await browser.file('mine.txt', 'mine'));
+  await choose(page, 'mine.txt', 'Delete');
+  await page.getByText(/^Deleting: /).waitFor();
+  await switchByOtherTab(page);
+  assert.equal(await page.getByText(/^Deleting: /).count(), 0);
+});
+
 test('an interrupted upload that is found when its account has left is not among those of the next one', async () => {
   const page = await visitWithSlow('query');
   const username = await register(page);

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Api } from '@szafa/client';
 import type { Route } from 'playwright-core';
-import { TAB_CHANNEL } from '../../web/src/bridge.ts';
+import { TAB_CHANNEL, type TabNews } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
 import {
   drop,
+  openTab,
   PASSWORD,
   pick,
   register,
@@ -125,6 +127,30 @@ test('a deletion that is answered late takes nothing from the account that has s
   await other.getByRole('button', { name: `Account: ${next}` }).waitFor();
 });
 
+test('a session that ends while another account is still being deleted is over', async () => {
+  const { page, context } = await browser.visit(service.url);
+  const username = await register(page);
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  await page.getByRole('button', { name: 'Delete the account', exact: true }).click();
+  const remove = page.getByLabel('Delete the account');
+  await remove.getByLabel(/^Type the name/).fill(username);
+  await remove.getByLabel('Your password').fill(PASSWORD);
+  const held = Promise.withResolvers<Route>();
+  await context.route('**/api/auth/me', (route) => {
+    if (route.request().method() !== 'DELETE') return route.continue();
+    held.resolve(route);
+  });
+  await remove.getByRole('button', { name: 'Delete the account' }).click();
+  await held.promise;
+  await switchByOtherTab(page);
+  // They would hear of it, and tell.
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await new Api({ server: service.url, token: await tokenOf(page) }).logout();
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+});
+
 /** A notice with something to do stays for good: on a busy machine its time would be over before the next account is there. */
 async function visitForLong(): Promise<Visit> {
   const visit = await browser.visit('about:blank');
@@ -202,16 +228,18 @@ test('of folders that are made one by one, none is made for the account that cam
   assert.equal(await row(page, 'second').count(), 0);
 });
 
-test('a sign-out that is told late does not end the session that has begun since', async () => {
-  const { page, context } = await browser.visit(service.url);
-  const other = await context.newPage();
-  await other.goto(service.url);
-  await page.bringToFront();
-  const username = await register(page);
-  const token = await tokenOf(page);
-  // As the other tab does once the service has answered, seconds after the session was forgotten.
-  await other.evaluate((name) => new BroadcastChannel(name).postMessage('signed-out'), TAB_CHANNEL);
-  await upload(page, await browser.file('still.txt', 'still'));
-  await page.getByRole('button', { name: `Account: ${username}` }).waitFor();
-  assert.equal(await tokenOf(page), token);
-});
+for (const news of ['signed-out', 'expired'] satisfies TabNews[])
+  test(`an end (${news}) that is told late does not end the session that has begun since`, async () => {
+    const { page } = await browser.visit(service.url);
+    const other = await openTab(page, service.url);
+    const username = await register(page);
+    const token = await tokenOf(page);
+    // As the other tab does once the service has answered, seconds after the session was forgotten.
+    await other.evaluate(
+      ([name, told]) => new BroadcastChannel(name!).postMessage(told),
+      [TAB_CHANNEL, news],
+    );
+    await upload(page, await browser.file('still.txt', 'still'));
+    await page.getByRole('button', { name: `Account: ${username}` }).waitFor();
+    assert.equal(await tokenOf(page), token);
+  });

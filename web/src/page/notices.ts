@@ -28,8 +28,8 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-export function dropActs(): void {
-  notices.value = notices.value.filter(({ act }) => !act);
+export function dropNotices(): void {
+  notices.value = [];
 }
 
 export function tell(text: string, bad = false, act?: NoticeAct): void {

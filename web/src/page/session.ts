@@ -5,7 +5,7 @@ import { forgetAddress } from './address.ts';
 import { question } from './collisions.ts';
 import { onBack } from './connection.ts';
 import { call, disown, faultOf } from './core.ts';
-import { dropActs, tellFault } from './notices.ts';
+import { dropNotices, tellFault } from './notices.ts';
 import { enterByPasskey } from './passkeys.ts';
 import { emptyShelf, refresh } from './shelf.ts';
 import { onTabs, toTabs } from './tabs.ts';
@@ -19,8 +19,8 @@ export const parting = signal('');
 /** A new recovery key, until its owner has it. It counts already, but for one in the place of another, which counts from then on. */
 export const shownKey = signal<{ username: string; key: string; isWish?: true } | null>(null);
 
-/** While an account is deleted, its other requests fail for that reason. */
-let deleting = false;
+/** While this account is deleted, its other requests fail for that reason. */
+let deleting: Account | null = null;
 
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
@@ -106,9 +106,9 @@ function part(): void {
   account.value = null;
   emptyTransfers();
   emptyShelf();
-  // What waits for an answer, or can be undone, is of the account that leaves.
+  // What waits for an answer, is told of, or can be undone, is of the account that leaves.
   question.peek()?.answer(undefined, true);
-  dropActs();
+  dropNotices();
   if (shownKey.peek()?.isWish) shownKey.value = null;
 }
 
@@ -131,7 +131,7 @@ export async function leave(): Promise<void> {
 
 /** A token that the service no longer knows ends the session here, whichever call found it out. */
 export function onFault({ status }: Fault): void {
-  if (status !== 401 || phase.value !== 'in' || deleting) return;
+  if (status !== 401 || phase.value !== 'in' || deleting === account.peek()) return;
   void forget(call('expire'), text.state.expired).then((isLast) => isLast && toTabs('expired'));
 }
 
@@ -143,12 +143,12 @@ export async function makeRecoveryKey(): Promise<void> {
 
 export async function deleteAccount(password: string): Promise<void> {
   const who = account.peek()!;
-  deleting = true;
+  deleting = who;
   let isLast: boolean;
   try {
     isLast = await call('deleteAccount', password);
   } finally {
-    deleting = false;
+    deleting = null;
   }
   if (isLast) toTabs('signed-out');
   if (account.peek() !== who) return;

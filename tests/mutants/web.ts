@@ -456,6 +456,20 @@ export const mutants: Mutant[] = [
     tests: ['tests/web/switching-steps.test.ts'],
   },
   {
+    name: 'codes are turned off for the account that came while a passkey was asked for',
+    file: 'web/src/parts/second-factor.tsx',
+    find: '    requireStill(who);\n',
+    replace: '',
+    tests: ['tests/web/switching-steps.test.ts'],
+  },
+  {
+    name: 'a version that is deleted late closes the dialog of the next account',
+    file: 'web/src/parts/versions.tsx',
+    find: ' && dialog.peek() === own',
+    replace: '',
+    tests: ['tests/web/switching-steps.test.ts'],
+  },
+  {
     name: 'a session that is looked at until later comes over a sign-in',
     file: 'web/src/worker/account.ts',
     find: 'this.#szafa ??= szafa;',

@@ -1,8 +1,8 @@
 /** What takes several steps, or is told late, while one account leaves a tab and the next one comes: no later step is done for that one. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { BrowserContext, Page, Route } from 'playwright-core';
-import { TAB_CHANNEL } from '../../web/src/bridge.ts';
+import { codeOf, stepAt } from '../../server/src/domain/totp.ts';
 import { Device } from '../cross/device.ts';
 import { freePort } from '../engines/daemon.ts';
 import { freshName, Service, useService } from '../harness/index.ts';
@@ -15,7 +15,6 @@ import {
   signIn,
   signOut,
   switchByOtherTab,
-  tokenOf,
   until,
   upload,
   useChromium,
@@ -99,6 +98,28 @@ test('a folder that is made when its account has left closes nothing of the next
   await row(page, 'renamed.txt').waitFor();
 });
 
+test('a version that is deleted when its account has left closes nothing of the next one', async () => {
+  const { page, context } = await browser.visit(service.url);
+  await register(page);
+  await upload(page, await browser.file('mine.txt', 'mine'));
+  await choose(page, 'mine.txt', 'Versions');
+  const asked = page.getByRole('dialog');
+  const trashed = await hold(context, '**/api/files/trash', 'POST');
+  await asked.getByRole('button', { name: /^Delete the version/ }).click();
+  const late = await trashed.came;
+  const response = await late.fetch();
+  await switchByOtherTab(page);
+  await work(page);
+  await choose(page, 'last.txt', 'Rename');
+  await asked.getByRole('textbox').fill('renamed.txt');
+  const read = page.waitForResponse('**/api/quota');
+  await late.fulfill({ response });
+  // The list is read again then.
+  await read;
+  await asked.getByRole('button', { name: 'Rename' }).click();
+  await row(page, 'renamed.txt').waitFor();
+});
+
 test('whom one account looked for is not among the contacts of the next one', async () => {
   const friend = freshName();
   const device = await Device.make(service.url, { SZ_USER: friend });
@@ -135,19 +156,6 @@ test('whom one account looked for is not among the contacts of the next one', as
   } finally {
     await device.remove();
   }
-});
-
-test('an end of a session that is told late does not end the one that has begun since', async () => {
-  const { page, context } = await browser.visit(service.url);
-  const other = await context.newPage();
-  await other.goto(service.url);
-  await page.bringToFront();
-  const username = await register(page);
-  const token = await tokenOf(page);
-  await other.evaluate((name) => new BroadcastChannel(name).postMessage('expired'), TAB_CHANNEL);
-  await work(page);
-  await isIn(page, username);
-  assert.equal(await tokenOf(page), token);
 });
 
 for (const end of ['continue', 'abort'] as const)
@@ -192,38 +200,98 @@ test('a tab that could not begin does not sign out whoever has signed in since',
   await isIn(page, username);
 });
 
-test('a passkey that is made while its account leaves is not added to the next one', async (t) => {
+/** A page with an authenticator, which takes its time once `slow()` was called, until `finish()`; `asked`: what the worker was asked for. */
+async function visitWithPasskeys(t: TestContext) {
   const port = String(await freePort());
   const origin = `http://localhost:${port}`;
   const own = await new Service({ env: { SZ_PORT: port, SZ_ORIGIN: origin } }).start();
   t.after(() => own.stop());
-  const { page } = await browser.visit(`${origin}/docs`);
-  // A browser asks whoever sits there, who takes their time.
+  const { page, context } = await browser.visit(`${origin}/docs`);
   await page.addInitScript(() => {
-    const asked: string[] = [];
-    const made = Promise.withResolvers<object>();
-    const bytes = new Uint8Array(32).buffer;
-    const response = { clientDataJSON: bytes, attestationObject: bytes };
-    const credential = { rawId: bytes, response, getClientExtensionResults: () => ({}) };
-    Object.assign(globalThis, { asked, finish: () => made.resolve(credential) });
-    CredentialsContainer.prototype.create = () => made.promise as Promise<Credential>;
+    const late = { asked: [] as string[], isSlow: false, finish() {} };
+    Object.assign(globalThis, { late });
+    const { create, get } = CredentialsContainer.prototype;
+    // A browser asks whoever sits there, who takes their time.
+    const wait = async () => {
+      if (!late.isSlow) return;
+      await new Promise<void>((resolve) => {
+        late.finish = resolve;
+        late.asked.push('prompt');
+      });
+    };
+    CredentialsContainer.prototype.create = async function (options) {
+      await wait();
+      return create.call(this, options);
+    };
+    CredentialsContainer.prototype.get = async function (options) {
+      await wait();
+      return get.call(this, options);
+    };
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message: { name: string }, ...rest: never[]) {
-      asked.push(message.name);
+      late.asked.push(message.name);
       post.call(this, message, ...rest);
     };
   });
-  const asked = () => page.evaluate(() => (globalThis as unknown as { asked: string[] }).asked);
   await page.goto(origin);
-  await register(page);
-  await openAccount(page);
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  const options = {
+    protocol: 'ctap2' as const,
+    transport: 'usb' as const,
+    ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+  };
+  await devtools.send('WebAuthn.addVirtualAuthenticator', { options });
+  type Late = { late: { asked: string[]; isSlow: boolean; finish(): void } };
+  const asked = () => page.evaluate(() => (globalThis as unknown as Late).late.asked);
+  const slow = () =>
+    page.evaluate(() => {
+      const { late } = globalThis as unknown as Late;
+      late.isSlow = true;
+      late.asked.length = 0;
+    });
+  const finish = () => page.evaluate(() => (globalThis as unknown as Late).late.finish());
+  return { page, asked, slow, finish, prompted: () => until(async () => (await asked()).includes('prompt')) };
+}
+
+async function addPasskey(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Add a passkey', exact: true }).click();
   await page.getByLabel('Name of the passkey').fill('mine');
   await page.getByLabel('Your password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await until(async () => (await asked()).includes('newPasskey'));
+}
+
+test('a passkey that is made while its account leaves is not added to the next one', async (t) => {
+  const { page, asked, slow, finish, prompted } = await visitWithPasskeys(t);
+  await register(page);
+  await openAccount(page);
+  await slow();
+  await addPasskey(page);
+  await prompted();
   await switchByOtherTab(page);
-  await page.evaluate(() => (globalThis as unknown as { finish(): void }).finish());
+  await finish();
   await work(page);
   assert.ok(!(await asked()).includes('addPasskey'));
+});
+
+test('codes that a passkey is to turn off are not those of the account that came while it was asked for', async (t) => {
+  const { page, asked, slow, finish, prompted } = await visitWithPasskeys(t);
+  await register(page);
+  await openAccount(page);
+  await addPasskey(page);
+  await page.getByText('beside the password, never used').waitFor();
+  await page.getByRole('button', { name: 'Ask for a code as well' }).click();
+  const secret = (await page.locator('.totp-secret').innerText()).replaceAll(' ', '');
+  await page.getByLabel('Code', { exact: true }).fill(codeOf(secret, stepAt(Date.now())));
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByRole('button', { name: 'Ask for no code any more' }).click();
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await slow();
+  await page.getByRole('button', { name: 'Use your passkey instead of a code' }).click();
+  await prompted();
+  await switchByOtherTab(page);
+  await finish();
+  await work(page);
+  assert.equal((await asked()).filter((name) => name === 'removeTotp').length, 1);
 });

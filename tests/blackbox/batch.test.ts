@@ -201,6 +201,35 @@ test('a body that is not what its first line says is refused whole, and leaves n
   await assertNoTrace(user, files);
 });
 
+test('after a refusal the rest of the body is read, and the connection goes on', async () => {
+  const user = await sharedUser(service);
+  const file = batched(makeFile([10]));
+  const rest = Buffer.alloc(2_000_000, ' ');
+  const bodies = [
+    rest,
+    Buffer.concat([Buffer.from('{\n'), rest]),
+    Buffer.concat([filesBody([file]), rest]),
+    Buffer.concat([filesBody([batched(file.file, { size: limits.batchBytes + 1 })]), rest]),
+  ];
+  const head = [`POST ${PATH} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${user.token}`];
+  for (const body of bodies) {
+    const length = body.length.toString(16);
+    for (const [says, before, after] of [
+      [`Content-Length: ${body.length}`, '', ''],
+      ['Transfer-Encoding: chunked', `${length}\r\n`, '\r\n0\r\n\r\n'],
+    ] as const) {
+      const connection = await RawConnection.open(service.url);
+      connection.write(`${[...head, says].join('\r\n')}\r\n\r\n${before}`);
+      connection.write(body);
+      connection.write(`${after}GET ${pathOf('quota')} HTTP/1.1\r\n${head.slice(1).join('\r\n')}\r\n\r\n`);
+      const { statuses } = await connection.until(({ statuses }) => statuses.length > 1);
+      connection.destroy();
+      assert.equal(statuses.length, 2, `${says}: ${statuses}`);
+      assert.ok([400, 413].includes(statuses[0]!) && statuses[1] === 200, `${statuses}`);
+    }
+  }
+});
+
 test('a client that breaks off in the middle leaves no trace', async () => {
   const user = await register(service);
   const files = [batched(makeFile([54_341])), batched(makeFile([154_342])), batched(makeFile([54_343]))];

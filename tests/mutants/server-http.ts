@@ -16,6 +16,14 @@ export const mutants: Mutant[] = [
     only: 'what is wrong with one',
   },
   {
+    name: 'what is left of a refused body of several files is never read',
+    file: 'server/src/http/volumes/batch.ts',
+    find: 'await using parts',
+    replace: 'const parts',
+    tests: ['tests/blackbox/batch.test.ts'],
+    only: 'after a refusal',
+  },
+  {
     name: 'a range from 0 to 9 has nine bytes',
     file: 'protocol/src/range.ts',
     find: 'Math.min(size, Number(to) + 1)',

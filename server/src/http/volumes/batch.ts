@@ -13,7 +13,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function batchHandler({ transfers, mode, pace, metrics }: Services) {
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
   return async ({ raw, caller, log }: FastifyRequest) => {
-    const parts = new Parts(raw);
+    await using parts = new Parts(raw);
     const line = await parts.line(limits.batchHeadBytes);
     const { files } = readFilesHead(textOf(line));
     const bytes = files.reduce((sum, { size }) => sum + size, 0);

@@ -65,6 +65,11 @@ export class Parts {
     };
   }
 
+  /** Whatever is still to come is left to others: as long as the stream is read here it flows to nobody else. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#chunks.return?.();
+  }
+
   /** Nothing comes after the parts. */
   async end(): Promise<void> {
     await this.#turn;

@@ -82,6 +82,37 @@ test('a transaction is whole or nothing, whether its statements are known or not
   await store.close();
 });
 
+test('files that are sent together, in any order, and by themselves as well never hold what another one of them waits for', async () => {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  // The count is that of a database; a connection that ends has told its own.
+  await client.query('CREATE DATABASE together');
+  const url = new URL(server.url);
+  url.pathname = 'together';
+  const stores = [await open(url.href), await open(url.href)];
+  await migrate(stores[0]!);
+  for (const quota of [undefined, 1e9]) {
+    for (let round = 0; round < 4; round++) {
+      const users = [fresh('u'), fresh('u')];
+      const ids = Array.from({ length: 8 }, () => fresh('t'));
+      const create = (transferIds: string[], at: number) =>
+        new Metadata(stores[at % 2]!).transfers.createDone(
+          transferIds.map((transferId) => ({
+            init: newTransfer(),
+            ids: { transferId, fileId: newId(), creator: users[at % 3 ? 0 : 1]!, now: NOW },
+          })),
+          quota,
+        );
+      const many = [ids, ids.toReversed(), ids.toReversed(), ids, ...ids.map((id) => [id])].map(create);
+      assert.equal((await Promise.all(many)).flat().filter((result) => result === 'created').length, 8);
+    }
+  }
+  for (const store of stores) await store.close();
+  const { rows } = await client.query("SELECT deadlocks FROM pg_stat_database WHERE datname = 'together'");
+  await client.end();
+  assert.deepEqual(rows, [{ deadlocks: '0' }]);
+});
+
 /** Between a store and the server; when it falls silent, what is connected then hears nothing more, and is not told. */
 async function relayed(t: TestContext): Promise<{ url: string; fallSilent: () => void }> {
   const { hostname, port } = new URL(server.url);

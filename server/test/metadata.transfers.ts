@@ -209,18 +209,20 @@ export function transfersContract(stores: Stores): void {
     const dirIds = await Promise.all(
       [1, 2, 3].map(async (n) => (await stores.one.dirs.create(ann, `${n}`, NOW))!),
     );
-    const ids = Array.from({ length: 8 }, () => fresh('t'));
-    const rounds = Array.from({ length: 6 }, async (_, round) => {
-      const files = ids.map((transferId, at) => ({
-        init: newTransfer({ dirId: dirIds[(at + round) % 3]! }),
-        ids: { transferId, fileId: newId(), creator: ann, now: NOW },
-      }));
-      const { transfers } = round % 2 ? stores.one : stores.two;
-      return transfers.createDone(round % 3 ? files : files.reverse(), round % 2 ? 1e9 : undefined);
-    });
-    const results = (await Promise.all(rounds)).flat();
-    assert.equal(results.filter((result) => result === 'created').length, ids.length);
-    assert.equal(results.filter((result) => result === 'taken').length, 5 * ids.length);
+    for (const quota of [undefined, 1e9]) {
+      const ids = Array.from({ length: 8 }, () => fresh('t'));
+      const rounds = Array.from({ length: 6 }, async (_, round) => {
+        const files = ids.map((transferId, at) => ({
+          init: newTransfer({ dirId: dirIds[(at + round) % 3]! }),
+          ids: { transferId, fileId: newId(), creator: ann, now: NOW },
+        }));
+        const { transfers } = round % 2 ? stores.one : stores.two;
+        return transfers.createDone(round % 3 ? files : files.reverse(), quota);
+      });
+      const results = (await Promise.all(rounds)).flat();
+      assert.equal(results.filter((result) => result === 'created').length, ids.length);
+      assert.equal(results.filter((result) => result === 'taken').length, 5 * ids.length);
+    }
   });
 
   test('an enforced quota is that of who completes, from then on, and is never passed by many at once', async () => {

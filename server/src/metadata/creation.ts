@@ -41,16 +41,24 @@ export async function createTransfer(
   return 'created';
 }
 
-/** One that is refused leaves the others of the transaction as they are. */
-export async function insertDone(
+/** What comes with all that it is. */
+export interface Whole {
+  init: NewTransfer;
+  ids: NewIds;
+}
+
+/** Whether its id was free. */
+export async function beginDone(tx: Sql, { init, ids }: Whole): Promise<boolean> {
+  return (await insertOf(tx, transferOf(init, ids, 'done'), ids)) !== undefined;
+}
+
+/** The file of one that was begun. One that is refused leaves the others of the transaction as they are. */
+export async function finishDone(
   tx: Sql,
-  init: NewTransfer,
-  ids: NewIds,
+  { init, ids }: Whole,
   quota: number | undefined,
 ): Promise<Creation> {
-  const row = transferOf(init, ids, 'done');
-  if (!(await insertOf(tx, row, ids))) return 'taken';
-  const file = fileOf(row, ids.now);
+  const file = fileOf(transferOf(init, ids, 'done'), ids.now);
   // Before its file is: the transfer alone does not count.
   if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota, countedOf(file)))) {
     await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);

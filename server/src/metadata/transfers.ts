@@ -1,7 +1,15 @@
 import type { NewTransfer } from '@szafa/protocol';
 import { forgetArrivals } from './arrivals.ts';
 import { isOverQuota } from './claims.ts';
-import { type Bounds, type Creation, createTransfer, fileOf, insertDone } from './creation.ts';
+import {
+  type Bounds,
+  beginDone,
+  type Creation,
+  createTransfer,
+  fileOf,
+  finishDone,
+  type Whole,
+} from './creation.ts';
 import { holdDir } from './dirs.ts';
 import { ADMIN_ACCOUNT, outdate, outdateFile } from './documents.ts';
 import { insertFile } from './files.ts';
@@ -52,17 +60,21 @@ export class TransfersTable extends Queries {
   }
 
   /** Transfers that are done, with their files, all of one creator: those that can be, in this order, in one transaction. */
-  createDone(files: { init: NewTransfer; ids: NewIds }[], quota?: number): Promise<Creation[]> {
+  createDone(files: Whole[], quota?: number): Promise<Creation[]> {
     const { creator } = files[0]!.ids;
     const dirIds = [...new Set(files.map(({ init }) => init.dirId))].sort((a, b) => a - b);
+    const byId = files.toSorted((a, b) => compare(a.ids.transferId, b.ids.transferId));
     return this.sql.transaction(async (tx) => {
-      // All that others wait for is held first, in one order: of two who hold what the other wants, neither could go on.
+      // Directories, then ids, then sums, which a quota needs first: of two who hold what the other wants, neither could go on.
       const found = new Set<number>();
       for (const dirId of dirIds) if (await holdDir(tx, creator, dirId)) found.add(dirId);
-      if (quota !== undefined || files.length > 1) await holdUsage(tx, creator);
+      if (quota !== undefined) await holdUsage(tx, creator);
+      const begun = new Set<Whole>();
+      for (const file of byId) if (found.has(file.init.dirId) && (await beginDone(tx, file))) begun.add(file);
       const results: Creation[] = [];
-      for (const { init, ids } of files) {
-        results.push(found.has(init.dirId) ? await insertDone(tx, init, ids, quota) : 'no directory');
+      for (const file of files) {
+        if (begun.has(file)) results.push(await finishDone(tx, file, quota));
+        else results.push(found.has(file.init.dirId) ? 'taken' : 'no directory');
       }
       return results;
     });
@@ -254,6 +266,8 @@ export class TransfersTable extends Queries {
     );
   }
 }
+
+const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
 const isOpen = (status: TransferStatus) => status === 'uploading' || status === 'failed';
 

@@ -6,6 +6,7 @@ import {
   isWithin,
   type Metadata,
   parentOf,
+  plainNameOf,
   type RemoteFile,
   recordsOf,
   type Szafa,
@@ -185,15 +186,41 @@ export function* emptyWithin(folder: Folder): Generator<Folder> {
   for (const inner of folder.folders) yield* emptyWithin(inner);
 }
 
+/** Whether a file with a plain name is shown in the folder that the path sealed into it begins with: that is the service's word alone. */
+function isInPlace({ verified, path }: Entry, { name }: Metadata): boolean {
+  const topOf = (one: string) => (one.includes('/') ? plainNameOf(one.split('/')[0]!) : undefined);
+  return verified || topOf(path) === topOf(name) || path === plainNameOf(name);
+}
+
+function elsewhere({ fileId, path }: Entry, { name }: Metadata): CliError {
+  const message = `what the server shows as ${shownName(path)} is ${shownName(name)}, by what is sealed into it`;
+  // What is no ID is not for a shell.
+  const next = ID.test(fileId)
+    ? `szafa get ${fileId} gets it wherever it is`
+    : 'szafa ls shows what is there';
+  return new CliError(
+    'misplaced',
+    message,
+    `it was moved meanwhile, or the server has it in a wrong folder; ${next}`,
+  );
+}
+
 /** Opens a chosen file. A name in the list that belongs to another file is as bad as a wrong volume. */
 export async function openChosen(
   szafa: Szafa,
-  { fileId, record, problem }: Entry,
+  { entry, base, top }: Chosen,
   { out, signal }: Invocation,
 ): Promise<RemoteFile> {
+  const { fileId, record, problem } = entry;
   if (problem) throw problem;
   const remote = await szafa.openFile(fileId, { record, signal });
   const { metadata } = remote;
+  if (!isInPlace(entry, metadata)) {
+    const wrong = elsewhere(entry, metadata);
+    if (base !== '' || top !== '') throw wrong;
+    // The files of a removed folder are at the top.
+    out.note(wrong.code, wrong.message, { path: entry.path, file_id: fileId });
+  }
   if (isAhead(metadata)) {
     const message = `${oneLine(metadata.name)} has a time more than a day in the future: is a clock wrong?`;
     out.note('ahead', message, { path: metadata.name, file_id: fileId, added: metadata.added });
@@ -204,7 +231,7 @@ export async function openChosen(
 /** A file that does not prove its path, and why. */
 export interface Unproven {
   entry: Entry;
-  problem: SzafaError;
+  problem: SzafaError | CliError;
 }
 
 /** Before files are changed by their paths: none is a path of an earlier time, and where one is not proved the file itself must say that it is its own. */
@@ -220,7 +247,12 @@ export async function unprovenOf(
   // Without keys there is nothing to prove it by, and nothing that could be read either.
   if (doubtful.length === 0 || !szafa.keys.unlocked) return replayed;
   const versions = await szafa.versions(doubtful, { signal });
-  return [...replayed, ...versions.flatMap(({ entry, problem }) => (problem ? [{ entry, problem }] : []))];
+  const unproven = versions.flatMap(({ entry, metadata, problem }) => {
+    const wrong =
+      problem ?? (metadata && entry.dirId && !isInPlace(entry, metadata) && elsewhere(entry, metadata));
+    return wrong ? [{ entry, problem: wrong }] : [];
+  });
+  return [...replayed, ...unproven];
 }
 
 export async function prove(szafa: Szafa, entries: readonly Entry[], signal: AbortSignal): Promise<void> {

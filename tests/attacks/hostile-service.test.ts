@@ -1,6 +1,6 @@
 /** The command against a service that lies in its answers: about names, about order, and about what it wants to be sent. One file: its tests share a server. */
 import assert from 'node:assert/strict';
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
@@ -78,6 +78,50 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     assertError(await device.run(['get', 'Tax/invoice.txt', '-o', 'out']), 1, /not the name of this file/);
     onList(between, (files) => files);
     assert.equal((await device.ok(['get', 'draft.txt', '-o', '-'])).stdout, 'the draft');
+  });
+
+  test('plain names of two folders that are exchanged: no file passes for the other', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, []);
+    for (const folder of ['prod', ' test ']) {
+      await mkdir(device.path(folder));
+      await writeFile(join(device.path(folder), 'config'), folder);
+    }
+    await device.ok(['put', 'prod', ' test ', '--plain-names']);
+    // A folder whose name the server cleans is no other one.
+    assert.equal((await device.ok(['cat', 'prod/config', 'test/config'])).stdout, 'prod test ');
+    onList(between, (files) =>
+      files.map((file, at) => {
+        const { dir_id, dir_name } = files[1 - at]!;
+        return { ...file, dir_id, dir_name };
+      }),
+    );
+    const id = String((await device.ok(['ls', 'prod', '--json'])).line('file')['file_id']);
+    for (const args of [
+      ...[
+        ['cat', 'prod/config'],
+        ['get', 'prod', '--output', 'got'],
+        ['check', 'prod'],
+        ['share', 'prod/config'],
+      ],
+      ...[
+        ['mv', 'prod/config', 'moved'],
+        ['cp', 'prod/config', 'copy'],
+        ['rm', 'prod/config'],
+      ],
+    ]) {
+      const tried = await device.run(args);
+      assertError(tried, 1, /"prod\/config" is " test \/config", by what is sealed into it/);
+    }
+    assert.ok(!(await there(device.path('got'))));
+    // By its ID it is wanted whatever it is called, and all of them are written where they say.
+    const one = await device.ok(['get', id, '--output', 'one', '--json']);
+    assert.deepEqual(
+      [one.line('note')['code'], await readFile(device.path('one'), 'utf8')],
+      ['misplaced', ' test '],
+    );
+    await device.ok(['get', '/', '--output', 'all']);
+    assert.equal(await readFile(device.path('all/prod/config'), 'utf8'), 'prod');
   });
 
   test('beside the genuine file the plain name is left out, also when it is listed as newer', async () => {

@@ -351,6 +351,13 @@ export const mutants: Mutant[] = [
     tests: ['tests/cross/case.test.ts'],
   },
   {
+    name: 'a file with a plain name is in whatever folder the server says',
+    file: 'cli/src/selection.ts',
+    find: 'return verified || topOf(path) === topOf(name) ||',
+    replace: 'return verified || topOf(path) !== topOf(name) ||',
+    tests: ['tests/attacks/hostile-service.test.ts'],
+  },
+  {
     name: 'a name that the disk does not have is asked of it',
     file: 'cli/src/get/destination.ts',
     find: 'return usual === part || has() ? part : usual;',

@@ -32,11 +32,12 @@ export const command: Command = async (invocation) => {
   const tally = { files: 0, bytes: 0, skipped: 0 };
   try {
     const options = { out, signal, parallel: lanes.files, about: ({ path }: Chosen) => path };
-    await batch.run(files, options, async ({ path, entry }) => {
+    await batch.run(files, options, async (file) => {
+      const { path, entry } = file;
       const track = progress.start(path, entry.size);
       let succeeded = false;
       try {
-        const remote = await openChosen(szafa, entry, invocation);
+        const remote = await openChosen(szafa, file, invocation);
         const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
         await remote.verify({ signal, parallel: lanes.volumes, onProgress });
         succeeded = true;

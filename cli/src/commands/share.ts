@@ -8,7 +8,7 @@ import { Lookup } from '../lookup.ts';
 import { drawn } from '../qr.ts';
 import { parseCount, parseEnd } from '../quantities.ts';
 import { readSecret } from '../question.ts';
-import { type Choice, chooseFiles } from '../selection.ts';
+import { type Choice, chooseFiles, prove } from '../selection.ts';
 import { SHOWN } from '../shares.ts';
 import { formatTime, oneLine, plural } from '../text.ts';
 
@@ -59,10 +59,17 @@ export const command: Command = async (invocation) => {
   await using connection = await connect(invocation, { keys: 'needed' });
   const { szafa } = connection;
   const batch = new Batch(out);
-  const items = itemsOf(chooseFiles(await new Lookup(szafa, signal).tree(), invocation, batch));
+  const choice = chooseFiles(await new Lookup(szafa, signal).tree(), invocation, batch);
+  const items = itemsOf(choice);
   // Half of what was asked for is not what somebody wants to give away.
   if (batch.failed > 0) return batch.finish();
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
+  const byPath = choice.files.filter(({ byId }) => !byId);
+  await prove(
+    szafa,
+    byPath.map(({ entry }) => entry),
+    signal,
+  );
   const expiresAt = expires === undefined ? undefined : new Date(expires);
   const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
   const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;

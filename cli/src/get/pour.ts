@@ -36,12 +36,12 @@ export function isLink(target: string): CliError {
 /** Each volume is verified before it is passed on; only exit code 0 says that the whole was. Returns the size. */
 export async function pour(
   szafa: Szafa,
-  { entry }: Chosen,
+  file: Chosen,
   invocation: Invocation,
   { parallel, track }: { parallel: number; track: Track },
 ): Promise<number> {
   const { signal } = invocation;
-  const remote = await openChosen(szafa, entry, invocation);
+  const remote = await openChosen(szafa, file, invocation);
   const { link, size } = remote.metadata;
   if (link !== undefined) throw isLink(link);
   const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);

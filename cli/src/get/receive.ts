@@ -95,7 +95,7 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
   try {
     // In the order of the files, whichever of them is opened first.
     const claimed = file.entry.verified ? destination.claim(file.below) : undefined;
-    const remote = await openChosen(szafa, file.entry, invocation);
+    const remote = await openChosen(szafa, file, invocation);
     const { link, size } = remote.metadata;
     track.update(0, size);
     const below = sealedBelow(file, remote.metadata);

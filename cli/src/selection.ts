@@ -106,6 +106,8 @@ export function namedAll(tree: Tree, { args, out, signal }: Invocation, batch: B
 export interface Chosen {
   path: string;
   entry: Entry;
+  /** The files that it is the newest of, as far as the list tells. */
+  among: readonly Entry[];
   /** The folder that it was named in, and its path below that. */
   base: string;
   below: string;
@@ -142,10 +144,12 @@ export function chooseFiles(
   const all = namedAll(tree, invocation, batch);
   for (const { targets, base } of all) {
     const below = (path: string) => belowBase(path, base);
-    const add = ({ path }: FileNode, top: string, some: Entry[], byId = false) => {
+    const add = (file: FileNode, top: string, some: Entry[], byId = false) => {
+      const { path } = file;
       for (const entry of some) {
+        const among = versions === 'all' || byId ? [entry] : file.versions;
         if (!files.has(entry.fileId))
-          files.set(entry.fileId, { path, entry, base, below: below(path), top, byId });
+          files.set(entry.fileId, { path, entry, among, base, below: below(path), top, byId });
       }
     };
     for (const target of targets) {
@@ -205,12 +209,29 @@ function elsewhere({ fileId, path }: Entry, { name }: Metadata): CliError {
   );
 }
 
-/** Opens a chosen file. A name in the list that belongs to another file is as bad as a wrong volume. */
+/** Of several files with one plain name the list does not tell which is the newest: their headers do. */
+export async function newestOf(
+  szafa: Szafa,
+  versions: readonly Entry[],
+  signal: AbortSignal,
+): Promise<Entry> {
+  const [first] = versions as [Entry];
+  if (first.verified || versions.length === 1) return first;
+  const opened = await szafa.versions(versions, { signal });
+  // One that does not open may be the newest.
+  const wrong = opened.find(({ problem }) => problem)?.problem;
+  if (wrong) throw wrong;
+  return opened[0]?.entry ?? first;
+}
+
+/** Opens a chosen file, which is known as the newest then. A name in the list that belongs to another file is as bad as a wrong volume. */
 export async function openChosen(
   szafa: Szafa,
-  { entry, base, top }: Chosen,
+  file: Chosen,
   { out, signal }: Invocation,
 ): Promise<RemoteFile> {
+  file.entry = await newestOf(szafa, file.among, signal);
+  const { entry, base, top } = file;
   const { fileId, record, problem } = entry;
   if (problem) throw problem;
   const remote = await szafa.openFile(fileId, { record, signal });

@@ -180,6 +180,10 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
       ['v', 'second'],
       ['v', 'third'],
     ]);
+    for (const content of ['first', 'second']) {
+      await writeFile(device.path('plain'), content);
+      await device.ok(['put', 'plain', '--plain-names']);
+    }
     onList(between, (list) =>
       list
         .toReversed()
@@ -188,6 +192,12 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     assert.equal((await device.ok(['get', 'v', '-o', '-'])).stdout, 'third');
     await device.ok(['get', '/', '--output', 'all']);
     assert.equal(await readFile(device.path('all/v'), 'utf8'), 'third');
+    // Of a plain name the list tells no age at all.
+    assert.equal(await readFile(device.path('all/plain'), 'utf8'), 'second');
+    await device.ok(['cp', 'plain', 'copy']);
+    const { link } = (await device.ok(['share', 'plain', '--json'])).line('link');
+    for (const what of ['plain', 'copy', String(link)])
+      assert.equal((await device.ok(['get', what, '-o', '-'])).stdout, 'second', what);
   });
 
   test('a name that was taken back, and a folder that was swapped, lead no command to another place', async () => {

@@ -351,6 +351,13 @@ export const mutants: Mutant[] = [
     tests: ['tests/cross/case.test.ts'],
   },
   {
+    name: 'of files with one plain name the first in the list is the newest',
+    file: 'cli/src/selection.ts',
+    find: 'if (first.verified || versions.length === 1) return first;',
+    replace: 'if (first.verified || versions.length > 0) return first;',
+    tests: ['tests/attacks/hostile-service.test.ts'],
+  },
+  {
     name: 'a file with a plain name is in whatever folder the server says',
     file: 'cli/src/selection.ts',
     find: 'return verified || topOf(path) === topOf(name) ||',

@@ -6,7 +6,7 @@ import { counted } from '../counted.ts';
 import { CliError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
-import { emptyWithin, prove } from '../selection.ts';
+import { emptyWithin, newestOf, prove } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { journeys } from './mv.ts';
 
@@ -14,7 +14,7 @@ const PARALLEL = 4;
 
 interface Copy {
   /** A folder with nothing in it has markers instead. */
-  entry?: Entry;
+  among?: readonly Entry[];
   markers?: readonly Entry[];
   from: string;
   to: string;
@@ -28,7 +28,7 @@ function* copiesOf(
 ): Generator<Copy> {
   const { target, to } = journey;
   if ('file' in target) {
-    yield { entry: target.version ?? target.file.entry, from: target.file.path, to };
+    yield { among: target.version ? [target.version] : target.file.versions, from: target.file.path, to };
     return;
   }
   const { path } = target.folder;
@@ -43,7 +43,7 @@ function* copiesOf(
     throw new CliError('name', 'a folder cannot be copied into itself', 'choose another place');
   }
   for (const file of tree.within(target.folder)) {
-    yield { entry: file.entry, from: file.path, to: to + file.path.slice(path.length) };
+    yield { among: file.versions, from: file.path, to: to + file.path.slice(path.length) };
   }
   for (const { path: empty, markers } of emptyWithin(target.folder)) {
     yield { markers, from: empty, to: to + empty.slice(path.length) };
@@ -61,8 +61,8 @@ export const command: Command = async (invocation) => {
   const batch = new Batch(out);
   const progress = counted(out, 'copying');
   const options = { out, signal, parallel: PARALLEL, about: ({ from }: Copy) => from };
-  await batch.run(copies, options, async ({ entry, markers = [], from, to }) => {
-    if (!entry) {
+  await batch.run(copies, options, async ({ among, markers = [], from, to }) => {
+    if (!among) {
       if (!tree.folder(to)) {
         const mode = await szafa.folderMode({ markers }, { signal });
         await szafa.makeFolder(to, { tree, mode, signal });
@@ -70,6 +70,7 @@ export const command: Command = async (invocation) => {
       out.done('copied', { from: `${from}/`, to: `${to}/` }, `copied ${oneLine(from)}/ to ${oneLine(to)}/`);
       return;
     }
+    const entry = await newestOf(szafa, among, signal);
     await prove(szafa, [entry], signal);
     const copy = await szafa.copyTo(entry, to, { tree, signal, asVersion: flags.yes ?? false });
     const fields = { file_id: copy, source_id: entry.fileId, from, to };

@@ -8,7 +8,7 @@ import { Lookup } from '../lookup.ts';
 import { drawn } from '../qr.ts';
 import { parseCount, parseEnd } from '../quantities.ts';
 import { readSecret } from '../question.ts';
-import { type Choice, chooseFiles, prove } from '../selection.ts';
+import { type Choice, chooseFiles, newestOf, prove } from '../selection.ts';
 import { SHOWN } from '../shares.ts';
 import { formatTime, oneLine, plural } from '../text.ts';
 
@@ -60,6 +60,7 @@ export const command: Command = async (invocation) => {
   const { szafa } = connection;
   const batch = new Batch(out);
   const choice = chooseFiles(await new Lookup(szafa, signal).tree(), invocation, batch);
+  for (const file of choice.files) file.entry = await newestOf(szafa, file.among, signal);
   const items = itemsOf(choice);
   // Half of what was asked for is not what somebody wants to give away.
   if (batch.failed > 0) return batch.finish();

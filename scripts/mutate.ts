@@ -145,16 +145,22 @@ class Copy {
     return { how: byLimit ? 'late' : 'red', output, ms };
   }
 
-  /** Services, engines and commands of a test that was ended: their environment names its folder. */
+  /** Services, engines and commands of a test that was ended. */
   #endAll(): void {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
-        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-        if (environment.includes(`=${this.#temporary}`)) process.kill(Number(pid), 'SIGKILL');
+        if (this.#isOfTest(pid)) process.kill(Number(pid), 'SIGKILL');
       } catch {
         // Gone meanwhile, or of somebody else.
       }
     }
+  }
+
+  /** Its environment names the folder; nginx writes over that, and has its logs open there. */
+  #isOfTest(pid: string): boolean {
+    if (readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${this.#temporary}`)) return true;
+    const open = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+    return open.some((path) => path.startsWith(`${this.#temporary}/`));
   }
 
   /** What was mounted stays mounted when those who did it have ended. */

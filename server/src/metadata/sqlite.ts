@@ -34,7 +34,10 @@ function translate(error: unknown): unknown {
   return code === undefined ? error : new StorageFault(code, error as Error);
 }
 
-/** Rows come as arrays: Node makes a dictionary of each, which is slow to make and slow to read. */
+/**
+ * Rows come as arrays: Node makes a dictionary of each, which is slow to make and slow to read. The columns are those that the
+ * statement had at first, so none says `*`, which would have others after a migration.
+ */
 interface Prepared {
   statement: StatementSync;
   columns: string[];

@@ -1,4 +1,5 @@
 import {
+  batching,
   type ConnectOptions,
   fileContacts,
   fileHeaders,
@@ -59,7 +60,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
       : new URL(`data:text/javascript;base64,${Buffer.from(SZAFA_WORKER).toString('base64')}`);
   const engine = nodeEngine({ worker });
   const throttle = flags.bwlimit === undefined ? undefined : rateLimit(parseRate('bwlimit', flags.bwlimit));
-  const transport = nodeTransport({ connections: Math.max(16, (transfers ?? 1) * 4), throttle });
+  const transport = batching(nodeTransport({ connections: Math.max(16, (transfers ?? 1) * 4), throttle }));
   const seconds = settings.retrySeconds ?? (transfers === undefined ? RETRY_S : TRANSFER_RETRY_S);
   let told = 0;
   const onRetry = (error: Error) => {

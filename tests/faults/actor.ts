@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { type FileRecord, pathOf } from '@szafa/protocol';
 import {
   type Answer,
+  answersIn,
+  type Batched,
+  batched,
   checkInvariants,
   complete,
   type MadeFile,
@@ -10,6 +13,7 @@ import {
   newTransferId,
   PullServer,
   putFile,
+  putFiles,
   putVolume,
   readVolume,
   received,
@@ -23,6 +27,7 @@ export const KINDS = [
   'put',
   'complete',
   'file',
+  'files',
   'pull',
   'cancel',
   'read',
@@ -48,6 +53,7 @@ interface Upload {
 type Open =
   | ({ kind: 'put' | 'complete' | 'pull' } & Upload)
   | { kind: 'file'; transferId: string; file: MadeFile }
+  | { kind: 'files'; files: Batched[] }
   | { kind: 'cancel'; transferId: string }
   | { kind: 'init' | 'read' | 'list' }
   | { kind: 'clone'; of: Kept; dirId: number | null }
@@ -103,6 +109,7 @@ export class Actor {
     const kind = wanted && this.#random() < 0.75 ? wanted : this.#pick(KINDS);
     if (kind === 'init' || kind === 'cancel') return this.#giveUp();
     if (kind === 'file') return this.#sendFile(newTransferId(), this.#made(SMALL));
+    if (kind === 'files') return this.#sendFiles([1, 2, 3, 4].map(() => batched(this.#made(SMALL))));
     if (kind === 'pull') return this.#pull();
     if (kind === 'list') return this.#list();
     const fileId = oldest && this.#pick([...this.kept.keys()]);
@@ -136,9 +143,13 @@ export class Actor {
     return makeFile(sizes, { dir_id: this.#pick(this.#dirs) });
   }
 
-  #keep(answer: Answer, file: MadeFile): void {
-    assert.equal(answer.status, 200, answer.text);
-    this.kept.set(String(answer.json['file_id']), { file, dirId: file.init.dir_id ?? null });
+  #keep({ status, text, json }: Answer, file: MadeFile): void {
+    assert.equal(status, 200, text);
+    this.#note(String(json['file_id']), file);
+  }
+
+  #note(fileId: string, file: MadeFile): void {
+    this.kept.set(fileId, { file, dirId: file.init.dir_id ?? null });
   }
 
   async #begin(file: MadeFile): Promise<string> {
@@ -186,6 +197,13 @@ export class Actor {
       putFile(this.user, transferId, file),
     );
     this.#keep(done, file);
+  }
+
+  /** The same of several. */
+  async #sendFiles(files: Batched[]): Promise<void> {
+    const answer = await this.#ask({ kind: 'files', files }, () => putFiles(this.user, files));
+    assert.equal(answer.status, 200, answer.text);
+    for (const [at, { file_id }] of answersIn(answer).entries()) this.#note(file_id!, files[at]!.file);
   }
 
   async #giveUp(): Promise<void> {
@@ -253,6 +271,7 @@ export class Actor {
     const open = this.#open;
     if (open?.kind === 'put' || open?.kind === 'complete' || open?.kind === 'pull') await this.#resume(open);
     if (open?.kind === 'file') await this.#sendFile(open.transferId, open.file);
+    if (open?.kind === 'files') await this.#sendFiles(open.files);
     if (open?.kind === 'cancel') assert.ok([200, 404].includes(await this.#cancel(open.transferId)));
     const listed = await checkInvariants(this.user.service, this.user.token);
     this.#settle(open, new Map(listed.map((record) => [record.file_id, record])));

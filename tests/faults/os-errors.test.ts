@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import {
+  answersIn,
   assertError,
   assertNoLeftovers,
   assertOk,
   assertReadable,
+  batched,
   begin,
   checkInvariants,
   complete,
@@ -16,6 +18,7 @@ import {
   newTransferId,
   putAll,
   putFile,
+  putFiles,
   putVolume,
   readVolume,
   received,
@@ -121,6 +124,32 @@ for (const [name, injection, status] of [
     await assertReadable(user, String(done.json['file_id']), file);
   });
 }
+
+test('of several files in one request an OS failure refuses those that it meets, or all, and repeating it works', async () => {
+  for (const [injection, status] of [
+    [failing('pwrite64', 'EIO'), 200],
+    [failing('pwrite64', 'ENOSPC'), 200],
+    [failing('fsync', 'EIO'), 200],
+    [inLog('EIO'), 409],
+    [inLog('ENOSPC'), 507],
+  ] as const) {
+    const files = [1, 2, 3].map(() => batched(makeFile([70_000])));
+    const before = (await listFiles(user)).length;
+    const failed = await during(injection, () => putFiles(user, files));
+    assert.equal(failed.status, status, failed.text);
+    if (status === 200) {
+      const made = answersIn(failed).filter(({ file_id }) => file_id !== undefined);
+      assert.ok(made.length < files.length, failed.text);
+      assert.equal((await listFiles(user)).length, before + made.length);
+    }
+    const done = await putFiles(user, files);
+    assertOk(done);
+    assert.equal((await listFiles(user)).length, before + files.length);
+    for (const [at, { file }] of files.entries()) {
+      await assertReadable(user, answersIn(done)[at]!.file_id!, file);
+    }
+  }
+});
 
 for (const [name, injection] of [
   ['the database', database('pwrite64', 'ENOSPC')],

@@ -14,8 +14,10 @@ import {
 } from '@szafa/client/node';
 import { pathOf } from '@szafa/protocol';
 import {
+  answersIn,
   assertOk,
   assertReadable,
+  batched,
   begin,
   checkInvariants,
   complete,
@@ -26,6 +28,7 @@ import {
   newTransferId,
   putAll,
   putFile,
+  putFiles,
   putVolume,
   readVolume,
   received,
@@ -88,7 +91,7 @@ test('what was acknowledged survives a power cut at the next instant, each thing
   await checkInvariants(service, user.token);
 });
 
-test('a file in one request survives it, and its repetition finds it', async () => {
+test('files in one request survive it, and its repetition finds them', async () => {
   const user = await register(service);
   for (const size of [0, 70_000, 300_000]) {
     const file = makeFile([size]);
@@ -100,6 +103,15 @@ test('a file in one request survives it, and its repetition finds it', async () 
     assertOk(await putFile(user, transferId, file), answer.json);
   }
   assert.equal((await listFiles(user)).length, 3);
+  const files = [0, 70_000, 300_000, 5, 65_536].map((size) => batched(makeFile([size])));
+  const answer = await putFiles(user, files);
+  assertOk(answer);
+  await powerCut();
+  for (const [at, { file }] of files.entries()) {
+    await assertReadable(user, answersIn(answer)[at]!.file_id!, file);
+  }
+  assertOk(await putFiles(user, files), answer.json);
+  assert.equal((await listFiles(user)).length, 8);
   await assertTidyAfterCrash(service);
   await checkInvariants(service, user.token);
 });

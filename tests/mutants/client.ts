@@ -14,6 +14,7 @@ const CLAIMS = 'client/test/claims.test.ts';
 const ATTACKS = 'client/test/attacks.test.ts';
 const LIST_ATTACKS = 'client/test/list-attacks.test.ts';
 const HEADERS = 'client/test/headers.test.ts';
+const BATCHING = 'client/test/batching.test.ts';
 const BAG_ATTACKS = 'client/test/bag-attacks.test.ts';
 const ACCOUNT_ATTACKS = 'client/test/account-attacks.test.ts';
 const REKEY_ATTACKS = 'client/test/rekey-attacks.test.ts';
@@ -23,6 +24,30 @@ const RESEAL_ATTACKS = 'client/test/reseal-attacks.test.ts';
 const POWER_CUT = 'tests/faults/power-cut.test.ts';
 
 export const mutants: Mutant[] = [
+  {
+    name: 'a file that travels with others is told the answer of another one',
+    file: 'client/src/node/batching.ts',
+    find: 'one.resolve(answers[at]!);',
+    replace: 'one.resolve(answers[some.length - 1 - at]!);',
+    tests: [BATCHING],
+    only: 'what is refused to one',
+  },
+  {
+    name: 'a service that takes no files together is asked each time',
+    file: 'client/src/node/batching.ts',
+    find: 'this.#apart.add(some[0]!.server);',
+    replace: 'this.#apart.delete(some[0]!.server);',
+    tests: [BATCHING],
+    only: 'a service that does not take',
+  },
+  {
+    name: 'one file that is given up ends the request of all',
+    file: 'client/src/node/batching.ts',
+    find: 'if (some.every(isAborted)) ended.abort();',
+    replace: 'ended.abort();',
+    tests: [BATCHING],
+    only: 'one that is given up',
+  },
   {
     name: 'codes whose change got no answer are taken for changed',
     file: 'client/src/factors.ts',

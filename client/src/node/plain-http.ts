@@ -68,7 +68,8 @@ export class PlainHttp {
 
   async exchange(url: URL, request: TransportRequest): Promise<TransportResponse> {
     // The service reads a connection that carries nothing but volumes more quickly.
-    const pool = request.body instanceof Uint8Array ? `volumes ${url.host}` : url.host;
+    const isVolume = request.method === 'PUT' && request.body instanceof Uint8Array;
+    const pool = isVolume ? `volumes ${url.host}` : url.host;
     const idle = this.#idle.get(pool) ?? [];
     this.#idle.set(pool, idle);
     let line = idle.pop();

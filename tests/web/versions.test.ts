@@ -91,15 +91,19 @@ test('uploading what is there already asks; versions are kept; other devices are
   // Another device: what it does appears by itself, and what it did first wins, which is told.
   const other = await Szafa.login({ server: service.url }, { username, password: PASSWORD });
   const tree = await other.tree();
-  // The page asks now and then what is new: not before it has tried.
-  await page.context().route('**/api/changes', () => {});
+  // The page asks now and then what is new, while somebody sees it: not before it has tried.
+  const beSeen = (isSeen: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true });
+    }, !isSeen);
+  await beSeen(false);
   await other.rename([{ entry: tree.file('album/two.txt')!.entry, path: 'album/zwei.txt' }]);
   await choose(page, 'two.txt', 'Rename');
   await page.getByLabel('New name').fill('deux.txt');
   await page.keyboard.press('Enter');
   await page.locator('.notice').getByText('Another device or tab changed this at the same time.').waitFor();
   await row(page, 'zwei.txt').waitFor();
-  await page.context().unroute('**/api/changes');
+  await beSeen(true);
   await other.rename([{ entry: (await other.tree()).file('album/zwei.txt')!.entry, path: 'album/drei.txt' }]);
   await row(page, 'drei.txt').waitFor();
 

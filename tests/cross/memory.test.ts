@@ -7,10 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { useService, usually } from '../harness/index.ts';
 import { useDevice } from './account.ts';
 import type { Running } from './device.ts';
+import { packedCommand } from './packed.ts';
 
 const MIB = 1024 * 1024;
 const MOST_BYTES = 250e6;
 const limitMs = usually(180_000, 600_000);
+/** In MiB: of these, memory for the small ones must not become memory for large ones, one after the other. */
+const BACKUPS = [16, 16, 16, 16, 16, 16, 33, 33, 64, 5, 130, 130];
 
 const service = useService();
 
@@ -58,11 +61,11 @@ suite('szafa: memory of the command', () => {
     await device.ok(['rm', '--yes', 'large']);
   });
 
-  test('several files at once in large volumes, there and back', async (t) => {
+  test('files of many sizes at once in large volumes, there and back', async (t) => {
     const { device } = shared;
     await mkdir(device.path('backups'));
-    for (let i = 0; i < 4; i++) await zeros(`backups/${i}`, usually(130 * MIB, 400 * MIB));
-    await device.ok(['put', 'backups', '--volume-size', '64M'], { limitMs });
+    for (const [i, size] of BACKUPS.entries()) await zeros(`backups/${i}`, usually(1, 3) * size * MIB);
+    assertSmall(t, await peakOf(device.start(['put', 'backups', '--volume-size', '64M'], { limitMs })));
     const output = ['--output', 'again'];
     assertSmall(t, await peakOf(device.start(['get', 'backups', ...output], { limitMs })));
     assertSmall(t, await peakOf(device.start(['check', 'backups'], { limitMs })));
@@ -89,6 +92,8 @@ suite('szafa: memory of the command', () => {
       }
       assertSmall(t, await peakOf(device.start(['get', 'piped', '--output', 'again'], { limitMs })));
       await rm(device.path('again'));
+      const command = ['sh', '-c', 'exec "$@" >/dev/null', 'sh', process.execPath, packedCommand()];
+      assertSmall(t, await peakOf(device.start(['cat', 'piped'], { limitMs, command })));
       await device.ok(['rm', '--yes', 'piped']);
     });
   }

@@ -2,6 +2,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const API = 'client/test/api.test.ts';
+const ARENA = 'client/test/arena.test.ts';
 const MEMORY = 'client/test/memory.test.ts';
 const NETWORK = 'client/test/network.test.ts';
 const PART_FILE = 'client/test/part-file.test.ts';
@@ -496,17 +497,45 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'memory that is given back twice is given out twice',
-    file: 'client/src/node/slots.ts',
-    find: 'if (held) this.#free.push(memory);',
-    replace: 'this.#free.push(memory);',
-    tests: [MEMORY],
+    file: 'client/src/node/arena.ts',
+    find: 'if (at >= 0) lent.splice(at, 1);',
+    replace: 'lent.splice(at, 1);',
+    tests: [ARENA],
   },
   {
     name: 'memory of large volumes is made anew for each of them',
-    file: 'client/src/node/slots.ts',
-    find: 'this.#kept(size) ?? this.#made(size)',
-    replace: 'this.#made(size)',
+    file: 'client/src/node/arena.ts',
+    find: 'this.#blocks.push(block);',
+    replace: '',
+    tests: [ARENA],
+  },
+  {
+    name: 'a piece of memory that is a little too small is lent',
+    file: 'client/src/node/arena.ts',
+    find: 'if (range.from - from >= size) return from;',
+    replace: 'if (range.from - from >= size - PAGE) return from;',
+    tests: [ARENA],
+  },
+  {
+    name: 'memory is lent where something else that lies behind it ends',
+    file: 'client/src/node/arena.ts',
+    find: '    lent.sort((a, b) => a.from - b.from);\n',
+    replace: '',
+    tests: [ARENA],
+  },
+  {
+    name: 'a volume that came in memory of its own is not given back',
+    file: 'client/src/download/remote-file.ts',
+    find: '        opened.release();\n',
+    replace: '',
     tests: [MEMORY],
+  },
+  {
+    name: 'what is there of a download is sealed into memory of volumes',
+    file: 'client/src/node/download-record.ts',
+    find: '{ salt, digestOnly: true }',
+    replace: '{ salt }',
+    tests: [NETWORK],
   },
   {
     name: 'whoever gives up waiting for memory keeps it',

@@ -369,17 +369,20 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     const { length } = extentOf(this.layout, idx);
     const expected = sealedSize(length);
     const slot = engine.borrow(idx === 1 && this.#first ? 0 : expected);
+    let { release } = slot;
     try {
       const sealed = await this.#fetch(idx, expected, slot.bytes, options);
+      // It came in memory of its own, as one of unknown length does.
+      if (sealed.buffer !== slot.bytes.buffer) slot.release();
       const opened = await openVolume(engine, this.#place(idx), length, sealed);
       if ('fault' in opened) throw changed(idx);
-      const bytes = this.#unpadded(idx, opened.bytes);
-      if (bytes.buffer === slot.bytes.buffer) return { ...opened, bytes, release: slot.release };
-      // It came in memory of its own, as one of unknown length does.
-      slot.release();
-      return { ...opened, bytes };
+      release = () => {
+        opened.release();
+        slot.release();
+      };
+      return { ...opened, bytes: this.#unpadded(idx, opened.bytes), release };
     } catch (error) {
-      slot.release();
+      release();
       throw error;
     }
   }
@@ -512,7 +515,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
         async pull(controller) {
           const { done, value } = await pieces.next();
           // A reader may keep what it gets.
-          if (value) controller.enqueue(value.slice() as Bytes);
+          if (value) controller.enqueue(new Uint8Array(value));
           if (done) controller.close();
         },
         async cancel() {

@@ -1,12 +1,11 @@
 import { type Layout, largestVolume } from '../format/layout.ts';
 import { lanesFor, unlessAborted } from '../pool.ts';
-import { VolumeMemory } from '../upload/memory.ts';
+import { MOST_BYTES, VolumeMemory } from '../upload/memory.ts';
 
-const MOST_BYTES = 96 * 1024 * 1024;
 const PARALLEL = 4;
 
 /** For volumes of all files that are fetched at once by whoever needs nobody else to go on; not for streams, whose readers may wait for each other. */
-const memory = new VolumeMemory(MOST_BYTES);
+const memory = new VolumeMemory();
 
 /** `work` when there is room for so many volumes of the file. */
 export async function inRoom<T>(

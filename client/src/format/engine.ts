@@ -76,11 +76,12 @@ export interface Engine {
    */
   hold(key: Bytes): Soon<Bytes>;
   argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
-  /** Reads a part of the source and seals it, segment by segment. */
+  /** Reads a part of the source and seals it, segment by segment. `digestOnly`: there need not be any `bytes`. */
   sealSegments(
     key: VolumeKey,
     source: Source,
     part: { offset: number; length: number },
+    digestOnly?: boolean,
   ): Promise<SealedSegments>;
   /** A whole volume, whose head is that of the key. Undefined when a tag does not fit. The ciphertext may be overwritten. */
   openSegments(key: VolumeKey, sealed: Uint8Array): Promise<OpenedSegments | undefined>;

@@ -25,6 +25,8 @@ export interface VolumePlace {
 export interface SealOptions {
   /** Of a volume that was sealed before and is to come out the same; a new one otherwise, every time. */
   salt?: Bytes | undefined;
+  /** Nobody needs its bytes, which may be absent: nor the memory for them. */
+  digestOnly?: boolean | undefined;
 }
 
 async function keyOf(engine: Engine, place: VolumePlace, salt: Bytes): Promise<VolumeKey> {
@@ -44,10 +46,10 @@ export async function sealVolume(
   place: VolumePlace,
   source: Source,
   part: { offset: number; length: number },
-  { salt = engine.random(SALT_BYTES) }: SealOptions = {},
+  { salt = engine.random(SALT_BYTES), digestOnly }: SealOptions = {},
 ): Promise<SealedVolume> {
   const key = await keyOf(engine, place, salt);
-  return { ...(await engine.sealSegments(key, source, part)), salt };
+  return { ...(await engine.sealSegments(key, source, part, digestOnly)), salt };
 }
 
 /** The key of a volume by its first bytes; undefined when the commitment in them is not that of this key. @public */

@@ -13,10 +13,10 @@ import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { FileChangedError } from '../errors.ts';
 import { type Bytes, concat } from '../format/bytes.ts';
-import { type Engine, requireKey } from '../format/engine.ts';
+import { EMPTY, type Engine, requireKey } from '../format/engine.ts';
 import { plainLength, sealedSize, TAG_BYTES } from '../format/segments.ts';
+import { Arena } from './arena.ts';
 import { FileSource } from './file-source.ts';
-import { Slots } from './slots.ts';
 import { type Digests, openInPlace, sealInto } from './volume-cipher.ts';
 import { Workers } from './workers.ts';
 
@@ -35,8 +35,6 @@ export interface NodeEngine extends Engine {
 const NONCE = new Uint8Array(12);
 /** Below this a volume is done before a worker would have woken up. */
 const INLINE = 256 * 1024;
-/** Memory of volumes, in use or kept for the next ones; more only where it was needed at once. More than uploads have on their way. */
-const VOLUME_BYTES = 80 * 1024 * 1024;
 const argon2Async = promisify(argon2);
 
 /** What Node's crypto returns has memory of its own; the same, as the plain type that travels. */
@@ -72,8 +70,11 @@ const hkdf = (key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes =>
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
   const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
-  const slots = new Slots(VOLUME_BYTES);
+  const arena = new Arena();
   const nothing = () => {};
+  const nowhere = { bytes: EMPTY, release: nothing };
+  const borrow = (length: number) =>
+    length <= INLINE ? { bytes: new Uint8Array(length), release: nothing } : arena.lend(length);
 
   const engine: NodeEngine = {
     parallel: threads,
@@ -128,18 +129,16 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       return plain(await argon2Async('argon2id', parameters));
     },
 
-    async sealSegments(key, source, { offset, length }) {
+    async sealSegments(key, source, { offset, length }, digestOnly = false) {
       const input =
         source instanceof FileSource ? { fd: source.fd, offset, length } : await source.read(offset, length);
-      const size = sealedSize(length);
-      if (length <= INLINE) {
-        const bytes = new Uint8Array(size);
-        return { bytes, ...unlessShorter(sealInto(key, input, bytes)), release: nothing };
-      }
-      const { memory, release } = slots.take(size);
-      const bytes = new Uint8Array(memory, 0, size);
+      const { bytes, release } = digestOnly ? nowhere : borrow(sealedSize(length));
+      const memory = digestOnly ? undefined : bytes;
       try {
-        const digests = await workers.run({ kind: 'seal', key, input, memory });
+        const digests =
+          length <= INLINE
+            ? sealInto(key, input, memory)
+            : await workers.run({ kind: 'seal', key, input, memory });
         return { bytes, ...unlessShorter(digests), release };
       } catch (error) {
         release();
@@ -148,29 +147,30 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     },
 
     async openSegments(key, sealed) {
-      const size = sealed.length;
-      const length = plainLength(size);
+      const length = plainLength(sealed.length);
       if (length === undefined) return undefined;
-      const shared = sealed.buffer instanceof SharedArrayBuffer && sealed.byteOffset === 0;
+      const shared = sealed.buffer instanceof SharedArrayBuffer;
       if (length <= INLINE && !shared) {
         const digests = openInPlace(key, sealed);
         return digests && { bytes: sealed.subarray(0, length), ...digests, release: nothing };
       }
-      const slot = shared
-        ? { memory: sealed.buffer as SharedArrayBuffer, release: nothing }
-        : slots.take(size);
-      if (!shared) new Uint8Array(slot.memory).set(sealed);
-      const digests = await workers.run({ kind: 'open', key, memory: slot.memory, size });
-      if (!digests) slot.release();
-      const bytes = new Uint8Array(slot.memory, 0, length);
-      return digests && { bytes, ...digests, release: slot.release };
+      const { bytes: memory, release } = shared
+        ? { bytes: sealed, release: nothing }
+        : arena.lend(sealed.length);
+      try {
+        if (!shared) memory.set(sealed);
+        const digests = await workers.run({ kind: 'open', key, memory });
+        if (!digests) release();
+        // Never a Buffer, as transports give them: a slice of one is no copy.
+        const bytes = new Uint8Array(memory.buffer, memory.byteOffset, length);
+        return digests && { bytes, ...digests, release };
+      } catch (error) {
+        release();
+        throw error;
+      }
     },
 
-    borrow(length) {
-      if (length <= INLINE) return { bytes: new Uint8Array(length), release: nothing };
-      const { memory, release } = slots.take(length);
-      return { bytes: new Uint8Array(memory, 0, length), release };
-    },
+    borrow,
   };
   return engine;
 }

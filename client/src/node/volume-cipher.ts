@@ -25,15 +25,15 @@ export function discard({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
-/** Seals into `memory`: head and segments. Undefined when the file is shorter than it was. */
+/** Seals into `memory`, if there is any: head and segments. Undefined when the file is shorter than it was. */
 export function sealInto(
   { head, key, aad, isLast }: VolumeKey,
   input: PlainInput,
-  memory: Uint8Array,
+  memory: Uint8Array | undefined,
 ): Digests | undefined {
   const hash = createHash('sha256').update(head);
   const { length } = input;
-  memory.set(head);
+  memory?.set(head);
   for (let j = 0; j < segmentsIn(length); j++) {
     const { from, to, offset } = segmentOf(length, j);
     const cipher = createCipheriv('aes-256-gcm', key, nonceOf(j, lastOf(length, j, isLast)));
@@ -44,13 +44,13 @@ export function sealInto(
       if ('fd' in input && !fill(input.fd, piece, input.offset + at)) return undefined;
       const sealed = cipher.update(piece);
       hash.update(sealed);
-      memory.set(sealed, offset + at - from);
+      memory?.set(sealed, offset + at - from);
       discard(sealed);
     }
     cipher.final();
     const tag = cipher.getAuthTag();
     hash.update(tag);
-    memory.set(tag, offset + to - from);
+    memory?.set(tag, offset + to - from);
   }
   return { digest: new Uint8Array(hash.digest()) };
 }

@@ -2,9 +2,10 @@ import { parentPort } from 'node:worker_threads';
 import type { VolumeKey } from '../format/engine.ts';
 import { type Digests, discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
-export type Task = { key: VolumeKey; memory: SharedArrayBuffer } & (
-  | { kind: 'seal'; input: PlainInput }
-  | { kind: 'open'; size: number }
+/** `memory`: shared, for the sealed volume; absent where its digest is enough. */
+export type Task = { key: VolumeKey } & (
+  | { kind: 'seal'; input: PlainInput; memory: Uint8Array | undefined }
+  | { kind: 'open'; memory: Uint8Array }
 );
 
 export type Job = Task & { id: number };
@@ -16,13 +17,10 @@ export interface JobResult {
 }
 
 parentPort?.on('message', (job: Job) => {
-  const { id, key, memory } = job;
+  const { id, key } = job;
   let result: JobResult;
   try {
-    const digests =
-      job.kind === 'seal'
-        ? sealInto(key, job.input, new Uint8Array(memory))
-        : openInPlace(key, new Uint8Array(memory, 0, job.size));
+    const digests = job.kind === 'seal' ? sealInto(key, job.input, job.memory) : openInPlace(key, job.memory);
     result = { id, digests };
   } catch (error) {
     result = { id, error: error as Error };

@@ -1,5 +1,5 @@
 /** What volumes on their way may take together; one that is larger goes alone. */
-const MOST_BYTES = 64 * 1024 * 1024;
+export const MOST_BYTES = 64 * 1024 * 1024;
 
 export interface Room {
   /** Gives so many of its bytes back, or what is left of them. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { assertBytes } from '../../tests/harness/bytes.ts';
-import { Api, bytesSource, fetchTransport, type Transport } from '../src/index.ts';
+import { Api, bytesSource, type Engine, fetchTransport, type Transport } from '../src/index.ts';
 import { downloadToFile, fileJournal, nodeTransport, rateLimit } from '../src/node/index.ts';
 import { type HostileProxy, isVolume, startProxy, volumeOf } from './proxy.ts';
 import { content, engine, newUser, type Service, sameUser, startService, transport } from './service.ts';
@@ -154,7 +154,16 @@ test('uploads and downloads go through a network that keeps breaking', async () 
 test('a download goes on from the volumes it has; what was changed on disk is fetched again', async () => {
   const user = await newUser(service.url);
   const { fileId } = await user.upload(bytesSource(content(8000)), { path: 'x', volumeSize: 1000 });
-  const szafa = await sameUser(user, proxy.url);
+  let kept = 0;
+  const watching: Engine = {
+    ...engine,
+    async sealSegments(...args) {
+      const sealed = await engine.sealSegments(...args);
+      kept += sealed.bytes.length;
+      return sealed;
+    },
+  };
+  const szafa = await sameUser(user, proxy.url, { engine: watching });
   const journal = fileJournal(join(service.folder, 'journal'));
   const path = join(service.folder, 'resumed');
   const remote = await szafa.openFile(fileId);
@@ -171,6 +180,7 @@ test('a download goes on from the volumes it has; what was changed on disk is fe
   writeFileSync(part, bytes);
   const { resumed } = await downloadToFile(remote, path, { journal });
   assert.equal(resumed, 4);
+  assert.equal(kept, 0, 'what is there is sealed for its digest alone, in no memory of volumes');
   assert.equal(proxy.requests.length, 4);
   assertBytes(readFileSync(path), content(8000));
   await assert.rejects(downloadToFile(remote, path), { code: 'target-exists' });

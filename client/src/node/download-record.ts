@@ -4,10 +4,10 @@ import { basename } from 'node:path';
 import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { type Bytes, concat, equal, fromUtf8, utf8 } from '../format/bytes.ts';
 import { isWhole } from '../format/json.ts';
-import { extentOf, largestVolume } from '../format/layout.ts';
+import { extentOf } from '../format/layout.ts';
 import { SALT_BYTES } from '../format/segments.ts';
 import { sealVolume } from '../format/volume.ts';
-import { forEach, lanesFor } from '../pool.ts';
+import { forEach } from '../pool.ts';
 import type { Journal } from '../upload/journal.ts';
 import { FileSource } from './file-source.ts';
 import type { PartFile } from './part-file.ts';
@@ -120,16 +120,15 @@ export class DownloadRecord {
     const { engine, layout, header } = this.#remote;
     const { fileId, fileKey } = header;
     const source = FileSource.of(part.path, part.fd);
-    const lanes = lanesFor(largestVolume(layout), engine.parallel);
-    await forEach(this.#volumes.keys(), lanes, async (i) => {
+    await forEach(this.#volumes.keys(), engine.parallel, async (i) => {
       const note = new Uint8Array(entry.slice(i * NOTE_BYTES, (i + 1) * NOTE_BYTES));
       const extent = extentOf(layout, i + 1);
       if (equal(note, NONE) || extent.offset + extent.length > source.size) return;
       const [salt, digest] = [note.slice(0, SALT_BYTES), note.slice(SALT_BYTES)];
       const place = { fileId, fileKey, idx: i + 1, isLast: i + 1 === layout.count };
-      const sealed = await sealVolume(engine, place, source, extent, { salt });
-      if (equal(sealed.digest, digest)) this.#volumes[i] = { salt, digest };
+      const sealed = await sealVolume(engine, place, source, extent, { salt, digestOnly: true });
       sealed.release();
+      if (equal(sealed.digest, digest)) this.#volumes[i] = { salt, digest };
     });
     return this.#volumes;
   }

@@ -48,13 +48,18 @@ export class VolumeSupply {
   }
 
   /** A volume to be sent. It is the caller's to release. */
-  async take(idx: number): Promise<SealedVolume> {
+  take(idx: number): Promise<SealedVolume> {
+    return this.#seal(idx);
+  }
+
+  async #seal(idx: number, digestOnly = false): Promise<SealedVolume> {
     if (this.#burnt) throw new FileChangedError();
     const { count } = this.layout;
     const place = { ...this.secrets, idx, isLast: idx === count };
     const record = this.records.get(idx);
     const sealed = await sealVolume(this.#engine, place, this.#source, extentOf(this.layout, idx), {
       salt: record?.salt,
+      digestOnly,
     });
     if (!record) {
       this.records.set(idx, { salt: sealed.salt, digest: sealed.digest });
@@ -71,7 +76,7 @@ export class VolumeSupply {
     const lanes = lanesFor(largestVolume(this.layout), this.#engine.parallel);
     await forEach(range(1, this.layout.count), lanes, async (idx) => {
       signal?.throwIfAborted();
-      (await this.take(idx)).release();
+      (await this.#seal(idx, true)).release();
     });
   }
 

@@ -65,9 +65,13 @@ suite('szafa: memory of the command', () => {
     const { device } = shared;
     await mkdir(device.path('backups'));
     for (const [i, size] of BACKUPS.entries()) await zeros(`backups/${i}`, usually(1, 3) * size * MIB);
-    assertSmall(t, await peakOf(device.start(['put', 'backups', '--volume-size', '64M'], { limitMs })));
-    const output = ['--output', 'again'];
-    assertSmall(t, await peakOf(device.start(['get', 'backups', ...output], { limitMs })));
+    const many = ['--transfers', '12'];
+    const [put, get] = [
+      ['put', 'backups', '--volume-size', '64M', ...many],
+      ['get', 'backups', '--output', 'again', ...many],
+    ];
+    assertSmall(t, await peakOf(device.start(put, { limitMs })));
+    assertSmall(t, await peakOf(device.start(get, { limitMs })));
     assertSmall(t, await peakOf(device.start(['check', 'backups'], { limitMs })));
     await rm(device.path('again'), { recursive: true });
     await device.ok(['rm', '-r', '--yes', 'backups']);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
@@ -11,6 +12,7 @@ import {
   assertReadable,
   begin,
   complete,
+  eventually,
   makeFile,
   PullServer,
   putVolume,
@@ -53,6 +55,19 @@ test('the token is any text that ends no line, and arrives as it was given', asy
   for (const token of ['a\nb', 'a\rb', '\n', 'a\0b', '\ud800', '']) {
     assertError(await pull(user, transferId, 'http://127.0.0.1:1', token), 400);
   }
+});
+
+test('a pull that fails by the fault of the client is one line of the log, which does not say from where it was', async () => {
+  const user = await sharedUser(service);
+  const transferId = await begin(user, makeFile(Array.from({ length: 20 }, () => 10)));
+  const host = `${randomUUID()}.invalid`;
+  const answer = await pull(user, transferId, `http://${host}`);
+  assertError(answer, 409);
+  const id = answer.headers['x-request-id'];
+  const lines = () => service.log.split('\n').filter((line) => line.includes(`"reqId":"${id}"`));
+  await eventually(async () => assert.ok(lines().some((line) => line.includes('"status":409,"ms"'))));
+  assert.equal(lines().length, 1, lines().join('\n'));
+  assert.ok(!service.log.includes(host));
 });
 
 test('the bearer token is never sent to the server of the client', async () => {

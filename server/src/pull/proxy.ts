@@ -151,7 +151,7 @@ export class PullProxy {
 
   #fail(error: unknown, response: ServerResponse, began: number): void {
     if (error instanceof RefusedError) {
-      this.#options.stop(new PullError('refused', `pull refused: ${error.message}`, { cause: error }));
+      this.#options.stop(new PullError('refused', `pull refused: ${error.message}`));
       end(response, 403);
       return;
     }
@@ -159,7 +159,7 @@ export class PullProxy {
     if (response.closed && Date.now() - began < SILENCE_MS / 2) return;
     this.fault = `the client's server ${words(error)}`;
     if (++this.#silences >= MAX_SILENCES) {
-      this.#options.stop(new PullError('exit', `pull failed: ${this.fault}`, { cause: error }));
+      this.#options.stop(new PullError('exit', `pull failed: ${this.fault}`));
     }
     // A connection that broke may work the next time, and the tool tries again; other errors are final.
     if (['ECONNRESET', 'EPIPE'].includes(codeOf(error))) response.destroy();

@@ -194,6 +194,8 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     assert.equal(await readFile(device.path('all/v'), 'utf8'), 'third');
     // Of a plain name the list tells no age at all.
     assert.equal(await readFile(device.path('all/plain'), 'utf8'), 'second');
+    const sizes = (await device.ok(['versions', 'plain', '--json'])).lines.map(({ size }) => Number(size));
+    assert.ok(sizes[0]! > sizes[1]!, 'the newest first');
     await device.ok(['cp', 'plain', 'copy']);
     const { link } = (await device.ok(['share', 'plain', '--json'])).line('link');
     for (const what of ['plain', 'copy', String(link)])

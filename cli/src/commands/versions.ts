@@ -26,9 +26,16 @@ export function addedAt({ age, createdAt }: Entry): string {
 async function list(invocation: Invocation, text: string): Promise<void> {
   const { out, signal } = invocation;
   await using connection = await connect(invocation, { keys: 'useful' });
-  const tree = await new Lookup(connection.szafa, signal).tree();
-  const { path, versions } = fileOf(tree, invocation, text);
-  for (const [at, entry] of versions.entries()) {
+  const { szafa } = connection;
+  const {
+    path,
+    versions,
+    verified: isAged,
+  } = fileOf(await new Lookup(szafa, signal).tree(), invocation, text);
+  // Of a plain name the list does not tell which is the newest.
+  const opened = isAged || !szafa.keys.unlocked ? [] : await szafa.versions(versions, { signal });
+  const sorted = opened.length > 0 ? opened.map(({ entry }) => entry) : versions;
+  for (const [at, entry] of sorted.entries()) {
     const { fileId, size, verified } = entry;
     const added = addedAt(entry);
     const mark = `${at === 0 ? '  (newest)' : ''}${markOf(entry)}`;

@@ -1,5 +1,6 @@
 /** Many small files in one request. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { limits, pathOf } from '@szafa/protocol';
 import {
@@ -14,6 +15,7 @@ import {
   batched,
   begin,
   eventually,
+  filesBelow,
   filesBody,
   inPieces,
   listFiles,
@@ -28,6 +30,7 @@ import {
   STRICT_QUOTA,
   sharedUser,
   storedOfSize,
+  testInFolder,
   type User,
   useService,
   volumesInFolder,
@@ -245,8 +248,24 @@ test('a client that breaks off in the middle leaves no trace', async () => {
       await eventually(async () => assert.equal(await storedOfSize(service, 54_341), 1));
     }
     connection.destroy();
+    await assertNoLeftovers(service);
   }
   await assertNoTrace(user, files);
+});
+
+testInFolder('nothing is held for those whose turn has not come', async () => {
+  const user = await register(service);
+  const body = filesBody([1, 2, 3, 4].map(() => batched(makeFile([54_351]))));
+  const connection = await RawConnection.open(service.url);
+  const head = [`POST ${PATH} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${user.token}`];
+  connection.write(`${[...head, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n`);
+  connection.write(body.subarray(0, body.indexOf('\n') + 100));
+  const unfinished = async () => (await filesBelow(join(service.data, 'tmp'))).size;
+  await eventually(async () => assert.notEqual(await unfinished(), 0));
+  assert.equal(await unfinished(), 1);
+  connection.write(body.subarray(body.indexOf('\n') + 100));
+  await connection.until(({ statuses }) => statuses.includes(200));
+  connection.destroy();
 });
 
 test('the first line is JSON of its form, within its limits', async () => {

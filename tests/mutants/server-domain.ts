@@ -446,6 +446,14 @@ export const mutants: Mutant[] = [
     only: 'breaks off',
   },
   {
+    name: 'memory and files are held for volumes that others come before',
+    file: 'server/src/domain/whole-files.ts',
+    find: '          await file.turn;\n',
+    replace: '',
+    tests: [BATCH],
+    only: 'nothing is held',
+  },
+  {
     name: 'files of one request are there although the body had more than it said',
     file: 'server/src/domain/whole-files.ts',
     find: '      await end();\n',

@@ -49,6 +49,8 @@ export interface WholeFile {
 
 /** One of several in a request. */
 export interface PartFile extends WholeFile {
+  /** When its body is the next to come: until then nothing is held for it. */
+  turn: Promise<void>;
   /** Reads what is left of its body, so that the next one can be read. */
   skip(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export class WholeFiles {
     try {
       await inParallel(files.entries(), AT_ONCE, async ([at, file]) => {
         try {
+          await file.turn;
           const one = await this.#store(file, maker).catch(ofOne);
           if (one instanceof Error) answers[at] = one;
           else stored.set(at, one);

@@ -31,6 +31,7 @@ export function batchHandler({ transfers, mode, pace, metrics }: Services) {
         init: () => initFor(caller, init, `files/${at}/init`),
         announced: size,
         body: pace.upload(part, caller),
+        turn: part.turn,
         skip: () => part.skip(),
       };
     });

@@ -7,6 +7,8 @@ const LINE_FEED = 10;
 
 /** A part of a body, which others come after. */
 export interface Part extends Body {
+  /** When those before it have been read. */
+  readonly turn: Promise<void>;
   /** Reads what is left of it. */
   skip(): Promise<void>;
 }
@@ -60,6 +62,7 @@ export class Parts {
       pass();
     };
     return {
+      turn: before,
       pour: (sink) => take((bytes) => deposit(bytes, sink)),
       skip: () => take(() => undefined).finally(pass),
     };

@@ -470,6 +470,20 @@ export const mutants: Mutant[] = [
     tests: ['tests/web/switching-steps.test.ts'],
   },
   {
+    name: 'Delete that is held down goes on with the files that come into the place of the first',
+    file: 'web/src/parts/file-list.tsx',
+    find: "event.key === 'Delete' && !event.repeat",
+    replace: "event.key === 'Delete'",
+    tests: ['tests/web/keyboard.test.ts'],
+  },
+  {
+    name: 'a menu deletes whatever has the name of its file by now',
+    file: 'web/src/page/operations.ts',
+    find: 'const rows = asCalledNow(meant);',
+    replace: 'const rows = meant;',
+    tests: ['tests/web/keyboard.test.ts'],
+  },
+  {
     name: 'a session that is looked at until later comes over a sign-in',
     file: 'web/src/worker/account.ts',
     find: 'this.#szafa ??= szafa;',

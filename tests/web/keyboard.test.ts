@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FileChooser, Page } from 'playwright-core';
 import { useService } from '../harness/index.ts';
-import { makeFolder, open, register, row, signIn, upload, useChromium } from './browser.ts';
+import { choose, makeFolder, open, openTab, register, row, signIn, upload, useChromium } from './browser.ts';
 import { folder, listed, shown } from './tree.ts';
 
 const service = useService();
@@ -220,4 +220,40 @@ test('each key is for what the one before has opened, also where no picture was 
   await door.keyboard.press('w');
   assert.equal(await door.getByLabel('Username').inputValue(), 'w');
   assert.deepEqual(errors, []);
+});
+
+test('Delete that is held down is for one file, and not for those that come into its place', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt'];
+  await upload(page, ...(await Promise.all(names.map((name) => browser.file(name, name)))));
+  await row(page, 'c.txt').focus();
+  await page.keyboard.down('Delete');
+  await row(page, 'c.txt').waitFor({ state: 'detached' });
+  await page.waitForFunction(() => document.activeElement?.classList.contains('row'));
+  for (let again = 0; again < 3; again++) await page.keyboard.down('Delete');
+  await page.keyboard.up('Delete');
+  // Whatever it has begun was begun before this.
+  await upload(page, await browser.file('last.txt', 'last'));
+  assert.deepEqual((await shown(page)).toSorted(), ['a.txt', 'b.txt', 'd.txt', 'last.txt']);
+});
+
+test('Delete in a menu is for the file that it was opened for, though another one has its name by then', async () => {
+  const { page } = await browser.visit(service.url);
+  await register(page);
+  await upload(page, await browser.file('mine.txt', 'mine'));
+  const other = await openTab(page, service.url);
+  await row(page, 'mine.txt').focus();
+  await page.keyboard.press('ContextMenu');
+  await page.getByRole('menu').waitFor();
+  await choose(other, 'mine.txt', 'Rename');
+  await other.getByLabel('New name').fill('renamed.txt');
+  await other.getByRole('button', { name: 'Rename' }).click();
+  await row(other, 'renamed.txt').waitFor();
+  await upload(other, await browser.file('mine.txt', 'another'));
+  for (const name of ['renamed.txt', 'mine.txt']) await row(page, name).waitFor();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await page.getByText('Moved to the trash').waitFor();
+  assert.deepEqual(await shown(page), ['mine.txt']);
 });

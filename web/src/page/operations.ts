@@ -158,7 +158,15 @@ export async function copy(rows: readonly Row[], folder: string): Promise<void> 
 const isGone = (row: Row) =>
   isFolder(row) ? !tree.peek().folder(row.path) : !items.peek().some(({ fileId }) => fileId === row.fileId);
 
-export async function trash(rows: readonly Row[]): Promise<void> {
+/** As they are called by now: while a menu was open for one, another device may have renamed it, and given its name to another file. */
+function asCalledNow(rows: readonly Row[]): Row[] {
+  const now = new Map(items.peek().map((item) => [item.fileId, item]));
+  return rows.flatMap((row) => (isFolder(row) ? row : (now.get(row.fileId) ?? [])));
+}
+
+export async function trash(meant: readonly Row[]): Promise<void> {
+  const rows = asCalledNow(meant);
+  if (rows.length === 0) return tell(text.tree.gone, true);
   const things = rows.map(thingOf);
   let ids: string[] = [];
   const hollow = rows.filter((row) => isFolder(row) && row.count === 0).map(({ path }) => path);

@@ -114,7 +114,8 @@ export function FileList() {
     else if (event.key === 'Enter') openRow(item);
     else if (event.key === ' ') toggle(item);
     else if (event.key === 'F2') askRename(item);
-    else if (event.key === 'Delete') removeRows(meant(item));
+    // Held down, it is not for those that come into the place of the row.
+    else if (event.key === 'Delete' && !event.repeat) removeRows(meant(item));
     else if (event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey)) {
       openMenu(item, below(element.querySelector('.acts button')!));
     } else return;

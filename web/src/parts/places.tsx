@@ -55,7 +55,7 @@ function menuOf(folder: Folder): MenuItem[] {
 function onKey(event: KeyboardEvent, folder: Folder): boolean {
   if (folder.path === '') return false;
   if (event.key === 'F2') dialog.value = { kind: 'rename', row: folder };
-  else if (event.key === 'Delete') void trash([folder]);
+  else if (event.key === 'Delete' && !event.repeat) void trash([folder]);
   else return false;
   return true;
 }

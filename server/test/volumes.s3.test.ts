@@ -10,7 +10,9 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { Ceph } from '../../tests/engines/ceph.ts';
 import { usually } from '../../tests/harness/long.ts';
 import { errorOf, readAnswer, S3Client } from '../src/s3/client.ts';
+import type { Body } from '../src/volumes/body.ts';
 import { keys, S3Store } from '../src/volumes/s3.ts';
+import type { Manifest } from '../src/volumes/store.ts';
 import { volumesContract } from './volumes.contract.ts';
 import { bodyOf, newId, readAll, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
 
@@ -74,6 +76,36 @@ test('a volume goes to a store behind TLS, and comes back', async () => {
   assert.ok((await readAll(store, id))?.equals(bytes));
   await store.remove(id);
   await engine.destroy();
+});
+
+test('a file’s body is read while its marker is on its way, and its volume comes after the marker', async () => {
+  const client = ceph.client('marker');
+  const store = new S3Store(client);
+  const [id, bytes] = [newId(), randomBytes(30_000)];
+  const volume = volumeOf(bytes);
+  const read = Promise.withResolvers<void>();
+  const steps: string[] = [];
+  const write = client.write.bind(client);
+  client.write = async (key, content) => {
+    if (key === keys.marker(id)) await read.promise;
+    steps.push(key);
+    return write(key, content);
+  };
+  const body: Body = { pour: (sink) => bodyOf(bytes).pour(sink).finally(read.resolve) };
+  const manifest = { file_id: id, volumes: [volume] } as Manifest;
+  await store.putFile(manifest, volume, body);
+  assert.deepEqual(steps, [keys.marker(id), keys.volume(id, volume), keys.manifest(id)]);
+
+  // Where the marker cannot be written there is no volume either.
+  const refused = newId();
+  client.write = async (key, content) => {
+    if (key === keys.marker(refused)) throw new Error('no marker');
+    return write(key, content);
+  };
+  await assert.rejects(store.putFile({ ...manifest, file_id: refused }, volume, bodyOf(bytes)), /no marker/);
+  assert.equal(await client.size(keys.volume(refused, volume)), undefined);
+  await store.remove(id);
+  client.close();
 });
 
 test('the store itself refuses a body with another digest than was signed, and keeps what was there', async () => {

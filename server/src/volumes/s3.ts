@@ -113,8 +113,15 @@ export class S3Store implements VolumeStore {
 
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
     const id = manifest.file_id;
-    await this.create(id);
-    await upload(this.#client, keys.volume(id, volume), volume, body, this.#receiving);
+    const marked = this.create(id);
+    marked.catch(() => undefined /* told below, when the body has been read */);
+    // The last bytes leave after it, so there is a marker before there is a volume; what comes behind the body need not wait for that.
+    const marking: Body = { pour: (sink) => body.pour(sink).finally(() => marked) };
+    try {
+      await upload(this.#client, keys.volume(id, volume), volume, marking, this.#receiving);
+    } finally {
+      await marked;
+    }
     await this.writeManifest(manifest);
   }
 

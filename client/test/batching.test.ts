@@ -76,7 +76,11 @@ test('files that wait at the same time travel together, and each tells how far i
   const szafa = await visitor();
   const told: UploadProgress[][] = upTo(80).map(() => []);
   const results = await putAll(szafa, 80, (at) => ({ onProgress: (progress) => told[at]!.push(progress) }));
-  for (const result of results) assert.equal(result.status, 'fulfilled');
+  const tree = await (await sameUser(szafa, service.url)).tree();
+  for (const [at, result] of results.entries()) {
+    assert.equal(result.status, 'fulfilled');
+    assert.equal(result.value.fileId, tree.file(`f${at}`)?.entry.fileId, 'it is told its own file');
+  }
   const counts = sentTogether().map(({ sent }) => filesIn(sent));
   assert.equal(counts.reduce((sum, count) => sum + count, 0) + sentAlone().length, 80);
   assert.ok(counts.length + sentAlone().length < 20, `${counts} together, ${sentAlone().length} alone`);

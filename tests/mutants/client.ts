@@ -31,7 +31,7 @@ export const mutants: Mutant[] = [
     find: 'one.resolve(answers[at]!);',
     replace: 'one.resolve(answers[some.length - 1 - at]!);',
     tests: [BATCHING],
-    only: 'what is refused to one',
+    only: 'files that wait at the same time',
   },
   {
     name: 'a service that takes no files together is asked each time',

@@ -250,6 +250,10 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   };
   await new RemoteFile({ engine: counted, api }, entry!.fileId, remote.header).verify();
   assert.equal(out(), 0, 'volumes that came in memory of their own');
+  const header = { ...remote.header, totalSha256: '0'.repeat(64) };
+  const others = new RemoteFile({ engine: counted, api: user.api }, entry!.fileId, header);
+  await assert.rejects(others.verify(), { stage: 'digest' });
+  assert.equal(out(), 0, 'volumes that are not the declared ones');
   await user.remove(entry!.fileId);
   await assert.rejects(remote.verify(), { status: 404 });
   assert.equal(out(), 0, 'a file that is gone');

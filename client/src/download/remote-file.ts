@@ -559,9 +559,10 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
           volume.catch(() => {}); // awaited below, in its turn
           flying.push(volume);
         }
-        const volume = await flying.shift()!;
+        const volume = await flying[0]!;
         digests.push(volume.digest);
         if (digests.length === count) await this.checkDigests(digests);
+        flying.shift(); // from here on it is the caller's to release
         yield volume;
       }
     } finally {

@@ -257,3 +257,25 @@ test('Delete in a menu is for the file that it was opened for, though another on
   await page.getByText('Moved to the trash').waitFor();
   assert.deepEqual(await shown(page), ['mine.txt']);
 });
+
+test('in a folder that Enter has opened the keyboard is at the first row, wherever the folder was', async () => {
+  const { page, errors } = await browser.visit(service.url);
+  await register(page);
+  await makeFolder(page, 'C');
+  const names = ['1.txt', '2.txt', '3.txt'];
+  await upload(page, ...(await Promise.all(names.map((name) => browser.file(name, name)))));
+  for (const name of ['A', 'B']) {
+    await open(page, 'All files');
+    await makeFolder(page, name);
+  }
+  await open(page, 'All files');
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  await listed(page, 'A', 'B', 'C');
+  await row(page, 'C').focus();
+  await page.keyboard.press('Enter');
+  await listed(page, ...names);
+  await focusIs(page, 'row 0');
+  await page.keyboard.press('Delete');
+  await listed(page, ...names.slice(1));
+  assert.deepEqual(errors, []);
+});

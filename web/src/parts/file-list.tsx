@@ -1,6 +1,6 @@
 /** The list of files and folders. Only the rows in sight are in the page, so that ten thousand cost as much as twenty. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { clearSelection, meant, selectAll, selectOnly, selectTo, toggle } from '../page/selection.ts';
 import {
   filter,
@@ -58,21 +58,23 @@ export function FileList() {
   const menu = useSignal<OpenMenu | null>(null);
   const list = rows.value;
 
-  // Another place, filter or order begins at its top.
-  useEffect(() => {
+  const { top, height, row } = view.value;
+  const isLost = () => held.current && document.activeElement === document.body;
+
+  // Another place, filter or order begins at its top, and so does the keyboard.
+  useLayoutEffect(() => {
     focus.value = 0;
     scroller.current!.scrollTop = 0;
+    if (isLost()) focusOn(0, 0, row);
   }, [place.value, filter.value, sort.value]);
 
-  // The row with the focus is gone, deleted here or elsewhere, or opened: the keyboard goes on at the one in its place.
+  // The row with the focus is gone, deleted here or elsewhere: the keyboard goes on at the one in its place.
   useLayoutEffect(() => {
-    const element = scroller.current!;
-    if (held.current && document.activeElement === document.body) {
-      element.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
+    if (isLost()) {
+      scroller.current!.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
     }
   }, [list]);
 
-  const { top, height, row } = view.value;
   const first = Math.max(0, Math.floor(top / row) - SPARE_ROWS);
   const last = Math.min(list.length, Math.ceil((top + height) / row) + SPARE_ROWS);
   const at = Math.min(focus.value, Math.max(0, list.length - 1));

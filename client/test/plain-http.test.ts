@@ -85,6 +85,29 @@ test('a head without an end, a head and no answer, an answer cut short: no answe
   }
 });
 
+test('an answer that is cut short on a kept connection is counted once', async () => {
+  const whole = Buffer.alloc(100_000, 1);
+  let asked = 0;
+  const cutSecond: RequestListener = ({ socket }, response) => {
+    response.setHeader('content-length', whole.length);
+    if (++asked === 2) response.write(whole.subarray(1), () => socket.end());
+    else response.end(whole);
+  };
+  await serving(cutSecond, async (api, seen) => {
+    for (let i = 0; i < 2; i++) {
+      let counted = 0;
+      const onBytes = (bytes: number) => {
+        counted += bytes;
+      };
+      const place = { id: 'x', number: 1, ticket: 'x' };
+      const { body } = await api.readSharedVolume(place, 1, whole.length, { onBytes });
+      assert.deepEqual([body.length, counted], [whole.length, whole.length]);
+    }
+    assert.equal(seen.length, 3);
+    assert.equal(seen[0], seen[1]);
+  });
+});
+
 test('a header never becomes two', async () => {
   const headers: string[][] = [];
   const listener: RequestListener = (request, response) => {

@@ -26,7 +26,7 @@ function endedEarly(): NetworkError {
 /** A connection that reads to where the bytes belong. */
 class Line {
   readonly socket: Socket;
-  /** Served a request before: the other side may have closed it meanwhile. */
+  /** Served a request before, and nothing came since: the other side may have closed it meanwhile. */
   used = false;
   /** For heads, and what comes along with them. */
   readonly scratch = Buffer.allocUnsafeSlow(HEAD_BYTES);
@@ -115,6 +115,7 @@ async function exchange(line: Line, url: URL, request: TransportRequest): Promis
 
   /** True when the body is whole. */
   const take = (read: number): boolean => {
+    line.used = false;
     if (head) {
       length += read;
       onBytes?.(read);

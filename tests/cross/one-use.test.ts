@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
-import { cp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import {
@@ -18,6 +18,7 @@ import {
   Szafa,
   type Transport,
 } from '@szafa/client/node';
+import { pathOf } from '@szafa/protocol';
 import { assertOneUse } from '../../client/test/one-use.ts';
 import { freshName, useService, usually } from '../harness/index.ts';
 import { loggedIn, PASSWORD } from './account.ts';
@@ -245,5 +246,40 @@ suite('szafa: no key and nonce for two plaintexts', () => {
     }
     assert.ok(kills > 0, 'nothing was killed');
     assert.ok(assertOneUse(recorder.requests) >= 6 * usually(2, 15));
+  });
+
+  test('small files that travel together, with kill -9', async () => {
+    await using stack = new AsyncDisposableStack();
+    const recorder = stack.use(await Recorder.start(service.url));
+    const device = await loggedIn(recorder);
+    stack.defer(() => device.remove());
+    const FILES = 40;
+    const ROUNDS = usually(2, 10);
+    for (const name of ['many', 'back']) await mkdir(device.path(name));
+    let kills = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let at = 0; at < FILES; at++) {
+        await writeFile(device.path(`many/${at}`), randomBytes(1000 + randomInt(20_000)));
+        // Another time each round, since a file of the same size may follow.
+        await utimes(device.path(`many/${at}`), 1e9, 1e9 + round);
+      }
+      recorder.hostile = true;
+      const { child, ended } = device.start(['put', 'many', '--retry', '2s', '--json']);
+      recorder.killAt(2 + randomInt(4), () => child.kill('SIGKILL'));
+      if ((await ended).signal === 'SIGKILL') kills++;
+      recorder.forget();
+      recorder.hostile = false;
+      await device.ok(['put', 'many', '--json']);
+      await device.ok(['get', 'many', '--yes'], { cwd: device.path('back') });
+      for (let at = 0; at < FILES; at++) {
+        const [here, there] = await Promise.all(
+          ['many', 'back/many'].map((folder) => readFile(device.path(`${folder}/${at}`))),
+        );
+        assert.ok(here!.equals(there!), `round ${round}, file ${at}: what is stored is what is there`);
+      }
+    }
+    assert.ok(kills > 0, 'nothing was killed');
+    assert.ok(recorder.requests.some(({ path }) => path === pathOf('writeFiles')));
+    assert.ok(assertOneUse(recorder.requests) >= FILES * ROUNDS);
   });
 });

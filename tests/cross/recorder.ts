@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pathOf } from '@szafa/protocol';
 
 interface Recorded {
   method: string;
@@ -64,7 +65,7 @@ export class Recorder {
     this.#event(path);
     for await (const part of incoming) recorded.sent = Buffer.concat([recorded.sent, part as Buffer]);
     this.#event(path);
-    const isVolume = method === 'PUT';
+    const isVolume = method === 'PUT' || path === pathOf('writeFiles');
     if (this.hostile && isVolume && oneIn(15)) {
       outgoing.writeHead(oneIn(2) ? 409 : 503, { 'content-type': 'application/json' });
       outgoing.end('{"error":"not now"}');

@@ -254,6 +254,24 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   const others = new RemoteFile({ engine: counted, api: user.api }, entry!.fileId, header);
   await assert.rejects(others.verify(), { stage: 'digest' });
   assert.equal(out(), 0, 'volumes that are not the declared ones');
+  const asked = Promise.withResolvers<AbortSignal>();
+  const stalled: VolumeReader = {
+    readVolume: (_id, _idx, _most, more) => {
+      const { signal } = more!;
+      asked.resolve(signal!);
+      return new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)));
+    },
+  };
+  const waiting = new RemoteFile({ engine: counted, api: stalled }, entry!.fileId, remote.header)
+    .stream()
+    .getReader();
+  const nothing = waiting.read();
+  const signal = await asked.promise;
+  const cancelled = waiting.cancel();
+  assert.ok(signal.aborted, 'a stream that is given up waits for no volume');
+  await cancelled;
+  assert.equal((await nothing).done, true);
+  assert.equal(out(), 0, 'a stream that is given up while it waits');
   await user.remove(entry!.fileId);
   await assert.rejects(remote.verify(), { status: 404 });
   assert.equal(out(), 0, 'a file that is gone');

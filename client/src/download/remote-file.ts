@@ -509,7 +509,9 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
    * an error says that the whole file is right, so nothing may be given its final name before.
    */
   stream(options: StreamOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const pieces = this.pieces(options);
+    const stop = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+    const pieces = this.pieces({ ...options, signal });
     return new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         async pull(controller) {
@@ -518,7 +520,9 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
           if (value) controller.enqueue(new Uint8Array(value));
           if (done) controller.close();
         },
-        async cancel() {
+        async cancel(reason) {
+          // Otherwise what is being waited for would have to come first.
+          stop.abort(reason);
           await pieces.return();
         },
       },

@@ -76,14 +76,8 @@ test('a password is not changed for the account that came while the new one was 
   await isIn(elsewhere, username);
 });
 
-test('a folder that is made when its account has left closes nothing of the next one', async () => {
-  const { page, context } = await browser.visit(service.url);
-  await register(page);
-  await page.getByRole('button', { name: 'New folder', exact: true }).click();
-  await page.getByLabel('Name of the folder').fill('mine');
-  const made = await hold(context, '**/api/dirs', 'POST');
-  await page.getByRole('button', { name: 'Create', exact: true }).click();
-  const late = await made.came;
+/** Another account comes, and is renaming a file when the answer to the one before arrives: its dialog stays. */
+async function renameMeanwhile(page: Page, late: Route): Promise<void> {
   const response = await late.fetch();
   await switchByOtherTab(page);
   await work(page);
@@ -96,6 +90,16 @@ test('a folder that is made when its account has left closes nothing of the next
   await read;
   await asked.getByRole('button', { name: 'Rename' }).click();
   await row(page, 'renamed.txt').waitFor();
+}
+
+test('a folder that is made when its account has left closes nothing of the next one', async () => {
+  const { page, context } = await browser.visit(service.url);
+  await register(page);
+  await page.getByRole('button', { name: 'New folder', exact: true }).click();
+  await page.getByLabel('Name of the folder').fill('mine');
+  const made = await hold(context, '**/api/dirs', 'POST');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await renameMeanwhile(page, await made.came);
 });
 
 test('a version that is deleted when its account has left closes nothing of the next one', async () => {
@@ -106,18 +110,7 @@ test('a version that is deleted when its account has left closes nothing of the 
   const asked = page.getByRole('dialog');
   const trashed = await hold(context, '**/api/files/trash', 'POST');
   await asked.getByRole('button', { name: /^Delete the version/ }).click();
-  const late = await trashed.came;
-  const response = await late.fetch();
-  await switchByOtherTab(page);
-  await work(page);
-  await choose(page, 'last.txt', 'Rename');
-  await asked.getByRole('textbox').fill('renamed.txt');
-  const read = page.waitForResponse('**/api/quota');
-  await late.fulfill({ response });
-  // The list is read again then.
-  await read;
-  await asked.getByRole('button', { name: 'Rename' }).click();
-  await row(page, 'renamed.txt').waitFor();
+  await renameMeanwhile(page, await trashed.came);
 });
 
 test('whom one account looked for is not among the contacts of the next one', async () => {

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from '@szafa/client';
-import type { Route } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { TAB_CHANNEL, type TabNews } from '../../web/src/bridge.ts';
 import { useService } from '../harness/index.ts';
 import {
@@ -97,20 +97,26 @@ for (const [what, wake] of Object.entries(WAKING))
     await page.getByRole('button', { name: `Account: ${next}` }).waitFor();
   });
 
-test('a deletion that is answered late takes nothing from the account that has signed in since', async () => {
-  const { page, context } = await browser.visit(service.url);
-  const username = await register(page);
-  const other = await context.newPage();
-  await page.bringToFront();
+/** All but the last click of deleting the account, for which it returns the button. */
+async function askDeletion(page: Page, username: string): Promise<Locator> {
   await page.getByRole('button', { name: /^Account: / }).click();
   await page.getByRole('menuitem', { name: 'Account and devices' }).click();
   await page.getByRole('button', { name: 'Delete the account', exact: true }).click();
   const remove = page.getByLabel('Delete the account');
   await remove.getByLabel(/^Type the name/).fill(username);
   await remove.getByLabel('Your password').fill(PASSWORD);
+  return remove.getByRole('button', { name: 'Delete the account' });
+}
+
+test('a deletion that is answered late takes nothing from the account that has signed in since', async () => {
+  const { page, context } = await browser.visit(service.url);
+  const username = await register(page);
+  const other = await context.newPage();
+  await page.bringToFront();
+  const remove = await askDeletion(page, username);
   const held = Promise.withResolvers<Route>();
   await context.route('**/api/auth/me', (route) => held.resolve(route), { times: 1 });
-  await remove.getByRole('button', { name: 'Delete the account' }).click();
+  await remove.click();
   const late = await held.promise;
   const response = await late.fetch();
   await other.bringToFront();
@@ -130,18 +136,13 @@ test('a deletion that is answered late takes nothing from the account that has s
 test('a session that ends while another account is still being deleted is over', async () => {
   const { page, context } = await browser.visit(service.url);
   const username = await register(page);
-  await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  await page.getByRole('button', { name: 'Delete the account', exact: true }).click();
-  const remove = page.getByLabel('Delete the account');
-  await remove.getByLabel(/^Type the name/).fill(username);
-  await remove.getByLabel('Your password').fill(PASSWORD);
+  const remove = await askDeletion(page, username);
   const held = Promise.withResolvers<Route>();
   await context.route('**/api/auth/me', (route) => {
     if (route.request().method() !== 'DELETE') return route.continue();
     held.resolve(route);
   });
-  await remove.getByRole('button', { name: 'Delete the account' }).click();
+  await remove.click();
   await held.promise;
   await switchByOtherTab(page);
   // They would hear of it, and tell.

@@ -7,7 +7,7 @@ import { silent } from '../s3/connection.ts';
 import type { Body, Sink } from './body.ts';
 import type { Segment, SegmentPool } from './segments.ts';
 
-const SMALL_BYTES = 64 * 1024;
+export const SMALL_BYTES = 64 * 1024;
 /** A slow client must not look to the store like a dead one. */
 const TRICKLE_MS = 5_000;
 

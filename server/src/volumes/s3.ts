@@ -9,7 +9,7 @@ import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
 import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
 import { openRange, sendRange } from './s3-download.ts';
-import { upload } from './s3-upload.ts';
+import { SMALL_BYTES, upload } from './s3-upload.ts';
 import { SegmentPool } from './segments.ts';
 import { parseManifest, textOfManifest } from './specification.ts';
 import type {
@@ -115,6 +115,8 @@ export class S3Store implements VolumeStore {
     const id = manifest.file_id;
     const marked = this.create(id);
     marked.catch(() => undefined /* told below, when the body has been read */);
+    // A larger one is sent as it comes: waiting for its marker it would hold a connection that the marker may need.
+    if (volume.size > SMALL_BYTES) await marked;
     // The last bytes leave after it, so there is a marker before there is a volume; what comes behind the body need not wait for that.
     const marking: Body = { pour: (sink) => body.pour(sink).finally(() => marked) };
     try {

@@ -18,14 +18,22 @@ export interface Metadata {
   padded?: number;
   /** Last modification, in milliseconds since 1970. */
   mtime?: number;
+  /** Nanoseconds to add to `mtime`, -999,999 to 999,999. */
+  nanos?: number;
   /** Media type. */
   type?: string;
   /** Permission bits of the source, 0 to 0o777. A copy never gets more than these. */
   mode?: number;
+  /** Of a folder: setuid (4), setgid (2) and sticky (1) of the source. Files have none: their owner is not kept, and a program would run as somebody else. */
+  special?: number;
   /** Path of the source on the machine that uploaded it. It only tells sources apart: never a place to write to. */
   source?: string;
   /** Target of a symbolic link, which has no bytes. Never to be followed out of the folder that is written to. */
   link?: string;
+  /** The source had holes: a copy may leave out blocks of zeros. */
+  sparse?: true;
+  /** Names of one file on the source's disk have the same text here, which is random. */
+  hardlink?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
 }
@@ -37,6 +45,7 @@ const LATEST = 2 ** 48 - 1;
 
 const isText = (value: unknown) => typeof value === 'string';
 const isDigest = (value: unknown) => isText(value) && /^[0-9a-f]{64}$/.test(value as string);
+const isShortText = (value: unknown) => isText(value) && /^[\w-]{1,64}$/.test(value as string);
 const isName = (value: unknown) => isText(value) && !(value as string).includes('\0');
 
 /** The fields that must be there, and what each must be. */
@@ -52,10 +61,14 @@ const required: Record<string, (value: unknown) => boolean> = {
 const optional: Record<string, (value: unknown) => boolean> = {
   padded: (value) => isWhole(value, 0, LATEST),
   mtime: (value) => isWhole(value, LEAST, MOST),
+  nanos: (value) => isWhole(value, -999_999, 999_999),
   type: isText,
   mode: (value) => isWhole(value, 0, 0o777),
+  special: (value) => isWhole(value, 0, 7),
   source: isText,
   link: isText,
+  sparse: (value) => value === true,
+  hardlink: isShortText,
   thumbnail: isDigest,
 };
 

@@ -3,6 +3,7 @@ export * from './accounts.ts';
 export * from './admin.ts';
 export * from './batch.ts';
 export * from './client-settings.ts';
+export { DIGEST_BYTES } from './digests.ts';
 export * from './enc-params.ts';
 export * from './factors.ts';
 export * from './init.ts';

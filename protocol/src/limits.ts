@@ -86,6 +86,7 @@ export const ADMIN = 'admin';
 export const features = [
   'accounts',
   'changes',
+  'digests',
   'factors',
   'keys',
   'names',

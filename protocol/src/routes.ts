@@ -2,6 +2,7 @@
 import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { batchRoutes } from './batch.ts';
+import { digestAnswers } from './digests.ts';
 import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
 import { pageOf } from './pages.ts';
@@ -223,6 +224,16 @@ const table = {
       403: DetailBody,
       404: ErrorBody,
     },
+  },
+  readDigests: {
+    method: 'GET',
+    path: '/api/files/{file_id}/digests',
+    summary:
+      'The SHA-256 of every volume of a file, 32 bytes each, in order; Range and If-None-Match work too',
+    tag: 'Files',
+    access: 'read',
+    folder: ['file'],
+    responses: { ...digestAnswers, 403: DetailBody },
   },
   ...thumbnailRoutes,
   init: {

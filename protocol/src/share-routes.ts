@@ -1,4 +1,5 @@
 import { StoredIdentity } from './accounts.ts';
+import { digestAnswers } from './digests.ts';
 import { headers, limits } from './limits.ts';
 import { ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
@@ -168,5 +169,15 @@ export const shareRoutes = {
       416: ErrorBody,
       429: ErrorBody,
     },
+  },
+  readSharedDigests: {
+    method: 'GET',
+    path: '/api/shares/{share_id}/files/{number}/digests',
+    summary:
+      'The SHA-256 of every volume of a shared file, 32 bytes each, in order, for a ticket; Range and If-None-Match work too',
+    tag: 'Shares',
+    access: 'open',
+    headers: ticket,
+    responses: { ...digestAnswers, 429: ErrorBody },
   },
 } satisfies Record<string, Route>;

@@ -284,6 +284,8 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     }),
     readVolume,
     readHeader: readVolume,
+    readDigests: async (request, reply) =>
+      send(request, reply, await files.openDigests(params(request).file_id, user(request))),
     writeThumbnail: async (request) => {
       const { body = Buffer.alloc(0), caller, headers } = request;
       const digest = headers[headerNames.contentDigest.toLowerCase()]?.toString();

@@ -120,6 +120,7 @@ const TRIES: Partial<Record<RouteName, Try>> = {
     },
     200,
   ],
+  readDigests: [onFile('readDigests'), 200],
   readThumbnail: [onFile('readThumbnail'), 404],
   readThumbnails: [onFiles('readThumbnails'), 200],
   init: [

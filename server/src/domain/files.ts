@@ -15,6 +15,7 @@ import type { Metadata } from '../metadata/metadata.ts';
 import { withThumbnail } from '../metadata/thumbnails.ts';
 import type { OpenVolume, VolumePlace, VolumeStore } from '../volumes/store.ts';
 import type { Custody } from './custody.ts';
+import { digestsOf, type SmallBody } from './digests.ts';
 import { newFileId } from './ids.ts';
 import { manifestFor } from './manifest.ts';
 import type { Actor } from './sessions.ts';
@@ -168,6 +169,12 @@ export class Files {
   ): { file: ReadableFile; sha256: string; place: VolumePlace } {
     const { file, known } = readableVolume(found, caller);
     return { file, sha256: known.sha256, place: this.#volumes.locate(fileId, known) };
+  }
+
+  /** The digests of all volumes of a file. */
+  async openDigests(fileId: string, caller: string): Promise<SmallBody> {
+    await this.owned(fileId, caller);
+    return digestsOf(await this.#metadata.files.volumes(fileId));
   }
 
   /** The volume and what travels in its headers. */

@@ -20,6 +20,7 @@ import type { ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { FoundShare } from '../metadata/shares.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
+import { digestsOf, type SmallBody } from './digests.ts';
 import { hashToken } from './ids.ts';
 import type { Paced } from './pace.ts';
 import { doneOften, HOUR_SECONDS } from './refusals.ts';
@@ -49,7 +50,7 @@ export interface ShareVisit extends Visit {
 }
 
 interface Dependencies extends VisitorDependencies {
-  metadata: Pick<Metadata, 'shares' | 'received' | 'accounts'>;
+  metadata: Pick<Metadata, 'shares' | 'received' | 'accounts' | 'files'>;
   volumes: Pick<VolumeStore, 'open'>;
   onDownload?: () => void;
 }
@@ -239,7 +240,26 @@ export class Shares {
     idx: number,
     whole: boolean,
   ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume; paced: Paced }> {
-    const { metadata, volumes, config } = this.#deps;
+    const { fileId, file, paced } = await this.#readable({ id, ticket, network }, number, idx);
+    if (!file.volume) throw unknownVolume();
+    const volume = await this.#deps.volumes.open(fileId, file.volume, whole);
+    if (!volume) throw unknownVolume();
+    return { file, sha256: file.volume.sha256, volume, paced };
+  }
+
+  /** The digests of all volumes of a shared file, and at whose rate they are sent. */
+  async openDigests(visit: ShareVisit, number: number): Promise<SmallBody & { paced: Paced }> {
+    const { fileId, paced } = await this.#readable(visit, number, 1);
+    return { ...digestsOf(await this.#deps.metadata.files.volumes(fileId)), paced };
+  }
+
+  /** A file of a share and one of its volumes, for a ticket. */
+  async #readable(
+    { id, ticket, network }: Pick<ShareVisit, 'id' | 'ticket' | 'network'>,
+    number: number,
+    idx: number,
+  ): Promise<{ fileId: string; file: ReadableFile; paced: Paced }> {
+    const { metadata, config } = this.#deps;
     // A database does not take every number.
     const possible = number <= limits.shareFiles && idx <= limits.volumesPerFile;
     const found =
@@ -252,10 +272,7 @@ export class Shares {
       throw this.#visitors.refused('unknown', new ServiceError(404, none));
     }
     const { fileId, file, username, downloadRate } = found;
-    if (!file.volume) throw unknownVolume();
-    const volume = await volumes.open(fileId, file.volume, whole);
-    if (!volume) throw unknownVolume();
-    return { file, sha256: file.volume.sha256, volume, paced: { username, downloadRate, uploadRate: null } };
+    return { fileId, file, paced: { username, downloadRate, uploadRate: null } };
   }
 
   #find(visit: Visit): Promise<FoundShare> {

@@ -2,12 +2,13 @@
 import type { Writable } from 'node:stream';
 import { headers, type OwnBody, type ShareBody, type TicketBody } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Paced } from '../domain/pace.ts';
 import type { ShareVisit } from '../domain/shares.ts';
 import type { Services } from '../services.ts';
 import type { CallerAddress } from './caller-address.ts';
 import { countFault } from './metrics.ts';
 import { type Params, volumeNumber } from './params.ts';
-import { sendVolume } from './volumes/reply.ts';
+import { type Sendable, sendVolume } from './volumes/reply.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
@@ -27,6 +28,11 @@ export function shareHandlers(
     access: header(request, headers.shareAccess),
     ticket: header(request, headers.shareTicket),
   });
+  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable, paced: Paced) => {
+    const pacing = (to: Writable) => pace.download(to, paced);
+    countOut(await sendVolume(request, reply, found, pacing, (error) => countFault(metrics, error)));
+    return reply;
+  };
   return {
     createShare: async (request) => {
       await shares.create(request.caller, request.body as ShareBody);
@@ -78,11 +84,13 @@ export function shareHandlers(
         volumeNumber(idx),
         whole,
       );
-      const pacing = (to: Writable) => pace.download(to, paced);
-      const onFault = (error: unknown) => countFault(metrics, error);
       // Never handed to nginx, which would serve it again to others.
-      countOut(await sendVolume(request, reply, { ...found, forVisitor: true }, pacing, onFault));
-      return reply;
+      return send(request, reply, { ...found, forVisitor: true }, paced);
+    },
+    readSharedDigests: async (request, reply) => {
+      const number = volumeNumber(params(request).number);
+      const { paced, ...found } = await shares.openDigests(visit(request), number);
+      return send(request, reply, found, paced);
     },
   } satisfies Record<string, Handler>;
 }

@@ -1,0 +1,13 @@
+/** The digests of a file's volumes, which a reader compares with the header before it reads a volume. */
+import { ErrorBody } from './resources.ts';
+
+/** Bytes of one digest: SHA-256. */
+export const DIGEST_BYTES = 32;
+
+export const digestAnswers = {
+  200: 'the digests, 32 bytes a volume, with an ETag made from their SHA-256',
+  206: 'the range asked for',
+  304: 'the ETag still matches',
+  404: ErrorBody,
+  416: ErrorBody,
+};

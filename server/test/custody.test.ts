@@ -161,6 +161,26 @@ test('a store that is given to another database while it is in use', async () =>
   assert.equal(await custody.mayRemove(), false);
 });
 
+test('on a full disk the mark stays as it was, and the store is still ours', async (t) => {
+  const one = await makeHouse();
+  const { custody, clock } = one.process();
+  await custody.keep();
+  const before = await mark();
+  await filed(one.metadata, 'ann');
+  clock.now += 60_000;
+  const full = Object.assign(new Error('ENOSPC: no space left on device'), {
+    code: 'ENOSPC',
+    syscall: 'write',
+  });
+  const failing = t.mock.method(volumes, 'writeNote', () => Promise.reject(full));
+  assert.equal(await custody.keep(), true);
+  assert.ok(failing.mock.callCount() > 0);
+  failing.mock.restore();
+  assert.equal(await mark(), before);
+  assert.equal(await custody.keep(), true);
+  assert.notEqual(await mark(), before);
+});
+
 test('a store without its id, or one that cannot be read, is refused and not contested: it may come back', async () => {
   const one = await makeHouse();
   const { custody } = one.process();

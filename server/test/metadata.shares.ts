@@ -129,6 +129,15 @@ export function sharesContract(stores: Stores): void {
     assert.equal(await shares.takeTicket(share.id, 'third', later), 'used up');
   });
 
+  test('a ticket ends with its share', async () => {
+    const { shares } = stores.one;
+    const share = await shared({ expiresAt: NOW + 5000 });
+    assert.deepEqual(await shares.takeTicket(share.id, 'ticket', NOW), {
+      expiresAt: NOW + 5000,
+      isNew: true,
+    });
+  });
+
   test('an end holds at once, and is known for a while to who knows the link', async () => {
     const share = await shared();
     const { shares } = stores.two;

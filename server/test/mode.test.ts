@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathOf } from '@szafa/protocol';
 import { guarded, MODE_MS, Mode } from '../src/domain/mode.ts';
 import { Sweeper } from '../src/domain/sweeper.ts';
 import { TryLater } from '../src/errors.ts';
 import { openVolumes } from '../src/services.ts';
 import { deposit, type Sink } from '../src/volumes/body.ts';
-import { InProcess } from './in-process.ts';
+import { InProcess, initOf, TOKEN } from './in-process.ts';
 
 test('the database is asked once a second, and by many at once only once', async (t) => {
   const { metadata } = (await InProcess.start(t)).services;
@@ -25,6 +29,58 @@ test('the database is asked once a second, and by many at once only once', async
   now += MODE_MS;
   await assert.rejects(mode.requireWritable(), (error) => error instanceof TryLater && error.status === 503);
   assert.equal(asked, 2);
+});
+
+test('an upload that was being stored when the server became read-only is finished afterwards', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata } = service.services;
+  const bytes = randomBytes(9);
+  const transfer_id = await service.begin([bytes]);
+  assert.equal(
+    (await service.call('PUT', pathOf('writeVolume', { transfer_id, idx: 1 }), bytes)).status,
+    200,
+  );
+  await metadata.transfers.beginStoring(transfer_id, 'admin');
+  const status = async () => (await metadata.transfers.get(transfer_id))?.status;
+  let isReadOnly = true;
+  const mode = { isReadOnly: async () => isReadOnly };
+  const sweeper = new Sweeper({ ...service.services, mode, shared: false });
+  await sweeper.sweep();
+  assert.equal(await status(), 'storing');
+  isReadOnly = false;
+  await sweeper.sweep();
+  assert.equal(await status(), 'done');
+});
+
+test('files of one request are not filed if the server became read-only while they came', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata } = service.services;
+  const bytes = randomBytes(9);
+  const init = Buffer.from(JSON.stringify(initOf([bytes]))).toString('base64');
+  const head = { files: [{ transfer_id: randomBytes(20).toString('base64url'), size: 9, init }] };
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const chunk = (part: string | Buffer) => {
+    socket.write(`${Buffer.byteLength(part).toString(16)}\r\n`);
+    socket.write(part);
+    socket.write('\r\n');
+  };
+  socket.write(
+    `POST ${pathOf('writeFiles')} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`,
+  );
+  socket.write('Transfer-Encoding: chunked\r\n\r\n');
+  chunk(`${JSON.stringify(head)}\n`);
+  chunk(bytes);
+  const { volumes } = service.services;
+  const stored = async () => (await Array.fromAsync(volumes.groups())).length;
+  for (const end = Date.now() + 30_000; (await stored()) === 0 && Date.now() < end; ) await sleep(20);
+  assert.equal(await stored(), 1, 'the volume is in the store before the body ends');
+  await metadata.store.setReadOnly(true, 1, 'operator');
+  await sleep(MODE_MS + 50);
+  socket.write('0\r\n\r\n');
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  assert.match(String(answer), /^HTTP\/1\.1 503 /);
+  assert.equal(await metadata.files.newest(), 0);
 });
 
 test('nothing is written to the store, and nothing removed, while the service is read-only', async (t) => {

@@ -128,6 +128,17 @@ test('objects are deleted a thousand at a time', async () => {
   }
 });
 
+test('a group loses its marker before its volumes are listed, so that no volume comes in unseen', async () => {
+  const { seen, store } = await storeThat();
+  const id = newId();
+  await store.remove(id);
+  const marker = seen.findIndex(
+    ({ url, body }) => url === '/b?delete=' && String(body).includes(`groups/${id}`),
+  );
+  const list = seen.findIndex(({ url }) => url.includes('list-type=2'));
+  assert.ok(marker >= 0 && list > marker, seen.map(({ method, url }) => `${method} ${url}`).join('\n'));
+});
+
 const bytes = randomBytes(200_000);
 const small = bytes.subarray(0, 1000);
 const calls: Record<string, (client: S3Client) => Promise<unknown>> = {

@@ -88,6 +88,20 @@ test('a scrub finds what is missing and what is wrong, touches nothing, and forg
   assert.equal((await scrubState(metadata)).endedAt, state.endedAt, 'no round was due');
 });
 
+test('a file that is deleted while the scrub looks at it is no fault', async (t) => {
+  const { service, metadata, volumes: store, scrub, work, onDisk, faults } = await begun(t);
+  const fileId = await service.upload(volumes(1));
+  for (const place of await onDisk(fileId)) await rm(place);
+  const open = store.open.bind(store);
+  t.mock.method(store, 'open', async (...args: Parameters<typeof open>) => {
+    await metadata.files.remove(fileId, clock);
+    return open(...args);
+  });
+  await work(scrub());
+  assert.deepEqual(await faults(), []);
+  assert.equal((await scrubState(metadata)).faults, 0);
+});
+
 test('a scrub is due when its days are over, covers what was there when it began, and can be off', async (t) => {
   const { service, metadata, scrub, work } = await begun(t);
   const files = async () => (await scrubState(metadata)).files;

@@ -198,6 +198,23 @@ test('under a quota: a stored volume is taken again, and what a crash had claime
   assert.equal((await transfer.complete(2)).status, 200);
 });
 
+test('under a quota: a volume that loses against another of its number gives back what it claimed', async (t) => {
+  const service = await InProcess.start(t, { SZ_QUOTA: '300000', SZ_QUOTA_ENFORCE: '1' });
+  const { metadata } = service.services;
+  const transfer = await Streamed.begin(service);
+  const [kept, late] = [randomBytes(100_000), randomBytes(150_000)];
+  const first = await transfer.offer(t, 1, kept);
+  // The first one arrives after the second has looked for it, and before the second claims its bytes.
+  const claim = metadata.streamed.claim.bind(metadata.streamed);
+  t.mock.method(metadata.streamed, 'claim', async (...args: Parameters<typeof claim>) => {
+    if (args[1].idx === 1) assert.equal(await first.finish(), 200);
+    return claim(...args);
+  });
+  assert.equal(await (await transfer.offer(t, 1, late)).finish(), 409);
+  assert.equal((await transfer.row()).stored_size, kept.length);
+  assert.equal(await (await transfer.offer(t, 2, randomBytes(200_000))).finish(), 200);
+});
+
 test('a start gives back what was claimed for volumes that were on their way', async (t) => {
   const service = await InProcess.start(t, { SZ_QUOTA: '300000', SZ_QUOTA_ENFORCE: '1' });
   const { metadata } = service.services;

@@ -8,7 +8,7 @@ import { Space } from '../src/domain/space.ts';
 import { Sweeper } from '../src/domain/sweeper.ts';
 import { Transfers } from '../src/domain/transfers.ts';
 import { StreamBody } from '../src/volumes/body.ts';
-import { InProcess } from './in-process.ts';
+import { InProcess, initOf } from './in-process.ts';
 import { honest, serve, TOKEN } from './pull/fixture.ts';
 
 /** A transfer whose only volume has come in. */
@@ -50,6 +50,45 @@ test('a transfer that could not be filed is failed: it takes volumes, and may be
   assert.equal((await complete()).status, 404);
   await new Sweeper({ ...service.services, shared: false }).sweep();
   assert.deepEqual(await Array.fromAsync(volumes.groups()), []);
+});
+
+test('cancelling an upload whose group has a manifest keeps the volumes: another database has them as a file', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes } = service.services;
+  const { transferId, cancel } = await received(service);
+  const { file_id } = (await metadata.transfers.get(transferId))!;
+  const manifest = (await volumes.manifest(await service.upload([randomBytes(9)])))!;
+  await volumes.writeManifest({ ...manifest, file_id });
+  assert.equal((await cancel()).status, 200);
+  await new Sweeper({ ...service.services, shared: false }).sweep();
+  assert.deepEqual(await volumes.received(file_id), [1]);
+});
+
+test('an init whose group cannot be made leaves no open upload', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, volumes } = service.services;
+  const fault = Object.assign(new Error('EIO: i/o error'), { code: 'EIO', syscall: 'mkdir' });
+  const failing = t.mock.method(volumes, 'create', () => Promise.reject(fault));
+  const refused = await service.call('POST', pathOf('init'), initOf([randomBytes(9)]));
+  assert.equal(refused.status, 503);
+  failing.mock.restore();
+  assert.deepEqual(await metadata.uploads.list({ touchedAt: 0, fileId: '' }, 10), []);
+});
+
+test('a full disk does not keep an upload from being cancelled', async (t) => {
+  const service = await InProcess.start(t);
+  const { metadata, config } = service.services;
+  const { transferId, cancel } = await received(service);
+  // Old enough that a request to it notes its time.
+  await metadata.transfers.touch(transferId, Date.now() - config.transferTtlMs / 2);
+  const full = Object.assign(new Error('ENOSPC: no space left on device'), {
+    code: 'ENOSPC',
+    syscall: 'write',
+  });
+  const failing = t.mock.method(metadata.transfers, 'touch', () => Promise.reject(full));
+  assert.equal((await cancel()).status, 200);
+  assert.equal(failing.mock.callCount(), 1);
+  assert.equal(await metadata.transfers.get(transferId), undefined);
 });
 
 test('the space of a volume is free again once it is there, or refused', async (t) => {

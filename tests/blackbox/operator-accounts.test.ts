@@ -9,6 +9,7 @@ import {
   assertError,
   assertOk,
   assertReadable,
+  batched,
   begin,
   beginStreamed,
   complete,
@@ -18,6 +19,7 @@ import {
   makeFile,
   newTransferId,
   putFile,
+  putFiles,
   putStreamed,
   putVolume,
   readVolume,
@@ -280,6 +282,9 @@ describe('limits of one account', () => {
       ),
     );
     assert.ok(down >= least - 0.3, `${down} s down`);
+    const small = Array.from({ length: 6 }, () => batched(makeFile([256 * 1024])));
+    const together = await seconds(async () => assertOk(await putFiles(user, small)));
+    assert.ok(together >= least - 0.3, `${together} s up in one request`);
     const without = await seconds(() => upload(free, makeFile(Array(6).fill(256 * 1024))));
     assert.ok(without < 60, 'nobody else waits');
   });

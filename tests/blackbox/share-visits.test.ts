@@ -85,6 +85,7 @@ describe('shares', () => {
     assertError(late, 410);
     assert.equal(late.json['ended'], 'used up');
     assert.equal((await used.visitor.open()).json['ended'], 'used up');
+    assertError(await used.visitor.open(random(32)), 410);
     // Whoever downloads it goes on.
     assertOk(await used.visitor.open(ticket));
     assertOk(await used.visitor.take(ticket));

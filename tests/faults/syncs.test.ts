@@ -12,7 +12,7 @@ import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
 import { StreamBody } from '../../server/src/volumes/body.ts';
 import { FolderStore } from '../../server/src/volumes/folder.ts';
 import { newName } from '../../server/src/volumes/names.ts';
-import type { Manifest } from '../../server/src/volumes/store.ts';
+import type { AccountDocument, Manifest } from '../../server/src/volumes/store.ts';
 import { eventually, register, Service } from '../harness/index.ts';
 import { workersOf } from './processes.ts';
 
@@ -60,6 +60,7 @@ function assertInOrder(lines: string[], steps: { [what: string]: RegExp }): void
 }
 
 const synced = (path: string) => new RegExp(`\\bf(data)?sync\\(\\d+<${path}>`);
+const removed = (path: string) => new RegExp(`\\bunlink\\w*\\(.*"${path}"`);
 const renamed = (to: string) => new RegExp(`\\brename\\w*\\(.*"${to}"`);
 
 /** What was renamed to this place was on disk before: by its descriptor, or because it was opened so. */
@@ -104,12 +105,16 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
   };
   const specOf = (id: string) => volumeOf(bytes[id]!);
   const manifest = (id: string) => ({ file_id: id, volumes: [specOf(id)] }) as Manifest;
-  const calls = '?open,openat,?rename,renameat,?renameat2,fsync,fdatasync';
+  const account = '5'.repeat(32);
+  await store.writeAccount({ account_id: account } as AccountDocument);
+  const calls = '?open,openat,?rename,renameat,?renameat2,?unlink,unlinkat,fsync,fdatasync';
   const lines = await traced([process.pid], calls, folder, async () => {
     for (const id of [small, large]) await store.put(id, specOf(id), bodyOf(bytes[id]!));
     await store.putFile(manifest(whole), specOf(whole), bodyOf(bytes[whole]!));
     await store.writeManifest(manifest(small));
     await store.copy(whole, clone, [specOf(whole)]);
+    await store.removeManifest(small);
+    await store.removeAccount(account);
   });
   for (const id of [small, large, whole]) {
     const place = join(group(id), newName(specOf(id)));
@@ -123,6 +128,14 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
   assertInOrder(lines, { 'the name of a manifest': renamed(filed), 'its sync': synced(group(small)) });
   const inOne = lines.find((line) => line.includes(`"${join(group(whole), 'manifest.json')}"`));
   assert.match(inOne ?? '', /O_DSYNC/);
+  assertInOrder(lines, {
+    'the manifest of a file in one request': new RegExp(`"${join(group(whole), 'manifest.json')}"`),
+    'the sync of its folder': synced(group(whole)),
+  });
+  const accounts = join(root, 'accounts');
+  for (const path of [filed, join(accounts, `${account}.json`)]) {
+    assertInOrder(lines, { [`the removal of ${path}`]: removed(path), 'its sync': synced(dirname(path)) });
+  }
   assertInOrder(lines, {
     'the bytes of a copy': synced(join(group(clone), newName(specOf(whole)))),
     'their name': synced(group(clone)),

@@ -286,3 +286,20 @@ test('a service that answers before it has read the body gets ciphertext only, w
     await new Promise((resolve) => hasty.close(resolve));
   }
 });
+
+test('an upload that is stopped while its thumbnail is sent has succeeded: nobody sends it again', async () => {
+  const szafa = await newUser(service.url);
+  const user = await sameUser(szafa, proxy.url);
+  for (const size of [10, 3_000_000]) {
+    const stop = new AbortController();
+    proxy.before = (method, path) => {
+      if (method === 'PUT' && path.endsWith('/thumbnail')) stop.abort(new Error('paused'));
+      return undefined;
+    };
+    const options = { path: `picture of ${size}`, thumbnail: content(9_000), signal: stop.signal };
+    const { fileId } = await user.upload(bytesSource(content(size)), options);
+    assert.ok(stop.signal.aborted);
+    assert.equal((await szafa.tree()).file(options.path)?.entry.fileId, fileId);
+  }
+  proxy.before = undefined;
+});

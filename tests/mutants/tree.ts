@@ -98,6 +98,13 @@ export const mutants: Mutant[] = [
     tests: [ATTACKS],
   },
   {
+    name: 'an upload that is stopped while its thumbnail is sent fails',
+    file: 'client/src/tree/thumbnails.ts',
+    find: '  } catch {\n    // The file is whole without it.',
+    replace: '  } catch (error) {\n    signal?.throwIfAborted();\n    void error;',
+    tests: ['client/test/network.test.ts'],
+  },
+  {
     name: 'the thumbnail of another upload is shown',
     file: 'client/src/tree/thumbnails.ts',
     find: 'const isOwn = bytes && (await engine.sha256(bytes)).toHex() === thumbnail;',

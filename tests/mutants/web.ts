@@ -525,4 +525,25 @@ export const mutants: Mutant[] = [
     replace: 'requestAnimationFrame(',
     tests: ['tests/web/keyboard.test.ts'],
   },
+  {
+    name: 'the whole trash is deleted instead of what was asked for',
+    file: 'web/src/worker/operations.ts',
+    find: '    const entries = this.#inTrash(fileIds);\n    try {\n      const removed',
+    replace: '    const entries = [...this.#trashed.values()];\n    try {\n      const removed',
+    tests: ['tests/worker/operations.test.ts'],
+  },
+  {
+    name: 'a new password brings a session back that has ended in another tab',
+    file: 'web/src/worker/database.ts',
+    find: "if (found.result?.token === session.token) objects.put(session, 'current');",
+    replace: "objects.put(session, 'current');",
+    tests: ['tests/web/trust.test.ts'],
+  },
+  {
+    name: 'a tab with an older list undoes what another one has seen',
+    file: 'web/src/worker/database.ts',
+    find: 'all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));',
+    replace: 'all.set(fileId, rev);',
+    tests: ['tests/web/trust.test.ts'],
+  },
 ];

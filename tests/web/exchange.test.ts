@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Api, parseRecoveryText, webEngine } from '@szafa/client';
 import { deriveAccountKeys } from '@szafa/client/format';
-import { build } from 'vite';
 import { Device } from '../cross/device.ts';
 import { freshName, send, useService } from '../harness/index.ts';
 import {
@@ -26,6 +25,7 @@ import {
   upload,
   useChromium,
 } from './browser.ts';
+import { loadInto } from './bundled.ts';
 import { SlowLine } from './slow-line.ts';
 
 const service = useService();
@@ -263,20 +263,8 @@ test('hostile names are shown as text', async () => {
 });
 
 test('the vectors of the format, in the browser, with the engine of the page', async (t) => {
-  const entry = at('vectors-entry.ts');
-  const bundle = await build({
-    configFile: false,
-    logLevel: 'error',
-    build: {
-      write: false,
-      minify: false,
-      target: 'es2023',
-      lib: { entry, formats: ['iife'], name: 'vectors' },
-    },
-  });
-  const [output] = [bundle].flat() as { output: { code: string }[] }[];
   const { page } = await browser.visit(service.url);
-  await page.evaluate(`${output!.output[0]!.code}; globalThis.vectors = vectors; undefined`);
+  await loadInto(page, at('vectors-entry.ts'), 'vectors');
   const load = async (name: string) =>
     JSON.parse(await readFile(at(`../../client/vectors/${name}.json`), 'utf8')) as object[];
   let count = 0;

@@ -1,10 +1,13 @@
 /** What the page does not take: weak passwords, keys that open nothing, and names that the service made up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type * as Database from '../../web/src/worker/database.ts';
 import { Between } from '../cross/between.ts';
 import { Device } from '../cross/device.ts';
 import { freshName, useService } from '../harness/index.ts';
 import { choose, PASSWORD, register, row, signIn, upload, useChromium } from './browser.ts';
+import { loadInto } from './bundled.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -79,4 +82,45 @@ test('a name that the service made up is marked, and the file is neither shown n
   await choose(page, 'invoice.txt', 'Download');
   await page.locator('.transfer.failed').getByText('was changed since it was uploaded').waitFor();
   await page.context().close();
+});
+
+test('what two tabs keep: a key is not kept after a sign-out, and what was seen of a file never goes back', async () => {
+  const { page } = await browser.visit(service.url);
+  await loadInto(
+    page,
+    fileURLToPath(new URL('../../web/src/worker/database.ts', import.meta.url)),
+    'database',
+  );
+  const found = await page.evaluate(async () => {
+    const { kept, browserRevs } = (globalThis as unknown as { database: typeof Database }).database;
+    const kek = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt']);
+    const session = { username: 'ada', token: 'first', kek };
+    await kept.keepSession(session);
+    await kept.endSession('first');
+    // The other tab changes the password of a session that has ended here.
+    await kept.renewSession(session);
+    const ended = await kept.session();
+    await kept.forgetAll();
+    await kept.renewSession(session);
+    const forgotten = await kept.session();
+
+    const revs = browserRevs.of('ada');
+    await revs.save(new Map([['a', 5]]));
+    // A tab with an older list.
+    await revs.save(
+      new Map([
+        ['a', 3],
+        ['b', 2],
+      ]),
+    );
+    return { ended, forgotten, revs: [...(await revs.load())].sort() };
+  });
+  assert.deepEqual(found, {
+    ended: { username: 'ada' },
+    forgotten: undefined,
+    revs: [
+      ['a', 5],
+      ['b', 2],
+    ],
+  });
 });

@@ -21,6 +21,7 @@ import {
   useChromium,
   volumesTaken,
 } from './browser.ts';
+import { png } from './media.ts';
 import { SlowLine } from './slow-line.ts';
 
 const MIB = 1024 * 1024;
@@ -82,6 +83,37 @@ test('several uploads at once: progress, rate and time left; a pause stops the b
   await row(page, 'first.bin').waitFor();
   assert.ok(content.equals(await download(page, 'first.bin')), 'the same bytes');
   assert.deepEqual(errors, []);
+});
+
+test('a picture that is paused, or paused and resumed, when only its thumbnail is missing is there once', async () => {
+  const { page, context } = await browser.visit(service.url);
+  await register(page);
+  const held = Promise.withResolvers<void>();
+  let waiting = 0;
+  await context.route('**/thumbnail', async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    waiting++;
+    await held.promise;
+    return route.continue().catch(() => undefined);
+  });
+  const names = ['paused.png', 'resumed.png'];
+  for (const name of names) await pick(page, await browser.file(name, png(300, 200)));
+  await until(() => waiting === 2);
+  await page.evaluate(async () => {
+    const press = (label: string) => document.querySelector<HTMLElement>(`[aria-label="${label}"]`)!.click();
+    press('Pause paused.png');
+    press('Pause resumed.png');
+    // The list is drawn again in a microtask, before anything is heard of the worker.
+    for (let step = 0; step < 20; step++) await undefined;
+    press('Resume resumed.png');
+  });
+  for (const name of names) await row(page, name).waitFor();
+  await until(async () => (await transfers(page)).every(({ status }) => status.startsWith('Uploaded')));
+  held.resolve();
+  const token = await tokenOf(page);
+  const { json } = await send(service.url, { path: pathOf('listFiles'), token });
+  assert.equal((json['files'] as unknown[]).length, names.length, 'one version of each');
+  assert.deepEqual((await keptIn(page))['uploads'], [], 'and nothing to go on with');
 });
 
 test('a cancelled upload leaves nothing on the service and nothing in the browser', async (t) => {

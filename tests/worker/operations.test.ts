@@ -107,6 +107,16 @@ test('what goes to the trash while its list is read can be brought back, and wha
   );
 });
 
+test('what was not asked for stays in the trash', async () => {
+  const { szafa, operations } = await setUp(['one', 'two', 'three']);
+  await szafa.trash((await szafa.tree()).files().map(({ entry }) => entry));
+  const listed = await operations.listTrash();
+  const { fileId } = listed.find(({ path }) => path === 'two')!;
+  await operations.remove('id', [fileId]);
+  const left = (await szafa.listTrash()).map(({ path }) => path);
+  assert.deepEqual(left.sort(), ['one', 'three']);
+});
+
 test('of a deletion that half failed, what went comes back after a look into the trash; what came since stays', async () => {
   const { szafa, cabinet, operations, files } = await setUp(['a/one', 'two'], () => ({
     removeFolder: () => Promise.reject(new Error('the line is cut')),

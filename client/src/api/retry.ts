@@ -49,7 +49,7 @@ export interface RetryOptions {
   onRetry?: ((error: Error, waitMs: number) => void) | undefined;
 }
 
-/** Exponential backoff with full jitter; Retry-After counts where the service gives it. */
+/** Exponential backoff with equal jitter: each wait is between half and all of the step. A longer Retry-After wins. */
 export async function withRetry<T>(
   options: RetryOptions,
   attempt: (number: number) => Promise<T>,

@@ -102,7 +102,7 @@ export class DirsTable extends Queries {
     return owner === ADMIN ? merged(dirs) : dirs;
   }
 
-  /** For `Accounts.identify`: the caller's directories. */
+  /** For `Sessions.identify`: the caller's directories. */
   lookUp(): Lookup<{ dirs: DirRow[] }> {
     return {
       admin: async () => ({ dirs: await this.list(ADMIN) }),

@@ -167,7 +167,7 @@ export class FilesTable extends Queries {
     return row && parse(row);
   }
 
-  /** For `Accounts.identify`: the file and one of its volumes, whoever owns it. */
+  /** For `Sessions.identify`: the file and one of its volumes, whoever owns it. */
   lookUp(fileId: string, idx: number): Lookup<{ file: ReadableFile | undefined }> {
     return {
       admin: async () => ({ file: await this.readable(fileId, idx) }),

@@ -110,7 +110,7 @@ export class TransfersTable extends Queries {
     return countSome(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);
   }
 
-  /** For `Accounts.identify`: the transfer, whoever made it. */
+  /** For `Sessions.identify`: the transfer, whoever made it. */
   lookUp(transferId: string): Lookup<{ transfer: TransferState | undefined }> {
     return {
       admin: async () => ({ transfer: await this.state(transferId) }),

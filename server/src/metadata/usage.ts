@@ -167,7 +167,7 @@ export interface Holdings {
   rev: number;
 }
 
-/** For `Accounts.identify`: one look at a key. */
+/** For `Sessions.identify`: one look at a key. */
 export function lookUpUsage(sql: Sql): Lookup<Holdings> {
   return {
     admin: async () => {

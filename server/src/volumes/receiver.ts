@@ -112,7 +112,7 @@ class FileSink implements Sink {
     await this.settled();
     await Promise.all(this.#writes);
     if (this.#hash.digest('hex') !== this.#volume.sha256) {
-      throw new VolumeRejected('digest', 'the SHA-256 of the volume is not the one declared at init');
+      throw new VolumeRejected('digest', 'the SHA-256 of the volume is not the declared one');
     }
     if (this.#written !== this.#volume.size) await truncate(this.#fd, this.#volume.size);
   }

@@ -141,6 +141,7 @@ function settled(): void {
 }
 
 function uploadOf(note: UploadNote, file: File | undefined): Transfer {
+  let isUploaded = false;
   const transfer: Transfer = {
     id: note.id,
     kind: 'upload',
@@ -152,7 +153,12 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
     note,
     ...(file && { file }),
     // Other tabs, and this one after a reload, see by the lock whether somebody works on it.
-    run: () => navigator.locks.request(uploadLock(note.id), () => call('upload', note, transfer.file!)),
+    run: () =>
+      navigator.locks.request(uploadLock(note.id), async () => {
+        // A second attempt waits here while the first one ends, perhaps well.
+        if (!isUploaded) await call('upload', note, transfer.file!);
+        isUploaded = true;
+      }),
   };
   return transfer;
 }

@@ -7,6 +7,20 @@ const CONFIG = 'server/test/config.test.ts';
 /** Pulls, settings, processes, commands of the administrator. */
 export const mutants: Mutant[] = [
   {
+    name: 'a worker that could not take a connection gets no other one',
+    file: 'server/src/cluster/handover.ts',
+    find: "cmd === 'NODE_HANDLE_NACK' ? given.keys() : []",
+    replace: "cmd === 'NODE_HANDLE_LOST' ? given.keys() : []",
+    tests: ['tests/attacks/descriptors.test.ts'],
+  },
+  {
+    name: 'connections take all file descriptors',
+    file: 'server/src/cluster/descriptors.ts',
+    find: 'Math.floor(descriptors / 2) - OWN',
+    replace: 'descriptors',
+    tests: ['tests/attacks/descriptors.test.ts'],
+  },
+  {
     name: 'fsck believes the row of a volume that it withdrew at the moment it came again',
     file: 'server/src/admin/fsck.ts',
     find: 'for (const spec of streaming ? withdrawn : []) {',

@@ -14,6 +14,8 @@ interface ClusterMessage {
 interface Handle {
   fd: number;
   close(): void;
+  /** Of one that accepts. */
+  onconnection?: (error: number, connection?: Handle) => void;
 }
 type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean;
 
@@ -28,13 +30,45 @@ const HANDOVER_MS = 1000;
 /** One that does not is still starting: it has no connection, and hears no message. */
 export const isListening = (worker: Worker) => listening.has(worker);
 
-/** Notes where connections are accepted; to be called before the first worker is started. */
-export function watchAccepting(): void {
+/**
+ * Notes where connections are accepted; call it before the first worker is started. While `most` of them wait for a worker to take them,
+ * new ones are closed at once, and `onRefused` is called for each.
+ */
+export function watchAccepting(most: number, onRefused: () => void): void {
   const { listen } = Server.prototype;
   Server.prototype.listen = function (this: Server & { _handle: Handle }, ...args: unknown[]) {
     // Those that Node's cluster makes are plain ones.
-    if (!(this instanceof http.Server)) this.once('listening', () => accepting.add(this._handle));
+    if (!(this instanceof http.Server)) {
+      this.once('listening', () => {
+        const handle = this._handle;
+        accepting.add(handle);
+        // Node sets `onconnection` after this listener.
+        process.nextTick(() => boundWaiting(handle, most, onRefused));
+      });
+    }
     return listen.apply(this, args as never);
+  };
+}
+
+function boundWaiting(handle: Handle, most: number, onRefused: () => void): void {
+  let waiting = 0;
+  const distribute = handle.onconnection!;
+  handle.onconnection = (error, connection) => {
+    if (connection && waiting >= most) {
+      connection.close();
+      onRefused();
+      return;
+    }
+    if (connection) {
+      waiting++;
+      const { close } = connection;
+      connection.close = () => {
+        waiting--;
+        connection.close = close;
+        close.call(connection);
+      };
+    }
+    distribute.call(handle, error, connection);
   };
 }
 
@@ -54,9 +88,14 @@ export async function stopAccepting(): Promise<void> {
 }
 
 /**
- * Node's cluster gives a connection to a worker and closes its own copy when the worker says that it took it. One that
- * dies before it says so leaves the client waiting for ever. So it is said in its place that it did not take them, and
- * Node gives them to another.
+ * Node's cluster gives a connection to a worker, and closes its own copy and gives it the next one when the worker acknowledges it.
+ * Two things would stop that for good:
+ *
+ * - The worker dies first. Then Node is made to give the connection to another worker.
+ * - The worker has no file descriptor left. Then the system drops the connection on its way, the worker reports that no handle
+ *   arrived (NODE_HANDLE_NACK), and Node never hears of the connection again. It is acknowledged here, which closes it.
+ *
+ * A worker that is only slow keeps its connection: it serves it later, and free workers get the others.
  */
 export function recoverConnections(worker: Worker): void {
   const child = worker.process as ChildProcess;
@@ -70,7 +109,12 @@ export function recoverConnections(worker: Worker): void {
     return send(message, handle, ...rest);
   };
   child.send = noted as unknown as ChildProcess['send'];
-  child.on('internalMessage', ({ ack }: ClusterMessage) => {
+  const tellNode = (ack: number, accepted: boolean) =>
+    child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted });
+  child.on('internalMessage', ({ cmd, ack }: ClusterMessage) => {
+    // Connections travel one after the other.
+    const [lost] = cmd === 'NODE_HANDLE_NACK' ? given.keys() : [];
+    if (lost !== undefined) tellNode(lost, true);
     if (ack === undefined) return;
     onTheirWay.delete(given.get(ack)!);
     given.delete(ack);
@@ -84,7 +128,7 @@ export function recoverConnections(worker: Worker): void {
       // Node may have closed one that was still on its way. Where nobody listens the client is better off without it.
       if (handle.fd < 0) continue;
       if (listening.size === 0) handle.close();
-      else child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false });
+      else tellNode(ack, false);
     }
     given.clear();
   };

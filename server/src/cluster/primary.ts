@@ -25,6 +25,7 @@ import {
 } from '../services.ts';
 import { probeIntake } from '../volumes/intake-probe.ts';
 import { closeDataFolder } from './data-folder.ts';
+import { connectionLimit, descriptorLimit } from './descriptors.ts';
 import { isListening, recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
 import { lendToWorkers } from './lending.ts';
 import { paceWorkers } from './pacing.ts';
@@ -61,6 +62,9 @@ export async function runPrimary(config: Config): Promise<void> {
   const lane = config.lane && fault === undefined;
   lendToWorkers(config);
   paceWorkers();
+  watchAccepting(connectionLimit(descriptorLimit()), () =>
+    services.metrics.add('szafa_connections_refused_total'),
+  );
   const workers = new Workers({ ...config, lane }, node, log, async (processName) => {
     await discardUnfinished(config, processName);
     await services.metadata.pulls.abandon(processName);
@@ -208,7 +212,6 @@ class Workers {
   /** Resolves to the address once every worker listens. */
   async start(): Promise<string> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
-    watchAccepting();
     const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
     const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host;
     return `${this.#config.tls ? 'https' : 'http'}://${host}:${first!.port}`;

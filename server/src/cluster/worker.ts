@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { Gathered } from '../metrics/gathering.ts';
 import { connectionSamples, poolSamples, watchEventLoop } from '../metrics/node.ts';
 import { openServices } from '../services.ts';
+import { connectionLimit, descriptorLimit } from './descriptors.ts';
 
 /** Serves requests until the primary says `stop`; in-flight requests finish. */
 export async function runWorker(config: Config): Promise<void> {
@@ -13,6 +14,10 @@ export async function runWorker(config: Config): Promise<void> {
     metrics.snapshot({ ...poolSamples(metadata.load), ...(await connectionSamples(app.server)) }),
   );
   const app = await createApp({ ...services, gathered: () => gathered.text() });
+  // Node closes further connections as soon as they arrive, before they need anything else.
+  app.server.maxConnections = connectionLimit(descriptorLimit());
+  (app.server as { dropMaxConnection?: boolean }).dropMaxConnection = true;
+  app.server.on('drop', () => metrics.add('szafa_connections_refused_total'));
   // Ctrl-C reaches every process of the terminal; only the primary acts on it.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);

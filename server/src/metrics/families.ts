@@ -22,6 +22,11 @@ export const families = {
   },
   szafa_requests_in_flight: { type: 'gauge', help: 'Requests that are being answered' },
   szafa_connections: { type: 'gauge', help: 'Open connections of clients' },
+  szafa_connections_refused_total: {
+    type: 'counter',
+    help: 'Connections that were closed at once, because as many were open as the limit of open files allows',
+    from: [{}],
+  },
   szafa_event_loop_lag_seconds: {
     type: 'histogram',
     help: 'How late a timer was in the processes of this node, asked four times a second',

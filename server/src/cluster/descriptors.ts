@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+
+/** Descriptors that a process uses for itself: its log, the database, the channel to the other processes, files of Node. */
+const OWN = 64;
+const LEAST_CONNECTIONS = 16;
+
+/**
+ * Connections that a process with this many descriptors may have open. Each may need a second descriptor: the file of its volume, a
+ * connection to S3 or to the download tool.
+ */
+export function connectionLimit(descriptors: number): number {
+  return Math.max(LEAST_CONNECTIONS, Math.floor(descriptors / 2) - OWN);
+}
+
+/** Descriptors that this process may have open (RLIMIT_NOFILE); Node has raised it to the hard limit when it started. */
+export function descriptorLimit(): number {
+  const limits = readFileSync('/proc/self/limits', 'utf8');
+  const [, soft = ''] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
+  return soft === 'unlimited' || soft === '' ? Number.MAX_SAFE_INTEGER : Number(soft);
+}

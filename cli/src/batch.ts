@@ -18,6 +18,8 @@ export class Batch {
   done = 0;
   failed = 0;
   left = 0;
+  /** Items that were stored, but not as they are by now; each was reported. */
+  partial = 0;
   #exit: Exit = exits.failed;
   #passing = false;
   /** Something has hit all of them. */
@@ -65,6 +67,7 @@ export class Batch {
 
   /** The exit code of the whole, as an error that was told already. */
   finish(): void {
+    if (this.failed === 0 && this.partial > 0) throw new Reported(exits.someFailed);
     if (this.failed === 0) return;
     const all = this.done + this.failed + this.left;
     if (all === 1) throw new Reported(this.#exit);

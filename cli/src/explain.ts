@@ -116,6 +116,7 @@ const hints: Record<string, string> = {
   tampered: 'do not use this file: the server, or someone in between, changed it',
   unsupported: 'another client made it; open it there, or look for a newer szafa',
   'file-changed': 'wait until nothing writes to it, then run the same command again',
+  'file-removed': 'nothing of it was stored',
   name: 'choose another name, or another folder',
   'bad-description': 'its name or its time cannot be kept: choose another name, or set its time with touch',
   'same-secret': 'choose another passphrase',

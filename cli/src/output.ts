@@ -43,8 +43,13 @@ export class Output {
 
   /** Something to know that is neither a result nor an error. */
   note(code: string, message: string, fields: Fields = {}): void {
+    if (this.json || !this.quiet) this.warning(code, message, fields);
+  }
+
+  /** A note that --quiet does not silence: the exit code is not 0 because of it. */
+  warning(code: string, message: string, fields: Fields = {}): void {
     if (this.json) this.#jsonLine({ type: 'note', code, message, ...fields });
-    else if (!this.quiet) this.#line(2, `szafa: ${this.#clean(message)}`);
+    else this.#line(2, `szafa: ${this.#clean(message)}`);
   }
 
   progress(fields: Fields, text: string): void {

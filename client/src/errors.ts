@@ -230,12 +230,25 @@ export class KnownAccountError extends SzafaError {
   }
 }
 
-/** The source is not what it was when its volumes were declared; the key of that upload is never used again. @public */
+/**
+ * How a source differs from the one that was opened. 'grown' and 'touched' leave open whether the bytes that were read have changed:
+ * reading them again tells. 'touched': only the inode's time differs, or it is too recent to show a change. @public
+ */
+export type FileChange = 'changed' | 'grown' | 'touched' | 'removed';
+
+/** The source is not what it was when it was opened; the key of that upload is never used again. @public */
 export class FileChangedError extends SzafaError {
   override name = 'FileChangedError';
+  readonly change: FileChange;
 
-  constructor(message = 'the file changed while it was being uploaded') {
-    super('file-changed', message);
+  constructor(message = 'the file changed while it was being uploaded', change: FileChange = 'changed') {
+    super(change === 'removed' ? 'file-removed' : 'file-changed', message);
+    this.change = change;
+  }
+
+  /** Whether the bytes that were read may still be there. */
+  get mayBeKept(): boolean {
+    return this.change === 'grown' || this.change === 'touched';
   }
 }
 

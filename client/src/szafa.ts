@@ -525,6 +525,7 @@ export class Szafa {
       picture = sealed;
     };
     const placed = { ...options, dirId, onThumbnail };
+    if (!isStream(source)) source.begin?.();
     const upload = isStream(source)
       ? new StreamUpload(this.#context, source, placed)
       : new Upload(this.#context, source, placed);

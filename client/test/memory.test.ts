@@ -16,6 +16,7 @@ import {
 } from '../src/format/index.ts';
 import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSupply } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
+import { range } from '../src/pool.ts';
 import { VolumeMemory } from '../src/upload/memory.ts';
 import {
   content,
@@ -71,7 +72,7 @@ test('the key of an upload whose file has changed is gone, and nothing is sealed
   const layout = layoutOf(bytes.length, SIZE);
   const secrets = newSecrets(engine);
   const supply = new VolumeSupply({ engine: counted, source: bytesSource(bytes), layout, secrets });
-  await supply.learn(undefined);
+  await supply.digest(range(1, supply.layout.count), undefined);
   await supply.take(1);
   assert.equal(sealed, 4);
   bytes[0]! ^= 1;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Service, useService, usually } from '../harness/index.ts';
@@ -115,7 +115,9 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     await inTheMiddle(running, between);
     running.child.kill('SIGKILL');
     await running.ended;
-    await appendFile(device.path('film'), 'the end');
+    const changed = await readFile(device.path('film'));
+    changed[0]! ^= 1;
+    await writeFile(device.path('film'), Buffer.concat([changed, Buffer.from('the end')]));
     between.requests.length = 0;
     const second = (await device.ok([...PUT, '--json'])).line('uploaded');
     assert.equal(second['resumed'], 0);

@@ -600,8 +600,22 @@ export const mutants: Mutant[] = [
   {
     name: 'a file may change while its volumes are sealed and sent',
     file: 'client/src/node/file-source.ts',
-    find: '    if (now !== this.identity) throw new FileChangedError();\n',
-    replace: '    if (now === this.identity) return;\n',
+    find: '    if (identityOf(now) === this.identity) {\n',
+    replace: '    if (now.size === before.size) {\n',
+    tests: [UPLOAD],
+  },
+  {
+    name: 'what was read of a file that has grown is not read again',
+    file: 'client/src/upload/supply.ts',
+    find: '      await this.digest(range(1, this.layout.count), signal);\n',
+    replace: '',
+    tests: [UPLOAD],
+  },
+  {
+    name: 'an upload of a file that has grown goes on without a look at what it begins with',
+    file: 'client/src/upload/upload.ts',
+    find: 'if (begun && (!begun.grown || (await begun.supply.isKept(begun.here, signal)))) return begun;',
+    replace: 'if (begun) return begun;',
     tests: [UPLOAD],
   },
   {

@@ -98,6 +98,7 @@ export const command: Command = async (invocation) => {
     parallel: lanes.volumes,
     pull,
     tally: { files: 0, bytes: 0, skipped: 0 },
+    batch,
   };
   try {
     if (fromStdin) {

@@ -1,4 +1,5 @@
 import type { Claims, Journal, Szafa } from '@szafa/client/node';
+import type { Batch } from '../batch.ts';
 import type { Invocation } from '../command.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Origins } from '../origin.ts';
@@ -20,4 +21,5 @@ export interface Put {
   parallel: number;
   pull: PullPlan | undefined;
   tally: Tally;
+  batch: Batch;
 }

@@ -1,12 +1,15 @@
 import { lstatSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type FileSource,
   fileSource,
   keptTime,
   numberedPath,
   type Source,
+  SzafaError,
   type Tree,
 } from '@szafa/client/node';
+import { CliError } from '../errors.ts';
 import { type Existing, findExisting, type Opened, versionsAt } from '../existing.ts';
 import type { Planned } from '../plan.ts';
 import { oneLine } from '../text.ts';
@@ -18,12 +21,49 @@ export async function putOne(put: Put, file: Planned): Promise<void> {
   const tree = await put.lookup.near(file.to);
   if (file.kind === 'folder') return putFolder(put, file, tree);
   if (file.kind === 'link') return putLink(put, file, file.target, tree);
-  const source = await fileSource(file.path);
-  try {
-    put.progress.resize(source.size - file.size);
+  let planned = file.size;
+  await whileChanging(file.path, put.invocation.signal, async (source) => {
+    put.progress.resize(source.size - planned);
+    // An attempt that failed has left the sum.
+    planned = 0;
     await putFile(put, source, { ...file, size: source.size }, tree);
-  } finally {
-    await source.close();
+  });
+}
+
+/** Opens a file that was there when the folder was read. */
+async function openFound(path: string): Promise<FileSource> {
+  try {
+    return await fileSource(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new CliError(
+      'file-removed',
+      'the file was removed before it could be read',
+      'nothing of it was stored',
+    );
+  }
+}
+
+/** How often a file is read that changes while it is read, and the pauses between. */
+const PAUSES_MS = [200, 1000];
+
+/** Opens a file and works on it; one that changes meanwhile is opened again, a few times. */
+export async function whileChanging(
+  path: string,
+  signal: AbortSignal,
+  work: (source: FileSource) => Promise<void>,
+): Promise<void> {
+  for (const pause of [...PAUSES_MS, undefined]) {
+    const source = await openFound(path);
+    try {
+      return await work(source);
+    } catch (error) {
+      const changed = error instanceof SzafaError && error.code === 'file-changed';
+      if (!changed || pause === undefined) throw error;
+      await sleep(pause, undefined, { signal });
+    } finally {
+      await source.close();
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** put to the link of a request: needs no account. */
 import { join } from 'node:path';
-import { fileJournal, fileSource, lastOf, parseRequest, RequestVisit } from '@szafa/client/node';
+import { fileJournal, lastOf, parseRequest, RequestVisit } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Invocation } from '../command.ts';
 import { clientOptions, sameServer } from '../connection.ts';
@@ -10,6 +10,8 @@ import { Progress } from '../progress/progress.ts';
 import { parseSize } from '../quantities.ts';
 import { formatBytes, formatTime, oneLine, plural } from '../text.ts';
 import { lanesFor, summarize, type Tally } from '../transfers.ts';
+import { whileChanging } from './file.ts';
+import { noteGrown } from './send.ts';
 
 const NOT_HERE = ['dir', 'pull', 'force', 'skip-existing', 'both', 'checksum', 'plain-names'] as const;
 
@@ -66,41 +68,42 @@ export async function putToRequest(invocation: Invocation, link: string): Promis
     const about = ({ path }: Planned) => path;
     await batch.run(files, { out, signal, parallel: lanes.files, about }, async ({ path, to }) => {
       const name = flags.name === undefined ? lastOf(to) : flags.name;
-      const source = await fileSource(path);
-      const track = progress.start(name, source.size);
-      let succeeded = false;
-      try {
-        if (flags['dry-run']) {
-          if (!visit.takes(source.size)) throw tooMuch();
-          out.done(
-            'planned',
-            { action: 'upload', path, name, size: source.size },
-            `would put ${oneLine(name)}`,
-          );
-        } else {
-          const { mtime, size } = source;
-          const { resumed } = await visit.upload(source, {
-            ...{ name, mtime, volumeSize, parallel: lanes.volumes, journal, signal },
-            onProgress: ({ done }) => track.update(done),
-            onWait: () =>
-              out.note('waiting', `${oneLine(path)} is being uploaded by another szafa; waiting for it`, {
-                path,
-              }),
-          });
-          const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
-          out.done(
-            'uploaded',
-            { path, name, size, resumed },
-            `put ${oneLine(name)}  ${formatBytes(size)}${again}`,
-          );
+      await whileChanging(path, signal, async (source) => {
+        const track = progress.start(name, source.size);
+        let succeeded = false;
+        try {
+          if (flags['dry-run']) {
+            if (!visit.takes(source.size)) throw tooMuch();
+            out.done(
+              'planned',
+              { action: 'upload', path, name, size: source.size },
+              `would put ${oneLine(name)}`,
+            );
+          } else {
+            const { mtime } = source;
+            const { resumed, size, grown } = await visit.upload(source, {
+              ...{ name, mtime, volumeSize, parallel: lanes.volumes, journal, signal },
+              onProgress: ({ done, total }) => track.update(done, total),
+              onWait: () =>
+                out.note('waiting', `${oneLine(path)} is being uploaded by another szafa; waiting for it`, {
+                  path,
+                }),
+            });
+            const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
+            out.done(
+              'uploaded',
+              { path, name, size, resumed },
+              `put ${oneLine(name)}  ${formatBytes(size)}${again}`,
+            );
+            if (grown) noteGrown(out, batch, path, size);
+          }
+          succeeded = true;
+          tally.files++;
+          tally.bytes += source.size;
+        } finally {
+          track.end(succeeded);
         }
-        succeeded = true;
-        tally.files++;
-        tally.bytes += source.size;
-      } finally {
-        track.end(succeeded);
-        await source.close();
-      }
+      });
     });
   } finally {
     progress.close();

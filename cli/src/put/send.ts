@@ -1,6 +1,8 @@
 import { type ByteStream, bytesSource, type Source } from '@szafa/client/node';
+import type { Batch } from '../batch.ts';
 import { CliError } from '../errors.ts';
 import { explain } from '../explain.ts';
+import type { Output } from '../output.ts';
 import type { Planned } from '../plan.ts';
 import { hostFor } from '../pull.ts';
 import { parseSize } from '../quantities.ts';
@@ -60,24 +62,31 @@ async function upload(
       journal,
       pull: put.pull && hostFor(put.pull, szafa.api.server),
       signal,
-      onProgress: ({ done }) => track.update(done),
+      onProgress: ({ done, total }) => track.update(done, total),
     });
     succeeded = true;
     put.tally.files++;
-    const size = 'size' in source ? source.size : track.done;
+    const { fileId, storedSize, volumes, resumed, size, grown } = result;
     put.tally.bytes += size;
-    const { fileId, storedSize, volumes, resumed } = result;
     const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '';
     out.done(
       'uploaded',
       { path, to, file_id: fileId, size, stored_size: storedSize, volumes, resumed },
       `put ${oneLine(to)}  ${formatBytes(size)}  ${oneLine(fileId)}${again}`,
     );
+    if (grown) noteGrown(put.invocation.out, put.batch, path, size);
   } catch (error) {
     throw put.pull && !signal.aborted ? explainPull(error) : error;
   } finally {
     track.end(succeeded);
   }
+}
+
+/** It is stored as it was when reading began; the exit code says that it is not all that is there now. */
+export function noteGrown(out: Output, batch: Batch, path: string, size: number): void {
+  batch.partial++;
+  const message = `${oneLine(path)} has grown since its upload began: its first ${formatBytes(size)} are stored`;
+  out.warning('grown', message, { path, size });
 }
 
 /** The service could not fetch: what it says stays, what to do is to send. */

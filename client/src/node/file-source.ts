@@ -1,4 +1,4 @@
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, read } from 'node:fs';
+import { type BigIntStats, closeSync, constants, existsSync, fstatSync, openSync, read } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { FileChangedError, SzafaError } from '../errors.ts';
@@ -6,10 +6,15 @@ import type { Source } from '../upload/source.ts';
 
 const readAsync = promisify(read);
 
+/** The system's clock for file times ticks this slowly at most: a second write within one tick leaves the same time. */
+const TICK_NS = 20_000_000n;
+
 /** The times are in it, that of the inode too: writing without a trace needs root. */
 function identityOf(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(':');
 }
+
+const isFresh = (stats: BigIntStats) => BigInt(Date.now()) * 1_000_000n - stats.ctimeNs < TICK_NS;
 
 /** A time of the system in the resolution that is kept. @public */
 export function keptTime(milliseconds: number): number {
@@ -23,8 +28,9 @@ export function keptTime(milliseconds: number): number {
 export class FileSource implements Source {
   readonly place: string;
   readonly fd: number;
-  readonly size: number;
-  readonly #stats: BigIntStats;
+  #stats: BigIntStats;
+  /** Written to so recently that its times would not show another write. */
+  #isFresh: boolean;
   /** Last modification, in milliseconds since 1970, as they are kept: rounded. */
   readonly mtime: number;
   /** Permission bits; a system without them has none to tell. */
@@ -34,10 +40,19 @@ export class FileSource implements Source {
   private constructor(place: string, fd: number, stats: BigIntStats) {
     this.place = place;
     this.fd = fd;
-    this.size = Number(stats.size);
     this.#stats = stats;
+    this.#isFresh = isFresh(stats);
     this.mtime = keptTime(Number(stats.mtimeNs) / 1e6);
     this.mode = process.platform === 'win32' ? undefined : Number(stats.mode) & 0o777;
+  }
+
+  get size(): number {
+    return Number(this.#stats.size);
+  }
+
+  begin(): void {
+    this.#stats = fstatSync(this.fd, { bigint: true });
+    this.#isFresh = isFresh(this.#stats);
   }
 
   /** Made when it is asked for: what is there already is not uploaded, and thousands of files may be. */
@@ -74,8 +89,27 @@ export class FileSource implements Source {
   }
 
   async check(): Promise<void> {
-    const now = identityOf(fstatSync(this.fd, { bigint: true }));
-    if (now !== this.identity) throw new FileChangedError();
+    const before = this.#stats;
+    const now = fstatSync(this.fd, { bigint: true });
+    if (identityOf(now) === this.identity) {
+      if (this.#isFresh) throw new FileChangedError(undefined, 'touched');
+      return;
+    }
+    if (now.nlink === 0n) {
+      if (existsSync(this.place))
+        throw new FileChangedError('the file was replaced while it was being uploaded');
+      throw new FileChangedError('the file was removed while it was being uploaded', 'removed');
+    }
+    if (now.size > before.size)
+      throw new FileChangedError('the file grew while it was being uploaded', 'grown');
+    const isTouched = now.size === before.size && now.mtimeNs === before.mtimeNs;
+    throw new FileChangedError(undefined, isTouched ? 'touched' : 'changed');
+  }
+
+  extends(identity: string): boolean {
+    const [dev, ino, size] = identity.split(':');
+    const { dev: ownDev, ino: ownIno } = this.#stats;
+    return dev === String(ownDev) && ino === String(ownIno) && Number(size) < this.size;
   }
 
   async close(): Promise<void> {

@@ -37,6 +37,16 @@ export interface DeliveryOptions {
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
+/** @public */
+export interface DeliveryResult {
+  /** Volumes that the service had from an earlier attempt. */
+  resumed: number;
+  /** Bytes of the source that were stored. */
+  size: number;
+  /** The source has become longer than that since. */
+  grown: boolean;
+}
+
 /** What is known of the request. */
 export interface RequestContext {
   api: Api;
@@ -178,6 +188,7 @@ export class RequestUpload {
   #log: UploadLog | undefined;
 
   constructor(context: RequestContext, source: Source, options: DeliveryOptions) {
+    source.begin?.();
     this.#context = context;
     this.#source = source;
     this.#options = options;
@@ -186,8 +197,7 @@ export class RequestUpload {
     this.#sender = new Sender({ api: this.#api }, options, source.size);
   }
 
-  /** How many volumes the service had from an earlier time. */
-  async run(): Promise<{ resumed: number }> {
+  async run(): Promise<DeliveryResult> {
     const { journal, name, signal, onWait } = this.#options;
     const { identity, place } = this.#source;
     if (!journal || identity === undefined) return this.#run();
@@ -204,7 +214,7 @@ export class RequestUpload {
     }
   }
 
-  async #run(): Promise<{ resumed: number }> {
+  async #run(): Promise<DeliveryResult> {
     const found = await this.#resume();
     const begun = found ?? (await this.#begin());
     try {
@@ -229,8 +239,9 @@ export class RequestUpload {
         await this.#log!.begin(state);
       }
       const isSame = state.identity === this.#source.identity && state.layout.size === this.#source.size;
-      const begun = isSame ? await this.#found(remembered) : undefined;
-      if (begun) return begun;
+      const isBeginning = this.#source.extends?.(state.identity) === true;
+      const begun = isSame || isBeginning ? await this.#found(remembered) : undefined;
+      if (begun && (isSame || (await begun.supply.isKept(begun.here, this.#options.signal)))) return begun;
       await this.#api.cancel(state.transferId, { signal: this.#options.signal });
     } catch (error) {
       if (!isOver(state, error)) throw error;
@@ -293,13 +304,15 @@ export class RequestUpload {
     };
   }
 
-  async #finish(begun: Begun): Promise<{ resumed: number }> {
+  async #finish(begun: Begun): Promise<DeliveryResult> {
     const { engine } = this.#context;
     const { transferId, supply, resumed } = begun;
     const already = resumed ? begun.here.size : 0;
+    const { size } = supply.layout;
+    let grown = size < this.#source.size;
     for (let round = 1; round <= ROUNDS; round++) {
       await push(this.#context, this.#sender, this.#log, { ...begun, streamed: true }, this.#options.signal);
-      await this.#source.check();
+      grown = (await supply.confirm(this.#options.signal)) || grown;
       if (!begun.description) {
         const total = (await totalSha256(engine, supply.digests)).toHex();
         begun.description = await this.#describe(supply, total);
@@ -309,7 +322,7 @@ export class RequestUpload {
       const answer = await this.#api.completeStreamed(transferId, begun.description, this.#signal);
       if ('file_id' in answer) {
         await this.#log?.end();
-        return { resumed: already };
+        return { resumed: already, size, grown };
       }
       begun.here = new Set(answer.received);
     }

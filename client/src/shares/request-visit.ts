@@ -13,6 +13,7 @@ import { parseRequest, type RequestAddress } from './address.ts';
 import {
   abandon,
   type DeliveryOptions,
+  type DeliveryResult,
   deliveryKey,
   type RequestContext,
   RequestUpload,
@@ -93,7 +94,7 @@ export class RequestVisit {
   }
 
   /** Seals a file for the owner and uploads it. A LinkOverError says that the request takes no more. */
-  upload(source: Source, options: DeliveryOptions): Promise<{ resumed: number }> {
+  upload(source: Source, options: DeliveryOptions): Promise<DeliveryResult> {
     return new RequestUpload(this.#context, source, options).run();
   }
 

@@ -76,6 +76,10 @@ export interface UploadResult {
   fileId: string;
   /** Lower-case hex, as in the record. */
   totalSha256: string;
+  /** Bytes of the source that were stored. */
+  size: number;
+  /** The source has become longer than that since. */
+  grown?: boolean | undefined;
   storedSize: number;
   volumes: number;
   /** Volumes that the service had from an earlier attempt. */

@@ -11,10 +11,14 @@ export interface Source {
   readonly identity?: string | undefined;
   /** Where it is from (a path, a file's name): with the name and the directory it finds an unfinished upload. */
   readonly place?: string | undefined;
+  /** Called before anything else when an upload begins: size and identity are those of this moment from now on. */
+  begin?(): void;
   /** Exactly `length` bytes at `offset`, in memory that the caller may keep or give away; a FileChangedError when they are not there any more. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** Throws a FileChangedError when the source is no longer what it was when it was opened. */
+  /** Throws a FileChangedError, which says how, when the source is no longer what it was when it was opened. */
   check(): Promise<void>;
+  /** Whether a source of this identity can be the beginning of this one: the same file, shorter. */
+  extends?(identity: string): boolean;
   close?(): Promise<void>;
 }
 

@@ -176,6 +176,7 @@ export class StreamUpload {
     return {
       fileId: answer.file_id,
       totalSha256: description.total_sha256,
+      size: this.#size,
       storedSize: description.file_size,
       volumes: description.chunk_count,
       resumed: 0,

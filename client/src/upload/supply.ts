@@ -71,13 +71,39 @@ export class VolumeSupply {
     throw new FileChangedError(`the file changed during the upload (volume ${idx})`);
   }
 
-  /** Seals all volumes for their digests, and keeps nothing else of them. */
-  async learn(signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Proves that the volumes hold one state of the source; says whether the source has grown beyond it. Where times or
+   * size leave that open, every volume is read a second time, after all were read once, and must come out the same.
+   */
+  async confirm(signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      await this.#source.check();
+      return false;
+    } catch (error) {
+      if (!(error instanceof FileChangedError && error.mayBeKept)) throw error;
+      await this.digest(range(1, this.layout.count), signal);
+      return error.change === 'grown';
+    }
+  }
+
+  /** Reads and seals volumes for their digests alone. One that was sealed before must come out the same: otherwise a FileChangedError. */
+  async digest(volumes: Iterable<number>, signal: AbortSignal | undefined): Promise<void> {
     const lanes = lanesFor(largestVolume(this.layout), this.#engine.parallel);
-    await forEach(range(1, this.layout.count), lanes, async (idx) => {
+    await forEach(volumes, lanes, async (idx) => {
       signal?.throwIfAborted();
       (await this.#seal(idx, true)).release();
     });
+  }
+
+  /** Whether the source still has what these volumes were sealed from. */
+  async isKept(volumes: Iterable<number>, signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      await this.digest(volumes, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof FileChangedError)) throw error;
+      return false;
+    }
   }
 
   /** Ends this upload's key: after a change, nothing more may be sealed under it. */

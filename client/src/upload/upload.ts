@@ -3,6 +3,7 @@ import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
 import { newSecrets } from '../format/header.ts';
 import { layoutOf, storedSize } from '../format/layout.ts';
 import { totalSha256 } from '../format/volume.ts';
+import { range } from '../pool.ts';
 import { ageOf, checkDescribable, declare, describe, sizesOf } from './description.ts';
 import type { Journal, Remembered, UploadLog } from './journal.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
@@ -29,6 +30,8 @@ interface Begun {
   /** Digests and description come with the volumes and at the end; otherwise all of it was said at the beginning. */
   streamed: boolean;
   description: CompleteBody | undefined;
+  /** There is more in the source than is uploaded of it. */
+  grown: boolean;
 }
 
 /** Seals and uploads a source of known length: one volume after the other is read, sealed, remembered and sent. */
@@ -64,7 +67,7 @@ export class Upload {
         const changed = error instanceof FileChangedError && begun !== undefined;
         if (!changed && !(error instanceof OtherUploadError)) throw error;
         if (attempt === ATTEMPTS) throw error;
-        await this.#source.check();
+        await this.#source.check().catch(unlessKept);
         begun = undefined;
       }
     }
@@ -78,7 +81,7 @@ export class Upload {
     const { signal } = this.#options;
     try {
       const begun = this.#isSame(remembered) ? await this.#found(remembered) : undefined;
-      if (begun) return begun;
+      if (begun && (!begun.grown || (await begun.supply.isKept(begun.here, signal)))) return begun;
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error; // 404: cleared away meanwhile
     }
@@ -91,7 +94,9 @@ export class Upload {
     const { pull, after = 0 } = this.#options;
     // Its `gen` is sealed already: behind a file that came meanwhile it would be an older version.
     const fits = declaredGen === undefined ? !pull : declaredGen > after;
-    return identity === this.#source.identity && layout.size === this.#source.size && fits;
+    const same = identity === this.#source.identity && layout.size === this.#source.size;
+    // What was uploaded of a file that has grown since is compared with what it begins with now.
+    return fits && (same || this.#source.extends?.(identity) === true);
   }
 
   async #found({ state, volumes, completing }: Remembered): Promise<Begun | undefined> {
@@ -115,7 +120,8 @@ export class Upload {
     }
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
     const description = completing && completing.gen > after ? completing.description : undefined;
-    return { transferId, supply, here, resumed: true, streamed, description };
+    const grown = layout.size < this.#source.size;
+    return { transferId, supply, here, resumed: true, streamed, description, grown };
   }
 
   async #anew(): Promise<UploadResult> {
@@ -142,7 +148,9 @@ export class Upload {
     const supply = this.#supply();
     const sealed = await supply.take(1);
     try {
-      return await sendWhole(this.#context, supply, sealed, this.#options, this.#sender.sent);
+      const grown = await supply.confirm(this.#options.signal);
+      const whole = await sendWhole(this.#context, supply, sealed, this.#options, this.#sender.sent);
+      return whole && { ...whole, grown };
     } finally {
       sealed.release();
       supply.burn();
@@ -157,22 +165,24 @@ export class Upload {
     const body = { chunk_count: chunks.length, chunks, dir_id: dirId };
     const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });
     await this.#remember(transferId, supply);
-    return { transferId, supply, here: new Set(), resumed: false, streamed: true, description: undefined };
+    const begun = { transferId, supply, here: new Set<number>(), resumed: false, grown: false };
+    return { ...begun, streamed: true, description: undefined };
   }
 
   /** With all digests, for which everything is sealed once more than it is sent. */
   async #declare(supply: VolumeSupply): Promise<Begun> {
     const { api, engine, keys } = this.#context;
     const { signal } = this.#options;
-    await supply.learn(signal);
-    if (supply.layout.count > 1) await this.#source.check();
+    await supply.digest(range(1, supply.layout.count), signal);
+    await this.#source.check().catch(unlessKept);
     const age = ageOf(this.#options);
     const description = await describe(engine, await keys.current(signal), supply, age, this.#options);
     const { transfer_id: transferId } = await api.init(declare(description, supply, this.#options), {
       signal,
     });
     await this.#remember(transferId, supply, age.gen);
-    return { transferId, supply, here: new Set(), resumed: false, streamed: false, description };
+    const begun = { transferId, supply, here: new Set<number>(), resumed: false, grown: false };
+    return { ...begun, streamed: false, description };
   }
 
   async #remember(transferId: string, { secrets, layout, records }: VolumeSupply, declaredGen?: number) {
@@ -194,11 +204,12 @@ export class Upload {
       await this.#pull(begun);
       for (let round = 1; ; round++) {
         await push(this.#context, this.#sender, this.#log, begun, this.#options.signal);
-        if (count > 1) await this.#source.check();
+        const grown = (await supply.confirm(this.#options.signal)) || begun.grown;
         const answer = await this.#complete(begun);
         if ('fileId' in answer) {
           const { layout } = supply;
-          return { ...answer, storedSize: storedSize(layout), volumes: count, resumed: already };
+          const { size } = layout;
+          return { ...answer, size, grown, storedSize: storedSize(layout), volumes: count, resumed: already };
         }
         if (round === ROUNDS)
           throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
@@ -269,6 +280,11 @@ export class Upload {
     // The service clears abandoned transfers away by itself.
     await cancel(this.#context, transferId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
   }
+}
+
+/** For a check in the middle: whether the bytes are still there is found out at the end. */
+function unlessKept(error: unknown): void {
+  if (!(error instanceof FileChangedError && error.mayBeKept)) throw error;
 }
 
 /** It was completed by somebody else, as another file. Other refusals pass, and have a status. */

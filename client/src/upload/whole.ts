@@ -29,5 +29,5 @@ export async function sendWhole(
   const { file_name, file_size: storedSize, total_sha256: sha256, enc_params } = description;
   const fileId = answer.file_id;
   headers?.save({ file_id: fileId, file_name, sha256, dir_id: dirId }, { ...enc_params });
-  return { fileId, totalSha256: sha256, storedSize, volumes: 1, resumed: 0 };
+  return { fileId, totalSha256: sha256, size, storedSize, volumes: 1, resumed: 0 };
 }

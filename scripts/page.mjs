@@ -1,8 +1,10 @@
-// Builds the web app, and the command beside it, when their sources are not those of the last build. Plain JavaScript for any Node from 20 on.
+// Builds the web app, and the command beside it, when their sources are not those of the last build. Plain JavaScript for any Node from
+// 18.20 on; as a program of its own ("npm run build") it needs the pinned Node.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** Everything that is built here depends on these; the lock stands for the packages. */
 const SOURCES = [
@@ -90,4 +92,13 @@ export function buildPage(root, node, say) {
   mkdirSync(built, { recursive: true });
   writeFileSync(join(built, '.fault'), fault);
   return fault;
+}
+
+if (import.meta.main) {
+  const say = (text) => console.error(`szafa: ${text}`);
+  const fault = buildPage(fileURLToPath(new URL('..', import.meta.url)), process.execPath, say);
+  if (fault !== undefined) {
+    say(`the web app could not be built: ${fault}`);
+    process.exitCode = 1;
+  }
 }

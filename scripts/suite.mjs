@@ -1,4 +1,4 @@
-// Which test files there are, and what each of them needs. Plain JavaScript for any Node from 20 on: what is missing
+// Which test files there are, and what each of them needs. Plain JavaScript for any Node from 18.20 on: what is missing
 // is installed before the pinned Node runs.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command in a checkout, on any Node from 20 on: it needs a newer one, which the workspace brings along.
+// The command in a checkout, on any Node from 18.20 on: it needs a newer one, which the workspace brings along.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';

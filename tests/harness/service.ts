@@ -24,6 +24,8 @@ export interface ServiceOptions {
   within?: string[];
   /** Another file than MAIN, to start the service with. */
   main?: string;
+  /** Starts the service without this Node, as an installation does. */
+  command?: string[];
 }
 
 /** The same of every service, and much work for one. */
@@ -133,9 +135,9 @@ export class Service {
     for (const name of this.#options.unset ?? []) delete env[name];
     // A killed test run must leave no service behind.
     const setpriv = onPath('setpriv');
-    const { within = [], main = MAIN } = this.#options;
-    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...within, process.execPath, main];
-    const child = spawn(command[0] ?? '', command.slice(1), {
+    const { within = [], main = MAIN, command = [process.execPath, main] } = this.#options;
+    const whole = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...within, ...command];
+    const child = spawn(whole[0] ?? '', whole.slice(1), {
       cwd: this.#home,
       env,
       detached: true,

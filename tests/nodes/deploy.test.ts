@@ -89,12 +89,14 @@ test('nginx in containers has the same nodes as elsewhere, and asks for their ad
   assert.match(await deployed('compose.yaml'), /\.\/nodes\.compose\.conf:\/etc\/nginx\/nodes\.conf:ro/);
 });
 
-test('the image starts what is there, with settings that the service knows', async () => {
+test('unit and image start the launcher, with settings that the service knows', async () => {
+  const launcher = '/opt/szafa/server/bin/szafa-server';
+  assert.match(await deployed('szafa.service'), new RegExp(`^ExecStart=${launcher}$`, 'm'));
   const dockerfile = await deployed('Dockerfile');
-  const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]!);
-  for (const path of command) assert.ok(existsSync(join(ROOT, path)), path);
+  assert.match(dockerfile, new RegExp(`ln -s ${launcher} /usr/local/bin/szafa-server `));
+  assert.match(dockerfile, /^CMD \["szafa-server"\]$/m);
+  assert.match(dockerfile, /^HEALTHCHECK .*CMD \["szafa-server", "ready"\]$/m);
   const config = readConfig(await imageEnvironment());
   assert.match(dockerfile, new RegExp(`^EXPOSE ${config.port}$`, 'm'));
   assert.match(dockerfile, new RegExp(`^VOLUME ${config.dataFolder}$`, 'm'));
-  assert.match(dockerfile, new RegExp(`http://127.0.0.1:${config.port}/readyz`));
 });

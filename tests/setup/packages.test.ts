@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -15,7 +15,8 @@ test('packages are installed by apt only by root, who is told what and how to pr
   const folder = await mkdtemp(join(tmpdir(), 'szafa-apt-'));
   const called = join(folder, 'called');
   try {
-    // The only program there is, so that aria2 is missing; what it is asked for is noted.
+    // There is no aria2 beside them. What apt-get is asked for is noted; the launcher needs readlink.
+    await symlink('/usr/bin/readlink', join(folder, 'readlink'));
     await writeFile(join(folder, 'apt-get'), `#!/bin/sh\necho "$@" >> ${called}\n`);
     await chmod(join(folder, 'apt-get'), 0o755);
     const start = (env: Record<string, string>) =>

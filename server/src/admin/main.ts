@@ -8,6 +8,7 @@ import { migrateStores } from './migrate.ts';
 import { isOperatorCommand, operate } from './operate.ts';
 import { decideOrphans, ORPHANS_USAGE } from './orphans.ts';
 import { configOf, openAlone, openPair, openStores, type Pair, requireDatabase } from './pair.ts';
+import { checkReady } from './ready.ts';
 import { Report, UsageError } from './report.ts';
 import { rescue, rescueMissing } from './rescue.ts';
 
@@ -19,6 +20,8 @@ const USAGE = `usage: szafa-server [command] [options]
   shares         what accounts share: list, end; see shares --help
   requests       what accounts ask visitors for: list, end; see requests --help
   status         the state of the server
+  ready          whether the server on this machine takes requests, by SZ_HOST, SZ_PORT and SZ_TLS_CERT
+                 --wait N     ask for up to N seconds
   read-only      on or off: stop all writes, on all nodes; see read-only --help
   audit          what was done to accounts; see audit --help
   check-store    check that the volume store does what the server relies on
@@ -50,6 +53,7 @@ const options = {
   repair: { type: 'boolean', default: false },
   rate: { type: 'string', default: '50' },
   continue: { type: 'boolean', default: false },
+  wait: { type: 'string', default: '0' },
   from: { type: 'string' },
   to: { type: 'string' },
   passwords: { type: 'string' },
@@ -101,6 +105,11 @@ export async function runCommand(name: string, args: string[], env: NodeJS.Proce
       if (!(rate > 0)) throw new UsageError('--rate must be a number of MB per second');
       const options = { repair: values.repair, goOn: values.continue, bytesPerSecond: rate * 1e6 };
       await withPair(openPair(readConfig(env)), (pair) => fsck(pair, options, report));
+      break;
+    }
+    case 'ready': {
+      if (!/^\d{1,6}$/.test(values.wait)) throw new UsageError('--wait must be a number of seconds');
+      await checkReady(readConfig(env), Number(values.wait), report);
       break;
     }
     case 'adopt':

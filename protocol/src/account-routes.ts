@@ -141,6 +141,7 @@ export const accountRoutes = {
       200: Session,
       400: ErrorBody,
       401: ErrorBody,
+      403: ErrorBody,
       412: ErrorBody,
       428: ErrorBody,
       429: ErrorBody,

@@ -184,7 +184,10 @@ export const ListedSession = Type.Object(
       description: 'null: when it has not been used for SZ_SESSION_TTL',
     }),
     passkey: Type.Union([Type.String(), Type.Null()], {
-      description: 'the id of the passkey that it was opened with, or null',
+      description: 'the id of the passkey that it was opened with, or null; of a token, that of its maker',
+    }),
+    made_by: Type.Union([Type.String(), Type.Null()], {
+      description: 'of a token: the id of the session or token that made it; null for a login',
     }),
   },
   { $id: 'ListedSession' },

@@ -18,8 +18,12 @@ export const limits = {
   totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
   /** Passkeys of an account; how long a challenge can be answered; ids have up to 1,023 bytes, public keys of RSA 512. */
   passkeys: { most: 20, seconds: 300, idChars: 1364, answerChars: 8192, publicKeyBytes: 1024 },
-  /** Sessions and tokens that an account has, beyond which it gets no more tokens, and no passkey logs in by itself. */
+  /** Logins of an account; one more ends the longest unused. */
+  sessions: 1000,
+  /** Tokens that an account has made; no more are made beyond that. */
   tokens: 1000,
+  /** Directories of an account. */
+  dirs: 10_000,
   /** Entries of the audit log that an account may have of one day before it gets no more tokens. */
   notedOfDay: 3000,
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
@@ -68,6 +72,8 @@ export const limits = {
   /** How long a ticket reads, and how many of one share there may be at a time. */
   ticketSeconds: 86_400,
   ticketsOfShare: 10_000,
+  /** Of these, those that one address may have taken. */
+  ticketsOfAddress: 1000,
   /** How long it is known that a share has ended, and why. */
   endedShareSeconds: 30 * 86_400,
   /** Of a request: the text of its header, how many files it may take, and how many may be on their way by it at a time. */
@@ -76,6 +82,10 @@ export const limits = {
   /** Of a visitor's volumes: beside one, so many bytes for each, on the average. Empty ones would be free, and take place all the same. */
   requestVolumeBytes: 4096,
   uploadsOfRequest: 20,
+  /** Of these, those from one address. */
+  uploadsOfAddress: 10,
+  /** How long an upload by a request may have no volume, and none on its way. */
+  emptyUploadSeconds: 600,
   requestsOfAccount: 100,
 } as const;
 

@@ -54,7 +54,7 @@ const table = {
   createDir: {
     method: 'POST',
     path: '/api/dirs',
-    summary: 'Create a directory',
+    summary: 'Create a directory; an account has at most 10,000 of them (409)',
     tag: 'Directories',
     access: 'append',
     changes: true,

@@ -90,6 +90,7 @@ export const unknownFile = () => new ServiceError(404, 'no such file');
 export const unknownTransfer = () => new ServiceError(404, 'no such transfer');
 export const badDirectory = () => new ServiceError(403, 'you have no such directory');
 export const unknownDir = () => new ServiceError(404, 'you have no such directory');
+export const tooManyDirs = () => new ServiceError(409, 'you have too many directories; delete some of them');
 export const takenDir = () => new ServiceError(409, 'you already have a directory with this name');
 export const unknownVolume = () => new ServiceError(404, 'no such volume');
 

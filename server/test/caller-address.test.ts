@@ -33,6 +33,8 @@ test('with one it is not, from inside or outside', () => {
   assert.equal(own('127.0.0.1', {}, '1.0'), undefined);
   assert.equal(own('127.0.0.1', { host: 'files.example.org' }), undefined);
   assert.equal(own('127.0.0.1', { host: '' }), undefined);
+  for (const host of ['evillocalhost', 'localhost.example', 'localhost.evil:8080'])
+    assert.equal(own('127.0.0.1', { host }), undefined, host);
 });
 
 test('only a proxy of the inside stands for everybody behind it', () => {

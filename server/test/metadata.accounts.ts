@@ -159,7 +159,10 @@ export function accountsContract(stores: Stores): void {
     assert.equal(await recoveries.begin(fresh('u'), 'recovery', token, 1000), false);
     assert.ok(await recoveries.begin(ann, 'recovery', token, 1000));
     assert.equal(await recoveries.find(token, 1000), undefined, 'its time is over');
-    assert.deepEqual({ ...(await recoveries.find(token, 999)) }, { username: ann, keys: 'first' });
+    assert.deepEqual(
+      { ...(await recoveries.find(token, 999)) },
+      { username: ann, keys: 'first', disabled_at: null },
+    );
     const secrets = { passwordHash: 'new', keys: 'second', recoveryHash: 'recovery 2' };
     const finish = (at: string, expected: string, now: number, tokenHash = mine) =>
       recoveries.finish({ tokenHash: at, expected }, secrets, { tokenHash, device: 'd' }, now);

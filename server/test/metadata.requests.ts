@@ -21,11 +21,25 @@ export function requestsContract(stores: Stores): void {
 
   const begin = async (
     { id, owner, accountId }: NewRequest,
-    { tokenHash = fresh('token'), bytes = 10, now = NOW, store = stores.one, most = 20 } = {},
+    {
+      tokenHash = fresh('token'),
+      bytes = 10,
+      now = NOW,
+      store = stores.one,
+      most = 20,
+      from = fresh('address'),
+    } = {},
   ) => {
     const ids = { transferId: fresh('t'), fileId: newId(), creator: owner, accountId, madeBy: id, now };
     const init = newTransfer({ streamed: 'sized', storedSize: bytes });
-    const result = await store.requests.begin(id, tokenHash, init, ids, {}, most);
+    const result = await store.requests.begin(
+      id,
+      tokenHash,
+      init,
+      ids,
+      {},
+      { most, from: { address: from, most: 2 } },
+    );
     return { result, tokenHash, transferId: ids.transferId };
   };
 
@@ -76,6 +90,43 @@ export function requestsContract(stores: Stores): void {
     const busy = await asked();
     assert.equal((await begin(busy, { most: 1 })).result, 'created');
     assert.equal((await begin(busy, { most: 1 })).result, 'crowded');
+  });
+
+  test('one address cannot use up a request, however many it begins at once', async () => {
+    const request = await asked({ files: 20, bytes: 1000 });
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, at) =>
+        begin(request, { from: 'one', store: at % 2 ? stores.one : stores.two }),
+      ),
+    );
+    assert.deepEqual(
+      all.map(({ result }) => result).sort(),
+      [...Array(6).fill('crowded'), ...Array(2).fill('created')].sort(),
+    );
+    assert.equal((await begin(request, { from: 'two' })).result, 'created');
+    const { transferId } = all.find(({ result }) => result === 'created')!;
+    assert.ok(await stores.two.transfers.remove(transferId, ['uploading'], NOW));
+    assert.equal((await begin(request, { from: 'one' })).result, 'created');
+  });
+
+  test('an upload without a volume is known as empty until it is touched, or one has arrived', async () => {
+    const request = await asked();
+    const [empty, touched, filled] = [await begin(request), await begin(request), await begin(request)];
+    const { requests, transfers, streamed } = stores.one;
+    const own = new Set([empty, touched, filled].map(({ transferId }) => transferId));
+    const found = async (time: number) =>
+      (await stores.two.requests.emptySince(time, 10_000))
+        .map(({ transfer_id }) => transfer_id)
+        .filter((id) => own.has(id));
+    assert.deepEqual(await found(NOW), []);
+    await transfers.touch(touched.transferId, NOW + 10);
+    const { file_id: fileId } = (await transfers.state(filled.transferId))!;
+    const arrival = { transferId: filled.transferId, fileId, streamed: 'sized' as const };
+    const volume = { idx: 1, size: 1, sha256: 'ab'.repeat(32) };
+    assert.equal(await streamed.arrive(arrival, volume, false), 'arrived');
+    assert.deepEqual(await found(NOW + 5), [empty.transferId]);
+    assert.equal(await requests.isUpload(empty.transferId), true);
+    assert.equal(await requests.isUpload(fresh('t')), false);
   });
 
   test('a request that has ended or expired takes nothing, and what was on its way is known to be left over', async () => {

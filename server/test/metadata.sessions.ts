@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { note } from '../src/metadata/audit.ts';
-import { insertSession } from '../src/metadata/sessions.ts';
+import { endLongestUnused, insertSession } from '../src/metadata/sessions.ts';
 import { addUsage } from '../src/metadata/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, DIGEST, filed, fresh, NOW, openSession } from './metadata.fixture.ts';
@@ -53,14 +53,14 @@ export function sessionsContract(stores: Stores): void {
       ...over,
     });
     const wanted = token();
-    const made = await sessions.create(wanted, own, 3);
+    const made = await sessions.create(wanted, own, 2);
     assert.ok(typeof made === 'object');
     const { session_id, scope, only_dir, expires_at } = (await stores.two.sessions.get(wanted.tokenHash))!;
     assert.deepEqual([session_id, scope, only_dir, expires_at], [made.id, 'append', dirId, 99]);
-    assert.equal(await sessions.create(token(), fresh('token'), 3), 'ended');
-    assert.equal(await sessions.create(token({ dirId: foreign }), own, 3), 'no directory');
-    assert.ok(typeof (await sessions.create(token({ dirId: null }), own, 3)) === 'object');
-    assert.equal(await sessions.create(token(), own, 3), 'too many');
+    assert.equal(await sessions.create(token(), fresh('token'), 2), 'ended');
+    assert.equal(await sessions.create(token({ dirId: foreign }), own, 2), 'no directory');
+    assert.ok(typeof (await sessions.create(token({ dirId: null }), own, 2)) === 'object');
+    assert.equal(await sessions.create(token(), own, 2), 'too many');
     const tomorrow = token({ now: wanted.now + 86_400_000 });
     assert.equal(await sessions.create(token(), own, 9, 1), 'too often');
     assert.ok(typeof (await stores.two.sessions.create(tomorrow, own, 9, 1)) === 'object', 'not for ever');
@@ -73,7 +73,7 @@ export function sessionsContract(stores: Stores): void {
   test('tokens that are made while their maker is ended are ended with it', async () => {
     const { accounts, sessions } = stores.one;
     const secrets = { passwordHash: 'new', keys: undefined, recoveryHash: undefined };
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 12; round++) {
       const [ann, own, thief] = [fresh('u'), fresh('t'), fresh('t')];
       await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
       await accounts.openSession(ann, 'hash', { tokenHash: thief, device: '' }, 1);
@@ -85,12 +85,73 @@ export function sessionsContract(stores: Stores): void {
       await Promise.race(making);
       await Promise.all([
         ...making,
-        round % 2
-          ? accounts.changePassword(before, secrets, { tokenHash: own, now: 3 })
-          : sessions.endOthers(ann, own, 3),
+        [
+          () => accounts.changePassword(before, secrets, { tokenHash: own, now: 3 }),
+          () => sessions.endOthers(ann, own, 3),
+          async () => sessions.end(ann, (await sessions.get(thief))!.session_id, 3),
+        ][round % 3]!(),
       ]);
       assert.equal((await sessions.list(ann)).length, 1);
     }
+  });
+
+  test('a token ends with the session that made it, and so do tokens of tokens; not by a logout, and not another account’s', async () => {
+    const { accounts, sessions } = stores.one;
+    const [ann, own, other] = [fresh('u'), fresh('t'), fresh('t')];
+    for (const [name, tokenHash] of [
+      [ann, own],
+      [fresh('u'), other],
+    ] as const)
+      await accounts.create(name, 'hash', 1, { session: { tokenHash, device: '' } });
+    const accountId = (await accounts.idOf(ann))!;
+    const make = async (maker: string) => {
+      const tokenHash = fresh('t');
+      const session = { tokenHash, username: ann, accountId, device: 'x', now: 2 };
+      const made = await sessions.create(session, maker, 100);
+      assert.ok(typeof made === 'object');
+      return { tokenHash, id: made.id };
+    };
+    const login = async () => {
+      const tokenHash = fresh('t');
+      assert.ok(await accounts.openSession(ann, 'hash', { tokenHash, device: '' }, 1));
+      return { tokenHash, id: (await sessions.get(tokenHash))!.session_id };
+    };
+    const thief = await login();
+    const first = await make(thief.tokenHash);
+    const second = await make(first.tokenHash);
+    const third = await make(second.tokenHash);
+    const mine = await make(own);
+    const listed = new Map((await sessions.list(ann)).map(({ id, made_by }) => [id, made_by]));
+    assert.equal(listed.get(second.id), first.id);
+    assert.equal(listed.get(thief.id), null);
+    assert.ok(await stores.two.sessions.end(ann, thief.id, 3));
+    for (const { tokenHash } of [thief, first, second, third])
+      assert.equal(await sessions.get(tokenHash), undefined);
+    for (const tokenHash of [own, mine.tokenHash, other]) assert.ok(await sessions.get(tokenHash));
+    const phone = await login();
+    const kept = await make(phone.tokenHash);
+    await sessions.close(phone.tokenHash);
+    assert.ok(await sessions.get(kept.tokenHash));
+    assert.equal(await sessions.end(ann, phone.id, 3), false);
+    assert.ok(await sessions.get(kept.tokenHash));
+  });
+
+  test('a login too many ends the longest unused session, and no token', async () => {
+    const { accounts, sessions } = stores.one;
+    const [ann, own] = [fresh('u'), fresh('t')];
+    await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
+    const accountId = (await accounts.idOf(ann))!;
+    const token = { tokenHash: fresh('t'), username: ann, accountId, device: 'x', now: 2 };
+    assert.ok(typeof (await sessions.create(token, own, 9)) === 'object');
+    const logins = [fresh('t'), fresh('t'), fresh('t')];
+    for (const [at, tokenHash] of logins.entries())
+      assert.ok(await accounts.openSession(ann, 'hash', { tokenHash, device: '' }, 10 + at));
+    await sessions.touch(own, 50);
+    await stores.sql.transaction((tx) => endLongestUnused(tx, ann, 3));
+    const left = new Set((await sessions.list(ann)).map(({ token_hash }) => token_hash));
+    assert.deepEqual(left, new Set([own, token.tokenHash, logins[2]]));
+    await stores.sql.transaction((tx) => endLongestUnused(tx, ann, 3));
+    assert.equal((await sessions.list(ann)).length, 3, 'there is room for one more');
   });
 
   test('a session is found together with what its user has stored', async () => {

@@ -123,7 +123,9 @@ export function sharesContract(stores: Stores): void {
     await shares.takeTicket(share.id, 'ticket', NOW);
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, later), undefined);
     assert.equal(await shares.hasTicket(share.id, 'ticket', later), false);
-    assert.equal(await shares.takeTicket(share.id, 'other', NOW, 1), 'crowded');
+    assert.equal(await shares.takeTicket(share.id, 'other', NOW, { most: 1 }), 'crowded');
+    const from = { address: 'one', most: 0 };
+    assert.equal(await shares.takeTicket(share.id, 'other', NOW, { from }), 'crowded');
     const again = await shares.takeTicket(share.id, 'ticket', later);
     assert.ok(typeof again === 'object' && again.isNew);
     assert.equal(await shares.takeTicket(share.id, 'third', later), 'used up');

@@ -133,6 +133,12 @@ test('behind a proxy that is not named, one who fails does not lock the others o
   const proxied = post(unnamed);
   for (let at = 0; at < 6; at++) assertError(await proxied('login', '192.0.2.1', wrong()), 401);
   assertOk(await proxied('login', '192.0.2.9', { username, password }));
+  // It is a limit all the same: anyone inside can send such a header.
+  for (let at = 6; at < 50; at++) assertError(await proxied('login', '192.0.2.1', wrong()), 401);
+  for (const headers of [{ 'x-real-ip': '8.8.8.8' }, { host: 'files.example' }]) {
+    const json = { username, password };
+    assertError(await unnamed.call({ method: 'POST', path: pathOf('login'), json, headers }), 429);
+  }
   const direct = () => unnamed.call({ method: 'POST', path: pathOf('login'), json: { username, password } });
   assertError(await direct(), 429);
   await eventually(async () => assert.match(unnamed.log, /a proxy that is not in SZ_TRUST_PROXY/));

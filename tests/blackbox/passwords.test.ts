@@ -182,6 +182,21 @@ describe('a recovery', () => {
     assertOk(await recover(user.username, next.recovery));
   });
 
+  test('neither begins nor ends while an operator has disabled the account', async () => {
+    const { user, recovery } = await made();
+    const begun = await recover(user.username, recovery);
+    assertOk(begun);
+    const act = (name: 'disableAccount' | 'enableAccount') =>
+      admin(service).post(pathOf(name, { username: user.username }));
+    assertOk(await act('disableAccount'));
+    const body = { token: begun.json['token'], password: secret(), keys: secret(300), recovery: secret() };
+    assertError(await recover(user.username, recovery), 403);
+    assertError(await finish(body, { 'if-match': tagOf(begun) }), 403);
+    assertOk(await act('enableAccount'));
+    assertOk(await logIn(user.username, user.password));
+    assertOk(await finish(body, { 'if-match': tagOf(begun) }));
+  });
+
   test('the recovery key can be set with the keys and with the password, and stays otherwise', async () => {
     const user = await register(service);
     const [first, second] = [secret(), secret()];

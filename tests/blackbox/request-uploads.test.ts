@@ -15,6 +15,7 @@ import {
   putStreamed,
   RawConnection,
   received,
+  register,
   SocketClient,
   sha256,
   User,
@@ -64,10 +65,14 @@ describe('requests', () => {
 
   test('too many cannot be on their way at a time', async () => {
     const { visitor } = await ask({ max_files: 1000 });
-    for (let at = 0; at < limits.uploadsOfRequest; at++) assertOk(await visitor.begin(file([1])));
+    for (let at = 0; at < limits.uploadsOfAddress; at++) assertOk(await visitor.begin(file([1])));
     const refused = await visitor.begin(file([1]));
     assertError(refused, 429);
     assert.ok(Number(refused.headers['retry-after']) > 0);
+    // Others may have the same address as this proxy: they share what the link has.
+    const proxied = () => visitor.begin(file([1]), random(32), {}, { via: '1.1 x' });
+    for (let at = limits.uploadsOfAddress; at < limits.uploadsOfRequest; at++) assertOk(await proxied());
+    assertError(await proxied(), 429);
   });
 
   test('the token of an upload reaches its own transfer, by what it was begun with, and nothing else of the account', async () => {
@@ -104,6 +109,11 @@ describe('requests', () => {
       const answer = await mine.user.call(method, pathOf(name, { ...params, ...ids } as never));
       assert.equal(answer.status, 401, `${name}: ${answer.excerpt}`);
     }
+    // Nobody else makes a file of their own of it, neither another account nor the owner.
+    const [thief, values] = [await register(service), { file_name: 'mine', file_size: 1e6 }];
+    for (const user of [thief, owner])
+      assertError(await completeStreamed(user, mine.transferId, made, values), 403);
+    assert.deepEqual(await listFiles(thief), []);
     // Neither other sizes than it said, nor more volumes, nor another size for the record.
     const [first] = made.volumes;
     assertError(

@@ -39,13 +39,14 @@ export class Visitor {
     file: MadeFile,
     token = random(32),
     over: Partial<Record<keyof UploadBody, unknown>> = {},
+    more: Record<string, string> = {},
   ): Promise<Answer> {
     const { chunk_count, chunks } = file.init;
     const sizes = chunks.map(({ size }) => ({ size }));
     return this.service.call({
       method: 'POST',
       path: pathOf('beginUpload', { request_id: this.id }),
-      headers: { [headers.shareAccess]: this.access },
+      headers: { [headers.shareAccess]: this.access, ...more },
       json: { upload_token: token, chunk_count, chunks: sizes, ...over },
     });
   }

@@ -46,7 +46,8 @@ test('sessions are listed with their devices, the latest first, without their to
   );
   for (const session of listed) {
     assert.deepEqual(Object.keys(session).sort(), [
-      ...['created_at', 'current', 'device', 'dir_id', 'expires_at', 'id', 'passkey', 'scope', 'used_at'],
+      ...['created_at', 'current', 'device', 'dir_id', 'expires_at', 'id', 'made_by', 'passkey', 'scope'],
+      'used_at',
     ]);
     assert.match(session.id, /^[0-9a-f]{32}$/);
     assert.deepEqual([session.scope, session.dir_id, session.expires_at], ['full', null, null]);
@@ -145,6 +146,33 @@ test('a logout ends one session and leaves no trace of it', async () => {
     (await list(user)).map(({ current }) => current),
     [true],
   );
+});
+
+test('a token ends with the session that made it; after a logout it stays until it is ended itself', async () => {
+  const user = await register(service);
+  const makeToken = async (by: User) => {
+    const answer = await by.post(pathOf('createToken'), { device: 'made', scope: 'full' });
+    assertOk(answer);
+    return { id: String(answer.json['id']), user: new User(service, '', '', String(answer.json['token'])) };
+  };
+  const stolen = await logIn(user, 'stolen');
+  const first = await makeToken(stolen);
+  const second = await makeToken(first.user);
+  const own = await makeToken(user);
+  const listed = await list(user);
+  const stolenId = listed.find(({ device }) => device === 'stolen')!.id;
+  const makers = new Map(listed.map(({ id, made_by }) => [id, made_by]));
+  assert.equal(makers.get(first.id), stolenId);
+  assert.equal(makers.get(second.id), first.id);
+  assertOk(await user.delete(one(stolenId)));
+  for (const ended of [stolen, first.user, second.user]) assertDetail(await ended.get(pathOf('me')), 401);
+  assertOk(await own.user.get(pathOf('me')));
+  const phone = await logIn(user, 'phone');
+  const kept = await makeToken(phone);
+  assertOk(await phone.post(pathOf('logout')));
+  assertOk(await kept.user.get(pathOf('me')));
+  assertOk(await user.delete(one(kept.id)));
+  assertDetail(await kept.user.get(pathOf('me')), 401);
 });
 
 test('the administrator has no sessions, and nobody without a token does', async () => {

@@ -16,7 +16,7 @@ import {
   strip,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { notInvited, ServiceError } from '../errors.ts';
+import { accountDisabled, notInvited, ServiceError } from '../errors.ts';
 import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { Factors } from './factors.ts';
@@ -215,6 +215,7 @@ export class Accounts {
     const { recoveries } = this.#metadata;
     const found = await recoveries.find(tokenHash, this.#now());
     if (!found) throw noToken();
+    if (found.disabled_at !== null) throw accountDisabled();
     const expected = found.keys ?? undefined;
     if (!fits(expected && tagOf(expected))) throw otherKeys(expected);
     const { passwords } = this.#proof;

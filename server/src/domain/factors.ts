@@ -18,7 +18,7 @@ import { hashToken } from './ids.ts';
 import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
 import { listed, notMadeNow, type Passkeys } from './passkeys.ts';
 import { type Origin, type Proof, type Proven, wrongCode } from './proof.ts';
-import { type Caller, opening, requireRegistered, tooMany } from './sessions.ts';
+import { type Caller, opening, requireRegistered } from './sessions.ts';
 import { stepOf } from './totp.ts';
 
 interface Parts {
@@ -98,7 +98,6 @@ export class Factors {
     const opened = await this.#proof.ofPasskey(passkey, origin, (row, used) =>
       this.#metadata.passkeys.openSession(row, used, session, this.#now()),
     );
-    if (opened === 'too many') throw tooMany();
     return { ...opened, token };
   }
 

@@ -58,6 +58,8 @@ interface Asked {
   status: number;
 }
 
+/** More failed logins are allowed from an address that many people may share. Anyone inside can send such a header, so a limit stays. */
+const SHARED_FACTOR = 10;
 /** In the place of an address: wrong second factors are counted by account, from wherever. */
 const FACTORS = 'factors';
 /** In the place of a name: that of nobody, for passkeys which nobody has. */
@@ -102,12 +104,11 @@ export class Proof {
   ): Promise<T> {
     return this.passwords.inTurn(network, async () => {
       const accounts = this.#accounts;
-      const { loginAttempts, loginAddressAttempts, loginWaitMs } = this.#settings;
+      const { loginAttempts, loginWaitMs } = this.#settings;
       const { ofName, ofAddress } = await accounts.failures(username, network);
       const attempts = (await accounts.loginAttempts(username)) ?? loginAttempts;
       this.#requireFewer(ofName, attempts);
-      // Else one client behind a proxy could keep all others behind it out.
-      if (!shared) this.#requireFewer(ofAddress, loginAddressAttempts);
+      this.#requireFewer(ofAddress, this.#addressLimit(shared));
       const account = await accounts.credentials(username);
       const hash = account?.[kind] ?? undefined;
       const right = await this.passwords.verify(secret, hash);
@@ -192,12 +193,12 @@ export class Proof {
     goOn: (row: PasskeyRow, used: UsedPasskey) => Promise<T | undefined>,
   ): Promise<T> {
     const accounts = this.#accounts;
-    const { loginAttempts, loginAddressAttempts, loginWaitMs } = this.#settings;
+    const { loginAttempts, loginWaitMs } = this.#settings;
     const row = await this.#metadata.passkeys.find(answer.id);
     const name = row ? hashToken(answer.id) : NO_PASSKEY;
     const { ofName, ofAddress } = await accounts.failures(name, network);
     if (row) this.#requireFewer(ofName, loginAttempts);
-    if (!shared) this.#requireFewer(ofAddress, loginAddressAttempts);
+    this.#requireFewer(ofAddress, this.#addressLimit(shared));
     const asked = { purpose: 'enter' as const };
     const used =
       row?.alone === 1 ? await this.#passkeys.verify(answer, row, asked, { verified: true }) : undefined;
@@ -210,6 +211,11 @@ export class Proof {
     }
     if (ofName.failures > 0) await accounts.clearFailures(name, network);
     return opened;
+  }
+
+  /** Behind a proxy that nobody named, one client must not soon lock out all others. */
+  #addressLimit(shared: boolean): number {
+    return this.#settings.loginAddressAttempts * (shared ? SHARED_FACTOR : 1);
   }
 
   /** By name with address, or by address; never by name alone, or anybody could lock anybody out. */

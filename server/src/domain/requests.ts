@@ -4,6 +4,7 @@ import {
   checkUpload,
   type Ending,
   type ListedRequest,
+  limits,
   type OpenedRequest,
   type RequestBody,
   RuleError,
@@ -18,7 +19,7 @@ import { hashToken } from './ids.ts';
 import { doneOften } from './refusals.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
 import type { Transfers } from './transfers.ts';
-import { iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
+import { addressCount, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
 const WORDS: Record<Ending, string> = {
   expired: 'this link has expired: nothing can be uploaded by it any more',
@@ -106,9 +107,11 @@ export class Requests {
     const init = checkStreamedInit({ streamed: true, chunk_count, chunks }, config.maxVolumeBytes);
     checkUpload(init);
     const maker = { username, accountId, sessionId: visit.id };
+    const most = { ofAddress: limits.uploadsOfAddress, ofLink: limits.uploadsOfRequest };
+    const from = addressCount(visit, most);
     let same: string | undefined;
     const create = async (ids: Required<NewIds>, bounds: Bounds): Promise<Creation> => {
-      const result = await metadata.requests.begin(visit.id, tokenHash, init, ids, bounds);
+      const result = await metadata.requests.begin(visit.id, tokenHash, init, ids, bounds, { from });
       if (result === 'taken') {
         // The same one has come twice in this moment; or it is a visitor of two requests who draws no token for each.
         same = await begun();

@@ -151,7 +151,7 @@ export class Sessions {
     );
     if (made === 'ended') throw ended();
     if (made === 'no directory') throw badDirectory();
-    if (made === 'too many') throw tooMany();
+    if (made === 'too many') throw new ServiceError(409, 'you have too many tokens; end some of them');
     if (made === 'too often') throw doneOften();
     return { id: made.id, token };
   }
@@ -197,8 +197,6 @@ export function opening({ device = '' }: { device?: string }): { session: Openin
 export function requireRegistered(username: string): void {
   if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
 }
-
-export const tooMany = () => new ServiceError(409, 'you have too many sessions and tokens; end some of them');
 
 const ended = () => new DetailError(401, 'the token is unknown or has expired; log in again');
 

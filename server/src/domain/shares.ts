@@ -19,13 +19,14 @@ import { ServiceError, TryLater, unknownVolume } from '../errors.ts';
 import type { ReadableFile } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import type { FoundShare } from '../metadata/shares.ts';
+import type { AddressCount } from '../metadata/visits.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import { digestsOf, type SmallBody } from './digests.ts';
 import { hashToken } from './ids.ts';
 import type { Paced } from './pace.ts';
 import { doneOften, HOUR_SECONDS } from './refusals.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
-import { iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
+import { addressCount, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
 /** Of names that one account asks for, on one node: so many a second, and those of half a minute at once; too slow for lists of names. */
 const NAMES_A_SECOND = 1;
@@ -213,12 +214,19 @@ export class Shares {
 
   /** Until when the ticket reads. */
   async takeTicket(visit: ShareVisit, { ticket }: TicketBody): Promise<string> {
-    return this.#take(visit.id, ticket, () => this.#find(visit));
+    const most = { ofAddress: limits.ticketsOfAddress, ofLink: limits.ticketsOfShare };
+    return this.#take(visit.id, ticket, () => this.#find(visit), addressCount(visit, most));
   }
 
-  async #take(id: string, ticket: string, find: () => Promise<FoundShare>): Promise<string> {
+  /** `from`: where a visitor takes it; an account that it is for has no other visitors to keep out. */
+  async #take(
+    id: string,
+    ticket: string,
+    find: () => Promise<FoundShare>,
+    from?: AddressCount,
+  ): Promise<string> {
     await find();
-    const taken = await this.#deps.metadata.shares.takeTicket(id, hashToken(ticket), this.#now());
+    const taken = await this.#deps.metadata.shares.takeTicket(id, hashToken(ticket), this.#now(), { from });
     if (taken === 'used up') throw this.#visitors.over('used up');
     if (taken === 'over') {
       // Since it was found; by now it says why.

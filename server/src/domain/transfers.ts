@@ -51,8 +51,8 @@ type Completer = Actor & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
 
 /** One that is being stored is a file in a moment. */
 const CANCELLED = ['uploading', 'failed'] as const;
-/** Longest time between two signs of life of a running upload. */
-const TOUCH_MS = 3_600_000;
+/** Longest time between two signs of life of a running upload; less than `limits.emptyUploadSeconds`. */
+const TOUCH_MS = 120_000;
 
 /** From init to a file, or to an end. One file: what may still happen to a transfer depends on all that may have happened to it. */
 export class Transfers {
@@ -119,10 +119,14 @@ export class Transfers {
     if (transfer.status === 'done') return transfer;
     const now = this.#now();
     if (lastUse(transfer.touched_at, now, this.#settings.transferTtlMs) !== 'fresh') {
-      // A full disk must not refuse what needs no space: an upload that is not touched only expires earlier.
-      await this.#metadata.transfers.touch(transferId, now).catch(unlessOsError);
+      await this.#touch(transferId);
     }
     return transfer;
+  }
+
+  /** A full disk must not refuse what needs no space: an upload that is not touched only expires earlier. */
+  async #touch(transferId: string): Promise<void> {
+    await this.#metadata.transfers.touch(transferId, this.#now()).catch(unlessOsError);
   }
 
   async received(transfer: TransferState): Promise<Received> {
@@ -161,6 +165,9 @@ export class Transfers {
     const { volume, isHere } = streaming
       ? await this.#streamed.expect(transferId, transfer, idx, sent)
       : { volume: await this.#specified(transfer, idx, sent), isHere: false };
+    // An upload by a request ends soon if it has no volume and nothing touches it.
+    if (transfer.streamed === 'sized' && this.#now() - transfer.touched_at > TOUCH_MS)
+      await this.#touch(transferId);
     const room = await this.#space.forVolumes(volume.size);
     // A volume that is still coming in keeps its transfer alive, however long it takes.
     const alive = setInterval(
@@ -199,6 +206,7 @@ export class Transfers {
   /** `said`: what came along with it, which only a streamed transfer needs. */
   async complete(transferId: string, caller: Completer, said: () => Sent<CompleteBody>): Promise<string> {
     const transfer = await this.find(transferId);
+    await this.#requireCompleter(transfer, caller);
     const file = transfer.streamed === 'no' ? undefined : filedBy(caller, transfer, checkComplete(said()));
     const isHeld = transfer.status === 'storing' || transfer.status === 'done' || isStreaming(transfer);
     // Also when it is done: a write, and so its answer, waits until what it found is on disk.
@@ -211,6 +219,13 @@ export class Transfers {
     if (storing === 'over quota') return refuse(storing);
     await this.store(storing);
     return storing.file_id;
+  }
+
+  /** A visitor's upload belongs to the owner of the request and counts there: nobody else may make a file of their own of it. */
+  async #requireCompleter({ transfer_id, streamed }: TransferRow, { scope }: Completer): Promise<void> {
+    if (scope === 'upload' || streamed !== 'sized') return;
+    if (await this.#metadata.requests.isUpload(transfer_id))
+      throw new ServiceError(403, 'this upload was begun by a link; only its upload token completes it');
   }
 
   #beginStoring(

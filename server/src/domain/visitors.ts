@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ServiceError, TryLater } from '../errors.ts';
+import type { AddressCount } from '../metadata/visits.ts';
 import type { Pace } from './pace.ts';
 
 /** Of requests that name a link, from one address on one node: so many a second, and those of half a minute at once. */
@@ -15,8 +16,19 @@ export interface Visit {
   id: string;
   /** What limits go by; see caller-address.ts. */
   network: string;
+  /** Many people may have this address; see caller-address.ts. */
+  shared: boolean;
   access: string | undefined;
 }
+
+/** An address that many people may have gets as much as the link has: it cannot be told who of them it is. */
+export const addressCount = (
+  { id, network, shared }: Visit,
+  { ofAddress, ofLink }: { ofAddress: number; ofLink: number },
+): AddressCount => ({
+  address: hash('sha256', `${id} ${network}`, 'hex'),
+  most: shared ? ofLink : ofAddress,
+});
 
 /** Of one volume, in one process: a body that broke off may seem to be under way for a while when it is sent again. */
 const BODIES_AT_ONCE = 4;

@@ -15,8 +15,8 @@ export function requestHandlers(
   const id = (request: FastifyRequest) => (request.params as Params).request_id;
   const visit = (request: FastifyRequest): Visit => {
     const access = request.headers[headers.shareAccess.toLowerCase()];
-    const { network } = address(request);
-    return { id: id(request), network, access: typeof access === 'string' ? access : undefined };
+    const { network, shared } = address(request);
+    return { id: id(request), network, shared, access: typeof access === 'string' ? access : undefined };
   };
   return {
     createRequest: async (request) => {

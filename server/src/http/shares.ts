@@ -22,6 +22,7 @@ export function shareHandlers(
     const value = request.headers[name.toLowerCase()];
     return typeof value === 'string' ? value : undefined;
   };
+<<<<<<< HEAD
   const visit = (request: FastifyRequest): ShareVisit => ({
     id: params(request).share_id,
     network: address(request).network,
@@ -32,6 +33,15 @@ export function shareHandlers(
     const pacing = (to: Writable) => pace.download(to, paced);
     countOut(await sendVolume(request, reply, found, pacing, (error) => countFault(metrics, error)));
     return reply;
+=======
+  const visit = (request: FastifyRequest): ShareVisit => {
+    const { network, shared } = address(request);
+    return {
+      ...{ id: params(request).share_id, network, shared },
+      access: header(request, headers.shareAccess),
+      ticket: header(request, headers.shareTicket),
+    };
+>>>>>>> 223e336 (Limits for directories, sessions, tokens and visitors hold)
   };
   return {
     createShare: async (request) => {

@@ -5,7 +5,7 @@ import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from './documents.ts';
 import { useInvitation } from './invitations.ts';
 import { endAlone, hasPasskeys, type UsedPasskey, usePasskey } from './passkeys.ts';
 import { IS_PRESENT } from './received.ts';
-import { endSessions, insertSession, type Opening } from './sessions.ts';
+import { endLongestUnused, endSessions, insertSession, type Opening } from './sessions.ts';
 import { insertInto, isSame, Queries, type Sql } from './sql.ts';
 
 const newAccountId = () => randomBytes(16).toString('hex');
@@ -247,6 +247,7 @@ export class AccountsTable extends Queries {
       if (!used && (await hasPasskeys(tx, accountId))) return false;
       if (passkey && !(await usePasskey(tx, accountId, passkey, { now }))) return false;
       const by = passkey?.credentialId ?? null;
+      await endLongestUnused(tx, username);
       await insertSession(tx, { ...session, username, accountId, now, passkey: by });
       return true;
     });

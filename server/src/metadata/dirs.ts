@@ -1,6 +1,8 @@
-import { ADMIN } from '@szafa/protocol';
+import { ADMIN, limits } from '@szafa/protocol';
+import { tooManyDirs } from '../errors.ts';
 import { ADMIN_ACCOUNT, outdateAccount, outdateDir } from './documents.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
+import { readPages } from './pages.ts';
 import { holdAccount } from './presence.ts';
 import { Queries, type Sql } from './sql.ts';
 import { NOT_DONE } from './transfer-rows.ts';
@@ -21,6 +23,8 @@ const LISTED = `d.dir_id, d.name, d.created_at, u.files,
 const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
 /** Files without an owner can also be in the administrator's directories. */
 const JOIN_ADMIN_SUMS = "LEFT JOIN usage u ON u.owner IN (d.owner, '') AND u.dir_id = d.dir_id";
+/** Read together with the session. */
+const FIRST_PAGE = 500;
 interface ListedDir {
   dir_id: number;
   name: string;
@@ -30,20 +34,18 @@ interface ListedDir {
   low: string | null;
 }
 
-/** In the order of their numbers; PostgreSQL takes longer to order them, and to fill in zeros, than to find them. */
-function listed(owner: string, rows: ListedDir[]): DirRow[] {
-  const dirs = rows.map(({ dir_id, name, created_at, files, high, low }) => ({
+const asRecord =
+  (owner: string) =>
+  ({ dir_id, name, created_at, files, high, low }: ListedDir): DirRow => ({
     dir_id,
     name,
     owner,
     created_at,
     file_count: files ?? 0,
     size: joined(high ?? '0', low ?? '0'),
-  }));
-  return dirs.sort((a, b) => a.dir_id - b.dir_id);
-}
+  });
 
-/** One entry for each directory. */
+/** One entry for each directory: the administrator's may have two sums. */
 function merged(dirs: DirRow[]): DirRow[] {
   const byId = new Map<number, DirRow>();
   for (const dir of dirs) {
@@ -76,7 +78,13 @@ export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
 
 export class DirsTable extends Queries {
   /** Undefined when the owner has that name already. `accountId`: only while that account is there; see `holdAccount`. */
-  create(owner: string, name: string, now: number, accountId = ADMIN_ACCOUNT): Promise<number | undefined> {
+  create(
+    owner: string,
+    name: string,
+    now: number,
+    accountId = ADMIN_ACCOUNT,
+    most: number = limits.dirs,
+  ): Promise<number | undefined> {
     return this.sql.transaction(async (tx) => {
       await holdAccount(tx, accountId);
       const [row] = await tx.execute<{ dir_id: number }>(
@@ -89,17 +97,27 @@ export class DirsTable extends Queries {
       if (!row) return undefined;
       await outdateAccount(tx, owner);
       await noteChange(tx, owner);
+      // Counted while the row of the sums is locked: no two of an owner count at the same time.
+      const [count] = await tx.query<{ count: number }>(
+        'SELECT COUNT(*) AS count FROM dirs WHERE owner = ?',
+        owner,
+      );
+      if (count!.count > most) throw tooManyDirs();
       return row.dir_id;
     });
   }
 
-  async list(owner: string): Promise<DirRow[]> {
-    const rows = await this.sql.query<ListedDir>(
-      `SELECT ${LISTED} FROM dirs d ${owner === ADMIN ? JOIN_ADMIN_SUMS : JOIN_SUMS} WHERE d.owner = ?`,
-      owner,
-    );
-    const dirs = listed(owner, rows);
-    return owner === ADMIN ? merged(dirs) : dirs;
+  /** In the order of their numbers. */
+  async list(owner: string, after = 0): Promise<DirRow[]> {
+    const join = owner === ADMIN ? JOIN_ADMIN_SUMS : JOIN_SUMS;
+    const page = (from: number, limit: number) =>
+      this.sql.query<ListedDir>(
+        `SELECT ${LISTED} FROM (SELECT dir_id, owner, name, created_at FROM dirs
+           WHERE owner = ? AND dir_id > ? ORDER BY dir_id LIMIT ?) AS d ${join} ORDER BY d.dir_id`,
+        ...[owner, from, limit],
+      );
+    const rows = await readPages(page, after, ({ dir_id }) => dir_id);
+    return merged(rows.map(asRecord(owner)));
   }
 
   /** For `Sessions.identify`: the caller's directories. */
@@ -109,12 +127,15 @@ export class DirsTable extends Queries {
       session: async (tokenHash) => {
         const rows = await this.sql.query<SessionRow & (ListedDir | { dir_id: null })>(
           `SELECT ${SESSION}, ${LISTED}
-           FROM ${SESSIONS} LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?`,
+           FROM ${SESSIONS} LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?
+           ORDER BY d.dir_id LIMIT ${FIRST_PAGE}`,
           tokenHash,
         );
         if (!rows[0]) return undefined;
-        const found = rows.filter((row) => row.dir_id !== null);
-        return { ...sessionOf(rows[0]), dirs: listed(rows[0].username, found) };
+        const { username } = rows[0];
+        const dirs = rows.filter((row) => row.dir_id !== null).map(asRecord(username));
+        const rest = rows.length < FIRST_PAGE ? [] : await this.list(username, dirs.at(-1)!.dir_id);
+        return { ...sessionOf(rows[0]), dirs: [...dirs, ...rest] };
       },
     };
   }

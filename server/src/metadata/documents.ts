@@ -1,4 +1,5 @@
 import { type AccountLimits, ADMIN, limitNames, noLimits } from '@szafa/protocol';
+import { readPages } from './pages.ts';
 import { Queries, type Sql } from './sql.ts';
 
 /** Who is no registered user has a fixed id: the administrator, and nobody. */
@@ -116,10 +117,12 @@ export class DocumentsTable extends Queries {
             accountId,
           );
     if (!state || !user) return undefined;
-    const dirs = await this.sql.query<AccountState['dirs'][number]>(
-      'SELECT dir_id, name, created_at FROM dirs WHERE owner = ? ORDER BY dir_id',
-      user.username,
-    );
+    const page = (after: number, limit: number) =>
+      this.sql.query<AccountState['dirs'][number]>(
+        'SELECT dir_id, name, created_at FROM dirs WHERE owner = ? AND dir_id > ? ORDER BY dir_id LIMIT ?',
+        ...[user.username, after, limit],
+      );
+    const dirs = await readPages(page, 0, ({ dir_id }) => dir_id);
     return { ...user, dirs, rev: state.rev };
   }
 

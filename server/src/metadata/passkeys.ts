@@ -1,7 +1,6 @@
-import { limits } from '@szafa/protocol';
 import { note } from './audit.ts';
 import { outdateAccount } from './documents.ts';
-import { endSessionsOf, hasSessions, insertSession, type Opening } from './sessions.ts';
+import { endLongestUnused, endSessionsOf, insertSession, type Opening } from './sessions.ts';
 import { insertInto, isSame, Queries, Refused, refusal, type Sql } from './sql.ts';
 
 /** A passkey by which an account is known. */
@@ -170,8 +169,7 @@ export class PasskeysTable extends Queries {
     used: UsedPasskey,
     session: Opening,
     now: number,
-    most: number = limits.tokens,
-  ): Promise<{ username: string } | 'too many' | undefined> {
+  ): Promise<{ username: string } | undefined> {
     return this.sql.transaction(async (tx) => {
       // Held before the passkey, as everybody does: whoever removes it now ends this session as well.
       const [row] = await tx.query<{ username: string }>(
@@ -180,8 +178,7 @@ export class PasskeysTable extends Queries {
       );
       if (!row || !(await usePasskey(tx, accountId, used, { now, alone: true }))) return undefined;
       const { username } = row;
-      // Unlike a password it is checked in no time.
-      if (await hasSessions(tx, username, most)) return 'too many';
+      await endLongestUnused(tx, username);
       await insertSession(tx, { ...session, username, accountId, now, passkey: used.credentialId });
       return { username };
     });

@@ -9,6 +9,7 @@ import { isSame, Queries, Refused, refusal } from './sql.ts';
 export interface Recovering {
   username: string;
   keys: string | null;
+  disabled_at: number | null;
 }
 
 /** Between the two steps of a recovery: a token that whoever proved to have the recovery key may use once. */
@@ -17,7 +18,7 @@ export class RecoveriesTable extends Queries {
   begin(username: string, proven: string, tokenHash: string, expiresAt: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<{ account_id: string }>(
-        `SELECT account_id FROM users WHERE username = ? AND recovery_hash = ? AND leaving_since IS NULL
+        `SELECT account_id FROM users WHERE username = ? AND recovery_hash = ? AND leaving_since IS NULL AND disabled_at IS NULL
          ${tx.dialect.forUpdate}`,
         username,
         proven,
@@ -34,7 +35,7 @@ export class RecoveriesTable extends Queries {
 
   async find(tokenHash: string, now: number): Promise<Recovering | undefined> {
     const [row] = await this.sql.query<Recovering>(
-      `SELECT u.username, u.keys FROM recoveries r JOIN users u ON u.account_id = r.account_id
+      `SELECT u.username, u.keys, u.disabled_at FROM recoveries r JOIN users u ON u.account_id = r.account_id
        WHERE r.token_hash = ? AND r.expires_at > ? AND u.leaving_since IS NULL`,
       tokenHash,
       now,
@@ -62,7 +63,7 @@ export class RecoveriesTable extends Queries {
         const [is, values] = isSame(expected);
         const [user] = await tx.execute<{ username: string }>(
           `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
-           WHERE account_id = ? AND leaving_since IS NULL AND keys ${is} RETURNING username`,
+           WHERE account_id = ? AND leaving_since IS NULL AND disabled_at IS NULL AND keys ${is} RETURNING username`,
           ...[passwordHash, keys ?? null, recoveryHash ?? null, accountId, ...values],
         );
         if (!user) return 'other keys';

@@ -5,7 +5,7 @@ import { holdAccount } from './presence.ts';
 import { countSome, hold, insertInto, Queries, Refused, refusal, type Sql } from './sql.ts';
 import { NOT_DONE, type TransferRow } from './transfer-rows.ts';
 import type { NewIds } from './transfers.ts';
-import { IS_OPEN, OF_AN_ACCOUNT } from './visits.ts';
+import { type AddressCount, IS_OPEN, OF_AN_ACCOUNT } from './visits.ts';
 
 export interface NewRequest {
   id: string;
@@ -58,7 +58,14 @@ export const REQUEST_COLUMNS = [
   ],
   ...['ended_at', 'ending'],
 ] as const;
-export const UPLOAD_COLUMNS = ['token_hash', 'request_id', 'transfer_id', 'bytes', 'begun_at'] as const;
+export const UPLOAD_COLUMNS = [
+  'token_hash',
+  'request_id',
+  'transfer_id',
+  'bytes',
+  'begun_at',
+  'address',
+] as const;
 
 const ofUploads = (what: string, more = '') =>
   `(SELECT CAST(COALESCE(${what}, 0) AS BIGINT) FROM request_uploads v ${more} WHERE v.request_id = r.id)`;
@@ -182,6 +189,12 @@ export class RequestsTable extends Queries {
     return row?.transfer_id;
   }
 
+  /** Whether a visitor began this transfer. */
+  async isUpload(transferId: string): Promise<boolean> {
+    const text = 'SELECT 1 FROM request_uploads WHERE transfer_id = ?';
+    return (await this.sql.query(text, transferId)).length > 0;
+  }
+
   /**
    * Counts an upload and makes its transfer, if there is room for it. `taken`: the token has one. `over`: the request is. `crowded`: too
    * many are under way.
@@ -192,7 +205,7 @@ export class RequestsTable extends Queries {
     init: NewTransfer,
     ids: NewIds & { accountId: string },
     bounds: Bounds,
-    mostAtOnce: number = limits.uploadsOfRequest,
+    { most = limits.uploadsOfRequest, from }: { most?: number; from?: AddressCount | undefined } = {},
   ): Promise<Creation | 'over' | 'crowded' | NoRoom> {
     return this.sql
       .transaction<Creation | 'over' | 'crowded' | NoRoom>(async (tx) => {
@@ -206,18 +219,23 @@ export class RequestsTable extends Queries {
         const [same] = await tx.query('SELECT 1 FROM request_uploads WHERE token_hash = ?', tokenHash);
         if (same) return 'taken';
         // After the lock, and by a statement of its own: what others have begun meanwhile counts.
-        const [sums] = await tx.query<Pick<RequestRow, 'begun' | 'begun_bytes' | 'uploading'>>(
-          `SELECT ${BEGUN}, ${ofUploads('COUNT(*)', UNDER_WAY)} AS uploading FROM requests r WHERE r.id = ?`,
+        const [sums] = await tx.query<
+          Pick<RequestRow, 'begun' | 'begun_bytes' | 'uploading'> & { own: number }
+        >(
+          `SELECT ${BEGUN}, ${ofUploads('COUNT(*)', UNDER_WAY)} AS uploading,
+             ${ofUploads('COUNT(CASE WHEN v.address = ? THEN 1 END)', UNDER_WAY)} AS own
+           FROM requests r WHERE r.id = ?`,
+          from?.address ?? null,
           id,
         );
         const left = { files: request.files - sums!.begun, bytes: request.bytes - sums!.begun_bytes };
         if (left.files < 1 || left.bytes < init.storedSize) return left;
-        if (sums!.uploading >= mostAtOnce) return 'crowded';
+        if (sums!.uploading >= most || (from && sums!.own >= from.most)) return 'crowded';
         const created = await createTransfer(tx, init, ids, bounds);
         if (created !== 'created') return created;
         const [row] = await tx.execute(
           `${insertInto('request_uploads', UPLOAD_COLUMNS)} ON CONFLICT DO NOTHING RETURNING request_id`,
-          ...[tokenHash, id, ids.transferId, init.storedSize, ids.now],
+          ...[tokenHash, id, ids.transferId, init.storedSize, ids.now, from?.address ?? null],
         );
         if (!row) throw new Refused('taken');
         return created;
@@ -232,6 +250,18 @@ export class RequestsTable extends Queries {
          JOIN transfers t ON t.transfer_id = v.transfer_id
        WHERE r.ended_at > ? AND t.status IN ('uploading', 'failed') LIMIT ?`,
       since,
+      limit,
+    );
+  }
+
+  /** Uploads that have no volume yet, and none on its way since then: a body on its way touches its transfer. */
+  emptySince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
+    return this.sql.query(
+      `SELECT t.transfer_id, t.file_id FROM transfers t JOIN request_uploads v ON v.transfer_id = t.transfer_id
+       WHERE t.touched_at < ? AND t.status = 'uploading'
+         AND NOT EXISTS (SELECT 1 FROM streamed_volumes s WHERE s.file_id = t.file_id)
+       ORDER BY t.touched_at LIMIT ?`,
+      time,
       limit,
     );
   }

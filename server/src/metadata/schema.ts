@@ -172,6 +172,18 @@ const migrations: ((dialect: Dialect) => string[])[] = [
       file_id TEXT NOT NULL, idx INTEGER NOT NULL, fault TEXT NOT NULL, found_at BIGINT NOT NULL,
       PRIMARY KEY (file_id, idx))`,
   ],
+  () => [
+    // The session or token that made this token; NULL for logins. It may have ended since.
+    'ALTER TABLE sessions ADD COLUMN made_by TEXT',
+    'CREATE INDEX sessions_made_by ON sessions (made_by) WHERE made_by IS NOT NULL',
+    // These lists are read page by page.
+    'CREATE INDEX dirs_owner ON dirs (owner, dir_id)',
+    'DROP INDEX sessions_user',
+    'CREATE INDEX sessions_user ON sessions (username, id)',
+    // A digest of the visitor's address, so that one address cannot use up a link. NULL: not counted by address.
+    'ALTER TABLE request_uploads ADD COLUMN address TEXT',
+    'ALTER TABLE share_tickets ADD COLUMN address TEXT',
+  ],
 ];
 
 const CURRENT = migrations.length;

@@ -3,6 +3,7 @@ import { limits, type Scope } from '@szafa/protocol';
 import { isNotedOften, note } from './audit.ts';
 import { holdDir } from './dirs.ts';
 import { type Lookup, SESSION, SESSIONS, type SessionRow } from './lookup.ts';
+import { readPages } from './pages.ts';
 import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql } from './sql.ts';
 
@@ -18,6 +19,8 @@ export interface NewSession {
   expiresAt?: number | null;
   /** The id of the passkey that it was opened with. */
   passkey?: string | null;
+  /** The id of the session or token that made this token. */
+  madeBy?: string | null;
 }
 
 /** What a new session has beside its account. */
@@ -33,30 +36,46 @@ export interface ListedRow {
   dir_id: number | null;
   expires_at: number | null;
   passkey: string | null;
+  made_by: string | null;
 }
 
 export const SESSION_COLUMNS = [
   ...['token_hash', 'id', 'username', 'account_id', 'device', 'created_at', 'used_at', 'scope'],
-  ...['dir_id', 'expires_at', 'passkey'],
+  ...['dir_id', 'expires_at', 'passkey', 'made_by'],
 ] as const;
 
-/** Whether an account has so many sessions and tokens, or a few less that are made in the same instant. */
-export async function hasSessions(tx: Sql, username: string, most: number): Promise<boolean> {
+/** Whether the account has `most` tokens; a few more may be made in the same instant. */
+async function hasTokens(tx: Sql, username: string, most: number): Promise<boolean> {
   const [row] = await tx.query<{ count: number }>(
-    'SELECT COUNT(*) AS count FROM sessions WHERE username = ?',
+    'SELECT COUNT(*) AS count FROM sessions WHERE username = ? AND made_by IS NOT NULL',
     username,
   );
   return row!.count >= most;
 }
 
+/** Makes room for one more login: the longest unused sessions beyond the limit end. Their tokens stay, as after a logout. */
+export async function endLongestUnused(
+  tx: Sql,
+  username: string,
+  most: number = limits.sessions,
+): Promise<void> {
+  await tx.execute(
+    `DELETE FROM sessions WHERE token_hash IN (
+       SELECT token_hash FROM sessions WHERE username = ? AND made_by IS NULL
+       ORDER BY used_at DESC, created_at DESC, id LIMIT 1000 OFFSET ?)`,
+    username,
+    most - 1,
+  );
+}
+
 /** Its id, by which it can be ended. The caller holds the account, or has just made it. */
 export async function insertSession(tx: Sql, session: NewSession): Promise<string> {
   const { tokenHash, username, accountId, device, now } = session;
-  const { scope = 'full', dirId = null, expiresAt = null, passkey = null } = session;
+  const { scope = 'full', dirId = null, expiresAt = null, passkey = null, madeBy = null } = session;
   const id = randomBytes(16).toString('hex');
   await tx.execute(
     insertInto('sessions', SESSION_COLUMNS),
-    ...[tokenHash, id, username, accountId, device, now, now, scope, dirId, expiresAt, passkey],
+    ...[tokenHash, id, username, accountId, device, now, now, scope, dirId, expiresAt, passkey, madeBy],
   );
   return id;
 }
@@ -71,7 +90,7 @@ export async function endSessions(tx: Sql, username: string, except = ''): Promi
   return ended.length;
 }
 
-/** Those that were opened with a passkey. */
+/** Those that were opened with a passkey, and the tokens made by them. */
 export async function endSessionsOf(
   tx: Sql,
   username: string,
@@ -97,18 +116,21 @@ export class SessionsTable extends Queries {
     return { admin: async () => ({}), session: (tokenHash) => this.get(tokenHash) };
   }
 
-  /** All of an account, the latest first. */
-  list(username: string): Promise<ListedRow[]> {
-    return this.sql.query<ListedRow>(
-      `SELECT token_hash, id, device, created_at, used_at, scope, dir_id, expires_at, passkey FROM sessions
-       WHERE username = ? ORDER BY created_at DESC, id`,
-      username,
-    );
+  /** All sessions and tokens of an account, the latest first. */
+  async list(username: string): Promise<ListedRow[]> {
+    const page = (after: string, limit: number) =>
+      this.sql.query<ListedRow>(
+        `SELECT token_hash, id, device, created_at, used_at, scope, dir_id, expires_at, passkey, made_by
+         FROM sessions WHERE username = ? AND id > ? ORDER BY id LIMIT ?`,
+        ...[username, after, limit],
+      );
+    const rows = await readPages(page, '', ({ id }) => id);
+    return rows.sort((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
   }
 
   /**
    * A token that the session with the token `maker` asks for. It may have ended meanwhile, as by a new password: whoever ends sessions holds the
-   * account as well. At most `most` of an account, or a few more that are made in the same instant.
+   * account as well. The new token remembers it, and the passkey behind it. At most `most` tokens of an account, or a few more that are made in the same instant.
    * `too often`: to make and end them costs nothing, and each is noted; so the audit log has a bound for a day.
    */
   create(
@@ -120,12 +142,15 @@ export class SessionsTable extends Queries {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
       await holdAccount(tx, accountId);
-      const text = `SELECT 1 FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`;
-      if ((await tx.query(text, maker)).length === 0) return 'ended';
+      const [by] = await tx.query<Pick<ListedRow, 'id' | 'passkey'>>(
+        `SELECT id, passkey FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`,
+        maker,
+      );
+      if (!by) return 'ended';
       if (dirId != null && !(await holdDir(tx, username, dirId))) return 'no directory';
-      if (await hasSessions(tx, username, most)) return 'too many';
+      if (await hasTokens(tx, username, most)) return 'too many';
       if (await isNotedOften(tx, username, now, mostNoted)) return 'too often';
-      const id = await insertSession(tx, session);
+      const id = await insertSession(tx, { ...session, madeBy: by.id, passkey: by.passkey });
       const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;
       await note(tx, { at: now, actor: 'account', account: username, action: 'token made', detail });
       return { id };
@@ -140,16 +165,22 @@ export class SessionsTable extends Queries {
     await this.sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
   }
 
-  /** One of the account's, by its id; false where there is none. */
+  /** One of the account's, by its id, and all tokens that it made, and that those made; false where there is none. */
   end(username: string, id: string, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const [ended] = await tx.execute<{ device: string }>(
-        'DELETE FROM sessions WHERE username = ? AND id = ? RETURNING device',
-        username,
-        id,
+      // A token that one of them is making at this moment is there by now, or will not be made.
+      await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
+      const ended = await tx.execute<{ id: string; device: string }>(
+        `DELETE FROM sessions WHERE username = ? AND id IN (
+           WITH RECURSIVE made (id) AS (
+             SELECT id FROM sessions WHERE id = ? AND username = ?
+             UNION SELECT s.id FROM sessions s JOIN made m ON s.made_by = m.id)
+           SELECT id FROM made) RETURNING id, device`,
+        ...[username, id, username],
       );
-      if (!ended) return false;
-      const { device: detail } = ended;
+      const itself = ended.find((one) => one.id === id);
+      if (!itself) return false;
+      const { device: detail } = itself;
       await note(tx, { at: now, actor: 'account', account: username, action: 'session ended', detail });
       return true;
     });

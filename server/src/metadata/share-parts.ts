@@ -3,7 +3,7 @@ import type { Ending } from '@szafa/protocol';
 import { insertInto, type Sql, type Value } from './sql.ts';
 
 const SHARE_FILE_COLUMNS = ['share_id', 'number', 'file_id'] as const;
-export const TICKET_COLUMNS = ['share_id', 'ticket_hash', 'expires_at'] as const;
+export const TICKET_COLUMNS = ['share_id', 'ticket_hash', 'expires_at', 'address'] as const;
 
 const ROWS_AT_ONCE = 125;
 const insertText = (rows: number) =>
@@ -31,13 +31,13 @@ export async function copyShareParts(from: Sql, to: Sql, id: string): Promise<vo
     id,
     files.map(({ file_id }) => file_id),
   );
-  const tickets = await from.query<{ ticket_hash: string; expires_at: number }>(
-    'SELECT ticket_hash, expires_at FROM share_tickets WHERE share_id = ?',
+  const tickets = await from.query<Record<(typeof TICKET_COLUMNS)[number], Value>>(
+    `SELECT ${TICKET_COLUMNS.join(', ')} FROM share_tickets WHERE share_id = ?`,
     id,
   );
-  for (const { ticket_hash, expires_at } of tickets) {
-    await to.execute(insertInto('share_tickets', TICKET_COLUMNS), id, ticket_hash, expires_at);
-  }
+  const insert = insertInto('share_tickets', TICKET_COLUMNS);
+  for (const { ticket_hash, expires_at, address } of tickets)
+    await to.execute(insert, id, ticket_hash, expires_at, address);
 }
 
 /** What others got is gone; that it was, and why it is over, is known for a while. */

@@ -6,6 +6,7 @@ import { holdAccount } from './presence.ts';
 import { IS_OPEN, IS_PRESENT, OF_AN_ACCOUNT, recipientOf, THERE, type Unfit } from './received.ts';
 import { close, insertFiles, TICKET_COLUMNS } from './share-parts.ts';
 import { countSome, hold, insertInto, Queries, type Sql } from './sql.ts';
+import type { AddressCount } from './visits.ts';
 
 export interface NewShare {
   id: string;
@@ -228,7 +229,7 @@ export class SharesTable extends Queries {
     id: string,
     ticketHash: string,
     now: number,
-    most: number = limits.ticketsOfShare,
+    { most = limits.ticketsOfShare, from }: { most?: number; from?: AddressCount | undefined } = {},
   ): Promise<{ expiresAt: number; isNew: boolean } | 'used up' | 'crowded' | 'over'> {
     return this.sql.transaction(async (tx) => {
       const [share] = await tx.query<Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded'>>(
@@ -244,11 +245,13 @@ export class SharesTable extends Queries {
       );
       if (there && there.expires_at > now) return { expiresAt: there.expires_at, isNew: false };
       if (share.downloads !== null && share.downloaded >= share.downloads) return 'used up';
-      const [count] = await tx.query<{ count: number }>(
-        'SELECT COUNT(*) AS count FROM share_tickets WHERE share_id = ?',
+      const [count] = await tx.query<{ count: number; own: number }>(
+        `SELECT COUNT(*) AS count, COUNT(CASE WHEN address = ? THEN 1 END) AS own
+         FROM share_tickets WHERE share_id = ?`,
+        from?.address ?? null,
         id,
       );
-      if (count!.count >= most) return 'crowded';
+      if (count!.count >= most || (from && count!.own >= from.most)) return 'crowded';
       const until = now + limits.ticketSeconds * 1000;
       const expiresAt = share.expires_at === null ? until : Math.min(until, share.expires_at);
       // One that has run out is as one that never was.
@@ -259,7 +262,10 @@ export class SharesTable extends Queries {
         now,
         id,
       );
-      await tx.execute(insertInto('share_tickets', TICKET_COLUMNS), id, ticketHash, expiresAt);
+      await tx.execute(
+        insertInto('share_tickets', TICKET_COLUMNS),
+        ...[id, ticketHash, expiresAt, from?.address ?? null],
+      );
       return { expiresAt, isNew: true };
     });
   }

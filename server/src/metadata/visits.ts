@@ -1,6 +1,13 @@
 import type { SessionRow } from './lookup.ts';
 import type { Sql } from './sql.ts';
 
+/** How an upload or a ticket is counted by the visitor's address. */
+export interface AddressCount {
+  /** A digest: the database need not know the address itself. */
+  address: string;
+  most: number;
+}
+
 /** With `r` for a request: whose account is there, and may do anything at all. */
 export const OF_AN_ACCOUNT =
   'JOIN users c ON c.account_id = r.account_id AND c.leaving_since IS NULL AND c.disabled_at IS NULL';

@@ -170,18 +170,21 @@ export class SessionsTable extends Queries {
     return this.sql.transaction(async (tx) => {
       // A token that one of them is making at this moment is there by now, or will not be made.
       await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
-      const ended = await tx.execute<{ id: string; device: string }>(
-        `DELETE FROM sessions WHERE username = ? AND id IN (
-           WITH RECURSIVE made (id) AS (
-             SELECT id FROM sessions WHERE id = ? AND username = ?
-             UNION SELECT s.id FROM sessions s JOIN made m ON s.made_by = m.id)
-           SELECT id FROM made) RETURNING id, device`,
-        ...[username, id, username],
-      );
-      const itself = ended.find((one) => one.id === id);
-      if (!itself) return false;
-      const { device: detail } = itself;
-      await note(tx, { at: now, actor: 'account', account: username, action: 'session ended', detail });
+      let detail: string | undefined;
+      for (let ids = [id]; ids.length > 0; ) {
+        const list = JSON.stringify(ids);
+        const ended = await tx.execute<{ device: string }>(
+          `DELETE FROM sessions WHERE username = ? AND id ${tx.dialect.amongListed} RETURNING device`,
+          username,
+          list,
+        );
+        detail ??= ended[0]?.device;
+        if (detail === undefined) return false;
+        const made = `SELECT id FROM sessions WHERE made_by ${tx.dialect.amongListed}`;
+        ids = (await tx.query<{ id: string }>(made, list)).map((row) => row.id);
+      }
+      const noted = { at: now, actor: 'account', account: username, action: 'session ended' } as const;
+      await note(tx, { ...noted, detail: detail! });
       return true;
     });
   }

@@ -47,7 +47,7 @@ export const SESSION_COLUMNS = [
 /** Whether the account has `most` tokens; a few more may be made in the same instant. */
 async function hasTokens(tx: Sql, username: string, most: number): Promise<boolean> {
   const [row] = await tx.query<{ count: number }>(
-    'SELECT COUNT(*) AS count FROM sessions WHERE username = ? AND made_by IS NOT NULL',
+    'SELECT COUNT(made_by) AS count FROM sessions WHERE username = ?',
     username,
   );
   return row!.count >= most;

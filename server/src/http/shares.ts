@@ -22,18 +22,6 @@ export function shareHandlers(
     const value = request.headers[name.toLowerCase()];
     return typeof value === 'string' ? value : undefined;
   };
-<<<<<<< HEAD
-  const visit = (request: FastifyRequest): ShareVisit => ({
-    id: params(request).share_id,
-    network: address(request).network,
-    access: header(request, headers.shareAccess),
-    ticket: header(request, headers.shareTicket),
-  });
-  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable, paced: Paced) => {
-    const pacing = (to: Writable) => pace.download(to, paced);
-    countOut(await sendVolume(request, reply, found, pacing, (error) => countFault(metrics, error)));
-    return reply;
-=======
   const visit = (request: FastifyRequest): ShareVisit => {
     const { network, shared } = address(request);
     return {
@@ -41,7 +29,11 @@ export function shareHandlers(
       access: header(request, headers.shareAccess),
       ticket: header(request, headers.shareTicket),
     };
->>>>>>> 223e336 (Limits for directories, sessions, tokens and visitors hold)
+  };
+  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable, paced: Paced) => {
+    const pacing = (to: Writable) => pace.download(to, paced);
+    countOut(await sendVolume(request, reply, found, pacing, (error) => countFault(metrics, error)));
+    return reply;
   };
   return {
     createShare: async (request) => {

@@ -327,8 +327,16 @@ export const mutants: Mutant[] = [
   {
     name: 'one client behind a proxy keeps the others behind it out',
     file: 'server/src/domain/proof.ts',
-    find: '// Else one client behind a proxy could keep all others behind it out.\n      if (!shared)',
-    replace: '',
+    find: '(shared ? SHARED_FACTOR : 1)',
+    replace: '1',
+    tests: ['tests/attacks/logins.test.ts'],
+    only: 'behind a proxy',
+  },
+  {
+    name: 'a header lifts the limit of failed logins',
+    file: 'server/src/domain/proof.ts',
+    find: '(shared ? SHARED_FACTOR : 1)',
+    replace: '(shared ? Number.POSITIVE_INFINITY : 1)',
     tests: ['tests/attacks/logins.test.ts'],
     only: 'behind a proxy',
   },

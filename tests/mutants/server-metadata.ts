@@ -64,11 +64,11 @@ export const mutants: Mutant[] = [
     tests: [SQLITE, 'tests/engines/refusals.test.ts'],
   },
   {
-    name: 'directories are listed as the database finds them',
+    name: 'a list ends after its first pages',
     file: 'server/src/metadata/dirs.ts',
-    find: 'return dirs.sort((a, b) => a.dir_id - b.dir_id);',
-    replace: 'return dirs;',
-    tests: [SQLITE],
+    find: 'const rest = rows.length < FIRST_PAGE ? [] : await this.list(username, dirs.at(-1)!.dir_id);',
+    replace: 'const rest: DirRow[] = [];',
+    tests: ['tests/attacks/lists.test.ts'],
   },
   {
     name: 'a file may be put into the directory of somebody else',

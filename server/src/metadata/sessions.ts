@@ -90,6 +90,11 @@ export async function endSessions(tx: Sql, username: string, except = ''): Promi
   return ended.length;
 }
 
+/** A token that a session of the account is making at this moment is there after this, or will not be made. */
+async function holdMakers(tx: Sql, username: string): Promise<void> {
+  await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
+}
+
 /** Those that were opened with a passkey, and the tokens made by them. */
 export async function endSessionsOf(
   tx: Sql,
@@ -168,8 +173,7 @@ export class SessionsTable extends Queries {
   /** One of the account's, by its id, and all tokens that it made, and that those made; false where there is none. */
   end(username: string, id: string, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      // A token that one of them is making at this moment is there by now, or will not be made.
-      await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
+      await holdMakers(tx, username);
       let detail: string | undefined;
       for (let ids = [id]; ids.length > 0; ) {
         const list = JSON.stringify(ids);
@@ -192,8 +196,7 @@ export class SessionsTable extends Queries {
   /** All but the one with that token. */
   endOthers(username: string, tokenHash: string, now: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
-      // Of the tokens that one of them is making, each is there by now, or will not be made.
-      await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
+      await holdMakers(tx, username);
       const ended = await endSessions(tx, username, tokenHash);
       if (ended > 0)
         await note(tx, { at: now, actor: 'account', account: username, action: 'sessions ended' });

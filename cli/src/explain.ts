@@ -200,6 +200,11 @@ export function explain(error: unknown): Explained {
     const hint = untrusted[(error as TamperedError).stage] ?? DAMAGED;
     return { code: 'keys', message, hint, exit: exits.failed };
   }
+  if (error.name === 'RetiredKeyError') {
+    const hint =
+      'if you know that it is yours: szafa rekey --accept-retired, with its ID. Otherwise somebody who has your old key made it: delete it';
+    return { code, message, hint, exit: exits.failed };
+  }
   const exit = code === 'name' ? exits.usage : exits.failed;
   return { code, message, hint: hints[code] ?? 'try again', exit };
 }

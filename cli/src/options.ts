@@ -45,6 +45,14 @@ export const ownOptions = {
     help: 'write the new recovery key to this file, instead of showing it',
     completes: 'file',
   },
+  'accept-retired': {
+    value: 'ID',
+    many: true,
+    help: 'with rekey: take over what is under a retired master key, if you know that it is yours',
+  },
+  'leave-rest': {
+    help: 'with rekey: retire the earlier master keys although something could not be sealed again',
+  },
   'no-recovery': { help: 'without a recovery key: who loses the password loses the files' },
   'key-file': {
     value: 'PATH',

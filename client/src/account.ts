@@ -287,6 +287,25 @@ export async function changePassphrase(
   return 'changed';
 }
 
+/**
+ * Retires the master keys before this epoch, under which everything has been sealed by now: headers and names under them are refused from
+ * now on. Without effect where they are retired.
+ */
+export async function raiseFloor(context: AccountContext, proof: Proof, epoch: number): Promise<void> {
+  const { api, engine, keys, signal } = context;
+  const before = await presentBag(context);
+  const now = await derived(context, proof, before);
+  const way = await ownWay(context, before, now);
+  // Another device has made a newer one: what is under it has not been looked at here.
+  if (before.bag.epoch !== epoch) throw new KeysChangedError();
+  if (before.bag.floor === epoch) return;
+  const after = toBase64Url(await changeBag(engine, before.bag, way, { floor: epoch }));
+  const body = { password: now.authSecret, keys: after };
+  const send = () => api.replaceKeys(body, before.tag, { signal });
+  await settle(context, { what: 'the key bag', before, after, send });
+  await keys.replaced(after, { authSecret: now.authSecret });
+}
+
 /** A recovery key in the place of the one before, which opens nothing any more. */
 export async function setRecoveryKey(context: AccountContext, proof: Proof, key: Bytes): Promise<void> {
   const { api, engine, keys, signal } = context;

@@ -77,6 +77,20 @@ export class TamperedError extends SzafaError {
   }
 }
 
+/**
+ * It is under a master key that a rekey has retired: somebody who has that key may have made it, or a device of the owner that did not
+ * know the new one yet. @public
+ */
+export class RetiredKeyError extends TamperedError {
+  override name = 'RetiredKeyError';
+  readonly epoch: number;
+
+  constructor(epoch: number, what = 'the file') {
+    super('epoch', `${what} is under master key ${epoch}, which a rekey has retired`);
+    this.epoch = epoch;
+  }
+}
+
 /** The file is of a format, or a version of it, that this client does not read. @public */
 export class UnsupportedError extends SzafaError {
   override name = 'UnsupportedError';

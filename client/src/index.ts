@@ -47,6 +47,7 @@ export type { Age, DirEntry, Entry } from './listing.ts';
 export type { EnteringPasskey, MadePasskey } from './passkeys.ts';
 export { qr } from './qr.ts';
 export { recoveryKeyIn, recoverySheet } from './recovery-sheet.ts';
+export { countResealed, type FinishedRekey, type FinishRekeyOptions } from './rekey.ts';
 export type { Resealed, ResealOptions } from './reseal.ts';
 export type { RevStore, RevStores } from './seen-revs.ts';
 export {

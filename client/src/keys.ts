@@ -1,5 +1,5 @@
 import type { Api } from './api/api.ts';
-import { LockedError, SzafaError, TamperedError } from './errors.ts';
+import { LockedError, RetiredKeyError, SzafaError, TamperedError, WrongPasswordError } from './errors.ts';
 import {
   checkBag,
   type Master,
@@ -16,7 +16,7 @@ import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { identityOfBag, type OwnIdentity, ownIdentity } from './format/identity.ts';
 import { bytesOf } from './format/json.ts';
-import { looksLikeSealedDir, looksSealed } from './format/names.ts';
+import { missingKeys, requireUnused } from './unused-account.ts';
 
 /** Where a client remembers the newest key bag of one account. No secret is in it, and it must outlive a logout. @public */
 export interface PinStore {
@@ -57,10 +57,20 @@ export interface FoundBag {
   tag: string;
 }
 
+/** The key bag, opened. */
+interface OpenedBag {
+  /** As the service gave it. */
+  text: string;
+  /** Newest first. */
+  masters: Master[];
+  /** Master keys of earlier epochs are retired. */
+  floor: number;
+}
+
 interface Loading {
-  masters: Promise<Master[]>;
-  /** Once they are here. */
-  found?: Master[];
+  opened: Promise<OpenedBag>;
+  /** Once it is here. */
+  found?: OpenedBag;
   stop: AbortController;
   /** How many want it. */
   waiting: number;
@@ -68,8 +78,8 @@ interface Loading {
 
 /** What does not get better by asking again: a list would ask for each of its files. */
 const FINAL = new Set(['wrong-password', 'tampered', 'unsupported']);
-/** Files looked at before an account counts as one that has none of ours. */
-const MOST_PROBES = 16;
+/** Nothing is sealed under a master key that was looked up longer ago: another process may have made a new one. */
+const FRESH_MS = 30_000;
 
 /**
  * The keys of one account, out of its key bag, which the service keeps. It is fetched once for a session, and again when a file names
@@ -83,6 +93,11 @@ export class Keys {
   #identity: Promise<OwnIdentity> | undefined;
   /** The highest epoch that the bag was fetched again for. */
   #askedFor = 0;
+  /** Of the newest bag in this session, for clients that keep no pins. */
+  #seen: Pin | undefined;
+  /** When the service was last asked for the bag, by `performance.now`. */
+  #lookedAt = 0;
+  #looking: Promise<void> | undefined;
 
   constructor(options: KeysOptions) {
     this.#options = options;
@@ -110,26 +125,45 @@ export class Keys {
     await this.#load(options);
   }
 
-  /** The master key for whatever is sealed now. */
+  /** The master key to seal with now. Looks at the bag again if the last look is long ago: what is sealed under a retired key is lost. */
   async current(signal?: AbortSignal): Promise<Master> {
-    return (await this.#load({ signal }))[0]!;
+    const { found } = this.#loading ?? {};
+    if (found && performance.now() - this.#lookedAt >= FRESH_MS) {
+      this.#looking ??= this.#look(found).finally(() => {
+        this.#looking = undefined;
+      });
+      await orAborted(this.#looking, signal);
+    }
+    return (await this.#load({ signal })).masters[0]!;
   }
 
-  /** All master keys, newest first. */
-  masters(signal?: AbortSignal): Promise<Master[]> {
-    return this.#load({ signal });
+  /** The master keys under which headers and names count, newest first. */
+  async masters(signal?: AbortSignal): Promise<Master[]> {
+    const { masters, floor } = await this.#load({ signal });
+    return masters.filter(({ epoch }) => epoch >= floor);
+  }
+
+  /** Those and the retired ones, for journals and deliveries. */
+  async allMasters(signal?: AbortSignal): Promise<Master[]> {
+    return (await this.#load({ signal })).masters;
+  }
+
+  /** The first epoch that is not retired. */
+  async floor(signal?: AbortSignal): Promise<number> {
+    return (await this.#load({ signal })).floor;
   }
 
   /** The master key that a file names. */
   async master(epoch: number, signal?: AbortSignal): Promise<Bytes> {
-    let masters = await this.#load({ signal });
-    if (epoch > masters[0]!.epoch && epoch > this.#askedFor) {
+    let opened = await this.#load({ signal });
+    if (epoch > opened.masters[0]!.epoch && epoch > this.#askedFor) {
       // Another device may have made a new one meanwhile.
       this.#askedFor = epoch;
       this.#loading = undefined;
-      masters = await this.#load({ signal });
+      opened = await this.#load({ signal });
     }
-    const found = masters.find((master) => master.epoch === epoch);
+    if (epoch < opened.floor) throw new RetiredKeyError(epoch);
+    const found = opened.masters.find((master) => master.epoch === epoch);
     if (found) return found.key;
     throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
   }
@@ -157,12 +191,12 @@ export class Keys {
 
   /** The bag that is there now, to be replaced by the next one; undefined for an account that never had one. */
   async found(signal?: AbortSignal): Promise<FoundBag | undefined> {
-    const { api, pin } = this.#options;
-    const known = await pin?.load();
+    const { api } = this.#options;
+    const known = await this.#known();
     const answer = await api.storedKeys({ signal });
     if (!answer) {
       requireNever(known);
-      await this.#requireUnused({ signal, filesOnly: true });
+      await requireUnused(api, { signal, filesOnly: true });
       return undefined;
     }
     const { bag } = await this.#checked(answer.keys, known);
@@ -175,14 +209,17 @@ export class Keys {
     { kek, authSecret }: Pick<KeysOptions, 'kek' | 'authSecret'>,
   ): Promise<void> {
     const { engine, pin } = this.#options;
-    if (text !== undefined) await pin?.save((await this.#checked(text, await pin.load())).next);
+    if (text !== undefined) {
+      this.#seen = (await this.#checked(text, await this.#known())).next;
+      await pin?.save(this.#seen);
+    }
     const own = kek ? { kek: await engine.hold(kek), passkey: undefined } : {};
     this.#options = { ...this.#options, ...own, authSecret };
     this.#loading = undefined;
   }
 
   /** Several wait for one answer: who gives up must not take it from the others. */
-  async #load({ signal, ...options }: CheckOptions): Promise<Master[]> {
+  async #load({ signal, ...options }: CheckOptions): Promise<OpenedBag> {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin(options);
     const loading = this.#loading;
@@ -190,7 +227,7 @@ export class Keys {
     if (loading.found) return loading.found;
     loading.waiting++;
     try {
-      return await orAborted(loading.masters, signal);
+      return await orAborted(loading.opened, signal);
     } catch (error) {
       if (signal?.aborted && loading.waiting === 1) this.#end(loading);
       throw error;
@@ -201,8 +238,8 @@ export class Keys {
 
   #begin(options: CheckOptions): Loading {
     const stop = new AbortController();
-    const loading: Loading = { masters: this.#fetch({ ...options, signal: stop.signal }), stop, waiting: 0 };
-    loading.masters.then(
+    const loading: Loading = { opened: this.#fetch({ ...options, signal: stop.signal }), stop, waiting: 0 };
+    loading.opened.then(
       (found) => {
         loading.found = found;
       },
@@ -219,20 +256,46 @@ export class Keys {
     if (this.#loading === loading) this.#loading = undefined;
   }
 
-  async #fetch(options: CheckOptions): Promise<Master[]> {
-    const { api, pin } = this.#options;
+  /** The newest bag that was ever seen. */
+  async #known(): Promise<Pin | undefined> {
+    const pin = await this.#options.pin?.load();
+    return pin && pin.rev >= (this.#seen?.rev ?? 0) ? pin : this.#seen;
+  }
+
+  /** Takes the bag over that the service has now, if it is another one. */
+  async #look(before: OpenedBag): Promise<void> {
+    const text = await this.#options.api.keys();
+    const now = performance.now();
+    if (text === undefined) throw missingKeys('it had them before');
+    if (text !== before.text) {
+      try {
+        const found = await this.#open(text, this.way, await this.#known());
+        this.#loading = { opened: Promise.resolve(found), found, stop: new AbortController(), waiting: 0 };
+      } catch (error) {
+        // Another password: this session opens it no more, but goes on with the master key that is still the current one.
+        const { epoch } = parseBag(bytesOf(text, 'bag', 'the key bag'));
+        if (!(error instanceof WrongPasswordError) || epoch !== before.masters[0]!.epoch) throw error;
+      }
+    }
+    this.#lookedAt = now;
+  }
+
+  async #fetch(options: CheckOptions): Promise<OpenedBag> {
+    const { api } = this.#options;
     const { way } = this;
-    const known = await pin?.load();
+    const known = await this.#known();
+    this.#lookedAt = performance.now();
     const text = (await api.keys(options)) ?? (await this.#makeFirst(way, known, options));
     return this.#open(text, way, known);
   }
 
-  async #open(text: string, way: Way, known: Pin | undefined): Promise<Master[]> {
+  async #open(text: string, way: Way, known: Pin | undefined): Promise<OpenedBag> {
     const { engine, pin } = this.#options;
     const { bag, next } = await this.#checked(text, known);
     const masters = await openBag(engine, bag, way);
+    this.#seen = next;
     if (next.rev !== known?.rev) await pin?.save(next);
-    return masters;
+    return { text, masters, floor: bag.floor };
   }
 
   async #checked(text: string, known: Pin | undefined): Promise<{ bag: ParsedBag; next: Pin }> {
@@ -246,47 +309,19 @@ export class Keys {
   async #makeFirst({ type, kek }: Way, known: Pin | undefined, options: CheckOptions): Promise<string> {
     const { engine, api, username, serviceId, authSecret } = this.#options;
     requireNever(known);
-    if (type === 'passkey') throw missing('a passkey opened them');
+    if (type === 'passkey') throw missingKeys('a passkey opened them');
     if (authSecret === undefined || serviceId === undefined) {
       throw new LockedError('this account has no keys yet: log in with its password once');
     }
-    await this.#requireUnused(options);
+    await requireUnused(api, options);
     await options.beforeFirst?.();
     const bag = await makeBag(engine, { serviceId, username }, { password: kek });
     const keys = toBase64Url(bag);
     const identity = await identityOfBag(engine, parseBag(bag), { type, kek });
     if (await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options)) return keys;
     const winner = await api.keys(options);
-    if (winner === undefined) throw missing('it said that there are some');
+    if (winner === undefined) throw missingKeys('it said that there are some');
     return winner;
-  }
-
-  /** An account that has sealed files or directories had keys when they were made. */
-  async #requireUnused({ signal, filesOnly }: CheckOptions): Promise<void> {
-    const { api } = this.#options;
-    const files = await Array.fromAsync(api.files({ signal }));
-    const sealed = files.filter((file) => looksSealed(file.file_name));
-    const plain = files.filter((file) => !looksSealed(file.file_name));
-    for (const file of [...sealed, ...plain].slice(0, MOST_PROBES)) {
-      if (await this.#isOurs(file.file_id, signal)) throw missing('there are encrypted files');
-    }
-    if (filesOnly) return;
-    for (const { name } of await api.listDirs({ signal })) {
-      // One that a person typed is hardly of both kinds of letters, and of this length.
-      if (looksLikeSealedDir(name) && /[A-Z]/.test(name) && /[a-z]/.test(name)) {
-        throw missing('there are encrypted directory names');
-      }
-    }
-  }
-
-  async #isOurs(fileId: string, signal: AbortSignal | undefined): Promise<boolean> {
-    try {
-      return 'szafa' in (await this.#options.api.headVolume(fileId, 1, { signal })).encParams;
-    } catch (error) {
-      // What cannot be read, or was removed meanwhile, tells nothing.
-      if (error instanceof SzafaError && error.code !== 'network') return false;
-      throw error;
-    }
   }
 }
 
@@ -305,9 +340,5 @@ async function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined)
 }
 
 function requireNever(known: Pin | undefined): void {
-  if (known) throw missing('it had them before');
-}
-
-function missing(why: string): TamperedError {
-  return new TamperedError('no-bag', `the server says that this account has no keys, but ${why}`);
+  if (known) throw missingKeys('it had them before');
 }

@@ -12,7 +12,7 @@ import {
   type NamesBody,
 } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
-import { ApiError, changedAgain, SzafaError, TamperedError } from './errors.ts';
+import { ApiError, changedAgain, RetiredKeyError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
 import { utf8 } from './format/bytes.ts';
 import { describeFile, parseHeader, resealHeader } from './format/header.ts';
@@ -24,6 +24,8 @@ import { resealOwn } from './shares/links.ts';
 
 export interface ResealOptions {
   signal?: AbortSignal | undefined;
+  /** Found under a retired master key, and the owner's own all the same: ids and names as in `Resealed.failed`. */
+  accept?: ReadonlySet<string> | undefined;
   /** Files looked at, of all. */
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
@@ -57,7 +59,10 @@ interface Sealed extends Pick<Found, 'inTrash'> {
 }
 
 interface Known {
+  /** Retired ones as well, newest first. */
   masters: Master[];
+  floor: number;
+  accept: ReadonlySet<string>;
   /** By the ids of files: `rev` of the header where the list had another name than that. */
   wrongNames: Map<string, number>;
 }
@@ -70,27 +75,22 @@ const MOST_ROUNDS = 3;
 
 export async function reseal(
   context: OpenContext,
-  { signal, onProgress }: ResealOptions = {},
+  { signal, onProgress, accept = new Set() }: ResealOptions = {},
 ): Promise<Resealed> {
-  const masters = await context.keys.masters(signal);
+  const masters = await context.keys.allMasters(signal);
+  const floor = await context.keys.floor(signal);
   const current = masters[0]!;
   const result: Resealed = { epoch: current.epoch, files: 0, dirs: 0, shares: 0, requests: 0, failed: [] };
   await endRequests(context, current, result, signal);
   let found = await allFiles(context, signal);
   const total = found.length;
   const refusedBefore = new Set<string>();
-  const wrongNames = new Map<string, number>();
+  const known: Known = { masters, floor, accept, wrongNames: new Map() };
   for (let round = 1; found.length > 0; round++) {
     const changed = new Set<string>();
     for (let at = 0; at < found.length; at += BATCH) {
       const batch = found.slice(at, at + BATCH);
-      const { sealed, gone, done } = await resealBatch(
-        context,
-        { masters, wrongNames },
-        batch,
-        result,
-        signal,
-      );
+      const { sealed, gone, done } = await resealBatch(context, known, batch, result, signal);
       const refused = await rename(context, sealed, signal);
       const taken = sealed.filter(({ renamed }) => !refused.has(renamed.file_id));
       await context.revs?.note(new Map(taken.map(({ renamed, rev }) => [renamed.file_id, rev])));
@@ -107,8 +107,8 @@ export async function reseal(
     for (const { record } of found) result.failed.push({ about: record.file_id, error: changedAgain() });
     break;
   }
-  await resealDirs(context, masters, result, signal);
-  const shares = await resealOwn(context, signal).catch(orNone<Shares>({ done: 0, failed: [] }));
+  await resealDirs(context, known, result, signal);
+  const shares = await resealOwn(context, accept, signal).catch(orNone<Shares>({ done: 0, failed: [] }));
   result.shares = shares.done;
   result.failed.push(...shares.failed);
   return result;
@@ -180,7 +180,7 @@ const isAboutOne = (error: unknown): error is SzafaError =>
 /** Undefined for a file that is under the newest master key, or is none of ours; `renamed`: by another device, since it was listed. */
 async function resealFile(
   context: OpenContext,
-  { masters, wrongNames }: Known,
+  { masters, floor, accept, wrongNames }: Known,
   { record, inTrash }: Found,
   signal?: AbortSignal,
 ): Promise<Sealed | 'renamed' | undefined> {
@@ -189,8 +189,13 @@ async function resealFile(
   const { engine, api, keys, revs } = context;
   const [current, ...earlier] = masters as [Master, ...Master[]];
   const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
-  const isNamedBy = async ({ key }: Master) =>
-    (await openFileName(engine, key, record.file_name, binding)) !== undefined;
+  const nameBy = ({ key }: Master) => openFileName(engine, key, record.file_name, binding);
+  const isNamedBy = async (master: Master) => (await nameBy(master)) !== undefined;
+  /** For the owner to judge by: nobody else has named it so, but somebody who has a retired key can have. */
+  const shownName = async () => {
+    const names = await Promise.all(earlier.map(nameBy));
+    return JSON.stringify(names.find((name) => name !== undefined)?.name ?? record.file_name);
+  };
   // The name alone shows what is done.
   if (await isNamedBy(current)) return undefined;
   const answer = inTrash
@@ -201,7 +206,10 @@ async function resealFile(
     return undefined;
   }
   const parsed = parseHeader(answer.encParams);
-  const master = await keys.master(parsed.epoch, signal);
+  const retired = parsed.epoch < floor;
+  if (retired && !accept.has(record.file_id)) throw new RetiredKeyError(parsed.epoch, await shownName());
+  const accepted = retired ? masters.find(({ epoch }) => epoch === parsed.epoch)?.key : undefined;
+  const master = accepted ?? (await keys.master(parsed.epoch, signal));
   if (parsed.epoch >= current.epoch) {
     // Done, or another process has made a key since, and seals under that one: nothing goes back. Whoever only says so has no such header.
     checkRecord(record, await describeFile(engine, parsed, master));
@@ -213,7 +221,7 @@ async function resealFile(
   // Sealed anew, a name of an earlier time would be as new as the one that was seen.
   const older = await revs?.check(record.file_id, header.before.metadata.rev);
   if (older) throw older;
-  const kind = await nameKind(context, record, header.before);
+  const kind = await nameKind(context, record, header.before, accepted);
   if (kind === 'other') {
     // The list may be older than the header; one that was asked for later is so only if the file was renamed once more.
     const { rev } = header.before.metadata;
@@ -265,16 +273,21 @@ async function renameIn(
 
 async function resealDirs(
   { api, engine }: OpenContext,
-  [current, ...earlier]: Master[],
+  { masters: [current, ...earlier], floor, accept }: Known,
   result: Resealed,
   signal?: AbortSignal,
 ): Promise<void> {
   for (const { dir_id, name } of await api.listDirs({ signal })) {
     signal?.throwIfAborted();
     if ((await openDirName(engine, current!.key, name)) !== undefined) continue;
-    for (const { key } of earlier) {
+    for (const { key, epoch } of earlier) {
       const opened = await openDirName(engine, key, name);
       if (opened === undefined) continue;
+      if (epoch < floor && !accept.has(opened)) {
+        const error = new RetiredKeyError(epoch, `the folder name ${JSON.stringify(opened)}`);
+        result.failed.push({ about: opened, error });
+        break;
+      }
       const next = await sealDirName(engine, current!.key, opened);
       try {
         await api.renameDir(dir_id, { name: next, match: name }, { signal });

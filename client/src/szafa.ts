@@ -44,6 +44,7 @@ import {
   newPasskey,
   removePasskey,
 } from './passkeys.ts';
+import { type FinishedRekey, type FinishRekeyOptions, finishRekey } from './rekey.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import { type RevStores, SeenRevs } from './seen-revs.ts';
 import { type Contact, type ContactStores, Contacts } from './shares/contacts.ts';
@@ -388,6 +389,15 @@ export class Szafa {
   /** Seals what is under an earlier master key anew: file keys, names, names of directories. Cut off, the next call does the rest. */
   reseal(options?: ResealOptions): Promise<Resealed> {
     return reseal(this.#context, options);
+  }
+
+  /**
+   * Seals the rest anew after `replaceMaster`, until a look finds nothing more, and then retires the earlier master keys: what somebody
+   * makes with one of them is refused from then on. They stay in force (`retired` is false) while something cannot be sealed anew,
+   * unless `leaveRest`. Cut off anywhere, the same call does what is left.
+   */
+  finishRekey(proof: Proof, options: FinishRekeyOptions = {}): Promise<FinishedRekey> {
+    return finishRekey(this.#context, this.#account(options.signal), proof, options);
   }
 
   /** What a login asks for beside the password. */

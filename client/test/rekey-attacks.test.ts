@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newRecoveryKey, parseHeader } from '../src/format/index.ts';
-import { bytesSource, type Engine, type Journal, type Szafa } from '../src/index.ts';
+import { bytesSource, type Engine, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { changes, hostile, json, newUser, next, sameUser, withFile } from './hostile-account.ts';
+import { memoryJournal } from './memory-journal.ts';
 import type { Hostility } from './proxy.ts';
 import {
   content,
@@ -61,20 +62,6 @@ test('rekey twice at once on one machine: nothing goes back to an earlier key', 
   );
   assert.equal((await two.list())[0]!.verified, true);
 });
-
-function memoryJournal(): Journal & { entries: Map<string, Uint8Array> } {
-  const entries = new Map<string, Uint8Array>();
-  return {
-    entries,
-    load: async (key) => entries.get(key),
-    store: async (key, entry) => void entries.set(key, entry),
-    append: async (key, record) => {
-      const entry = entries.get(key);
-      if (entry) entries.set(key, new Uint8Array(Buffer.concat([entry, record])));
-    },
-    remove: async (key) => void entries.delete(key),
-  };
-}
 
 test('an upload that was begun before a rekey goes on after it', async () => {
   const user = await newUser();

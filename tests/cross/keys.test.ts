@@ -1,6 +1,6 @@
 /** The life of an account by the command: passwords, recovery keys, sessions, a new master key, the end. */
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { freshName, useService } from '../harness/index.ts';
@@ -225,6 +225,54 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     assertError(await recover('key'), 12, /recovery key is wrong/);
     assert.equal((await recover('key too')).code, 0);
     await reads(device, elsewhere(device, NEXT));
+  });
+
+  test('rekey: the old key is retired at the end, also by the next run, and what came under it can be taken over', async () => {
+    await using stack = new AsyncDisposableStack();
+    const between = stack.use(await Between.start(service.url));
+    const device = await withFile(stack, between);
+    const KEYS = '/api/account/keys';
+    // The same session elsewhere, which is shown the keys of before for ever.
+    const elder = { SZ_CONFIG: device.path('elder') };
+    await mkdir(elder.SZ_CONFIG);
+    await copyFile(device.path('config/session.json'), join(elder.SZ_CONFIG, 'session.json'));
+    let old: Buffer | undefined;
+    between.inward = (path, body) => {
+      if (path === KEYS && !old) old = body;
+      return body;
+    };
+    await device.ok(['ls']);
+    between.inward = (_path, body) => body;
+    const rekey = (...args: string[]) =>
+      device.run(['rekey', '--json', '--retry', '1s', ...args], { env: OLD });
+    between.outward = (path, body) => {
+      if (path === KEYS && body.length > 0) throw new Error('cut');
+      return body;
+    };
+    assert.equal((await rekey('--recovery-file', 'key')).line('error')['code'], 'unchanged');
+    between.outward = (_path, body) => body;
+    const rest = await rekey();
+    const { epoch, finished, retired } = rest.line('rekeyed');
+    assert.deepEqual([rest.code, epoch, finished, retired], [0, 2, true, true]);
+    between.inward = (path, body) => (path === KEYS ? old! : body);
+    await device.ok(['put', '-', '--name', 'late'], { input: 'late', env: elder });
+    between.inward = (_path, body) => body;
+    const shown = (await device.run(['ls', '--json'])).lines.find(({ problem }) => problem);
+    const id = String(shown!['file_id']);
+    assertError(
+      await device.run(['get', id, '-o', '-']),
+      1,
+      /under master key 1, which a rekey has retired/,
+      /--accept-retired/,
+    );
+    const taken = await rekey('--accept-retired', id);
+    assert.deepEqual([taken.code, taken.line('rekeyed')['files']], [0, 1]);
+    assert.equal((await device.ok(['get', 'late', '-o', '-'])).stdout, 'late');
+    assertError(
+      await device.run(['rekey', '--leave-rest', '--no-recovery'], { env: OLD }),
+      2,
+      /has a recovery key/,
+    );
   });
 
   test('a damaged pin stops its own account alone, and is told with what to do', async () => {

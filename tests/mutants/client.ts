@@ -586,8 +586,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload goes on behind a newer file of its name',
     file: 'client/src/upload/upload.ts',
-    find: 'declaredGen > after',
-    replace: 'declaredGen > 0',
+    find: 'declared.gen > after',
+    replace: 'declared.gen > 0',
     tests: [UPLOAD],
   },
   {
@@ -1190,16 +1190,44 @@ export const mutants: Mutant[] = [
   {
     name: 'new keys are made where the service hides the old ones',
     file: 'client/src/keys.ts',
-    find: "if (known) throw missing('it had them before');",
+    find: "if (known) throw missingKeys('it had them before');",
     replace: '',
     tests: [BAG_ATTACKS],
   },
   {
     name: 'new keys are made beside sealed files',
-    file: 'client/src/keys.ts',
+    file: 'client/src/unused-account.ts',
     find: "return 'szafa' in",
     replace: "return 'nothing' in",
     tests: [BAG_ATTACKS],
+  },
+  {
+    name: 'a retired master key still opens headers',
+    file: 'client/src/keys.ts',
+    find: 'if (epoch < opened.floor) throw new RetiredKeyError(epoch);',
+    replace: '',
+    tests: ['client/test/floor-attacks.test.ts'],
+  },
+  {
+    name: 'a retired master key still opens names',
+    file: 'client/src/keys.ts',
+    find: 'masters.filter(({ epoch }) => epoch >= floor)',
+    replace: 'masters.filter(() => floor > 0)',
+    tests: ['client/test/floor-attacks.test.ts'],
+  },
+  {
+    name: 'earlier master keys are retired before everything is under the new one',
+    file: 'client/src/rekey.ts',
+    find: 'const retired = isDone || leaveRest;',
+    replace: 'const retired = isDone || leaveRest || failed.length > 0;',
+    tests: ['client/test/floor-attacks.test.ts'],
+  },
+  {
+    name: 'an upload is completed under the master key of before a rekey',
+    file: 'client/src/upload/upload.ts',
+    find: '!begun.description || epochOf(begun.description) < master.epoch',
+    replace: '!begun.description',
+    tests: ['client/test/floor-attacks.test.ts'],
   },
   {
     name: 'the loser of two first key bags uses its own',

@@ -1,4 +1,4 @@
-import type { Resealed } from '@szafa/client/node';
+import { countResealed, type FinishedRekey } from '@szafa/client/node';
 import { proofOf } from '../account-mode.ts';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -19,11 +19,11 @@ function tell({ out }: Invocation): (done: number, total: number) => void {
   };
 }
 
-function report({ out }: Invocation, resealed: Resealed, what: string, fields: object): void {
-  const { epoch, files, dirs, shares, requests, failed } = resealed;
+function report({ out }: Invocation, resealed: FinishedRekey, what: string, fields: object): void {
+  const { epoch, files, dirs, shares, requests, failed, retired } = resealed;
   const counts = `${plural(files, 'file')}, ${plural(dirs, 'folder name')} and ${plural(shares, 'share')}`;
   const text = `${what}: ${counts} are under master key ${epoch} now`;
-  const done = { epoch, files, folders: dirs, shares, requests, failed: failed.length };
+  const done = { epoch, files, folders: dirs, shares, requests, failed: failed.length, retired };
   out.done('rekeyed', { ...done, ...fields }, text);
   if (requests > 0) {
     const those =
@@ -32,6 +32,11 @@ function report({ out }: Invocation, resealed: Resealed, what: string, fields: o
         : `${requests} requests have ended, since their links are`;
     const message = `${those} of the key before; make new ones with: szafa request`;
     out.note('requests-ended', message, { requests });
+  }
+  if (!retired) {
+    const message =
+      'the earlier master keys stay in force, since not everything is under the new one; run it again, or add --leave-rest';
+    out.note('keys-not-retired', message);
   }
   const batch = new Batch(out);
   batch.done = files + dirs + shares + requests + 1;
@@ -46,16 +51,24 @@ export const command: Command = async (invocation) => {
   const { username } = szafa;
   const { server } = szafa.api;
   const onProgress = tell(invocation);
-  if ((await szafa.keys.current(signal)).epoch > 1) {
-    const left = await szafa.reseal({ onProgress, signal });
-    if (left.files + left.dirs + left.shares + left.requests > 0) {
-      report(invocation, left, 'finished a rekey that had been cut off', { finished: true });
+  const accept = new Set(flags['accept-retired']);
+  const leaveRest = flags['leave-rest'] === true;
+  const prove = async () =>
+    proofOf(invocation, szafa, await readSecret({ source: settings.password, what: 'password', signal }));
+  const { epoch } = await szafa.keys.current(signal);
+  if (epoch > 1) {
+    const left = await szafa.reseal({ onProgress, accept, signal });
+    const canRetire = (await szafa.keys.floor(signal)) < epoch && (left.failed.length === 0 || leaveRest);
+    if (countResealed(left) > 0 || canRetire || accept.size > 0) {
+      const rest = await szafa.finishRekey(await prove(), { accept, leaveRest, signal });
+      for (const what of ['files', 'dirs', 'shares', 'requests'] as const) rest[what] += left[what];
+      report(invocation, rest, 'finished a rekey that had been cut off', { finished: true });
       out.note('rekey-again', 'that was the rest of the rekey before; run it again for another new key');
       return;
     }
   }
-  const password = await readSecret({ source: settings.password, what: 'password', signal });
-  const proof = await proofOf(invocation, szafa, password);
+  if (accept.size > 0) throw new UsageError('nothing is under a retired master key', 'omit --accept-retired');
+  const proof = await prove();
   const hadRecovery = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
   if (hadRecovery && flags['no-recovery']) {
     throw new UsageError(
@@ -69,7 +82,7 @@ export const command: Command = async (invocation) => {
     'rekey-begun',
     'there is a new master key. All other sessions have ended; passkeys and a recovery key from before open nothing any more',
   );
-  const resealed = await szafa.reseal({ onProgress, signal });
+  const resealed = await szafa.finishRekey(proof, { onProgress, leaveRest, signal });
   const where = prepared?.path === undefined ? '' : `; the new recovery key is in ${oneLine(prepared.path)}`;
   report(invocation, resealed, `rekeyed${where}`, { finished: false, file: prepared?.path });
 };

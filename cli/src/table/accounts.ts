@@ -91,10 +91,11 @@ export const accountCommands = {
     usage: '',
     summary: 'make a new master key, and seal every file key and name anew',
     details: [
-      'For somebody whose old password, or whose machine, others may have had: change the password first, then rekey. No file is uploaded again; the names and keys of all files are sealed anew. All other sessions end, a new recovery key is made, and passkeys only stand beside the password, until they are added again. What is in the trash stays under the keys of before.',
-      'If it is cut off, files are under the old or the new key, and every client opens both; run it again to finish.',
+      'For somebody whose old password, or whose machine, others may have had: change the password first, then rekey. No file is uploaded again; the names and keys of all files, in the trash too, are sealed again. All other sessions end, a new recovery key is made, and passkeys only stand beside the password, until they are added again.',
+      'If it is cut off, files are under the old or the new key, and every client opens both; run it again to finish. Once everything is under the new key, the old one is retired: files that somebody makes with it are refused.',
+      'A command that was running at the same time may have uploaded a file under the old key. rekey reports it by ID and name; if it is yours, --accept-retired ID takes it over.',
     ],
-    options: ['recovery-file', 'no-recovery', 'raw-password'],
+    options: ['recovery-file', 'no-recovery', 'raw-password', 'accept-retired', 'leave-rest'],
     args: [0, 0],
     examples: [
       ['szafa rekey', ''],

@@ -254,13 +254,17 @@ function isNoted(record: FileRecord, master: Bytes, metadata: ListedName): boole
   return name === metadata.name && rev === metadata.rev && gen === metadata.gen && added === metadata.added;
 }
 
-/** What the record's name is to the file: its name as sealed, its name as the service keeps a plain one, or another's. */
+/**
+ * What the record's name is to the file: its name as sealed, its name as the service keeps a plain one, or another's. `accepted`: a
+ * master key that counts although it is retired.
+ */
 export async function nameKind(
   { engine, keys }: OpenContext,
   record: FileRecord,
   { epoch, layout, totalSha256: total, metadata }: DescribedFile,
+  accepted?: Bytes,
 ): Promise<'sealed' | 'plain' | 'other'> {
-  const master = await keys.master(epoch);
+  const master = accepted ?? (await keys.master(epoch));
   if (isNoted(record, master, metadata)) return 'sealed';
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
   // Names are sealed deterministically: there is one text for this name beside this record.
@@ -316,7 +320,7 @@ export async function wrongName(
   signal?: AbortSignal,
 ): Promise<ConflictError | TamperedError> {
   const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
-  const opened = (await keys.masters(signal)).map(({ key }) =>
+  const opened = (await keys.allMasters(signal)).map(({ key }) =>
     openFileName(engine, key, record.file_name, binding),
   );
   const was = (await Promise.all(opened)).find((name) => name !== undefined);

@@ -21,14 +21,16 @@ export interface Keks {
   recovery?: Bytes | undefined;
 }
 
-/** What becomes of the entries of a bag. @public */
-export interface EntryChanges {
+/** What the next bag has that the one before has not. @public */
+export interface BagChanges {
   password?: Bytes | undefined;
   recovery?: Bytes | undefined;
   /** Gets an entry, or another one. */
   passkey?: { id: string; kek: Bytes } | undefined;
   /** Of the passkeys that are there, only these stay. */
   keep?: ReadonlySet<string> | undefined;
+  /** Master keys of earlier epochs are retired. */
+  floor?: number | undefined;
 }
 
 const sealed = async (engine: Engine, key: Bytes, label: string, secret: Bytes) =>
@@ -72,7 +74,7 @@ export async function changeBag(
   engine: Engine,
   bag: ParsedBag,
   way: Way,
-  { password, recovery, passkey, keep }: EntryChanges,
+  { password, recovery, passkey, keep, floor }: BagChanges,
 ): Promise<Bytes> {
   const master = await openCurrent(engine, bag, way);
   const stays = ({ type, id }: EntryJson) => type !== 'passkey' || !keep || keep.has(id as string);
@@ -87,7 +89,10 @@ export async function changeBag(
     entries.splice(at < 0 ? entries.length : at, at < 0 ? 0 : 1, await entryOf(engine, next, master));
   }
   const profile = password ? PROFILE : bag.profile;
-  const next = await bagOf(engine, master, { ...bag.json, rev: bag.rev + 1, profile, entries });
+  const changed = { ...bag.json, rev: bag.rev + 1, profile, entries };
+  // A writer never lowers it.
+  if (floor !== undefined && floor > bag.floor) changed.floor = floor;
+  const next = await bagOf(engine, master, changed);
   master.fill(0);
   return next;
 }
@@ -121,6 +126,7 @@ export async function rekeyBag(engine: Engine, bag: ParsedBag, way: Way, keks: K
       x25519: await sealed(engine, master, labels.x25519, x25519),
       ed25519: await sealed(engine, master, labels.ed25519, ed25519),
     },
+    ...(bag.json.floor !== undefined && { floor: bag.floor }),
   });
   for (const key of [master, x25519, ed25519, ...before.map((one) => one.key)]) key.fill(0);
   return next;

@@ -50,6 +50,8 @@ export interface BagJson {
   entries: EntryJson[];
   /** Secret halves of the account's key pairs, sealed under the current master. */
   identity: { x25519: string; ed25519: string };
+  /** Earlier epochs prove nothing any more; 1 where it is absent. */
+  floor?: number;
 }
 
 /** A bag whose shape is right, before any key was tried. @public */
@@ -65,6 +67,8 @@ export interface ParsedBag extends AccountName {
   /** The same for each passkey, by its id in base64url. */
   passkeys: ReadonlyMap<string, Bytes>;
   identity: { x25519: Bytes; ed25519: Bytes };
+  /** Of the earliest master key under which headers and names still count. */
+  floor: number;
   /** All that it says: whoever writes the next one keeps what it does not know. */
   json: BagJson;
 }
@@ -98,7 +102,17 @@ export function parseBag(bytes: Bytes): ParsedBag {
   if (suite !== SUITE) throw new UnsupportedError('suite', `suite ${suite} is unknown to this client`);
   if (bytes.length < 1 + MAC) throw new TamperedError('bag', 'the key bag is cut off');
   const json = parseObject(bytes.subarray(1 + MAC), 'bag', 'the key bag') as Partial<BagJson>;
-  const { service_id: serviceId, username, rev, profile, epoch, earlier, entries, identity } = json;
+  const {
+    service_id: serviceId,
+    username,
+    rev,
+    profile,
+    epoch,
+    earlier,
+    entries,
+    identity,
+    floor = 1,
+  } = json;
   if (typeof serviceId !== 'string' || !/^[0-9a-f]{32}$/.test(serviceId)) throw malformed('service_id');
   if (typeof username !== 'string') throw malformed('username');
   if (!isWhole(rev, 1, Number.MAX_SAFE_INTEGER)) throw malformed('rev');
@@ -107,10 +121,11 @@ export function parseBag(bytes: Bytes): ParsedBag {
   if (!Array.isArray(earlier)) throw malformed('earlier');
   if (!Array.isArray(entries) || entries.length > MOST_ENTRIES) throw malformed('entries');
   if (!isObject(identity)) throw malformed('identity');
+  if (!isWhole(floor, 1, epoch)) throw malformed('floor');
   const key = (value: unknown, what: string) => bytesOf(value, 'bag', what, SEALED_KEY);
   let last = epoch;
   const parsed = {
-    ...{ bytes, serviceId, username, rev, profile, epoch },
+    ...{ bytes, serviceId, username, rev, profile, epoch, floor },
     earlier: earlier.map((one: unknown) => {
       if (!isObject(one) || !isWhole(one['epoch'], 1, last - 1)) throw malformed('earlier');
       last = one['epoch'];

@@ -13,7 +13,7 @@ export {
   parseBag,
   type Way,
 } from './bag.ts';
-export { changeBag, type EntryChanges, type Keks, makeBag, rekeyBag } from './bag-writer.ts';
+export { type BagChanges, changeBag, type Keks, makeBag, rekeyBag } from './bag-writer.ts';
 export { type Bytes, fromBase64Url, toBase64Url } from './bytes.ts';
 export { ed25519PublicKey, ed25519Sign, ed25519Verify } from './ed25519.ts';
 export {

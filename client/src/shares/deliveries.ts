@@ -121,7 +121,7 @@ async function openArrived(
   const { engine, keys } = context;
   await requireNotTaken(context, record.file_id);
   let refused: unknown;
-  for (const master of await keys.masters(signal)) {
+  for (const master of await keys.allMasters(signal)) {
     try {
       const own = await ownRequestKeys(engine, master.key, id);
       const file = await openDelivery(engine, { serviceId, id }, own, encParams);

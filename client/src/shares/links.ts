@@ -202,9 +202,13 @@ export async function listLinks(context: OpenContext, signal?: AbortSignal): Pro
   return links;
 }
 
-/** What is kept beside shares, under the newest master key where it is under an earlier one; `failed`: the ids of those that stay as they are. */
+/**
+ * What is kept beside shares, under the newest master key where it is under an earlier one. `accept`: ids of those that may be under a
+ * retired one; `failed`: the ids of those that stay as they are.
+ */
 export async function resealOwn(
   context: OpenContext,
+  accept: ReadonlySet<string>,
   signal?: AbortSignal,
 ): Promise<{ done: number; failed: { about: string; error: SzafaError }[] }> {
   const { api, engine, keys } = context;
@@ -216,8 +220,11 @@ export async function resealOwn(
     try {
       const sealed = ownBytes(own);
       // Opened also where it says that it is done: anybody can say so.
-      const kept = await openOwn(engine, await keys.master(epochOfOwn(sealed), signal), id, sealed);
-      if (epochOfOwn(sealed) >= current.epoch) continue;
+      const epoch = epochOfOwn(sealed);
+      const retired = accept.has(id) ? await keys.allMasters(signal) : [];
+      const accepted = retired.find((master) => master.epoch === epoch)?.key;
+      const kept = await openOwn(engine, accepted ?? (await keys.master(epoch, signal)), id, sealed);
+      if (epoch >= current.epoch) continue;
       const next = toBase64Url(await sealOwn(engine, current, id, kept));
       await api.writeOwn(id, { own: next, match: (await engine.sha256(utf8(own))).toHex() }, { signal });
       done++;

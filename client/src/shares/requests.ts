@@ -41,7 +41,7 @@ export interface FileRequest {
 /** A request as its owner sees it. @public */
 export interface OwnRequest {
   id: string;
-  /** Absent where there is a problem. */
+  /** Absent where there is a problem, and of one that is over and under a retired master key. */
   link?: string;
   folder: string;
   note?: string;
@@ -115,8 +115,8 @@ async function ownRequest(
   const facts = { id, createdAt, expiresAt, files, bytes, delivered, deliveredBytes, uploading, ended };
   try {
     const { key, folder, note } = await openOwnRequest(context, request, signal);
-    const link = requestText({ server: context.api.server, id, key });
-    return { ...facts, link, folder, ...(note !== undefined && { note }) };
+    const link = key && requestText({ server: context.api.server, id, key });
+    return { ...facts, ...(link !== undefined && { link }), folder, ...(note !== undefined && { note }) };
   } catch (error) {
     if (!(error instanceof SzafaError) || error instanceof ApiError || error.code === 'network') throw error;
     return { ...facts, folder: '', problem: error };
@@ -125,19 +125,27 @@ async function ownRequest(
 
 async function openOwnRequest(
   { engine, keys }: TreeContext,
-  { id, own }: Pick<ListedRequest, 'id' | 'own'>,
+  { id, own, ended }: Pick<ListedRequest, 'id' | 'own' | 'ended'>,
   signal: AbortSignal | undefined,
-): Promise<{ key: RequestKey; folder: string; note?: string }> {
+): Promise<{ key?: RequestKey; folder: string; note?: string }> {
   let sealed: Bytes;
   try {
     sealed = fromBase64Url(own);
   } catch (cause) {
     throw new TamperedError('share', 'what the server keeps beside this request is damaged', { cause });
   }
-  const master = await keys.master(epochOfOwn(sealed), signal);
+  const epoch = epochOfOwn(sealed);
+  // Of one that is over only the folder counts: whoever has a retired key could name one, but no link is given away.
+  const retired = ended !== null && epoch < (await keys.floor(signal));
+  const masters = retired ? await keys.allMasters(signal) : [];
+  const master = masters.find((one) => one.epoch === epoch)?.key ?? (await keys.master(epoch, signal));
   const json = (await openOwn(engine, master, id, sealed)) as Partial<OwnJson>;
   const key = typeof json.key === 'string' ? parseRequestKey(json.key) : undefined;
   if (json.kind !== 'request' || !key || typeof json.folder !== 'string')
     throw new SzafaError('unsupported', 'a newer szafa made this request');
-  return { key, folder: json.folder, ...(typeof json.note === 'string' && { note: json.note }) };
+  return {
+    ...(!retired && { key }),
+    folder: json.folder,
+    ...(typeof json.note === 'string' && { note: json.note }),
+  };
 }

@@ -3,7 +3,7 @@ import { SzafaError } from '../errors.ts';
 import type { Master } from '../format/bag.ts';
 import type { Bytes } from '../format/bytes.ts';
 import type { Engine } from '../format/engine.ts';
-import { type FileSecrets, sealHeader } from '../format/header.ts';
+import { type FileSecrets, parseHeader, sealHeader } from '../format/header.ts';
 import { extentOf, type Layout, storedSize } from '../format/layout.ts';
 import { checkMetadata, type Metadata, MOST_COUNTED, metadataText } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
@@ -67,6 +67,9 @@ export async function describe(
     enc_params: await sealHeader(engine, { ...secrets, layout, totalSha256: total, master, metadata }),
   };
 }
+
+/** Of the master key that a description was sealed under. */
+export const epochOf = ({ enc_params }: CompleteBody): number => parseHeader({ ...enc_params }).epoch;
 
 /** What no reader would take must not be written: the file could never be opened again. */
 function checkOwn(metadata: Metadata): void {

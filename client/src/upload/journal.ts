@@ -47,8 +47,15 @@ export interface UploadState {
   /** Source.identity at the start. */
   identity: string;
   layout: Layout;
-  /** Of a transfer whose header was sealed at its beginning: `gen` in it. */
-  declaredGen?: number | undefined;
+  /** Of a transfer whose header was sealed at its beginning. */
+  declared?: DeclaredHeader | undefined;
+}
+
+/** What a header says that was sealed before the first volume was sent. */
+export interface DeclaredHeader {
+  gen: number;
+  /** Of its master key. */
+  epoch: number;
 }
 
 type UploadPlace = Pick<UploadState, 'place' | 'path'>;
@@ -72,6 +79,7 @@ interface StateJson {
   size: number;
   volume_size: number;
   declared_gen?: number;
+  declared_epoch?: number;
 }
 
 /** The state comes first; the others carry the file's id, by which they belong to it. */
@@ -114,7 +122,7 @@ export class UploadLog {
 
   async begin(state: UploadState, volumes: Iterable<[number, VolumeRecord]> = []): Promise<void> {
     this.#file = toBase64Url(state.fileId);
-    const { layout, declaredGen } = state;
+    const { layout, declared } = state;
     const json: StateJson = {
       transfer_id: state.transferId,
       path: state.path,
@@ -124,7 +132,7 @@ export class UploadLog {
       identity: state.identity,
       size: layout.size,
       volume_size: layout.volumeSize,
-      ...(declaredGen !== undefined && { declared_gen: declaredGen }),
+      ...(declared && { declared_gen: declared.gen, declared_epoch: declared.epoch }),
     };
     const records = [await this.#sealed({ state: json })];
     for (const [idx, record] of volumes) records.push(await this.#sealed(this.#volume(idx, record)));
@@ -210,7 +218,14 @@ function withRecord(remembered: Remembered | undefined, plain: Bytes): Remembere
 
 /** What is sealed under anything else could not be opened again. */
 function stateOf(json: StateJson): UploadState {
-  const { transfer_id: transferId, path, place, identity } = json;
+  const {
+    transfer_id: transferId,
+    path,
+    place,
+    identity,
+    declared_gen: gen,
+    declared_epoch: epoch = 1,
+  } = json;
   if (![transferId, path, place, identity].every((text) => typeof text === 'string'))
     throw new TypeError('no state of an upload');
   return {
@@ -218,7 +233,7 @@ function stateOf(json: StateJson): UploadState {
     fileId: bytesOf(json.file_id, 'journal', 'file_id', 16),
     fileKey: requireKey(bytesOf(json.file_key, 'journal', 'file_key', 32)),
     layout: layoutOf(json.size, json.volume_size),
-    declaredGen: json.declared_gen,
+    declared: gen === undefined ? undefined : { gen, epoch },
   };
 }
 

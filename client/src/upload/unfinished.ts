@@ -20,7 +20,7 @@ export async function logOf(
   signal?: AbortSignal,
 ): Promise<UploadLog> {
   const about = ['upload', api.server, username, place, path];
-  const masters = (await keys.masters(signal)).map(({ key }) => key);
+  const masters = (await keys.allMasters(signal)).map(({ key }) => key);
   return new UploadLog(journal, await journalKey(engine, about), engine, masters, { place, path });
 }
 
@@ -51,7 +51,7 @@ export async function listUnfinished(
   journal: Journal,
   signal?: AbortSignal,
 ): Promise<Unfinished[]> {
-  const masters = (await context.keys.masters(signal)).map(({ key }) => key);
+  const masters = (await context.keys.allMasters(signal)).map(({ key }) => key);
   const found: Unfinished[] = [];
   for (const key of (await journal.keys?.()) ?? []) {
     const remembered = await new UploadLog(journal, key, context.engine, masters).load({ mend: false });

@@ -4,8 +4,8 @@ import { newSecrets } from '../format/header.ts';
 import { layoutOf, storedSize } from '../format/layout.ts';
 import { totalSha256 } from '../format/volume.ts';
 import { range } from '../pool.ts';
-import { ageOf, checkDescribable, declare, describe, sizesOf } from './description.ts';
-import type { Journal, Remembered, UploadLog } from './journal.ts';
+import { ageOf, checkDescribable, declare, describe, epochOf, sizesOf } from './description.ts';
+import type { DeclaredHeader, Journal, Remembered, UploadLog } from './journal.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import { missingOf, push } from './push.ts';
 import { OtherUploadError, Sender } from './sender.ts';
@@ -27,8 +27,8 @@ interface Begun {
   /** Volumes that the service has. */
   here: Set<number>;
   resumed: boolean;
-  /** Digests and description come with the volumes and at the end; otherwise all of it was said at the beginning. */
-  streamed: boolean;
+  /** Undefined where digests and description come with the volumes and at the end: all of it was said at the beginning. */
+  declared: DeclaredHeader | undefined;
   description: CompleteBody | undefined;
   /** There is more in the source than is uploaded of it. */
   grown: boolean;
@@ -90,10 +90,10 @@ export class Upload {
     return undefined;
   }
 
-  #isSame({ state: { identity, layout, declaredGen } }: Remembered): boolean {
+  #isSame({ state: { identity, layout, declared } }: Remembered): boolean {
     const { pull, after = 0 } = this.#options;
     // Its `gen` is sealed already: behind a file that came meanwhile it would be an older version.
-    const fits = declaredGen === undefined ? !pull : declaredGen > after;
+    const fits = declared ? declared.gen > after : !pull;
     const same = identity === this.#source.identity && layout.size === this.#source.size;
     // What was uploaded of a file that has grown since is compared with what it begins with now.
     return fits && (same || this.#source.extends?.(identity) === true);
@@ -102,11 +102,10 @@ export class Upload {
   async #found({ state, volumes, completing }: Remembered): Promise<Begun | undefined> {
     const { api, engine } = this.#context;
     const { signal, after = 0 } = this.#options;
-    const { transferId, layout } = state;
-    const streamed = state.declaredGen === undefined;
+    const { transferId, layout, declared } = state;
     const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
     const here = new Set<number>();
-    if (streamed) {
+    if (!declared) {
       for (const { idx, sha256 } of await api.receivedStreamed(transferId, { signal })) {
         const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
         // Sent by another process, or after the copy of the journal that this one was restored from.
@@ -121,7 +120,7 @@ export class Upload {
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
     const description = completing && completing.gen > after ? completing.description : undefined;
     const grown = layout.size < this.#source.size;
-    return { transferId, supply, here, resumed: true, streamed, description, grown };
+    return { transferId, supply, here, resumed: true, declared, description, grown };
   }
 
   async #anew(): Promise<UploadResult> {
@@ -166,7 +165,7 @@ export class Upload {
     const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });
     await this.#remember(transferId, supply);
     const begun = { transferId, supply, here: new Set<number>(), resumed: false, grown: false };
-    return { ...begun, streamed: true, description: undefined };
+    return { ...begun, declared: undefined, description: undefined };
   }
 
   /** With all digests, for which everything is sealed once more than it is sent. */
@@ -176,20 +175,22 @@ export class Upload {
     await supply.digest(range(1, supply.layout.count), signal);
     await this.#source.check().catch(unlessKept);
     const age = ageOf(this.#options);
-    const description = await describe(engine, await keys.current(signal), supply, age, this.#options);
+    const master = await keys.current(signal);
+    const description = await describe(engine, master, supply, age, this.#options);
     const { transfer_id: transferId } = await api.init(declare(description, supply, this.#options), {
       signal,
     });
-    await this.#remember(transferId, supply, age.gen);
+    const declared = { gen: age.gen, epoch: master.epoch };
+    await this.#remember(transferId, supply, declared);
     const begun = { transferId, supply, here: new Set<number>(), resumed: false, grown: false };
-    return { ...begun, streamed: false, description };
+    return { ...begun, declared, description };
   }
 
-  async #remember(transferId: string, { secrets, layout, records }: VolumeSupply, declaredGen?: number) {
+  async #remember(transferId: string, { secrets, layout, records }: VolumeSupply, declared?: DeclaredHeader) {
     const { identity = '', place = '' } = this.#source;
     const { path } = this.#options;
     try {
-      await this.#log?.begin({ transferId, path, place, ...secrets, identity, layout, declaredGen }, records);
+      await this.#log?.begin({ transferId, path, place, ...secrets, identity, layout, declared }, records);
     } catch (error) {
       await this.#giveUp(transferId);
       throw error;
@@ -203,7 +204,8 @@ export class Upload {
     try {
       await this.#pull(begun);
       for (let round = 1; ; round++) {
-        await push(this.#context, this.#sender, this.#log, begun, this.#options.signal);
+        const sending = { ...begun, streamed: !begun.declared };
+        await push(this.#context, this.#sender, this.#log, sending, this.#options.signal);
         const grown = (await supply.confirm(this.#options.signal)) || begun.grown;
         const answer = await this.#complete(begun);
         if ('fileId' in answer) {
@@ -230,17 +232,20 @@ export class Upload {
   ): Promise<Pick<UploadResult, 'fileId' | 'totalSha256'> | { received: number[] }> {
     const { api, engine, keys } = this.#context;
     const { signal } = this.#options;
-    const { transferId, supply, streamed } = begun;
-    if (streamed && !begun.description) {
-      const master = await keys.current(signal);
+    const { transferId, supply, declared } = begun;
+    // A header under an earlier master key would be refused once the rekey is done.
+    const master = await keys.current(signal);
+    if (declared && declared.epoch < master.epoch)
+      throw new OtherUploadError('the keys of this account have changed since the upload began');
+    if (!declared && (!begun.description || epochOf(begun.description) < master.epoch)) {
       const age = ageOf(this.#options);
       begun.description = await describe(engine, master, supply, age, this.#options);
       // Whoever has to ask again, in another process even, says the same, and is told the same file.
       await this.#log?.complete(begun.description, age.gen);
     }
-    const answer = streamed
-      ? await api.completeStreamed(transferId, begun.description!, { signal }).catch(conflicting)
-      : await api.complete(transferId, { signal });
+    const answer = declared
+      ? await api.complete(transferId, { signal })
+      : await api.completeStreamed(transferId, begun.description!, { signal }).catch(conflicting);
     if (!('file_id' in answer)) return answer;
     await this.#log?.end();
     const total = await totalSha256(engine, supply.digests);

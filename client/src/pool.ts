@@ -1,4 +1,4 @@
-/** Runs `work` over all items, at most `parallel` at once; the first error stops the taking of new ones. */
+/** Runs `work` over all items, at most `parallel` at once; the first error stops the taking of new ones. @public */
 export async function forEach<T>(
   items: Iterable<T>,
   parallel: number,

@@ -3,6 +3,7 @@ import type { Mutant } from '../../scripts/mutants.ts';
 
 const ARGUMENTS = 'cli/test/arguments.test.ts';
 const CHOICE = 'cli/test/choice.test.ts';
+const DUPLICATES = 'tests/cross/duplicates.test.ts';
 const EXPLAIN = 'cli/test/explain.test.ts';
 const FILES = 'cli/test/files.test.ts';
 const LINKS = 'cli/test/links.test.ts';
@@ -13,6 +14,20 @@ const TEXT = 'cli/test/text.test.ts';
 const TRANSFERS = 'cli/test/transfers.test.ts';
 
 export const mutants: Mutant[] = [
+  {
+    name: 'a version that another device uploaded at the same time is deleted whatever it holds',
+    file: 'cli/src/put/duplicates.ts',
+    find: '  return sameContent(remote, source, signal);',
+    replace: '  return remote !== undefined && source !== undefined;',
+    tests: [DUPLICATES],
+  },
+  {
+    name: 'each of two devices deletes the version of the other',
+    file: 'cli/src/put/duplicates.ts',
+    find: 'const [newest, ...others] = versions;',
+    replace: 'const [newest, ...others] = versions.toSorted(() => Math.random() - 0.5);',
+    tests: [DUPLICATES],
+  },
   {
     name: 'a password that never left the machine is sent where the user asks for it',
     file: 'cli/src/account-mode.ts',

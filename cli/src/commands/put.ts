@@ -14,6 +14,7 @@ import { Progress } from '../progress/progress.ts';
 import { pullPlan } from '../pull.ts';
 import { putAll } from '../put/all.ts';
 import type { Put } from '../put/context.ts';
+import { removeDuplicates } from '../put/duplicates.ts';
 import { putToRequest } from '../put/request.ts';
 import { send } from '../put/send.ts';
 import { parseSize } from '../quantities.ts';
@@ -99,6 +100,8 @@ export const command: Command = async (invocation) => {
     pull,
     tally: { files: 0, bytes: 0, skipped: 0 },
     batch,
+    uploaded: [],
+    duplicates: 0,
   };
   try {
     if (fromStdin) {
@@ -110,6 +113,7 @@ export const command: Command = async (invocation) => {
         files.reduce((sum, { size }) => sum + size, 0),
       );
       await putAll(put, files, batch, transfers);
+      await removeDuplicates(put);
     }
   } finally {
     progress.close();

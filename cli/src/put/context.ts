@@ -3,6 +3,7 @@ import type { Batch } from '../batch.ts';
 import type { Invocation } from '../command.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Origins } from '../origin.ts';
+import type { Planned } from '../plan.ts';
 import type { Progress } from '../progress/progress.ts';
 import type { PullPlan } from '../pull.ts';
 import type { Tally } from '../transfers.ts';
@@ -22,4 +23,8 @@ export interface Put {
   pull: PullPlan | undefined;
   tally: Tally;
   batch: Batch;
+  /** Files that were uploaded. */
+  uploaded: Planned[];
+  /** Versions that were removed because another device had uploaded the same. */
+  duplicates: number;
 }

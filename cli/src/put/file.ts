@@ -14,6 +14,7 @@ import { type Existing, findExisting, type Opened, versionsAt } from '../existin
 import type { Planned } from '../plan.ts';
 import { oneLine } from '../text.ts';
 import type { Put } from './context.ts';
+import { removeDuplicatesOf } from './duplicates.ts';
 import { NOTHING, send } from './send.ts';
 
 /** Uploads a file, a link or an empty folder, unless that is there already. */
@@ -72,7 +73,11 @@ async function putFile(put: Put, source: FileSource, file: Planned, tree: Tree):
   const { mtime, mode } = source;
   const versions = await versionsOf(put, file.to, tree);
   const there = flags.force || versions.length === 0 ? {} : await meet(put, source, file, versions);
-  if (there.same) return skip(put, source, file, there.same);
+  if (there.same) {
+    // Of an earlier put that was stopped before it could look.
+    await removeDuplicatesOf(put, file, versions);
+    return skip(put, source, file, there.same);
+  }
   if (flags['skip-existing'] && tree.file(file.to)) return pass(put, source, file);
   if (!flags.both || !tree.file(file.to)) {
     return send(put, source, file, { mtime, mode, after: versions[0]?.metadata.gen });
@@ -156,6 +161,7 @@ async function putLink(put: Put, file: Planned, target: string, tree: Tree): Pro
   const [newest] = versions;
   const { flags } = put.invocation;
   const isSame = newest?.metadata.link === target && !flags.force;
+  if (isSame) await removeDuplicatesOf(put, file, versions);
   if (isSame || (newest && flags['skip-existing'])) {
     return passed(put, file, 0, { file_id: newest.entry.fileId, by: isSame ? 'content' : 'path' });
   }

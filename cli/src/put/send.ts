@@ -65,6 +65,7 @@ async function upload(
       onProgress: ({ done, total }) => track.update(done, total),
     });
     succeeded = true;
+    put.uploaded.push(file);
     put.tally.files++;
     const { fileId, storedSize, volumes, resumed, size, grown } = result;
     put.tally.bytes += size;

@@ -1,4 +1,5 @@
 export * from '../index.ts';
+export { forEach } from '../pool.ts';
 export { batching } from './batching.ts';
 export { type DownloadOptions, type DownloadResult, downloadToFile, TargetExistsError } from './download.ts';
 export {

@@ -22,6 +22,7 @@ export type Stage =
   | 'file-key'
   | 'metadata'
   | 'record'
+  | 'digests'
   | 'volume'
   | 'digest'
   | 'name'

@@ -3,24 +3,17 @@
  * sealed under the new one where it is under an earlier one. The volumes stay as they are, and so do the file keys that open them.
  * Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done shows in the list itself: cut off anywhere, the next run does what is left.
  */
-import {
-  deliveredBy,
-  encodeEncParams,
-  type FileRecord,
-  type ListedRequest,
-  limits,
-  type NamesBody,
-} from '@szafa/protocol';
+import { deliveredBy, type ListedRequest, limits } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
 import { ApiError, changedAgain, RetiredKeyError, SzafaError, TamperedError } from './errors.ts';
 import type { Master } from './format/bag.ts';
-import { utf8 } from './format/bytes.ts';
 import { describeFile, parseHeader, resealHeader } from './format/header.ts';
 import { bytesOf } from './format/json.ts';
-import { openDirName, openFileName, sealDirName, sealFileName } from './format/names.ts';
+import { openDirName, openFileName, sealDirName } from './format/names.ts';
 import { epochOfOwn } from './format/own-share.ts';
 import { forEach } from './pool.ts';
 import { resealOwn } from './shares/links.ts';
+import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from './stored-files.ts';
 
 export interface ResealOptions {
   signal?: AbortSignal | undefined;
@@ -42,20 +35,6 @@ export interface Resealed {
   requests: number;
   /** What stays under an earlier master key, since it cannot be opened or the service did not take it: the id of a file, a share or a request, the name of a directory. */
   failed: { about: string; error: SzafaError }[];
-}
-
-/** A file where the service has it. */
-interface Found {
-  record: FileRecord;
-  inTrash: boolean;
-}
-
-type Renamed = NamesBody['files'][number];
-
-interface Sealed extends Pick<Found, 'inTrash'> {
-  renamed: Renamed;
-  /** Of the new name. */
-  rev: number;
 }
 
 interface Known {
@@ -91,7 +70,7 @@ export async function reseal(
     for (let at = 0; at < found.length; at += BATCH) {
       const batch = found.slice(at, at + BATCH);
       const { sealed, gone, done } = await resealBatch(context, known, batch, result, signal);
-      const refused = await rename(context, sealed, signal);
+      const refused = await renameAll(context, sealed, signal);
       const taken = sealed.filter(({ renamed }) => !refused.has(renamed.file_id));
       await context.revs?.note(new Map(taken.map(({ renamed, rev }) => [renamed.file_id, rev])));
       // What was refused before and needs nothing now was done by an attempt whose answer was lost.
@@ -129,30 +108,18 @@ const orNone =
 
 const isAmong =
   (ids: Set<string>) =>
-  ({ record }: Found) =>
+  ({ record }: StoredFile) =>
     ids.has(record.file_id);
-
-/** The trash is read before and after the files: one that goes there, or comes back, meanwhile is in one of the lists. */
-async function allFiles({ api }: OpenContext, signal?: AbortSignal): Promise<Found[]> {
-  const found = new Map<string, Found>();
-  const look = async (records: AsyncIterable<FileRecord>, inTrash: boolean) => {
-    for await (const record of records) found.set(record.file_id, { record, inTrash });
-  };
-  await look(api.trash({ signal }), true);
-  await look(api.files({ signal }), false);
-  await look(api.trash({ signal }), true);
-  return [...found.values()];
-}
 
 /** Those of a batch that are under an earlier master key, sealed anew; the ids of those that are elsewhere by now, and of those that need nothing. */
 async function resealBatch(
   context: OpenContext,
   known: Known,
-  batch: Found[],
+  batch: StoredFile[],
   { failed }: Resealed,
   signal?: AbortSignal,
-): Promise<{ sealed: Sealed[]; gone: string[]; done: string[] }> {
-  const result = { sealed: [] as Sealed[], gone: [] as string[], done: [] as string[] };
+): Promise<{ sealed: ResealedFile[]; gone: string[]; done: string[] }> {
+  const result = { sealed: [] as ResealedFile[], gone: [] as string[], done: [] as string[] };
   await forEach(batch, PARALLEL, async (file) => {
     signal?.throwIfAborted();
     const { file_id } = file.record;
@@ -181,9 +148,9 @@ const isAboutOne = (error: unknown): error is SzafaError =>
 async function resealFile(
   context: OpenContext,
   { masters, floor, accept, wrongNames }: Known,
-  { record, inTrash }: Found,
+  { record, inTrash }: StoredFile,
   signal?: AbortSignal,
-): Promise<Sealed | 'renamed' | undefined> {
+): Promise<ResealedFile | 'renamed' | undefined> {
   // Nothing of it is under a master key before it is taken over, whatever a visitor wrote there.
   if (deliveredBy(record.file_name) !== undefined) return undefined;
   const { engine, api, keys, revs } = context;
@@ -229,46 +196,7 @@ async function resealFile(
     wrongNames.set(record.file_id, rev);
     return 'renamed';
   }
-  const renamed = {
-    file_id: record.file_id,
-    file_name:
-      kind === 'sealed'
-        ? await sealFileName(engine, current.key, header.metadata, binding)
-        : record.file_name,
-    enc_params: encodeEncParams(header.encParams),
-    match: (await engine.sha256(utf8(answer.encParamsText))).toHex(),
-  };
-  return { renamed, inTrash, rev: header.metadata.rev };
-}
-
-/** The files of the batch that were not as this client saw them; all others have their new names. */
-async function rename(context: OpenContext, sealed: Sealed[], signal?: AbortSignal): Promise<Set<string>> {
-  const refused = new Set<string>();
-  for (const there of [false, true]) {
-    const files = sealed.filter(({ inTrash }) => inTrash === there).map(({ renamed }) => renamed);
-    for (const id of await renameIn(context, files, there, signal)) refused.add(id);
-  }
-  return refused;
-}
-
-async function renameIn(
-  { api }: OpenContext,
-  files: Renamed[],
-  inTrash: boolean,
-  signal?: AbortSignal,
-): Promise<Set<string>> {
-  const refused = new Set<string>();
-  for (let left = files; left.length > 0; ) {
-    const body = { files: left, ...(inTrash && { in_trash: true }) };
-    const changed = new Set(await api.renameFiles(body, { signal }));
-    if (changed.size === 0) break;
-    const rest = left.filter(({ file_id }) => !changed.has(file_id));
-    // A service that names none of them would be asked for ever.
-    const named = rest.length < left.length ? left.filter(({ file_id }) => changed.has(file_id)) : left;
-    for (const { file_id } of named) refused.add(file_id);
-    left = rest.length < left.length ? rest : [];
-  }
-  return refused;
+  return replacing(context, { record, inTrash }, answer.encParamsText, header, { kind, master: current.key });
 }
 
 async function resealDirs(

@@ -193,10 +193,10 @@ test('a volume, or a header, of another file or of an earlier upload of the same
     onHeader(() => other.encParams),
     { code: 'tampered', stage: 'record' },
   );
-  // Without the record from a listing the volumes still do not fit the header.
+  // Without the record from a listing the volumes, and their digests, still do not fit the header.
   await refused(
     onHeader(() => other.encParams),
-    { code: 'tampered', stage: 'volume' },
+    { code: 'tampered', stage: 'digests' },
     false,
   );
 });

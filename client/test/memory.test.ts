@@ -248,15 +248,17 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   assert.equal(out(), 0, 'a range');
   const api: VolumeReader = {
     readVolume: (id, idx, most, more) => user.api.readVolume(id, idx, most, { ...more, into: undefined }),
+    readDigests: (id) => user.api.readDigests(id),
   };
   await new RemoteFile({ engine: counted, api }, entry!.fileId, remote.header).verify();
   assert.equal(out(), 0, 'volumes that came in memory of their own');
   const header = { ...remote.header, totalSha256: '0'.repeat(64) };
   const others = new RemoteFile({ engine: counted, api: user.api }, entry!.fileId, header);
-  await assert.rejects(others.verify(), { stage: 'digest' });
+  await assert.rejects(others.verify(), { stage: 'digests' });
   assert.equal(out(), 0, 'volumes that are not the declared ones');
   const asked = Promise.withResolvers<AbortSignal>();
   const stalled: VolumeReader = {
+    readDigests: () => new Promise(() => {}),
     readVolume: (_id, _idx, _most, more) => {
       const { signal } = more!;
       asked.resolve(signal!);

@@ -69,6 +69,10 @@ export interface Faults {
   /** In the additional data. */
   version?: number;
   volumes?: (volumes: Bytes[]) => Bytes[];
+  /** A volume (from 1) that somebody with the file key sealed again, of other bytes. */
+  forged?: number;
+  /** Of the list: `forged` are the digests of the volumes with the forged one among them. */
+  digests?: (honest: Bytes[], forged: Bytes[]) => Bytes[];
   chunkCount?: string;
   record?: (record: Json) => Json;
   /** What is sealed in the list otherwise than in the metadata, and what it is bound to. */
@@ -161,12 +165,27 @@ export async function buildFile(
     sha256: total,
     chunk_count: layout.count,
   };
-  const volumes = sealed.map(({ bytes }) => bytes);
+  const given = sealed.slice();
+  if (faults.forged !== undefined) {
+    const idx = faults.forged;
+    const place = { fileId, fileKey, idx, isLast: idx === layout.count };
+    const other = bytesSource(plain.map((byte) => byte ^ 0xff));
+    const { bytes, digest } = await sealVolume(engine, place, other, extentOf(layout, idx));
+    given[idx - 1] = { bytes: bytes as Bytes, digest };
+  }
+  const volumes = given.map(({ bytes }) => bytes);
+  const listed = sealed.map(({ digest }) => digest);
+  const digests =
+    faults.digests?.(
+      listed,
+      given.map(({ digest }) => digest),
+    ) ?? listed;
   return {
     masters: base.masters.map((one) => ({ epoch: one.epoch, key: one.key.toHex() })),
     enc_params: faults.params?.(params as unknown as Json) ?? (params as unknown as Json),
     chunk_count: faults.chunkCount ?? String(layout.count),
     record: (faults.record?.(record) ?? record) as FileVector['record'],
+    digests: toBase64Url(concat(...digests)),
     volumes: (faults.volumes?.(volumes) ?? volumes).map(toBase64Url),
   };
 }

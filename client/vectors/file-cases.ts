@@ -533,7 +533,7 @@ const two: Case[] = [
       total: () => 'a'.repeat(64),
       volumes: (volumes) => volumes.map((v, i) => (i === 2 ? flip(v, 0) : v)),
     },
-    stage: 'volume',
+    stage: 'digests',
   },
 ];
 
@@ -645,7 +645,72 @@ const volume: Case[] = [
     name: 'digest-total',
     about: 'total_sha256, under the MAC and in the record, is not that of the volumes',
     faults: { total: () => 'a'.repeat(64) },
-    stage: 'digest',
+    stage: 'digests',
+  },
+];
+
+/** Of a file of three volumes: somebody who was given the file key, and the server, put others in their place. */
+export const forgeries: Case[] = [
+  ...[false, 1, 'true', null].map(
+    (value): Case => ({
+      name: `metadata-shared-${JSON.stringify(value)}`,
+      about: `shared in the metadata is ${JSON.stringify(value)}`,
+      faults: { metadata: withKey('shared', value) },
+      stage: 'metadata',
+    }),
+  ),
+  {
+    name: 'digests-short',
+    about: 'the list of digests lacks the last one',
+    faults: { digests: (honest) => honest.slice(0, -1) },
+    stage: 'digests',
+  },
+  {
+    name: 'digests-long',
+    about: 'the list of digests has one more',
+    faults: { digests: (honest) => [...honest, honest[0]!] },
+    stage: 'digests',
+  },
+  {
+    name: 'digests-empty',
+    about: 'the list of digests is empty',
+    faults: { digests: () => [] },
+    stage: 'digests',
+  },
+  {
+    name: 'digests-swapped',
+    about: 'the first two digests change places in the list',
+    faults: { digests: ([one, two, ...rest]) => [two!, one!, ...rest] },
+    stage: 'digests',
+  },
+  ...[1, 2, 3].flatMap((forged): Case[] => [
+    {
+      name: `digest-forged-${forged}`,
+      about: `volume ${forged} was sealed again with the file key, of other bytes`,
+      faults: { forged },
+      stage: 'digest',
+    },
+    {
+      name: `digests-forged-${forged}`,
+      about: `the same with volume ${forged}, and the list has the digest of that volume`,
+      faults: { forged, digests: (_, others) => others },
+      stage: 'digests',
+    },
+  ]),
+  {
+    name: 'two-digests-volume',
+    about: 'the list of digests lacks one, and volume 1 was changed',
+    faults: {
+      digests: (honest) => honest.slice(1),
+      volumes: (volumes) => volumes.map((v, i) => (i === 0 ? flip(v, 0) : v)),
+    },
+    stage: 'digests',
+  },
+  {
+    name: 'two-volume-forged',
+    about: 'volume 2 was sealed again with the file key, and its last byte was changed',
+    faults: { forged: 2, volumes: (volumes) => volumes.map((v, i) => (i === 1 ? flip(v, -1) : v)) },
+    stage: 'volume',
   },
 ];
 

@@ -13,7 +13,7 @@ import { type BagCase, badBags, goodBags } from './bag-cases.ts';
 import { passkeyBags, recoveryBags } from './bag-entry-cases.ts';
 import { bagWriters } from './bag-writer-cases.ts';
 import { type Base, buildFile, type Faults, reproducible, withKey } from './builder.ts';
-import { cases, flip, replaced } from './file-cases.ts';
+import { cases, flip, forgeries, replaced } from './file-cases.ts';
 import type { BagVector, FileVector, KdfVector, SealVector } from './kinds.ts';
 import { layouts } from './layout-cases.ts';
 import { identities, letters } from './letter-cases.ts';
@@ -73,6 +73,7 @@ files.push(
       sparse: true,
       hardlink: 'Zm9sZGVyX2lub2RlLTE',
       thumbnail: sha256(bytesOf(11)),
+      shared: true,
     },
   }),
   await good('good-plain-name', 'the name is not sealed in the list', baseOf(10), {
@@ -171,6 +172,18 @@ files.push(
     expect: { stage: 'volume', code: 'tampered' },
   },
 );
+/** With random bytes of their own. */
+const forging = reproducible(native, 'forged');
+for (const { name, about, faults, stage } of forgeries) {
+  const expect = { stage, code: 'tampered' };
+  files.push({ name, about, ...(await buildFile(forging, baseOf(150), faults)), expect });
+}
+files.push({
+  name: 'digest-forged-only',
+  about: 'the only volume was sealed again with the file key, of other bytes',
+  ...(await buildFile(forging, baseOf(10), { forged: 1, digests: (_, others) => others })),
+  expect: { stage: 'digest', code: 'tampered' },
+});
 
 /** Under a KEK that is given; deriving it has vectors of its own. */
 const reader = { service_id: '5a'.repeat(16), username: 'wektor', kek: engine.random(32).toHex() };

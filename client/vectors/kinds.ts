@@ -20,6 +20,8 @@ export interface FileVector {
   /** The value of X-Chunk-Count. */
   chunk_count: string;
   record: { file_name: string; size: number; sha256: string; chunk_count: number };
+  /** base64url: the digests of the volumes as the service lists them. */
+  digests: string;
   /** base64url, in the order in which the service gives them. */
   volumes: string[];
   expect: Expected;

@@ -76,6 +76,8 @@ function serviceOf(vector: FileVector, bag: Bytes, listed: FileRecord): Transpor
   return async ({ url, method, into }) => {
     if (/\/api\/files(\?|$)/.test(url)) return { status: 200, header: () => undefined, body: list };
     if (url.endsWith('/api/account/keys')) return { status: 200, header: () => undefined, body: keys };
+    if (url.endsWith('/digests'))
+      return { status: 200, header: () => undefined, body: fromBase64Url(vector.digests) };
     const idx = Number(url.split('/').at(-1));
     const bytes = fromBase64Url(vector.volumes[idx - 1]!);
     const body =

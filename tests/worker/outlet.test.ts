@@ -173,5 +173,5 @@ test('a file that is not what was declared ends with an error, not as if it were
     await serving;
     return new Uint8Array(0);
   });
-  assert.deepEqual(outcome, { code: 'tampered', stage: 'digest' });
+  assert.deepEqual(outcome, { code: 'tampered', stage: 'digests' });
 });

@@ -9,5 +9,5 @@ declare module '*?worker&url' {
 }
 
 declare module 'hash-wasm/dist/index.esm.js' {
-  export { argon2id } from 'hash-wasm';
+  export { argon2id, createSHA256 } from 'hash-wasm';
 }

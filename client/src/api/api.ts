@@ -3,6 +3,7 @@ import {
   type CompleteBody,
   type Credentials,
   contentDigest,
+  DIGEST_BYTES,
   type Directory,
   type DirNameBody,
   decodeEncParams,
@@ -188,6 +189,7 @@ const JSON_BYTES = 64 * 1024 * 1024;
 /** In base64, each with its header and what stands around them. */
 const MOST_THUMBNAILS_BYTES =
   limits.thumbnailsPerBatch * (limits.thumbnailBytes * 1.5 + limits.encParamsBase64Bytes + 1024);
+const MOST_DIGEST_BYTES = limits.volumesPerFile * DIGEST_BYTES;
 const QUIET_MS = 60_000;
 /** The slowest line a volume is still waited for. */
 const SLOW_BYTES_PER_MS = 16;
@@ -554,6 +556,12 @@ export class Api {
     return this.#volume(await this.#call('readHeader', { params: { file_id: fileId, idx }, ...options }));
   }
 
+  /** The SHA-256 of every volume of a file, one behind the other. */
+  async readDigests(fileId: string, options?: CallOptions): Promise<Uint8Array> {
+    const call = { params: { file_id: fileId }, maxBytes: MOST_DIGEST_BYTES, ...options };
+    return (await this.#call('readDigests', call)).body;
+  }
+
   /** Gives a file its thumbnail. False when it has another one; one of the same digest may be sent again. */
   async writeThumbnail(
     fileId: string,
@@ -783,6 +791,16 @@ export class Api {
     const response = await this.#call('readSharedVolume', call);
     const chunkCount = Number(response.header(headerNames.chunkCount) ?? Number.NaN);
     return { chunkCount, isRange: response.status === 206, body: response.body };
+  }
+
+  /** As `readDigests`, of a shared file. */
+  async readSharedDigests(
+    { id, number, ticket }: { id: string; number: number; ticket: string },
+    options?: CallOptions,
+  ): Promise<Uint8Array> {
+    const headers = { [headerNames.shareTicket]: ticket };
+    const call = { params: { share_id: id, number }, headers, maxBytes: MOST_DIGEST_BYTES, ...options };
+    return (await this.#call('readSharedDigests', call)).body;
   }
 
   createRequest(json: RequestBody, options?: CallOptions): Promise<{ ok: true }> {

@@ -1,8 +1,8 @@
 /** A file on the service, opened. One file: every way to read it goes through the same checks, which must be seen together. */
-import type { FileRecord } from '@szafa/protocol';
+import { DIGEST_BYTES, type FileRecord } from '@szafa/protocol';
 import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../api/api.ts';
 import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
-import type { Bytes } from '../format/bytes.ts';
+import { type Bytes, equal } from '../format/bytes.ts';
 import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
 import {
   type DescribedFile,
@@ -23,7 +23,7 @@ import {
 } from '../format/layout.ts';
 import type { Metadata } from '../format/metadata.ts';
 import { type ListedName, openFileName, sealFileName } from '../format/names.ts';
-import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf } from '../format/segments.ts';
+import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf, segmentsIn } from '../format/segments.ts';
 import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
 import { lanesFor, unlessAborted } from '../pool.ts';
@@ -33,6 +33,7 @@ import { belowFirst } from '../tree/paths.ts';
 import type { HeaderCache } from './header-cache.ts';
 import { inRoom } from './room.ts';
 import { openSummary, type Summary, withSummary } from './summary.ts';
+import { VolumeDigests } from './volume-digests.ts';
 
 export interface ReadOptions {
   signal?: AbortSignal | undefined;
@@ -61,6 +62,8 @@ export interface VolumeReader {
     maxBytes: number,
     options?: VolumeOptions & { range?: ByteRange | undefined },
   ): Promise<Pick<VolumeAnswer, 'chunkCount' | 'isRange' | 'body'>>;
+  /** The digests of all volumes, one behind the other. */
+  readDigests(fileId: string): Promise<Uint8Array>;
 }
 
 /** What is known of a file that can be read. What only its owner knows may be absent. @public */
@@ -82,8 +85,19 @@ export interface OpenContext {
 const PARALLEL = 4;
 /** What is passed on at a time: little enough that memory is small, much enough that a message for each costs little. @public */
 export const PIECE_SIZE = 1024 * 1024;
+/** Of a volume that is verified for a part of it, fetched at a time: 4 MiB. */
+const SEGMENTS_AT_ONCE = 16;
 /** Up to this size the first volume is fetched together with the header. */
 const AT_ONCE = 1024 * 1024;
+
+/** A part of a volume's plaintext that is wanted: where it begins, and the memory that it goes into. */
+interface Part {
+  from: number;
+  target: Uint8Array;
+}
+
+const digestAt = (digests: Uint8Array, j: number) =>
+  digests.subarray(j * DIGEST_BYTES, (j + 1) * DIGEST_BYTES) as Bytes;
 
 export interface OpenOptions {
   /** The file's entry in the list; without one the service chooses which of the owner's files it gives. */
@@ -103,9 +117,7 @@ export async function openFile(
   const kept = headOnly && record && (await openKept(context, record, signal));
   if (kept) return new RemoteFile(context, fileId, kept);
   const remote = await openUnnamed(context, fileId, options);
-  if (record && (await nameKind(context, record, remote.header)) === 'other') {
-    throw await wrongName(context, record, remote.header, signal);
-  }
+  if (record) await requireName(context, record, remote.header, signal);
   return remote;
 }
 
@@ -312,8 +324,37 @@ function namesSince(api: Api, since: number): Promise<Map<string, string>> {
 /** Whoever lists all files again has younger records: for those the names of before tell nothing. */
 export const forgetNames = (api: Api) => void namesOf.delete(api);
 
+/** Throws unless the record has the name of the file, or had it when it was listed and only its header was sealed again since. */
+export async function requireName(
+  context: OpenContext,
+  record: FileRecord,
+  header: DescribedFile,
+  signal?: AbortSignal,
+): Promise<void> {
+  if ((await nameKind(context, record, header)) !== 'other') return;
+  const wrong = await wrongName(context, record, header, signal);
+  if (!(wrong instanceof ConflictError && (await hadName(context, record, header)))) throw wrong;
+}
+
+/** Whether only `rev` of the record's name is another one: the header was sealed again since, at the same path. Unknown for a cut name. */
+export async function hadName(
+  { engine, keys }: OpenContext,
+  record: FileRecord,
+  { layout, totalSha256: total, metadata }: DescribedFile,
+): Promise<boolean> {
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  for (const { key } of await keys.masters()) {
+    const was = await openFileName(engine, key, record.file_name, binding);
+    if (!was) continue;
+    const { name, gen, added } = metadata;
+    const isSame = was.whole && was.name === name && was.gen === gen && was.added === added;
+    return isSame && was.rev < metadata.rev;
+  }
+  return false;
+}
+
 /** Of a record whose name is not that of the file: where it was, and a list of now has another one, a device has renamed it since. */
-export async function wrongName(
+async function wrongName(
   { engine, api, keys }: OpenContext,
   record: FileRecord,
   { layout, totalSha256: total, metadata }: DescribedFile,
@@ -341,6 +382,9 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   readonly #context: { engine: Engine; api: VolumeReader };
   /** By number: no secrets, but a request each. */
   readonly #heads = new Map<number, Uint8Array>();
+  readonly #digests: VolumeDigests;
+  /** Of volumes that were verified as a whole, by number: the digests of their segments, by which single ones are read again. */
+  readonly #segmentDigests = new Map<number, Uint8Array>();
   #first: Uint8Array | undefined;
 
   constructor(
@@ -353,6 +397,12 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     this.fileId = fileId;
     this.header = header;
     this.#first = first;
+    const sources = {
+      engine: context.engine,
+      list: () => context.api.readDigests(fileId),
+      ofVolume: (idx: number) => this.#digestOf(idx),
+    };
+    this.#digests = new VolumeDigests(sources, header);
   }
 
   get engine(): Engine {
@@ -375,7 +425,10 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     const slot = engine.borrow(idx === 1 && this.#first ? 0 : expected);
     let { release } = slot;
     try {
+      const proof = this.#digests.prove(options.signal);
+      proof.catch(() => {}); // awaited below
       const sealed = await this.#fetch(idx, expected, slot.bytes, options);
+      await proof;
       // It came in memory of its own, as one of unknown length does.
       if (sealed.buffer !== slot.bytes.buffer) slot.release();
       const opened = await openVolume(engine, this.#place(idx), length, sealed);
@@ -384,6 +437,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
         opened.release();
         slot.release();
       };
+      await this.#digests.check(idx, opened.digest, options.signal);
       return { ...opened, bytes: this.#unpadded(idx, opened.bytes), release };
     } catch (error) {
       release();
@@ -415,8 +469,9 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   }
 
   /**
-   * Any range of the plaintext. Only the segments that it touches are fetched and verified: they are what the owner wrote
-   * at this place, but nothing is known about the rest of the file.
+   * Any range of the plaintext. Of a file whose key never left the account only the segments that it touches are fetched and verified:
+   * the owner wrote them at this place, but nothing is known about the rest of the file. With any other key somebody else may have
+   * written them, so the whole volume is verified first.
    */
   async readRange(offset: number, length: number, options: ReadOptions = {}): Promise<Uint8Array> {
     const end = Math.min(this.layout.size, offset + length);
@@ -426,15 +481,15 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       const extent = extentOf(this.layout, idx);
       const to = Math.min(end, extent.offset + extent.length);
       const target = range.subarray(at - offset, to - offset);
-      await this.#readPart(idx, at - extent.offset, target, options);
+      await this.#readPart(idx, { from: at - extent.offset, target }, options);
       at = to;
     }
     return range;
   }
 
-  /** What stands at `from` in a volume. */
-  async #readPart(idx: number, from: number, target: Uint8Array, options: ReadOptions): Promise<void> {
+  async #readPart(idx: number, part: Part, options: ReadOptions): Promise<void> {
     const { length } = extentOf(this.layout, idx);
+    const { from, target } = part;
     const to = from + target.length;
     if ((idx === 1 && this.#first) || target.length === length) {
       const volume = await this.read(idx, options);
@@ -442,24 +497,86 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       volume.release();
       return;
     }
+    if (this.metadata.shared && !this.#segmentDigests.has(idx)) return this.#verifyWith(idx, part, options);
     const [first, last] = [Math.floor(from / SEGMENT_SIZE), Math.floor((to - 1) / SEGMENT_SIZE)];
-    const [begin, end] = [segmentOf(length, first), segmentOf(length, last)];
-    // The head stands before the first segment, and comes along with it.
-    const wanted = { from: first === 0 ? 0 : begin.offset, to: end.offset + end.size };
     const key = first === 0 ? undefined : this.openHead(idx, options);
     key?.catch(() => {}); // awaited below
-    const sealed = await this.#fetchRange(idx, wanted, options);
-    if (first === 0) this.#heads.set(idx, sealed.slice(0, HEAD_BYTES));
+    const { head, segments } = await this.#fetchSegments(idx, first, last, options);
+    if (head && !this.#heads.has(idx)) this.#heads.set(idx, head);
     const opened = await (key ?? this.openHead(idx, options));
-    for (let j = first; j <= last; j++) {
-      const segment = segmentOf(length, j);
-      const at = segment.offset - wanted.from;
-      const bytes = sealed.subarray(at, at + segment.size);
-      const plain = await openSegment(this.engine, opened, length, j, bytes);
-      if (!plain) throw changed(idx);
-      const part = plain.subarray(Math.max(0, from - segment.from), to - segment.from);
-      target.set(part, Math.max(0, segment.from - from));
+    const known = this.#segmentDigests.get(idx);
+    for (const [j, sealed] of segments) {
+      if (known && !equal(await this.engine.sha256(sealed), digestAt(known, j))) throw changed(idx);
+      await this.#openInto(idx, opened, j, sealed, part);
     }
+  }
+
+  /**
+   * Reads all of a volume, a few segments at a time, and compares its digest. What is wanted of it is opened on the way, for the caller to
+   * use once this has returned; the digests of the segments are kept, so that others can be read by themselves later.
+   */
+  async #verifyWith(idx: number, part: Part, options: ReadOptions): Promise<void> {
+    const { length } = extentOf(this.layout, idx);
+    const count = segmentsIn(length);
+    const [hasher] = await Promise.all([this.engine.hasher(), this.#digests.prove(options.signal)]);
+    const digests = new Uint8Array(count * DIGEST_BYTES);
+    let key: VolumeKey | undefined;
+    for (let first = 0; first < count; first += SEGMENTS_AT_ONCE) {
+      const last = Math.min(first + SEGMENTS_AT_ONCE, count) - 1;
+      const { head, segments } = await this.#fetchSegments(idx, first, last, options);
+      if (head) {
+        hasher.update(head);
+        key = await openHead(this.engine, this.#place(idx), head);
+        if (!key) throw changed(idx);
+      }
+      for (const [j, sealed] of segments) {
+        hasher.update(sealed);
+        digests.set(await this.engine.sha256(sealed), j * DIGEST_BYTES);
+        await this.#openInto(idx, key!, j, sealed, part);
+      }
+    }
+    await this.#digests.check(idx, hasher.digest(), options.signal);
+    this.#heads.set(idx, key!.head);
+    this.#segmentDigests.set(idx, digests);
+  }
+
+  /** Segments of a volume as they are sealed; the head stands before the first, and comes along with it. */
+  async #fetchSegments(
+    idx: number,
+    first: number,
+    last: number,
+    options: ReadOptions,
+  ): Promise<{ head: Bytes | undefined; segments: [j: number, sealed: Bytes][] }> {
+    const { length } = extentOf(this.layout, idx);
+    const places = Array.from({ length: last - first + 1 }, (_, at) => segmentOf(length, first + at));
+    const from = first === 0 ? 0 : places[0]!.offset;
+    const { offset, size } = places.at(-1)!;
+    const bytes = await this.#fetchRange(idx, { from, to: offset + size }, options);
+    return {
+      head: first === 0 ? bytes.slice(0, HEAD_BYTES) : undefined,
+      segments: places.map(({ offset, size }, at) => [
+        first + at,
+        bytes.subarray(offset - from, offset - from + size),
+      ]),
+    };
+  }
+
+  /** Opens a segment, and puts what is wanted of it into its place. */
+  async #openInto(
+    idx: number,
+    key: VolumeKey,
+    j: number,
+    sealed: Bytes,
+    { from, target }: Part,
+  ): Promise<void> {
+    const { length } = extentOf(this.layout, idx);
+    const segment = segmentOf(length, j);
+    const to = from + target.length;
+    if (segment.to <= from || segment.from >= to) return;
+    const plain = await openSegment(this.engine, key, length, j, sealed);
+    if (!plain) throw changed(idx);
+    const wanted = plain.subarray(Math.max(0, from - segment.from), to - segment.from);
+    target.set(wanted, Math.max(0, segment.from - from));
   }
 
   /** The key of a volume, whose head is fetched once. */
@@ -492,6 +609,17 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     }
   }
 
+  /** Of a volume as it comes, of a service that gives no list of digests. */
+  async #digestOf(idx: number): Promise<Bytes> {
+    const expected = sealedSize(extentOf(this.layout, idx).length);
+    const slot = this.engine.borrow(expected);
+    try {
+      return await this.engine.sha256(await this.#fetch(idx, expected, slot.bytes, {}));
+    } finally {
+      slot.release();
+    }
+  }
+
   #place(idx: number): VolumePlace {
     const { fileId, fileKey, layout } = this.header;
     return { fileId, fileKey, idx, isLast: idx === layout.count };
@@ -509,8 +637,8 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   }
 
   /**
-   * The plaintext in order. Each volume is verified before it is passed on; only the end of the stream without
-   * an error says that the whole file is right, so nothing may be given its final name before.
+   * The plaintext in order. Each volume is verified before it is passed on: what came is the beginning of the owner's file. Only the
+   * end of the stream without an error says that nothing is missing, so nothing may be given its final name before.
    */
   stream(options: StreamOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
     const stop = new AbortController();
@@ -546,14 +674,13 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     }
   }
 
-  /** The volumes in order, fetched ahead, without a copy; the digests are checked at the end. */
+  /** The volumes in order, fetched ahead, without a copy. */
   async *volumes(options: StreamOptions = {}): AsyncGenerator<OpenedVolume, void> {
     const { count, size } = this.layout;
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
     const ahead = lanesFor(largestVolume(this.layout), options.parallel ?? PARALLEL);
     const flying: Promise<OpenedVolume>[] = [];
-    const digests: Bytes[] = [];
     let done = 0;
     let next = 1;
     const onBytes = (bytes: number) => {
@@ -561,15 +688,13 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       options.onProgress?.({ done: Math.min(done, size), total: size });
     };
     try {
-      while (digests.length < count) {
+      for (let passed = 0; passed < count; passed++) {
         for (; next <= count && flying.length < ahead; next++) {
           const volume = this.read(next, { signal, onBytes });
           volume.catch(() => {}); // awaited below, in its turn
           flying.push(volume);
         }
         const volume = await flying[0]!;
-        digests.push(volume.digest);
-        if (digests.length === count) await this.checkDigests(digests);
         flying.shift(); // from here on it is the caller's to release
         yield volume;
       }

@@ -55,6 +55,12 @@ export interface NameCipher {
   ctr(counter: Bytes, data: Bytes): Soon<Bytes>;
 }
 
+/** SHA-256 of bytes that come one after the other. @public */
+export interface Hasher {
+  update(data: Uint8Array): void;
+  digest(): Bytes;
+}
+
 /**
  * The primitives under the format. There are two sets: Web Crypto, which runs everywhere, and Node's own,
  * which gives the same bytes faster. The format itself is written once, above this interface. @public
@@ -62,6 +68,8 @@ export interface NameCipher {
 export interface Engine {
   random(length: number): Bytes;
   sha256(data: Uint8Array): Soon<Bytes>;
+  /** For more bytes than fit into memory. */
+  hasher(): Soon<Hasher>;
   hmac(key: Bytes, data: Bytes): Soon<Bytes>;
   hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Soon<Bytes>;
   /** AES-256-GCM. Twelve zero bytes are the nonce of a key that is used once, unless told. */

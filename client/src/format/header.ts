@@ -246,7 +246,7 @@ export async function resealHeader(
   parsed: ParsedHeader,
   master: Bytes,
   next: Master,
-  change: Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail'>> = {},
+  change: Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail' | 'shared'>> = {},
 ): Promise<ResealedHeader> {
   const { text: known, ...before } = await openClear(engine, parsed, master);
   const keys = await headerKeys(engine, next.key, before.fileId);

@@ -36,6 +36,8 @@ export interface Metadata {
   hardlink?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
+  /** The file key has been given to others, or came from one: only whole volumes are proof of the owner's bytes. */
+  shared?: true;
 }
 
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
@@ -70,6 +72,7 @@ const optional: Record<string, (value: unknown) => boolean> = {
   sparse: (value) => value === true,
   hardlink: isShortText,
   thumbnail: isDigest,
+  shared: (value) => value === true,
 };
 
 /** A later version knows more of them, and what this one makes of metadata lacks those. */

@@ -2,6 +2,7 @@ import {
   argon2,
   createCipheriv,
   createDecipheriv,
+  createHash,
   createHmac,
   createSecretKey,
   hash,
@@ -82,6 +83,10 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
     random,
     hold: (key) => key,
     sha256: (data) => plain(hash('sha256', data, 'buffer')),
+    hasher() {
+      const hashing = createHash('sha256');
+      return { update: (data) => void hashing.update(data), digest: () => plain(hashing.digest()) };
+    },
     hmac: (key, data) => plain(createHmac('sha256', requireKey(key)).update(data).digest()),
     hkdf,
 

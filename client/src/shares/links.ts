@@ -1,6 +1,6 @@
 /** What an account shares: links, and the list of all of it. */
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
-import { checkRecord, nameKind, type OpenContext, readHead, wrongName } from '../download/remote-file.ts';
+import { checkRecord, type OpenContext, readHead, requireName } from '../download/remote-file.ts';
 import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts';
 import { toBase64Url, utf8 } from '../format/bytes.ts';
 import { openToShare, parseHeader } from '../format/header.ts';
@@ -12,6 +12,7 @@ import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { leadsWithin } from '../tree/paths.ts';
 import { linkText } from './address.ts';
+import { markShared, type ReadHead } from './mark.ts';
 
 /** A file to be shared, and what visitors see as its path. @public */
 export interface ShareItem {
@@ -150,7 +151,7 @@ async function accessHash({ engine }: OpenContext, key: LinkKey): Promise<string
   return (await engine.sha256(access)).toHex();
 }
 
-/** What others need of each. */
+/** What others need of each; the owner's headers say from now on that others have the keys. */
 export async function sharedFiles(
   context: OpenContext,
   items: readonly ShareItem[],
@@ -161,38 +162,50 @@ export async function sharedFiles(
     throw new SzafaError('too-many', `a share has at most ${limits.shareFiles} files, not ${items.length}`);
   }
   const files: SharedFile[] = [];
+  const heads = new Map<string, ReadHead>();
   let done = 0;
   await forEach(items.entries(), PARALLEL, async ([at, item]) => {
-    files[at] = await sharedFile(context, item, signal);
+    const { file, head } = await sharedFile(context, item, signal);
+    files[at] = file;
+    if (head) heads.set(item.entry.fileId, head);
     onProgress?.(++done, items.length);
   });
+  // Before anybody is given a key.
+  await markShared(
+    context,
+    items.map(({ entry }) => entry),
+    heads,
+    signal,
+  );
   return files;
 }
 
-/** Its key is given away only where header, record and name are those of one file: the service must not choose which. */
+/**
+ * Its key is given away only where header, record and name are those of one file: the service must not choose which. `head`: its header,
+ * where that does not say yet that others have the key.
+ */
 async function sharedFile(
   context: OpenContext,
   { entry, name }: ShareItem,
   signal: AbortSignal | undefined,
-): Promise<SharedFile> {
+): Promise<{ file: SharedFile; head: ReadHead | undefined }> {
   const { api, engine, keys } = context;
   if (entry.problem) throw entry.problem;
-  const { encParams } = await readHead(api, entry.fileId, signal);
+  const { encParams, encParamsText } = await readHead(api, entry.fileId, signal);
   const parsed = parseHeader(encParams);
   const header = await openToShare(engine, parsed, await keys.master(parsed.epoch, signal));
   checkRecord(entry.record, header);
-  if ((await nameKind(context, entry.record, header)) === 'other') {
-    throw await wrongName(context, entry.record, header, signal);
-  }
+  await requireName(context, entry.record, header, signal);
   const { fileId, fileKey, layout, totalSha256, metadata } = header;
   const { mtime, type, thumbnail, link } = metadata;
-  return {
+  const file = {
     ...{ fileId, fileKey, name, layout, totalSha256 },
     ...(mtime !== undefined && { mtime }),
     ...(type !== undefined && { type }),
     ...(thumbnail !== undefined && { thumbnail }),
     ...(link !== undefined && { link: leadsWithin(name, link) ? link : '' }),
   };
+  return { file, head: metadata.shared ? undefined : { encParams, encParamsText } };
 }
 
 export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {

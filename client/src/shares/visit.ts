@@ -161,7 +161,8 @@ export class OpenedLink {
     if (!shared) throw new RangeError(`this link has no file ${number}`);
     const { name, layout, mtime, type, link, ...secrets } = shared;
     const metadata = {
-      ...{ name, size: layout.size },
+      // The owner has the key as well, and so may others have it.
+      ...{ name, size: layout.size, shared: true as const },
       ...(layout.padded !== layout.size && { padded: layout.padded }),
       ...(mtime !== undefined && { mtime }),
       ...(type !== undefined && { type }),
@@ -196,5 +197,9 @@ class SharedReader implements VolumeReader {
     options?: VolumeOptions & { range?: ByteRange | undefined },
   ) {
     return this.#api.readSharedVolume(this.#place, idx, maxBytes, options);
+  }
+
+  readDigests(): Promise<Uint8Array> {
+    return this.#api.readSharedDigests(this.#place);
   }
 }

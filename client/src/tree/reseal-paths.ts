@@ -3,7 +3,7 @@
  * thousand in one transaction. Volumes and file keys stay.
  */
 import { encodeEncParams, limits, type NamesBody } from '@szafa/protocol';
-import { checkRecord, nameKind, otherName, readHead } from '../download/remote-file.ts';
+import { checkRecord, hadName, nameKind, otherName, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
 import { utf8 } from '../format/bytes.ts';
 import { parseHeader, resealHeader } from '../format/header.ts';
@@ -83,7 +83,8 @@ async function resealOne(
   const current = await keys.current(signal);
   const header = await resealHeader(engine, parsed, master, current, change);
   checkRecord(record, header.before);
-  const kind = await nameKind(context, record, header.before);
+  const now = await nameKind(context, record, header.before);
+  const kind = now === 'other' && (await hadName(context, record, header.before)) ? 'sealed' : now;
   if (kind === 'other') {
     // Sealed by the owner, and later than what was seen: another device was faster.
     if (header.before.metadata.rev > (entry.age?.rev ?? 0)) throw new ConflictError([entry.path]);

@@ -1,5 +1,5 @@
 import { type Bytes, concat } from '../format/bytes.ts';
-import { type Engine, type KdfParams, requireKey } from '../format/engine.ts';
+import { type Engine, type Hasher, type KdfParams, requireKey } from '../format/engine.ts';
 import { sealedSize, TAG_BYTES } from '../format/segments.ts';
 import { type Discard, openInPlace, sealInto, unlessChanged } from './segments.ts';
 
@@ -22,6 +22,13 @@ export async function wasmArgon2id(secret: Bytes, salt: Bytes, params: KdfParams
   return hash as Bytes;
 }
 
+/** Web Crypto hashes only what is in memory as a whole. */
+async function wasmHasher(): Promise<Hasher> {
+  const { createSHA256 } = await import('hash-wasm');
+  const hashing = (await createSHA256()).init();
+  return { update: (data) => void hashing.update(data), digest: () => hashing.digest('binary') as Bytes };
+}
+
 export interface WebEngineOptions {
   argon2id?: Argon2id;
   parallel?: number;
@@ -42,6 +49,7 @@ export function webEngine(options: WebEngineOptions = {}): Engine {
   return {
     parallel: options.parallel ?? 4,
     sha256,
+    hasher: wasmHasher,
     argon2id: options.argon2id ?? wasmArgon2id,
     hold: (key) => key,
 

@@ -1,1 +1,1 @@
-export { argon2id } from 'hash-wasm/dist/index.esm.js';
+export { argon2id, createSHA256 } from 'hash-wasm/dist/index.esm.js';

@@ -2,6 +2,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const API = 'client/test/api.test.ts';
+const FORGED = 'client/test/forged-volumes.test.ts';
 const ARENA = 'client/test/arena.test.ts';
 const MEMORY = 'client/test/memory.test.ts';
 const NETWORK = 'client/test/network.test.ts';
@@ -782,11 +783,46 @@ export const mutants: Mutant[] = [
     tests: [VECTORS],
   },
   {
-    name: 'a stream ends without a look at all digests',
+    name: 'a volume is used without a look at its digest',
     file: 'client/src/download/remote-file.ts',
-    find: 'if (digests.length === count) await',
-    replace: 'if (digests.length > count) await',
+    find: '      await this.#digests.check(idx, opened.digest, options.signal);\n',
+    replace: '',
     tests: [VECTORS],
+  },
+  {
+    name: 'the list of digests is believed',
+    file: 'client/src/download/volume-digests.ts',
+    find: ' || !(await this.#isTotal(list))) {',
+    replace: ') {',
+    tests: [VECTORS],
+  },
+  {
+    name: 'a segment of a volume that was verified may be another one later',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (known && !equal(',
+    replace: 'if (known && equal(known, known.slice(1)) && !equal(',
+    tests: [FORGED],
+  },
+  {
+    name: 'ranges of a shared file are read by their segments alone',
+    file: 'client/src/download/remote-file.ts',
+    find: 'if (this.metadata.shared && ',
+    replace: 'if (this.metadata.shared === undefined && ',
+    tests: [FORGED],
+  },
+  {
+    name: 'copies of a shared file are not marked',
+    file: 'client/src/shares/mark.ts',
+    find: 'totals.has(sha256) && ',
+    replace: 'paths.has(file_id) && totals.has(sha256) && ',
+    tests: [FORGED],
+  },
+  {
+    name: 'what a visitor delivered is not marked as shared',
+    file: 'client/src/shares/deliveries.ts',
+    find: '    shared: true as const,\n',
+    replace: '',
+    tests: [FORGED],
   },
   {
     name: 'volumes fetched ahead are not given back when nobody reads on',
@@ -805,8 +841,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a range begins at the beginning of its volume',
     file: 'client/src/download/remote-file.ts',
-    find: 'await this.#readPart(idx, at - extent.offset, target, options);',
-    replace: 'await this.#readPart(idx, 0, target, options);',
+    find: 'await this.#readPart(idx, { from: at - extent.offset, target }, options);',
+    replace: 'await this.#readPart(idx, { from: 0, target }, options);',
     tests: [MEMORY],
   },
   {
@@ -829,13 +865,6 @@ export const mutants: Mutant[] = [
     find: '    this.#heads.set(idx, head);\n',
     replace: '',
     tests: [ATTACKS],
-  },
-  {
-    name: 'a download is named without a look at all digests',
-    file: 'client/src/node/download.ts',
-    find: '    await remote.checkDigests(volumes.map((volume) => volume!.digest));\n',
-    replace: '',
-    tests: [VECTORS],
   },
   {
     name: 'a download is named before it is on disk',
@@ -896,7 +925,7 @@ export const mutants: Mutant[] = [
   {
     name: 'volumes on disk are believed when a download goes on',
     file: 'client/src/node/download-record.ts',
-    find: 'if (equal(sealed.digest, digest)) this.#volumes[i]',
+    find: 'if (await this.#remote.hasDigest(i + 1, sealed.digest)) this.#volumes[i]',
     replace: 'this.#volumes[i]',
     tests: [NETWORK],
   },

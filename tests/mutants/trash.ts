@@ -72,7 +72,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a rekey leaves the trash under the key of before',
-    file: 'client/src/reseal.ts',
+    file: 'client/src/stored-files.ts',
     find: '  await look(api.files({ signal }), false);\n  await look(api.trash({ signal }), true);',
     replace:
       '  await look(api.files({ signal }), false);\n  found.forEach((one, id) => one.inTrash && found.delete(id));',

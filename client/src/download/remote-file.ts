@@ -24,7 +24,7 @@ import {
 import type { Metadata } from '../format/metadata.ts';
 import { type ListedName, openFileName, sealFileName } from '../format/names.ts';
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf, segmentsIn } from '../format/segments.ts';
-import { openHead, openSegment, openVolume, totalSha256, type VolumePlace } from '../format/volume.ts';
+import { openHead, openSegment, openVolume, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
 import { lanesFor, unlessAborted } from '../pool.ts';
 import type { SeenRevs } from '../seen-revs.ts';
@@ -706,11 +706,9 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     }
   }
 
-  /** Checks that the digests of all volumes are those of the header. */
-  async checkDigests(digests: Bytes[]): Promise<void> {
-    if ((await totalSha256(this.#context.engine, digests)).toHex() !== this.header.totalSha256) {
-      throw new TamperedError('digest', 'the volumes are not the declared ones');
-    }
+  /** Whether a volume with this digest is the one that was uploaded. */
+  hasDigest(idx: number, digest: Bytes, signal?: AbortSignal): Promise<boolean> {
+    return this.#digests.has(idx, digest, signal);
   }
 
   /** Reads and verifies everything, keeps nothing. */

@@ -49,13 +49,16 @@ export class VolumeDigests {
     }
   }
 
-  /** Throws unless this is the digest of the volume. */
-  async check(idx: number, digest: Bytes, signal: AbortSignal | undefined): Promise<void> {
+  /** Whether this is the digest of the volume. */
+  async has(idx: number, digest: Bytes, signal: AbortSignal | undefined): Promise<boolean> {
     const list = await this.prove(signal);
-    const isRight = list
-      ? equal(list.subarray((idx - 1) * DIGEST_BYTES, idx * DIGEST_BYTES), digest)
-      : await this.#isTotal(digest);
-    if (!isRight) throw new TamperedError('digest', `volume ${idx} is not the one that was uploaded`);
+    if (!list) return this.#isTotal(digest);
+    return equal(list.subarray((idx - 1) * DIGEST_BYTES, idx * DIGEST_BYTES), digest);
+  }
+
+  async check(idx: number, digest: Bytes, signal: AbortSignal | undefined): Promise<void> {
+    if (await this.has(idx, digest, signal)) return;
+    throw new TamperedError('digest', `volume ${idx} is not the one that was uploaded`);
   }
 
   async #fetch(): Promise<Uint8Array> {

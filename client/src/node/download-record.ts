@@ -83,7 +83,7 @@ function splitEntry(entry: Uint8Array): { about: About; stored: number; notes: U
 
 /**
  * Which volumes of a download are on disk: salt and digest of each, no secret. It is not believed when the
- * download goes on: each volume is sealed again from what the file holds, and must give that digest.
+ * download goes on: each volume is sealed again from what the file holds, and must be the one that was uploaded.
  */
 export class DownloadRecord {
   readonly #remote: RemoteFile<ReadableHeader>;
@@ -128,7 +128,7 @@ export class DownloadRecord {
       const place = { fileId, fileKey, idx: i + 1, isLast: i + 1 === layout.count };
       const sealed = await sealVolume(engine, place, source, extent, { salt, digestOnly: true });
       sealed.release();
-      if (equal(sealed.digest, digest)) this.#volumes[i] = { salt, digest };
+      if (await this.#remote.hasDigest(i + 1, sealed.digest)) this.#volumes[i] = { salt, digest };
     });
     return this.#volumes;
   }

@@ -91,6 +91,11 @@ export class Cabinet {
     return opening;
   }
 
+  /** Files that are shared are read with more care from then on: they are opened again. */
+  forgetOpened(): void {
+    this.#open.clear();
+  }
+
   /** Opens a file that is read once, from its beginning. */
   async openOnce(fileId: string, signal: AbortSignal): Promise<RemoteFile> {
     return this.#szafa().openFile(fileId, { record: this.entry(fileId).record, signal });

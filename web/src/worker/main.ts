@@ -101,7 +101,7 @@ const handlers: Handlers<Calls> = {
       makeLink(signedIn.szafa, shareItems(cabinet, paths), wishes, {
         signal,
         tell: (progress) => say({ progress: { id, ...progress } }),
-      }),
+      }).finally(() => cabinet.forgetOpened()),
     ),
   links: () => listLinks(signedIn.szafa),
   endLink: (id) => signedIn.szafa.endShare(id),
@@ -115,7 +115,7 @@ const handlers: Handlers<Calls> = {
       shareWith(signedIn.szafa, username, shareItems(cabinet, paths), wishes, {
         signal,
         tell: (progress) => say({ progress: { id, ...progress } }),
-      }),
+      }).finally(() => cabinet.forgetOpened()),
     ),
   received: () => received.list(),
   openReceived: (id) => received.files(id),

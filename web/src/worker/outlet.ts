@@ -49,6 +49,9 @@ function headersOf(remote: Readable, attachment: boolean): Record<string, string
   };
 }
 
+/** Of a volume that is larger than most, so that it is never in memory as a whole. */
+const MOST_OF_RANGE = 16 * 1024 * 1024;
+
 /** What to answer: a range gets no more than the rest of its volume, so that a film fetches only what it plays. */
 export function answerTo(
   remote: Readable,
@@ -65,7 +68,7 @@ export function answerTo(
   }
   const { start: from } = range;
   const volume = extentOf(remote.layout, volumeAt(remote.layout, from));
-  const to = Math.min(range.end, volume.offset + volume.length);
+  const to = Math.min(range.end, volume.offset + volume.length, from + MOST_OF_RANGE);
   headers['content-range'] = `bytes ${from}-${to - 1}/${size}`;
   headers['content-length'] = `${to - from}`;
   return { head: { status: 206, headers }, from, to };

@@ -127,7 +127,9 @@ export interface Choice {
 
 /** A folder with nothing in it. */
 export interface EmptyFolder {
+  path: string;
   /** As of the files. */
+  base: string;
   below: string;
   markers: Entry[];
 }
@@ -163,7 +165,7 @@ export function chooseFiles(
           add(file, top, versions === 'all' ? recordsOf(file) : [file.entry]);
         }
         for (const { path, markers } of emptyWithin(target.folder)) {
-          if (path !== base) emptyFolders.set(below(path), { below: below(path), markers });
+          if (path !== base) emptyFolders.set(path, { path, base, below: below(path), markers });
         }
       }
     }

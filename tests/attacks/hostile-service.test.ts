@@ -1,8 +1,11 @@
 /** The command against a service that lies in its answers: about names, about order, and about what it wants to be sent. One file: its tests share a server. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { bytesSource, LinkVisit } from '@szafa/client';
+import { extentOf, sealVolume } from '@szafa/client/format';
 import { pathOf } from '@szafa/protocol';
 import { loggedIn, PASSWORD, registered } from '../cross/account.ts';
 import { Between } from '../cross/between.ts';
@@ -409,5 +412,40 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     const phrase = await device.run(['register', '--passphrase'], { env: { ...strong, SZ_PASSPHRASE: 'a' } });
     assertError(phrase, 2, /passphrase must have 8/);
     await device.ok(['register'], { env: strong });
+  });
+
+  test('somebody who has a link forges volumes for its owner: cat, get and check give out no byte of them', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { between, device } = await setUp(stack, []);
+    const bytes = randomBytes(5 * 65_536);
+    await writeFile(device.path('film'), bytes);
+    await device.ok(['put', 'film', '--volume-size', '64K']);
+    const link = String((await device.ok(['share', 'film', '--json'])).line('link')['link']);
+    const visited = await (await LinkVisit.begin(link.replace(between.url, service.url))).open();
+    const { header } = visited.file(1, '');
+    const { fileId, fileKey, layout } = header;
+    const forged = bytesSource(new Uint8Array(bytes.length).fill(0x66));
+    const place = { fileId, fileKey, idx: 2, isLast: false };
+    const volume = await sealVolume(visited.engine, place, forged, extentOf(layout, 2));
+    between.inward = (path, body) =>
+      path.endsWith('/chunk/2') && body.length > 0 ? Buffer.from(volume.bytes) : body;
+    for (const args of [
+      ['cat', 'film'],
+      ['get', 'film', '--output', '-'],
+    ]) {
+      const poured = await device.run(args);
+      assert.equal(poured.code, 1);
+      assert.match(poured.stderr, /volume 2 is not the one that was uploaded/);
+      const printed = Buffer.from(poured.stdout, 'latin1');
+      assert.ok(!printed.includes(Buffer.alloc(64, 0x66)), `${args[0]} printed what was forged`);
+    }
+    assertError(await device.run(['check', 'film']), 1, /volume 2 is not the one that was uploaded/);
+    assertError(await device.run(['get', 'film', '--output', 'out']), 1, /volume 2 is not/);
+    assert.ok(!(await there(device.path('out'))));
+    const visitor = await Device.make('');
+    stack.defer(() => visitor.remove());
+    const got = await visitor.run(['get', link, '--output', '-']);
+    assert.equal(got.code, 1);
+    assert.ok(!got.stdout.includes('f'.repeat(64)));
   });
 });

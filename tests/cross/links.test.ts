@@ -138,16 +138,36 @@ suite('szafa: links', { concurrency: 2 }, () => {
       await visitor.run(['get', String(link), '--yes']);
       assert.equal(await readlink(visitor.path('linked/good')), 'in/file');
     });
+    // Alone, it leads to what was not given.
     const one = (await device.ok(['share', 'linked/good', '--json'])).line('link');
     await withVisitor(async (visitor) => {
-      assertError(
-        await visitor.run(['get', String(one['link']), '--output', '-']),
-        1,
-        /is a symbolic link to in\/file/,
-      );
-      await visitor.ok(['get', String(one['link']), '--output', 'other']);
-      assert.equal(await readlink(visitor.path('other')), 'in/file');
+      const printed = await visitor.run(['get', String(one['link']), '--output', '-']);
+      assertError(printed, 1, /is a symbolic link to something outside of the share/);
+      assertError(await visitor.run(['get', String(one['link'])]), 1, /is a link to something outside/);
     });
+    const two = (await device.ok(['share', 'linked/good', 'linked/in', '--json'])).line('link');
+    await withVisitor(async (visitor) => {
+      await visitor.run(['get', String(two['link'])]);
+      assert.equal(await readlink(visitor.path('good')), 'in/file');
+    });
+  });
+
+  test('empty folders are shared as well; one that nothing stands for is said, and nothing is shared', async () => {
+    const { device } = shared;
+    for (const folder of ['one/hollow/deep', 'two/hollow', 'bare'])
+      await mkdir(device.path(folder), { recursive: true });
+    await writeFile(device.path('one/file'), 'file');
+    await device.ok(['put', 'one', 'two']);
+    await device.ok(['mkdir', 'bare']);
+    const made = (await device.ok(['share', 'one/file', 'one/hollow', 'two/hollow', '--json'])).line('link');
+    await withVisitor(async (visitor) => {
+      await visitor.ok(['get', String(made['link']), '--output', 'got/']);
+      const found = await readdir(visitor.path('got'), { recursive: true });
+      assert.deepEqual(found.sort(), ['file', 'hollow', 'hollow (2)', 'hollow/deep']);
+    });
+    const before = (await device.ok(['shares', '--json'])).lines.length;
+    assertError(await device.run(['share', 'one/file', 'bare']), 1, /bare.*the folder is empty/);
+    assert.equal((await device.ok(['shares', '--json'])).lines.length, before);
   });
 
   test('a passphrase is asked for, and an end is an end', async () => {

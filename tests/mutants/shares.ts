@@ -16,8 +16,15 @@ export const mutants: Mutant[] = [
   {
     name: 'a share tells where a symbolic link leads outside of it',
     file: 'client/src/shares/links.ts',
-    find: "leadsWithin(name, link) ? link : ''",
+    find: "leadsWithin(name, link) && given.has(ledTo(name, link)) ? link : ''",
     replace: 'link',
+    tests: [CROSS],
+  },
+  {
+    name: 'a share tells the name of what a symbolic link leads to, although that is not shared',
+    file: 'client/src/shares/links.ts',
+    find: ' && given.has(ledTo(name, link))',
+    replace: '',
     tests: [CROSS],
   },
   {

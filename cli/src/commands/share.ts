@@ -14,19 +14,29 @@ import { formatTime, oneLine, plural } from '../text.ts';
 
 const TITLE_NAMES = 3;
 
-/** By their names, with a number where two have the same one: the folders that they lie in are the owner's business. */
-function itemsOf({ files }: Choice): ShareItem[] {
+/**
+ * By their names, with a number where two have the same one: the folders that they lie in are the owner's business. A name that ends in `/`
+ * is an empty folder.
+ */
+function itemsOf({ files, emptyFolders }: Choice): ShareItem[] {
   const taken = new Set<string>();
   const shown = new Map<string, string>();
-  return files.map(({ entry, path, base, below, byId }) => {
-    const own = byId ? lastOf(path) : below;
+  const named = (own: string, what: (top: string) => string) => {
     const [top = own, ...more] = own.split('/');
-    const what = more.length === 0 ? entry.fileId : joinPath(base, top);
-    const name = shown.get(what) ?? freePath(taken, top);
+    const key = what(top);
+    const name = shown.get(key) ?? freePath(taken, top);
     taken.add(name);
-    shown.set(what, name);
-    return { entry, name: [name, ...more].join('/') };
+    shown.set(key, name);
+    return [name, ...more].join('/');
+  };
+  const ofFiles = files.map(({ entry, path, base, below, byId }) => {
+    const own = byId ? lastOf(path) : below;
+    return { entry, name: named(own, (top) => (own === top ? entry.fileId : joinPath(base, top))) };
   });
+  const ofFolders = emptyFolders.map(({ markers, base, below }) => ({
+    ...{ entry: markers[0]!, name: `${named(below, (top) => joinPath(base, top))}/` },
+  }));
+  return [...ofFiles, ...ofFolders];
 }
 
 /** As those see it who get it: the folders that it lies in are the owner's business. */
@@ -61,9 +71,14 @@ export const command: Command = async (invocation) => {
   const batch = new Batch(out);
   const choice = chooseFiles(await new Lookup(szafa, signal).tree(), invocation, batch);
   for (const file of choice.files) file.entry = await newestOf(szafa, file.among, signal);
-  const items = itemsOf(choice);
+  // Where nothing but the server's directory stands for a folder there is no file whose key could be given.
+  for (const { path } of choice.emptyFolders.filter(({ markers }) => markers.length === 0)) {
+    const hint = 'put something into it, or leave it out';
+    batch.fail(new CliError('nothing', 'the folder is empty: there is nothing to share', hint), path);
+  }
   // Half of what was asked for is not what somebody wants to give away.
   if (batch.failed > 0) return batch.finish();
+  const items = itemsOf(choice);
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
   const byPath = choice.files.filter(({ byId }) => !byId);
   await prove(

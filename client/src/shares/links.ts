@@ -10,7 +10,7 @@ import { epochOfOwn, openOwn, sealOwn } from '../format/own-share.ts';
 import type { SharedFile } from '../format/share-content.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
-import { leadsWithin } from '../tree/paths.ts';
+import { leadsWithin, ledTo, segmentsOf } from '../tree/paths.ts';
 import { linkText } from './address.ts';
 import { markShared, type ReadHead } from './mark.ts';
 
@@ -163,9 +163,10 @@ export async function sharedFiles(
   }
   const files: SharedFile[] = [];
   const heads = new Map<string, ReadHead>();
+  const given = pathsOf(items);
   let done = 0;
   await forEach(items.entries(), PARALLEL, async ([at, item]) => {
-    const { file, head } = await sharedFile(context, item, signal);
+    const { file, head } = await sharedFile(context, item, given, signal);
     files[at] = file;
     if (head) heads.set(item.entry.fileId, head);
     onProgress?.(++done, items.length);
@@ -187,6 +188,7 @@ export async function sharedFiles(
 async function sharedFile(
   context: OpenContext,
   { entry, name }: ShareItem,
+  given: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<{ file: SharedFile; head: ReadHead | undefined }> {
   const { api, engine, keys } = context;
@@ -203,9 +205,19 @@ async function sharedFile(
     ...(mtime !== undefined && { mtime }),
     ...(type !== undefined && { type }),
     ...(thumbnail !== undefined && { thumbnail }),
-    ...(link !== undefined && { link: leadsWithin(name, link) ? link : '' }),
+    ...(link !== undefined && { link: leadsWithin(name, link) && given.has(ledTo(name, link)) ? link : '' }),
   };
   return { file, head: metadata.shared ? undefined : { encParams, encParamsText } };
+}
+
+/** Everything that visitors see, folders included. */
+function pathsOf(items: readonly ShareItem[]): Set<string> {
+  const paths = new Set<string>();
+  for (const { name } of items) {
+    const parts = segmentsOf(name);
+    for (let end = 1; end <= parts.length; end++) paths.add(parts.slice(0, end).join('/'));
+  }
+  return paths;
 }
 
 export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {

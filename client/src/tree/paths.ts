@@ -81,3 +81,13 @@ export function leadsWithin(path: string, target: string): boolean {
   const folders = path.split('/').length - 1;
   return parts.slice(0, up).every((part) => part === '..') && up < Math.max(folders, 1);
 }
+
+/** Where a symbolic link for which `leadsWithin` holds leads to. */
+export function ledTo(path: string, target: string): string {
+  const parts = segmentsOf(path).slice(0, -1);
+  for (const part of target.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return parts.join('/');
+}

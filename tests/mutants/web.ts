@@ -546,4 +546,11 @@ export const mutants: Mutant[] = [
     replace: 'all.set(fileId, rev);',
     tests: ['tests/web/trust.test.ts'],
   },
+  {
+    name: 'an upload that was paused and resumed when it had ended is sent again',
+    file: 'web/src/page/transfers.ts',
+    find: "if (!isUploaded) await call('upload'",
+    replace: "await call('upload'",
+    tests: ['tests/web/uploads.test.ts'],
+  },
 ];

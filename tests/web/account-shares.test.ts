@@ -83,6 +83,18 @@ test('two accounts share with each other through the page, and other keys than b
   await shareWith(hers, 'gift', 'nobody_has_this');
   const dialog = hers.getByRole('dialog');
   await dialog.getByText('There is no such account').waitFor();
+  await dialog.getByLabel('Name of the account').and(hers.locator(':focus[aria-invalid=true]')).waitFor();
+  const size = hers.viewportSize()!;
+  await hers.setViewportSize({ width: 360, height: 560 });
+  const seen = () =>
+    dialog.getByRole('button', { name: 'Share', exact: true }).evaluate((button) => {
+      const { top, bottom } = button.getBoundingClientRect();
+      return (
+        top > 0 && bottom <= innerHeight && document.elementFromPoint(innerWidth - 60, bottom - 8) === button
+      );
+    });
+  await until(seen);
+  await hers.setViewportSize(size);
   await shareWith(hers, 'gift', alice);
   await dialog.getByText('These are your own files.').waitFor();
   await dialog.getByLabel('Note', { exact: true }).fill('for <b>you</b>');

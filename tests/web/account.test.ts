@@ -112,6 +112,16 @@ test('an account from its recovery key to its end, in one visit', async () => {
   const devices = page.locator('.devices li');
   assert.equal(await devices.count(), 3);
   await devices.filter({ hasText: 'This browser' }).getByText('Chrome on Linux').waitFor();
+  await devices.filter({ hasText: 'This browser' }).getByText('in use now').waitFor();
+  await devices
+    .filter({ hasText: '<b>Ann</b>' })
+    .getByText(/last used (today|\d+ \w+|\w+ \d+)/)
+    .waitFor();
+  assert.doesNotMatch(
+    await page.locator('.devices').innerText(),
+    /\d:\d\d/,
+    'what the server does not know exactly',
+  );
   await page.getByText('There is a recovery key.').waitFor();
   await shoot(page, 'account');
   await fitsPhone(page);
@@ -138,8 +148,19 @@ test('an account from its recovery key to its end, in one visit', async () => {
   await alert(page, /you have already/);
   await change(PASSWORD, 'password1');
   await alert(page, /too easy to guess/);
+  const labels = await page.evaluateHandle(() => {
+    const said = new Set<string>();
+    new MutationObserver(() => {
+      for (const button of document.querySelectorAll('dialog [type=submit]')) said.add(button.textContent!);
+    }).observe(document.body, { childList: true, subtree: true, characterData: true });
+    return said;
+  });
   await change('not the password', NEXT);
   await alert(page, /The password is wrong/);
+  await page.getByLabel('Current password').and(page.locator(':focus[aria-invalid=true]')).waitFor();
+  const describes = await focused.getAttribute('aria-describedby');
+  assert.equal(await page.locator(`[id="${describes}"]`).innerText(), 'The password is wrong.');
+  assert.ok(!(await labels.evaluate((said) => [...said])).includes('Unlocking…'));
   await change(PASSWORD, NEXT);
   await page.getByText('The password is changed.').waitFor();
   await until(async () => (await devices.count()) === 1);

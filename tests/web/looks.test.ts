@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routes } from '@szafa/protocol';
 import { useService } from '../harness/index.ts';
-import { register, shoot, useChromium } from './browser.ts';
+import { choose, open, pick, register, row, shoot, until, upload, useChromium } from './browser.ts';
+import { png } from './media.ts';
+import { SlowLine } from './slow-line.ts';
 
 const service = useService();
 const browser = useChromium();
@@ -115,4 +117,114 @@ test('the description of the interface is readable on a phone and in the dark, e
   await page.waitForURL(/#register$/);
   await shoot(page, 'docs');
   assert.deepEqual(errors, [], 'the policy lets its style through');
+});
+
+test('what is counted, said and in sight while files come, are looked for and looked at', async (t) => {
+  const line = await SlowLine.start(t, () => service.url);
+  const { page } = await browser.visit(line.url, { viewport: { width: 1000, height: 560 } });
+  await register(page);
+  await page.getByText('Nothing here yet').waitFor();
+
+  // Transfers: a card in the corner, which folds by itself when all are done, also where it was opened by hand.
+  line.bytesPerSecond = 200_000;
+  await pick(page, await browser.file('film.bin', new Uint8Array(1_500_000)));
+  await page.getByText('Your files appear here as soon as they are uploaded.').waitFor();
+  assert.equal(await page.getByText('Nothing here yet').count(), 0);
+  const card = (await page.locator('.transfers').boundingBox())!;
+  assert.ok(card.width < 500 && card.height < 260 && card.y > 300, JSON.stringify(card));
+  await page.getByRole('button', { name: 'Hide transfers' }).click();
+  await page.getByRole('button', { name: 'Show transfers' }).click();
+  line.bytesPerSecond = Number.POSITIVE_INFINITY;
+  await row(page, 'film.bin').waitFor();
+  await page.getByRole('button', { name: 'Show transfers' }).waitFor();
+  await page.getByRole('button', { name: 'Clear finished' }).click();
+
+  // Numbers: folders are found as well, and of pictures only those are counted that are shown.
+  await page.getByRole('button', { name: 'New folder', exact: true }).click();
+  const create = page.getByRole('button', { name: 'Create', exact: true });
+  await create.click();
+  const field = page.getByLabel('Name of the folder');
+  await page.getByRole('alert').getByText('A name is needed.').waitFor();
+  await field.and(page.locator(':focus[aria-invalid=true][aria-describedby=name-fault]')).waitFor();
+  await field.fill('Zażółć');
+  await create.click();
+  await page.getByRole('heading', { name: 'Zażółć' }).waitFor();
+  await open(page, 'All files');
+  await page.locator('#filter').fill('zazolc');
+  await page.getByText('Found: 1 folder', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Grid' }).click();
+  await page.locator('.tile-folders').getByRole('button', { name: 'Zażółć' }).waitFor();
+  await page.locator('#filter').fill('');
+  const pictures = ['one.png', 'two.png'];
+  for (const name of pictures) await pick(page, await browser.file(name, png(30, 20)));
+  await page.getByText('1 folder, 3 files', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Pictures by month' }).click();
+  await page.getByText('2 files', { exact: true }).waitFor();
+  await page.locator('#filter').fill('one');
+  await page.getByText('Found: 1 file', { exact: true }).waitFor();
+  await page.locator('#filter').fill('');
+  await page.getByRole('button', { name: 'List', exact: true }).click();
+
+  // A dialog that is taller than the window: what is in it scrolls, inside its round corners; keys are in one piece.
+  await page.keyboard.press('?');
+  await page.getByText('Keyboard').waitFor();
+  const about = await page.evaluate(() => {
+    const dialog = document.querySelector('dialog')!;
+    const body = dialog.querySelector('.modal-body')!;
+    const keys = [...dialog.querySelectorAll('.keys div')].map((line) => {
+      const [cap, words] = ['kbd', 'dd'].map((part) => line.querySelector(part)!.getBoundingClientRect());
+      return { height: cap!.height, gap: words!.left - cap!.right };
+    });
+    return {
+      outside: dialog.scrollHeight - dialog.clientHeight,
+      inside: body.scrollHeight - body.clientHeight,
+      bad: keys.filter(({ height, gap }) => height > 30 || gap < 8),
+    };
+  });
+  assert.ok(about.outside === 0 && about.inside > 0, JSON.stringify(about));
+  assert.deepEqual(about.bad, []);
+  await page.keyboard.press('Escape');
+
+  // A document in a frame: something is shown before it is there.
+  await upload(page, await browser.file('poem.md', '# Poem\n\n**bold**\n'));
+  await page.evaluate(() => {
+    const seen: boolean[] = [];
+    Reflect.set(globalThis, 'seen', seen);
+    new MutationObserver(() => {
+      const frame = document.querySelector('dialog iframe');
+      if (frame) seen.push(document.querySelector('dialog .spinner') !== null);
+    }).observe(document.body, { childList: true, subtree: true });
+  });
+  await choose(page, 'poem.md', 'Preview');
+  await page.frameLocator('dialog iframe').getByText('bold').waitFor();
+  await until(async () => (await page.locator('dialog .spinner').count()) === 0);
+  assert.equal(await page.evaluate(() => (Reflect.get(globalThis, 'seen') as boolean[])[0]), true);
+  await page.keyboard.press('Escape');
+
+  // Notices, one below the other: their buttons are in one column.
+  await choose(page, 'one.png', 'Delete');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row(page, 'one.png').waitFor();
+  await choose(page, 'two.png', 'Delete');
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  const ends = await page.locator('.notice .icon-button').evaluateAll((buttons) => ({
+    count: buttons.length,
+    rights: new Set(buttons.map((one) => Math.round(one.getBoundingClientRect().right))).size,
+  }));
+  assert.ok(ends.count > 1 && ends.rights === 1, JSON.stringify(ends));
+
+  // In Polish the names of places are longer; ten thousand files are a long number.
+  await page.getByRole('button', { name: /^Account: / }).click();
+  await page.getByRole('menuitem', { name: 'Settings' }).click();
+  await page.getByLabel('Language').selectOption('Polski');
+  await page.getByRole('heading', { name: 'Wszystkie pliki' }).waitFor();
+  await page.locator('.place-count').evaluateAll((all) => {
+    for (const one of all) one.textContent = '10 000';
+  });
+  const cut = await page
+    .locator('.place-name')
+    .evaluateAll((all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+    );
+  assert.deepEqual(cut, []);
 });

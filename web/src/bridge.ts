@@ -488,6 +488,8 @@ export interface Fault {
   message: string;
   status?: number;
   stage?: string;
+  /** The field of a form that it is about. */
+  field?: string;
   retryAfter?: number;
   /** Second factors of which one is needed, and what a passkey would sign. */
   factors?: Factor[];

@@ -3,7 +3,7 @@ import { computed } from '@preact/signals';
 import type { Item } from '../bridge.ts';
 import { month } from './format.ts';
 import { chosenLayout } from './settings.ts';
-import { items, visible } from './shelf.ts';
+import { filter, items, visible } from './shelf.ts';
 
 export interface Section {
   title: string;
@@ -12,9 +12,11 @@ export interface Section {
 
 const PICTURE = /\.(png|jpe?g|gif|webp|avif|bmp|heic|tiff?|mp4|m4v|webm|mov|mkv|ogv)$/i;
 
-/** Pictures and films of all places, newest first. */
+/** Pictures and films of all places, or those that a search has found, newest first. */
 const pictures = computed(() =>
-  items.value.filter(({ name }) => PICTURE.test(name)).toSorted((a, b) => b.createdAt - a.createdAt),
+  (filter.value.trim() === '' ? items : visible).value
+    .filter(({ name }) => PICTURE.test(name))
+    .toSorted((a, b) => b.createdAt - a.createdAt),
 );
 
 export const isTimeline = computed(() => chosenLayout.value === 'timeline');

@@ -11,6 +11,7 @@ import { dirNames, dirs, items, listing } from '../page/shelf.ts';
 import { words as sharing } from '../text/sharing/index.ts';
 import { explain, text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
+import { Trouble } from './faults.tsx';
 import {
   CurrentPassword,
   Fold,
@@ -21,7 +22,7 @@ import {
   Said,
   wrong,
 } from './fold.tsx';
-import { Field, NewSecret, refuse, requireGood, Trouble, useForm } from './form.tsx';
+import { Field, Form, NewSecret, refuse, requireGood, useForm } from './form.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
@@ -31,7 +32,7 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
   const next = useSignal('');
   const repeat = useSignal('');
   const form = useForm(async () => {
-    if (next.value === current.value) refuse(words.password.same);
+    if (next.value === current.value) refuse(words.password.same, 'password');
     const who = account.peek()!;
     await requireGood(who.username, next.value, repeat.value);
     requireStill(who);
@@ -40,14 +41,13 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
     await onDone();
   });
   return (
-    <form onSubmit={form.submit} aria-label={words.password.do}>
+    <Form form={form} label={words.password.do} {...wrong()}>
       <CurrentPassword label={words.currentPassword} value={current} />
       <NewSecret label={words.password.next} value={next} repeat={repeat} />
       <p>{words.password.after}</p>
       <p>{words.password.limits}</p>
-      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.password.do} />
-    </form>
+    </Form>
   );
 }
 
@@ -56,27 +56,35 @@ function DeleteAccount({ opened }: PartProps) {
   const password = useSignal('');
   const { username } = account.value!;
   const form = useForm(async () => {
-    if (name.value.trim() !== username) refuse(words.remove.otherName);
+    if (name.value.trim() !== username) refuse(words.remove.otherName, 'account-name');
     await deleteAccount(password.value);
   });
   const files = listing.value === 'ready' ? items.value.length : undefined;
   return (
-    <form onSubmit={form.submit} aria-label={words.remove.do}>
+    <Form form={form} label={words.remove.do} {...wrong()}>
       <p class="danger-words">{words.remove.lost(files, dirs.value.length)}</p>
       <Field label={words.remove.name(username)} name="account-name" autocomplete="off" value={name} />
       <CurrentPassword label={words.yourPassword} value={password} />
-      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.remove.do} danger />
-    </form>
+    </Form>
   );
 }
 
-/** What is to know about a session or a token, in one line. */
-function aboutDevice({ usedAt, scope, dirId, expiresAt }: Device): string {
+/** The server notes a use once an hour: the day is what is certain. */
+function lastUse({ usedAt, current }: Device): string {
   const { devices } = words;
+  if (current) return devices.usedNow;
+  const isToday = new Date(usedAt).toDateString() === new Date().toDateString();
+  return isToday ? devices.usedToday : devices.used(date(usedAt));
+}
+
+/** What is to know about a session or a token, in one line. */
+function aboutDevice(device: Device): string {
+  const { devices } = words;
+  const { scope, dirId, expiresAt } = device;
   const folder = dirId === null ? undefined : dirNames.value.get(dirId);
   return [
-    devices.used(date(usedAt)),
+    lastUse(device),
     devices.scope[scope],
     dirId !== null && (folder === undefined ? devices.oneFolder : devices.folder(folder)),
     expiresAt !== null && devices.ends(date(expiresAt)),
@@ -145,7 +153,6 @@ function Devices({ devices, onChange }: DevicesProps) {
           />
         ))}
       </ul>
-      <p class="hint">{words.devices.hint}</p>
       <Said news={news} />
       {devices.length > 1 && (
         <button type="button" class="button" onClick={() => void end(call('endOtherSessions'))}>
@@ -173,7 +180,7 @@ export function AccountPanel() {
   const now = overview.value;
   return (
     <Modal title={words.title} class="account" onClose={closeDialog}>
-      <Trouble form={{ trouble }} />
+      <Trouble fault={trouble.value} />
       {!now && !trouble.value && <Spinner label={words.loading} />}
       {now && (
         <>

@@ -9,12 +9,15 @@ import { account } from '../page/session.ts';
 import { here, words } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
 import { Modal, Spinner } from './controls.tsx';
+import { FormTrouble, Trouble } from './faults.tsx';
 import { requireStill, Said } from './fold.tsx';
-import { Field, Trouble, useForm } from './form.tsx';
+import { Field, Form, Submit, useForm } from './form.tsx';
 
 const said = words.contacts;
 /** As people type it: with blanks. */
 const TYPED_CHARS = 200;
+/** Where the name of an account was typed. */
+const NO_ACCOUNT = { 'no-contact': 'contact', 'own-account': 'contact', name: 'contact', rule: 'contact' };
 
 export function Fingerprint({ digits }: { digits: string }) {
   return <code class="fingerprint">{digits}</code>;
@@ -27,7 +30,7 @@ interface CompareProps {
 
 /** What was asked for is done, and the form goes: if the focus is in it, or was in its button, the keyboard goes on where it was. */
 function useDone(onDone: CompareProps['onDone']) {
-  const place = useRef<HTMLFormElement>(null);
+  const place = useRef<HTMLDivElement>(null);
   const done: CompareProps['onDone'] = (contact) => {
     const form = place.current;
     const around = form?.parentElement;
@@ -48,12 +51,12 @@ export function Compared({ contact, onDone }: CompareProps) {
   const { place, done } = useDone(onDone);
   const form = useForm(async () => done(await call('verifyContact', username)));
   return (
-    <form ref={place} onSubmit={form.submit} aria-label={said.sameOf(username)}>
-      <Trouble form={form} here={here()} />
-      <button type="submit" class="button" aria-label={said.sameOf(username)} disabled={form.working.value}>
-        {said.same}
-      </button>
-    </form>
+    <div ref={place}>
+      <Form form={form} label={said.sameOf(username)} here={here()}>
+        <FormTrouble />
+        <Submit form={form} class="" name={said.sameOf(username)} label={said.same} />
+      </Form>
+    </div>
   );
 }
 
@@ -62,23 +65,25 @@ function Renew({ contact: { username }, onDone }: CompareProps) {
   const typed = useSignal('');
   const { place, done } = useDone(onDone);
   const form = useForm(async () => done(await call('acceptContact', username, typed.value)));
+  const field = `fingerprint-${username}`;
+  const fields = { fingerprint: field, 'other-fingerprint': field };
   return (
-    <form ref={place} onSubmit={form.submit} aria-label={said.renew(username)}>
-      <p class="danger-words">{said.renewWhy(username)}</p>
-      <p>{said.renewHow(username)}</p>
-      <Field
-        label={said.typed(username)}
-        hint={said.typedHint}
-        name={`fingerprint-${username}`}
-        autocomplete="off"
-        max={TYPED_CHARS}
-        value={typed}
-      />
-      <Trouble form={form} here={here()} />
-      <button type="submit" class="button danger" disabled={form.working.value}>
-        {said.accept}
-      </button>
-    </form>
+    <div ref={place}>
+      <Form form={form} label={said.renew(username)} here={here()} fields={fields}>
+        <p class="danger-words">{said.renewWhy(username)}</p>
+        <p>{said.renewHow(username)}</p>
+        <Field
+          label={said.typed(username)}
+          hint={said.typedHint}
+          name={field}
+          autocomplete="off"
+          max={TYPED_CHARS}
+          value={typed}
+        />
+        <FormTrouble />
+        <Submit form={form} class="danger" label={said.accept} />
+      </Form>
+    </div>
   );
 }
 
@@ -111,13 +116,11 @@ function Find({ onFound }: { onFound(contact: ListedContact): void }) {
     name.value = '';
   });
   return (
-    <form onSubmit={form.submit} aria-label={said.look}>
+    <Form form={form} label={said.look} here={here()} fields={NO_ACCOUNT}>
       <Field label={said.find} name="contact" autocomplete="off" max={64} value={name} />
-      <Trouble form={form} here={here()} />
-      <button type="submit" class="button" disabled={form.working.value}>
-        {said.look}
-      </button>
-    </form>
+      <FormTrouble />
+      <Submit form={form} class="" label={said.look} />
+    </Form>
   );
 }
 
@@ -152,7 +155,7 @@ export function Contacts({ of }: { of?: string | undefined }) {
   };
   return (
     <Modal title={said.title} class="account" onClose={closeDialog}>
-      <Trouble form={{ trouble }} here={here()} />
+      <Trouble fault={trouble.value} here={here()} />
       {!all.value && !trouble.value && <Spinner label={text.account.loading} />}
       {own.value && (
         <section>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { text } from '../text.ts';
+import { FormTrouble } from './faults.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface IconButtonProps {
@@ -88,14 +89,17 @@ interface ModalFootProps {
   onAct?(): void;
   danger?: boolean | undefined;
   disabled?: boolean;
+  /** The form is being sent. The button keeps the focus, which a disabled one loses. */
+  isBusy?: boolean;
   /** What else there is to do. */
   children?: ComponentChildren;
 }
 
-/** The end of a dialog or a form: not to do it, and to do it. */
-export function ModalFoot({ act, onCancel, onAct, danger, disabled, children }: ModalFootProps) {
+/** The end of a dialog or a form, always in sight: what went wrong, not to do it, and to do it. */
+export function ModalFoot({ act, onCancel, onAct, danger, disabled, isBusy, children }: ModalFootProps) {
   return (
     <footer class="modal-foot">
+      {!onAct && <FormTrouble />}
       {children}
       <button type="button" class="button" onClick={onCancel}>
         {text.actions.cancel}
@@ -104,6 +108,7 @@ export function ModalFoot({ act, onCancel, onAct, danger, disabled, children }: 
         type={onAct ? 'button' : 'submit'}
         class={`button ${danger ? 'danger' : 'primary'}`}
         disabled={disabled}
+        aria-disabled={isBusy}
         onClick={onAct}
       >
         {act}

@@ -9,7 +9,8 @@ import { confirmPasskey } from '../page/passkeys.ts';
 import { login, loginWithPasskey, parting, recover, register } from '../page/session.ts';
 import { text } from '../text.ts';
 import { DoorLanguage } from './door-language.tsx';
-import { Code, Field, NewSecret, requireGood, Secret, Trouble, useForm } from './form.tsx';
+import { FieldFault, FormTrouble, useFieldFault } from './faults.tsx';
+import { Code, Field, Form, NewSecret, requireGood, Secret, Submit, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
 type How = 'login' | 'register' | 'recover';
@@ -43,14 +44,6 @@ function Username({ value, hint }: { value: Signal<string>; hint?: string }) {
       max={limits.usernameChars.max}
       value={value}
     />
-  );
-}
-
-function Submit({ working, label }: { working: Signal<boolean>; label: string }) {
-  return (
-    <button type="submit" class="button primary wide" disabled={working.value}>
-      {working.value ? words.working : label}
-    </button>
   );
 }
 
@@ -109,7 +102,12 @@ function SignIn({ username }: DoorProps) {
     if (wanted) place.current!.querySelector<HTMLElement>('input, button')?.focus();
   }, [wanted?.of]);
   return (
-    <form onSubmit={form.submit} aria-label={words.signIn}>
+    <Form
+      form={form}
+      label={words.signIn}
+      here={{ 401: wrongWords(username.value), 403: words.disabled }}
+      fields={{ 401: 'password', 'wrong-password': 'password', 'wrong-code': 'code' }}
+    >
       <Username value={username} />
       <Secret
         label={words.password}
@@ -123,21 +121,26 @@ function SignIn({ username }: DoorProps) {
         {wanted?.passkey && (
           <>
             <p class="hint">{words.passkeyHint}</p>
-            <button type="button" class="button wide" disabled={form.working.value} onClick={press('second')}>
+            <button
+              type="button"
+              class="button wide"
+              aria-disabled={form.working.value}
+              onClick={press('second')}
+            >
               {words.confirmPasskey}
             </button>
           </>
         )}
         {wanted && !wantsCode && !wanted.passkey && <p class="caution">{words.passkeyAway}</p>}
       </div>
-      <Trouble form={form} here={{ 401: wrongWords(username.value), 403: words.disabled }} />
-      <Submit working={form.working} label={words.signIn} />
+      <FormTrouble />
+      <Submit form={form} class="primary wide" label={words.signIn} busy={words.working} />
       {offered.value && (
-        <button type="button" class="button wide" disabled={form.working.value} onClick={press('alone')}>
+        <button type="button" class="button wide" aria-disabled={form.working.value} onClick={press('alone')}>
           {words.byPasskey}
         </button>
       )}
-    </form>
+    </Form>
   );
 }
 
@@ -190,7 +193,12 @@ function Register({ username, invite }: DoorProps) {
   }, []);
   if (registration.value === 'closed') return <p class="caution">{words.closed}</p>;
   return (
-    <form onSubmit={form.submit} aria-label={words.register}>
+    <Form
+      form={form}
+      label={words.register}
+      here={{ 403: needsInvite ? words.uninvited : words.closed, 409: words.taken }}
+      fields={{ 409: 'username', name: 'username', rule: 'username', ...(needsInvite && { 403: 'invite' }) }}
+    >
       <Username value={username} hint={words.usernameRule} />
       <NewSecret label={words.password} value={password} repeat={repeat} />
       {needsInvite && (
@@ -218,9 +226,9 @@ function Register({ username, invite }: DoorProps) {
           <Check name="understood" label={words.understood} value={understood} required />
         </>
       )}
-      <Trouble form={form} here={{ 403: needsInvite ? words.uninvited : words.closed, 409: words.taken }} />
-      <Submit working={form.working} label={words.register} />
-    </form>
+      <FormTrouble />
+      <Submit form={form} class="primary wide" label={words.register} />
+    </Form>
   );
 }
 
@@ -232,9 +240,15 @@ function Recover({ username }: DoorProps) {
     await requireGood(username.value, password.value, repeat.value);
     await recover(username.value, key.value, password.value);
   });
+  const keyFault = useFieldFault('recovery-key', true);
   const { title, how, key: label, keyHint, next, after, wrong, changed, unsettled } = text.recover;
   return (
-    <form onSubmit={form.submit} aria-label={title}>
+    <Form
+      form={form}
+      label={title}
+      here={{ 403: words.disabled, 'wrong-password': wrong, 'keys-changed': changed, unsettled }}
+      fields={{ 'wrong-password': 'recovery-key' }}
+    >
       <h2>{title}</h2>
       <p class="hint">{how}</p>
       <Username value={username} />
@@ -248,7 +262,7 @@ function Recover({ username }: DoorProps) {
           autocomplete="off"
           autocapitalize="characters"
           spellcheck={false}
-          aria-describedby="recovery-key-hint"
+          {...keyFault}
           value={key.value}
           onInput={(event) => {
             key.value = event.currentTarget.value;
@@ -257,15 +271,13 @@ function Recover({ username }: DoorProps) {
         <small id="recovery-key-hint" class="hint">
           {keyHint}
         </small>
+        <FieldFault name="recovery-key" />
       </div>
       <NewSecret label={next} value={password} repeat={repeat} />
       <p class="hint">{after}</p>
-      <Trouble
-        form={form}
-        here={{ 403: words.disabled, 'wrong-password': wrong, 'keys-changed': changed, unsettled }}
-      />
-      <Submit working={form.working} label={text.recover.do} />
-    </form>
+      <FormTrouble />
+      <Submit form={form} class="primary wide" label={text.recover.do} />
+    </Form>
   );
 }
 

@@ -151,7 +151,9 @@ export function FileList() {
           <Header name="name" label={text.list.name} />
           <Header name="size" label={text.list.size} />
           <Header name="date" label={inTrash ? text.trash.when : text.list.date} />
-          <div role="columnheader" class="cell acts" aria-label={text.list.acts} />
+          <div role="columnheader" class="cell acts">
+            <span class="unseen">{text.list.acts}</span>
+          </div>
         </div>
         <div
           class="rows"

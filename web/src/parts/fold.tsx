@@ -74,9 +74,9 @@ interface FootProps extends PartProps {
 export function Foot({ working, label, danger = false, opened }: FootProps) {
   return (
     <ModalFoot
-      act={working.value ? text.enter.working : label}
+      act={working.value ? text.actions.wait : label}
       danger={danger}
-      disabled={working.value}
+      isBusy={working.value}
       onCancel={() => {
         opened.value = null;
       }}
@@ -89,5 +89,8 @@ export function CurrentPassword({ label, value }: { label: string; value: Signal
   return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
 }
 
-/** What a wrong password means in these forms. */
-export const wrong = () => ({ 'wrong-password': words.wrongPassword, 403: words.wrongPassword });
+/** What a wrong password means in these forms, and where it was typed. */
+export const wrong = () => ({
+  here: { 'wrong-password': words.wrongPassword, 403: words.wrongPassword },
+  fields: { 'wrong-password': 'current', 403: 'current', 'wrong-code': 'code' },
+});

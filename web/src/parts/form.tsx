@@ -1,11 +1,13 @@
 /** What forms are made of. */
 import { type Signal, useSignal } from '@preact/signals';
 import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault } from '../bridge.ts';
 import { CoreError, faultOf } from '../page/core.ts';
-import { explain, text } from '../text.ts';
+import { text } from '../text.ts';
 import { IconButton } from './controls.tsx';
-import { KeyTrouble } from './key-trouble.tsx';
+import { FieldFault, FormFaultContext, type Meanings, useFieldFault } from './faults.tsx';
 
 interface FieldProps {
   label: string;
@@ -15,6 +17,8 @@ interface FieldProps {
   autocomplete: AutoFill;
   max?: number;
   optional?: boolean;
+  /** A dialog opens with the focus here. */
+  autoFocus?: boolean;
   value: Signal<string>;
 }
 
@@ -26,8 +30,10 @@ export function Field({
   autocomplete,
   max = SECRET_CHARS.max,
   optional = false,
+  autoFocus = false,
   value,
 }: FieldProps) {
+  const fault = useFieldFault(name, hint !== undefined);
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -38,11 +44,13 @@ export function Field({
         type={type as 'text'}
         value={value.value}
         required={!optional}
+        // biome-ignore lint/a11y/noAutofocus: only what is shown to be typed into
+        autoFocus={autoFocus}
         autocomplete={autocomplete}
         autocapitalize="none"
         spellcheck={false}
         maxLength={max}
-        aria-describedby={hint ? `${name}-hint` : undefined}
+        {...fault}
         onInput={(event) => {
           value.value = event.currentTarget.value;
         }}
@@ -52,6 +60,7 @@ export function Field({
           {hint}
         </small>
       )}
+      <FieldFault name={name} />
     </div>
   );
 }
@@ -127,31 +136,31 @@ export function NewSecret({ label, value, repeat }: NewSecretProps) {
   );
 }
 
-/** Ends what a form does, for a reason that the page itself has. */
-export function refuse(message: string): never {
-  throw new CoreError({ code: 'refused-here', message });
+/** Refuses what was typed into a field, for a reason that the page itself has. */
+export function refuse(message: string, field: string): never {
+  throw new CoreError({ code: 'refused-here', message, field });
 }
 
 /** Passes where a new password may be set. */
 export async function requireGood(username: string, password: string, repeat: string): Promise<void> {
-  if (password !== repeat) refuse(text.enter.different);
+  if (password !== repeat) refuse(text.enter.different, 'repeat');
   // What shows a recovery key is here before one counts that nobody has seen.
   const loading = Promise.all([weaknessOf(password, [username]), import('./recovery-key.tsx')]);
   const [weakness] = await loading.catch(() => {
     // Both come with the first new password; nothing else of them can fail.
     throw new CoreError({ code: 'part-missing', message: 'what a new password needs could not be loaded' });
   });
-  if (weakness) refuse(text.enter.weak[weakness]);
+  if (weakness) refuse(text.enter.weak[weakness], 'password');
 }
 
-interface Form {
+interface FormState {
   working: Signal<boolean>;
   trouble: Signal<Fault | null>;
   submit(event: Event): Promise<void>;
 }
 
-/** A form that does one thing at a time, and says what went wrong. */
-export function useForm(work: () => Promise<void>): Form {
+/** A form that does one thing at a time, and remembers what went wrong. */
+export function useForm(work: () => Promise<void>): FormState {
   const working = useSignal(false);
   const trouble = useSignal<Fault | null>(null);
   return {
@@ -159,6 +168,7 @@ export function useForm(work: () => Promise<void>): Form {
     trouble,
     async submit(event) {
       event.preventDefault();
+      event.stopPropagation();
       if (working.value) return;
       working.value = true;
       trouble.value = null;
@@ -173,18 +183,54 @@ export function useForm(work: () => Promise<void>): Form {
   };
 }
 
-interface TroubleProps {
-  form: Pick<Form, 'trouble'>;
-  /** What a status, or a code, means in this form. */
-  here?: Record<number | string, string>;
+interface FormProps {
+  form: FormState;
+  label: string;
+  class?: string;
+  here?: Meanings;
+  /** The field that a status, or a code, is about. */
+  fields?: Record<number | string, string>;
+  children: ComponentChildren;
 }
 
-/** What went wrong. */
-export function Trouble({ form, here }: TroubleProps) {
+/** Shows a fault beside its field, which gets the focus; a fault that is about no field shows where FormTrouble is. */
+export function Form({ form, label, class: extra, here, fields = {}, children }: FormProps) {
+  const element = useRef<HTMLFormElement>(null);
   const fault = form.trouble.value;
+  const field = fault
+    ? (fault.field ?? fields[(fault.code === 'api' && fault.status) || fault.code])
+    : undefined;
+  useLayoutEffect(() => {
+    if (field) element.current!.querySelector<HTMLElement>(`[name="${field}"]`)?.focus();
+  }, [fault]);
   return (
-    <div class="trouble" role="alert">
-      {fault && (fault.code === 'keys' ? <KeyTrouble fault={fault} /> : explain(fault, here))}
-    </div>
+    <form ref={element} class={extra} onSubmit={form.submit} aria-label={label}>
+      <FormFaultContext.Provider value={{ fault, field, here }}>{children}</FormFaultContext.Provider>
+    </form>
+  );
+}
+
+interface SubmitProps {
+  form: FormState;
+  label: string;
+  /** While it works. */
+  busy?: string;
+  class?: string;
+  name?: string;
+}
+
+/** Keeps the focus while the form works: a button that is disabled loses it. */
+export function Submit({
+  form,
+  label,
+  busy = text.actions.wait,
+  class: extra = 'primary',
+  name,
+}: SubmitProps) {
+  const isBusy = form.working.value;
+  return (
+    <button type="submit" class={`button ${extra}`} aria-label={name} aria-disabled={isBusy}>
+      {isBusy ? busy : label}
+    </button>
   );
 }

@@ -1,6 +1,6 @@
 import { isTimeline } from '../page/layout.ts';
 import { chosenLayout } from '../page/settings.ts';
-import { byName, filter, goTo, here, place } from '../page/shelf.ts';
+import { goTo, isFolder, place, rows } from '../page/shelf.ts';
 import { text } from '../text.ts';
 import { FileList } from './file-list.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -35,10 +35,10 @@ export function LayoutButtons() {
   );
 }
 
-/** The folders of a place, above the tiles of its files. */
+/** The folders of a place, or those that a search has found, above the tiles of the files. */
 function Folders() {
-  const inner = here.value.folders.toSorted(byName);
-  if (inner.length === 0 || isTimeline.value || filter.value.trim() !== '') return null;
+  const inner = rows.value.filter(isFolder);
+  if (inner.length === 0 || isTimeline.value) return null;
   return (
     <div class="tile-folders">
       {inner.map(({ path, name }) => (

@@ -2,12 +2,15 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { closeDialog, dialog } from '../page/actions.ts';
-import { faultOf } from '../page/core.ts';
 import { makeFolder, refusalOf, rename } from '../page/operations.ts';
 import { goTo, isFolder, type Row } from '../page/shelf.ts';
 import { joinPath, lastOf, parentOf } from '../page/tree.ts';
-import { explain, text } from '../text.ts';
+import { text } from '../text.ts';
 import { Modal, ModalFoot } from './controls.tsx';
+import { Field, Form, refuse, useForm } from './form.tsx';
+
+/** More than any name has that the server takes. */
+const NAME_CHARS = 4_096;
 
 interface NameFormProps {
   label: string;
@@ -24,51 +27,33 @@ interface NameFormProps {
 
 export function NameForm({ label, act, first = '', chosen = 0, refusal, onCancel, onName }: NameFormProps) {
   const name = useSignal(first);
-  const trouble = useSignal('');
-  const working = useSignal(false);
-  const field = useRef<HTMLInputElement>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const form = useForm(async () => {
+    const wish = name.value.trim();
+    const why = refusal(wish);
+    if (why !== '') refuse(why, 'name');
+    await onName(wish);
+  });
   useLayoutEffect(() => {
-    field.current!.focus();
-    field.current!.setSelectionRange(0, chosen);
+    const field = place.current!.querySelector('input')!;
+    field.focus();
+    field.setSelectionRange(0, chosen);
   }, []);
   return (
-    <form
-      onSubmit={async (event) => {
-        event.preventDefault();
-        event.stopPropagation();
-        const wish = name.value.trim();
-        trouble.value = refusal(wish);
-        if (trouble.value !== '' || working.value) return;
-        working.value = true;
-        try {
-          await onName(wish);
-        } catch (error) {
-          trouble.value = explain(faultOf(error));
-        } finally {
-          working.value = false;
-        }
-      }}
-    >
-      <label class="field">
-        <span>{label}</span>
-        <input
-          ref={field}
+    <div ref={place}>
+      <Form form={form} label={act}>
+        <Field
+          label={label}
           name="name"
-          // biome-ignore lint/a11y/noAutofocus: it is shown to be typed into
-          autoFocus
           autocomplete="off"
-          spellcheck={false}
-          value={name.value}
-          onInput={(event) => {
-            name.value = event.currentTarget.value;
-          }}
+          max={NAME_CHARS}
+          value={name}
+          optional
+          autoFocus
         />
-      </label>
-      <p class="trouble" role="alert">
-        {trouble.value}
-      </p>
-      <ModalFoot act={act} disabled={working.value} onCancel={onCancel} />
-    </form>
+        <ModalFoot act={act} isBusy={form.working.value} onCancel={onCancel} />
+      </Form>
+    </div>
   );
 }
 

@@ -6,8 +6,9 @@ import { date } from '../page/format.ts';
 import { makePasskey } from '../page/passkeys.ts';
 import { account } from '../page/session.ts';
 import { text } from '../text.ts';
+import { FormTrouble } from './faults.tsx';
 import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
-import { Field, Trouble, useForm } from './form.tsx';
+import { Field, Form, Submit, useForm } from './form.tsx';
 
 const words = text.account.passkey;
 
@@ -39,7 +40,7 @@ function Add({
     await onDone(made.secret ? words.doneAlone : words.done);
   });
   return (
-    <form onSubmit={form.submit} aria-label={words.do}>
+    <Form form={form} label={words.do} {...wrong()}>
       <p>{words.after}</p>
       <p class={totp ? '' : 'warn-words'}>{totp ? words.withCodes : words.withoutCodes}</p>
       {!hasRecoveryKey && <p class="warn-words">{words.withoutKey}</p>}
@@ -52,9 +53,8 @@ function Add({
         value={name}
       />
       <CurrentPassword label={text.account.yourPassword} value={password} />
-      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.finish} />
-    </form>
+    </Form>
   );
 }
 
@@ -65,14 +65,12 @@ function Remove({ id, name, onDone }: { id: string; name: string; onDone(): Prom
     await onDone();
   });
   return (
-    <form onSubmit={form.submit} aria-label={words.removeOf(name)}>
+    <Form form={form} label={words.removeOf(name)} {...wrong()}>
       <p>{words.removed}</p>
       <CurrentPassword label={text.account.yourPassword} value={password} />
-      <Trouble form={form} here={wrong()} />
-      <button type="submit" class="button danger" disabled={form.working.value}>
-        {form.working.value ? text.enter.working : words.removeOf(name)}
-      </button>
-    </form>
+      <FormTrouble />
+      <Submit form={form} class="danger" label={words.removeOf(name)} />
+    </Form>
   );
 }
 

@@ -1,10 +1,31 @@
+import { useSignal } from '@preact/signals';
 import { text } from '../text.ts';
+import { Spinner } from './controls.tsx';
 
 const WORD_CHARS = 2_000;
 
 /** One word over many lines: looking for places to break it would hold the page up for seconds. */
 function isSolid(content: string): boolean {
   return content.split(/\s+/).some((word) => word.length > WORD_CHARS);
+}
+
+/** A document in a frame of its own: a browser shows nothing of it until it is there. */
+export function Frame({ src, title }: { src: string; title: string }) {
+  const isLoaded = useSignal(false);
+  return (
+    <>
+      {!isLoaded.value && <Spinner label={text.preview.opening} />}
+      <iframe
+        key={src}
+        class={isLoaded.value ? '' : 'unseen'}
+        src={src}
+        title={title}
+        onLoad={() => {
+          isLoaded.value = true;
+        }}
+      />
+    </>
+  );
 }
 
 interface TextProps {
@@ -22,7 +43,7 @@ export function Text({ name, content, isCut, page }: TextProps) {
     <div class="preview-text">
       {isCut && <p class="preview-note">{text.preview.cut}</p>}
       {page ? (
-        <iframe src={page} title={name} />
+        <Frame src={page} title={name} />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled by the keyboard
         <pre dir="auto" tabIndex={0} class={isSolid(content) ? 'solid' : ''}>

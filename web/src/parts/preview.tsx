@@ -10,7 +10,7 @@ import { explain, text } from '../text.ts';
 import { IconButton, Modal, Placard, Spinner } from './controls.tsx';
 import { Icon, iconOf } from './icon.tsx';
 import { Picture } from './preview-picture.tsx';
-import { Text } from './preview-text.tsx';
+import { Frame, Text } from './preview-text.tsx';
 
 /** How far a finger goes for the next file, and a zoomed picture with an arrow key. */
 const SWIPE_PX = 60;
@@ -47,7 +47,7 @@ function Shown({ item, opened, zoom, asSource, onFail }: ShownProps) {
       <audio src={url} controls preload="metadata" aria-label={name} onError={onFail} />
     );
   }
-  if (url && info.type === 'application/pdf') return <iframe src={url} title={name} />;
+  if (url && info.type === 'application/pdf') return <Frame key={url} src={url} title={name} />;
   return <Placard icon={iconOf(name)} title={info.type ? text.preview.failed : text.preview.none} />;
 }
 

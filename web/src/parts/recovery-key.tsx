@@ -7,7 +7,8 @@ import { tell } from '../page/notices.ts';
 import { shownKey } from '../page/session.ts';
 import { text } from '../text.ts';
 import { Door } from './enter.tsx';
-import { Field, refuse, Secret, Trouble, useForm } from './form.tsx';
+import { FormTrouble } from './faults.tsx';
+import { Field, Form, refuse, Secret, Submit, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 
 const words = text.recoveryKey;
@@ -96,7 +97,7 @@ function Asked({ groups, isWish, go }: StageProps) {
   const { wrongPassword, yourPassword } = text.account;
   const [first, second] = useMemo(() => choose(groups), [groups]);
   const form = useForm(async () => {
-    if (plainRecoveryText(typed.value) !== `${groups[first]}${groups[second]}`) refuse(words.wrong);
+    if (plainRecoveryText(typed.value) !== `${groups[first]}${groups[second]}`) refuse(words.wrong, 'groups');
     const own = shownKey.peek();
     if (isWish) await call('setRecoveryKey', password.value, groups.join('-'));
     if (shownKey.peek() !== own) return;
@@ -104,7 +105,12 @@ function Asked({ groups, isWish, go }: StageProps) {
     tell(words.confirmed);
   });
   return (
-    <form onSubmit={form.submit} aria-label={words.confirm}>
+    <Form
+      form={form}
+      label={words.confirm}
+      here={{ 'wrong-password': wrongPassword, 403: wrongPassword }}
+      fields={{ 'wrong-password': 'current', 403: 'current' }}
+    >
       <Field
         label={words.ask(first + 1, second + 1)}
         hint={words.askWhy}
@@ -121,10 +127,8 @@ function Asked({ groups, isWish, go }: StageProps) {
           shown={eye}
         />
       )}
-      <Trouble form={form} here={{ 'wrong-password': wrongPassword, 403: wrongPassword }} />
-      <button type="submit" class="button primary wide" disabled={form.working.value}>
-        {words.confirm}
-      </button>
+      <FormTrouble />
+      <Submit form={form} class="primary wide" label={words.confirm} />
       <div class="enter-links">
         <button type="button" class="link" onClick={() => go('shown')}>
           {words.again}
@@ -133,7 +137,7 @@ function Asked({ groups, isWish, go }: StageProps) {
           {words.skip}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -8,8 +8,8 @@ import { readAsked } from '../page/requests.ts';
 import { words } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
 import { FolderPicker } from './choose-folder.tsx';
-import { Modal } from './controls.tsx';
-import { Trouble, useForm } from './form.tsx';
+import { Modal, ModalFoot } from './controls.tsx';
+import { Form, useForm } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { MadeLink } from './made-link.tsx';
 import { Choice } from './settings.tsx';
@@ -105,7 +105,7 @@ export function RequestDialog({ onClose }: { onClose(): void }) {
   const { never: _, ...terms } = text.share.ended;
   return (
     <Modal title={said.ask} class="share" onClose={onClose}>
-      <form onSubmit={form.submit} aria-label={said.ask}>
+      <Form form={form} label={said.ask} here={{ 403: text.share.off, 409: said.tooMany }}>
         <p>{said.what}</p>
         <div class="field">
           <span id="request-folder">{said.where}</span>
@@ -143,16 +143,12 @@ export function RequestDialog({ onClose }: { onClose(): void }) {
             }}
           />
         </div>
-        <Trouble form={form} here={{ 403: text.share.off, 409: said.tooMany }} />
-        <footer class="modal-foot">
-          <button type="button" class="button" onClick={onClose}>
-            {text.actions.cancel}
-          </button>
-          <button type="submit" class="button primary" disabled={form.working.value}>
-            {form.working.value ? text.share.making : text.share.make}
-          </button>
-        </footer>
-      </form>
+        <ModalFoot
+          act={form.working.value ? text.share.making : text.share.make}
+          isBusy={form.working.value}
+          onCancel={onClose}
+        />
+      </Form>
     </Modal>
   );
 }

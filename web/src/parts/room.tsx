@@ -24,10 +24,10 @@ import {
   rows,
   selected,
   trashed,
-  tree,
   visible,
 } from '../page/shelf.ts';
-import { lastOf } from '../page/tree.ts';
+import { active, type Transfer } from '../page/transfers.ts';
+import { isWithin, lastOf } from '../page/tree.ts';
 import { explain, text } from '../text.ts';
 import { Banner } from './banner.tsx';
 import { Bar } from './bar.tsx';
@@ -189,10 +189,13 @@ function Contents() {
       </Placard>
     );
   }
-  if (items.value.length === 0 && here.value.path === '') {
+  const isTop = here.value.path === '';
+  const isComing = ({ note }: Transfer) =>
+    note !== undefined && (isTop || isWithin(note.path, here.value.path));
+  if (active.value.some(isComing)) return <Spinner label={list.uploading} />;
+  if (items.value.length === 0 && isTop) {
     return <FirstSteps onNewFolder={() => askNewFolder()} />;
   }
-  const isTop = here.value.path === '';
   return (
     <Placard icon={isTop ? 'wardrobe' : 'folder'} title={isTop ? list.emptyTitle : list.emptyDir}>
       <p>{list.emptyBody}</p>
@@ -216,9 +219,11 @@ function onShortcut(event: KeyboardEvent): void {
 function counted(): string {
   if (place.value.at === 'received') return '';
   if (place.value.at === 'shared') return text.shared.count(links.value?.length ?? 0);
-  if (filter.value.trim() !== '') return text.list.found(visible.value.length, tree.value.top.count);
-  if (place.value.at === 'trash') return text.list.count(trashed.value?.length ?? 0);
-  return text.tree.counts(here.value.folders.length, here.value.files.length);
+  const isPictures = place.value.at === 'folder' && isTimeline.value;
+  const files = (isPictures ? shownFiles : visible).value.length;
+  const folders = isPictures ? 0 : rows.value.length - files;
+  const counts = text.tree.counts(folders, files);
+  return filter.value.trim() === '' ? counts : text.list.found(counts);
 }
 
 export function Room() {

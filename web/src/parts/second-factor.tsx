@@ -7,7 +7,7 @@ import { confirmPasskey } from '../page/passkeys.ts';
 import { account } from '../page/session.ts';
 import { text } from '../text.ts';
 import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
-import { Code, Trouble, useForm } from './form.tsx';
+import { Code, Form, useForm } from './form.tsx';
 import { QrCode } from './qr-code.tsx';
 
 const words = text.account.factor;
@@ -36,7 +36,7 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
     );
   }, []);
   return (
-    <form onSubmit={form.submit} aria-label={words.do}>
+    <Form form={form} label={words.do} {...wrong()}>
       <p>{words.how}</p>
       {made.value && (
         <>
@@ -50,9 +50,8 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
       <CurrentPassword label={text.account.yourPassword} value={password} />
       <p>{words.after}</p>
       <p class={hasRecoveryKey ? '' : 'warn-words'}>{hasRecoveryKey ? words.withKey : words.withoutKey}</p>
-      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={words.finish} />
-    </form>
+    </Form>
   );
 }
 
@@ -89,17 +88,16 @@ function TurnOff({ opened, onDone, hasPasskeys }: FormProps & { hasPasskeys: boo
     void form.submit(event);
   };
   return (
-    <form onSubmit={form.submit} aria-label={factorOff.do}>
+    <Form form={form} label={factorOff.do} {...wrong()}>
       <CurrentPassword label={text.account.yourPassword} value={password} />
       <Code value={code} />
       {hasPasskeys && (
-        <button type="button" class="button" disabled={form.working.value} onClick={press}>
+        <button type="button" class="button" aria-disabled={form.working.value} onClick={press}>
           {factorOff.byPasskey}
         </button>
       )}
-      <Trouble form={form} here={wrong()} />
       <Foot opened={opened} working={form.working} label={factorOff.finish} />
-    </form>
+    </Form>
   );
 }
 

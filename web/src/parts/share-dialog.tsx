@@ -11,8 +11,8 @@ import { filesOf, isFolder, type Row } from '../page/shelf.ts';
 import { here, words as sharing } from '../text/sharing/index.ts';
 import { text } from '../text.ts';
 import { Compared, Fingerprint } from './contacts.tsx';
-import { Modal } from './controls.tsx';
-import { Field, Secret, Trouble, useForm } from './form.tsx';
+import { Modal, ModalFoot } from './controls.tsx';
+import { Field, Form, Secret, useForm } from './form.tsx';
 import { MadeLink } from './made-link.tsx';
 import { Choice } from './settings.tsx';
 
@@ -22,6 +22,11 @@ const DAY_MS = 86_400_000;
 /** Of the name in the owner's list, and of the note. */
 const TITLE_NAMES = 3;
 const NOTE_CHARS = 2_000;
+
+/** What is about the name of the account. */
+const NAME_FAULTS = Object.fromEntries(
+  ['no-contact', 'own-account', 'contact-changed', 'name', 'rule'].map((code) => [code, 'account']),
+);
 
 type Ends = '1' | '7' | '30' | '365' | 'never';
 
@@ -77,7 +82,7 @@ function Given({ given }: { given: Signal<ListedContact | null> }) {
   );
 }
 
-/** Its keys are not those of before: what that means, and where to go. */
+/** Its keys are not those of before: what that means, and where to go. Beside the field with its name. */
 function Changed({ username }: { username: string }) {
   return (
     <div class="received-why" role="alert">
@@ -124,6 +129,7 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
     if (byLink) made.value = await call('makeLink', id, paths, wishes);
     else given.value = await call('shareWith', id, paths, tried.value, wishes);
   });
+  const isBusy = form.working.value;
   const changed = form.trouble.value?.code === 'contact-changed';
   const title = made.value ? words.made : given.value ? give.made(given.value.username) : words.title;
 
@@ -139,7 +145,12 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
       ) : given.value ? (
         <Given given={given} />
       ) : (
-        <form onSubmit={form.submit} aria-label={words.title}>
+        <Form
+          form={form}
+          label={words.title}
+          here={{ ...here(), 'contact-changed': '', 403: words.off, 409: words.tooMuch }}
+          fields={NAME_FAULTS}
+        >
           <Choice name="way" label={give.to} chosen={way} options={give.ways} />
           <p>{way.value === 'link' ? words.what : give.what}</p>
           {way.value === 'account' && (
@@ -152,6 +163,7 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               value={username}
             />
           )}
+          {changed && <Changed username={tried.value} />}
           <Choice name="ends" label={words.ends} chosen={ends} options={words.ended} />
           <div class="field">
             <label for="downloads">{words.downloads}</label>
@@ -196,26 +208,12 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               }}
             />
           </div>
-          {changed ? (
-            <Changed username={tried.value} />
-          ) : (
-            <Trouble form={form} here={{ ...here(), 403: words.off, 409: words.tooMuch }} />
-          )}
-          <footer class="modal-foot">
-            <button type="button" class="button" onClick={closeDialog}>
-              {text.actions.cancel}
-            </button>
-            <button type="submit" class="button primary" disabled={form.working.value}>
-              {way.value === 'link'
-                ? form.working.value
-                  ? words.making
-                  : words.make
-                : form.working.value
-                  ? give.doing
-                  : give.do}
-            </button>
-          </footer>
-        </form>
+          <ModalFoot
+            act={way.value === 'link' ? (isBusy ? words.making : words.make) : isBusy ? give.doing : give.do}
+            isBusy={isBusy}
+            onCancel={closeDialog}
+          />
+        </Form>
       )}
     </Modal>
   );

@@ -1,4 +1,4 @@
-/** Below the list, never over it: what is sent and received, all of it in one line, and each of them. */
+/** A card in the corner, or below the list on a phone: all transfers in one line, and each of them. It folds when all are done. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { connected } from '../page/connection.ts';
@@ -104,12 +104,13 @@ function Together({ now }: { now: Total }) {
   );
 }
 
-/** Whether the list is folded: by hand, or because all of it is done and has been seen. */
+/** Whether the list is folded: by hand, or because all of it is done and has been seen. What is done by hand counts until then. */
 function useFolding(settled: boolean) {
   const byHand = useSignal<boolean | null>(null);
   const seen = useSignal(false);
   useEffect(() => {
     seen.value = false;
+    byHand.value = null;
     if (!settled) return;
     const timer = setTimeout(() => {
       seen.value = true;
@@ -139,7 +140,7 @@ export function TransferPanel() {
   const hidden = settled || showFinished.value ? 0 : finished;
   const rows = folded ? [] : inOrder(all).slice(0, Math.min(MOST_ROWS, all.length - hidden));
   return (
-    <section class="transfers" aria-label={words.title}>
+    <section class={`transfers ${folded ? 'folded' : ''}`} aria-label={words.title}>
       <header>
         <h2 aria-live="polite">
           {words.title}

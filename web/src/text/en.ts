@@ -179,6 +179,8 @@ export function en({ number, plural, secret }: Tools) {
         unnamed: 'Unnamed',
         current: 'This browser',
         used: (when: string) => `last used ${when}`,
+        usedNow: 'in use now',
+        usedToday: 'last used today',
         scope: { full: '', read: 'may only read', append: 'may only add' },
         folder: (name: string) => `only the folder ${name}`,
         oneFolder: 'only one folder',
@@ -187,7 +189,6 @@ export function en({ number, plural, secret }: Tools) {
         endOf: (name: string) => `End ${name}`,
         endOthers: 'End all others',
         ended: (count: number) => `${sessions(count)} ended`,
-        hint: 'The time of the last use is exact to an hour.',
       },
       remove: {
         title: 'Delete the account',
@@ -304,7 +305,8 @@ export function en({ number, plural, secret }: Tools) {
     list: {
       label: 'Files',
       count: files,
-      found: share,
+      found: (what: string) => `Found: ${what}`,
+      uploading: 'Your files appear here as soon as they are uploaded.',
       name: 'Name',
       size: 'Size',
       date: 'Added',
@@ -338,6 +340,7 @@ export function en({ number, plural, secret }: Tools) {
       upload: 'Upload files',
       uploadFolder: 'Upload a folder',
       uploadShort: 'Upload',
+      wait: 'Please wait…',
       /** Before the time, in the name of a picture that has none. */
       pasted: 'Pasted',
       preview: 'Preview',

@@ -5,7 +5,8 @@ import type { ComponentChildren } from 'preact';
 import type { SharedItem } from '../bridge.ts';
 import { bytes, fullDate } from '../page/format.ts';
 import { Spinner } from '../parts/controls.tsx';
-import { Secret, Trouble, useForm } from '../parts/form.tsx';
+import { FormTrouble } from '../parts/faults.tsx';
+import { Form, Secret, Submit, useForm } from '../parts/form.tsx';
 import { Notices } from '../parts/notices.tsx';
 import { isReadable, SharedFileList, topOf } from '../parts/shared-files.tsx';
 import { TransferPanel } from '../parts/transfer-panel.tsx';
@@ -59,16 +60,14 @@ function Locked() {
   const eye = useSignal(false);
   const form = useForm(() => open(passphrase.value));
   return (
-    <form class="visitor-card" onSubmit={form.submit}>
+    <Form form={form} class="visitor-card" label={said.locked} fields={{ 'wrong-passphrase': 'passphrase' }}>
       <h1>{said.locked}</h1>
       <p>{said.lockedWhy}</p>
       <Terms />
       <Secret label={words.passphrase} name="passphrase" autocomplete="off" value={passphrase} shown={eye} />
-      <Trouble form={form} />
-      <button type="submit" class="button primary wide" disabled={form.working.value}>
-        {form.working.value ? text.enter.working : words.open}
-      </button>
-    </form>
+      <FormTrouble />
+      <Submit form={form} class="primary wide" label={words.open} busy={text.enter.working} />
+    </Form>
   );
 }
 

@@ -156,6 +156,7 @@ const FORGET = 'delete keys-*.json in the configuration folder';
 const untrusted: Partial<Record<TamperedError['stage'], string>> = {
   service: `${UNTRUSTED}. If it was really set up anew, with new accounts, ${FORGET}`,
   rollback: `${UNTRUSTED}: it may have been restored from a backup of before your last change of password or keys. If so, ${FORGET}, log in with the password of that time, and change it again`,
+  profile: `${UNTRUSTED}: it wants a secret that is easier to guess than the one that you use`,
   owner: `${UNTRUSTED}: it gave the keys of somebody else`,
   'no-bag': `${UNTRUSTED}: your files open with these keys alone. It may have lost its database (szafa-server rescue brings the keys back), or your account was deleted and made anew; only then ${FORGET}`,
 };

@@ -25,7 +25,13 @@ import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { identityOfBag } from './format/identity.ts';
 import { bytesOf } from './format/json.ts';
-import { type AccountKeys, type AccountName, deriveAccountKeys } from './format/keys.ts';
+import {
+  type AccountKeys,
+  type AccountName,
+  deriveAccountKeys,
+  PROFILE,
+  type ProfiledAccount,
+} from './format/keys.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
 import type { FoundBag, Keys, PinStore } from './keys.ts';
 
@@ -62,8 +68,8 @@ export interface AccountContext {
   api: Api;
   engine: Engine;
   keys: Keys;
-  /** Which account this is, as the service says now. */
-  account(): Promise<AccountName>;
+  /** Which account this is, and by which profile its secrets are derived, as the service says now. */
+  account(): Promise<ProfiledAccount>;
   /** A connection of its own, for a login that only shows something. */
   newApi(token?: string): Api;
   signal?: AbortSignal | undefined;
@@ -76,10 +82,16 @@ const RECOVERY_KEY = 'the recovery key';
 type Derived = Pick<AccountKeys, 'authSecret'> & { kek?: Bytes };
 
 /** What is derived for another service opens nothing at this one: the key bag, which is its owner's, says which one it is. */
-async function accountOf({ account }: AccountContext, before: FoundBag | undefined): Promise<AccountName> {
+async function accountOf(
+  { account }: AccountContext,
+  before: FoundBag | undefined,
+): Promise<ProfiledAccount> {
   const named = await account();
   if (before && before.bag.serviceId !== named.serviceId) {
     throw new TamperedError('service', 'the server says that it is another one than the key bag says');
+  }
+  if (before && before.bag.profile !== named.profile) {
+    throw new TamperedError('profile', 'the server names another KDF profile than the key bag');
   }
   return named;
 }
@@ -88,9 +100,11 @@ export async function derived(
   context: AccountContext,
   { password, raw }: Proof,
   before?: FoundBag | undefined,
+  profile?: number,
 ): Promise<Derived> {
   if (raw) return { authSecret: password };
-  return deriveAccountKeys(context.engine, await accountOf(context, before), password);
+  const account = await accountOf(context, before);
+  return deriveAccountKeys(context.engine, account, password, profile ?? account.profile);
 }
 
 async function opensBy(engine: Engine, bag: ParsedBag, way: Way): Promise<boolean> {
@@ -202,7 +216,8 @@ async function stateOf(
 
 /** A password that the service gets as it is must not be what opens the files. */
 async function requireOther(context: AccountContext, before: FoundBag, next: string): Promise<void> {
-  const { kek } = await deriveAccountKeys(context.engine, await accountOf(context, before), next);
+  const account = await accountOf(context, before);
+  const { kek } = await deriveAccountKeys(context.engine, account, next, account.profile);
   if (await opens(context.engine, before.bag, kek)) throw new SameSecretError();
 }
 
@@ -215,7 +230,10 @@ export async function changePassword(context: AccountContext, current: Proof, ne
   // Before anything is derived: keys that are not those of before end it at once.
   const before = await keys.found(signal);
   const now = await derived(context, current, before);
-  const then = await derived(context, { password: next, raw: current.raw }, before);
+  // A bag that stays as it is, since the files are under a passphrase, keeps its profile, which counts for the password too.
+  const isOpened = before !== undefined && (await opens(engine, before.bag, now.kek));
+  const profile = isOpened ? PROFILE : undefined;
+  const then = await derived(context, { password: next, raw: current.raw }, before, profile);
   if (current.raw && before) await requireOther(context, before, next);
   const adopt = (text: string | undefined, kek: Bytes | undefined) =>
     keys.replaced(text, { kek, authSecret: then.authSecret });
@@ -227,7 +245,7 @@ export async function changePassword(context: AccountContext, current: Proof, ne
   let after = before?.text;
   let kek = fits ? then.kek : undefined;
   if (before && !fits && then.kek) {
-    if (await opens(engine, before.bag, now.kek)) {
+    if (isOpened) {
       const way = { type: 'password' as const, kek: now.kek! };
       after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
       kek = then.kek;
@@ -271,16 +289,19 @@ export async function changePassphrase(
   const before = await presentBag(context);
   const account = await accountOf(context, before);
   const now = await derived(context, proof, before);
-  const then = await deriveAccountKeys(engine, account, next);
-  const adopt = (text: string) => keys.replaced(text, { kek: then.kek, authSecret: now.authSecret });
+  const then = await deriveAccountKeys(engine, account, next, PROFILE);
+  // The profile of the next bag counts for the password too.
+  const { authSecret } = account.profile === PROFILE ? now : await derived(context, proof, before, PROFILE);
+  const adopt = (text: string) => keys.replaced(text, { kek: then.kek, authSecret });
   if (await opens(engine, before.bag, then.kek)) {
     await adopt(before.text);
     return 'already';
   }
-  const given = current === undefined ? now : await deriveAccountKeys(engine, account, current);
+  const given =
+    current === undefined ? now : await deriveAccountKeys(engine, account, current, account.profile);
   const way = await ownWay(context, before, given);
   const after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
-  const body = { current: now.authSecret, next: now.authSecret, keys: after };
+  const body = { current: now.authSecret, next: authSecret, keys: after };
   const send = () => api.changePassword(body, before.tag, { signal });
   await settle(context, { what: PASSPHRASE, before, after, send });
   await adopt(after);

@@ -55,6 +55,7 @@ const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
   'service',
   'no-bag',
   'bag',
+  'profile',
   'owner',
   'rollback',
   'entry',

@@ -16,6 +16,7 @@ import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { identityOfBag, type OwnIdentity, ownIdentity } from './format/identity.ts';
 import { bytesOf } from './format/json.ts';
+import { BAGLESS_PROFILE } from './format/keys.ts';
 import { missingKeys, requireUnused } from './unused-account.ts';
 
 /** Where a client remembers the newest key bag of one account. No secret is in it, and it must outlive a logout. @public */
@@ -315,7 +316,7 @@ export class Keys {
     }
     await requireUnused(api, options);
     await options.beforeFirst?.();
-    const bag = await makeBag(engine, { serviceId, username }, { password: kek });
+    const bag = await makeBag(engine, { serviceId, username }, { password: kek }, BAGLESS_PROFILE);
     const keys = toBase64Url(bag);
     const identity = await identityOfBag(engine, parseBag(bag), { type, kek });
     if (await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options)) return keys;

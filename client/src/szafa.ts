@@ -32,7 +32,13 @@ import { makeBag } from './format/bag-writer.ts';
 import { type Bytes, toBase64Url } from './format/bytes.ts';
 import type { Engine } from './format/engine.ts';
 import { fingerprintText, identityOfBag } from './format/identity.ts';
-import { type AccountName, deriveAccountKeys } from './format/keys.ts';
+import {
+  type AccountName,
+  deriveAccountKeys,
+  PROFILE,
+  type ProfiledAccount,
+  profileOf,
+} from './format/keys.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listEntries } from './listing.ts';
@@ -52,6 +58,7 @@ import {
   type Delivery,
   dropDelivery,
   listDeliveries,
+  listSealedIds,
   type TakeOverOptions,
   takeOver,
 } from './shares/deliveries.ts';
@@ -187,6 +194,24 @@ async function accountAt(
   return { serviceId, username };
 }
 
+/**
+ * With the KDF profile that the service names: a number, never parameters. One that is not known is unsupported; one that is lower than
+ * that of the newest key bag here would have this client send a secret that is easier to guess.
+ */
+async function profiledAccount(
+  api: Api,
+  username: string,
+  options: ConnectOptions,
+): Promise<ProfiledAccount> {
+  const account = await accountAt(api, username, options);
+  const profile = await api.profile({ username }, options);
+  profileOf(profile);
+  if (profile < ((await options.pins?.of(username).load())?.profile ?? 0)) {
+    throw new TamperedError('profile', 'the server names an older KDF profile for this account than before');
+  }
+  return { ...account, profile };
+}
+
 /** One account on one service: keys, names, uploads and downloads. @public */
 export class Szafa {
   readonly api: Api;
@@ -238,8 +263,8 @@ export class Szafa {
     if (kept.kek !== undefined || secret === undefined) {
       return new Szafa(options, { api, engine, username, kek: kept.kek, passkey: kept.passkey });
     }
-    const account = await accountAt(api, username, options);
-    const { kek, authSecret } = await deriveAccountKeys(engine, account, secret);
+    const account = await profiledAccount(api, username, options);
+    const { kek, authSecret } = await deriveAccountKeys(engine, account, secret, account.profile);
     const known = {
       ...account,
       kek: await engine.hold(kek),
@@ -287,12 +312,16 @@ export class Szafa {
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
     if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
-    const account = await accountAt(api, username, options);
+    const account =
+      how === 'login'
+        ? await profiledAccount(api, username, options)
+        : { ...(await accountAt(api, username, options)), profile: PROFILE };
     // Before anything is sent: the new keys would be refused here, and the name would be taken.
     if (how === 'register' && (await options.pins?.of(username).load()))
       throw new KnownAccountError(username);
-    const own = raw ? undefined : await deriveAccountKeys(engine, account, password);
-    const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);
+    const derive = (secret: string) => deriveAccountKeys(engine, account, secret, account.profile);
+    const own = raw ? undefined : await derive(password);
+    const files = passphrase === undefined ? own : await derive(passphrase);
     const authSecret = own?.authSecret ?? password;
     const recovery =
       how === 'register' && files && recoveryKey
@@ -341,12 +370,12 @@ export class Szafa {
   #account(signal: AbortSignal | undefined): AccountContext {
     const { api, engine, keys, username } = this;
     const options = { ...this.#options, signal };
-    let account: Promise<AccountName> | undefined;
+    let account: Promise<ProfiledAccount> | undefined;
     return {
       ...{ api, engine, keys, signal },
       // Once for a change: of two answers each could be another one.
       account: () => {
-        account ??= accountAt(api, username, options);
+        account ??= profiledAccount(api, username, options);
         return account;
       },
       newApi: (token) => new Api({ ...options, token }),
@@ -447,8 +476,10 @@ export class Szafa {
   async deleteAccount({ password, raw }: Proof, options?: CallOptions): Promise<void> {
     const { api, engine } = this;
     const signal = options?.signal;
-    const secret = async () =>
-      (await deriveAccountKeys(engine, await this.#account(signal).account(), password)).authSecret;
+    const secret = async () => {
+      const account = await this.#account(signal).account();
+      return (await deriveAccountKeys(engine, account, password, account.profile)).authSecret;
+    };
     await api.leave(raw ? password : await secret(), options);
     api.token = undefined;
     await this.#options.pins?.of(this.username).forget();
@@ -694,6 +725,11 @@ export class Szafa {
   /** Makes a delivery a file of one's own, in the folder of its request or in another one; its path. */
   takeOver(delivery: Delivery, options?: TakeOverOptions): Promise<string> {
     return takeOver(this.#context, delivery, options);
+  }
+
+  /** The ids in the headers of all files, for whoever takes several deliveries over. */
+  sealedIds(options?: CallOptions): Promise<Set<string>> {
+    return listSealedIds(this.#context, options?.signal);
   }
 
   /** Deletes a delivery for good; a ConflictError where it is one no more. */

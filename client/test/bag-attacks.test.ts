@@ -284,3 +284,55 @@ test('a damaged pin of the account itself stops a login before anything is sent'
   const there = await Szafa.login(options, { username: other.username, password });
   await there.checkKeys();
 });
+
+const PROFILE = '/api/auth/profile';
+const onProfile =
+  (value: unknown, status = 200): Hostility =>
+  ({ path }) =>
+    path === PROFILE ? answer(status === 200 ? { profile: value } : { error: 'none' }, status) : undefined;
+
+test('profile: asked before anything is derived; an unknown or lower one stops every way in, and an old service means 1', async () => {
+  const user = await newUser(service.url);
+  const { username } = user;
+  const pins = freshPins();
+  const options = optionsFor(proxy.url, { pins });
+  const logIn = () => Szafa.login(options, { username, password });
+  const sentSecrets = () =>
+    proxy.requests.filter(({ sent }) => /password|current|next/.test(sent.toString()));
+  const device = await logIn();
+  await device.checkKeys();
+  const ways: (() => Promise<unknown>)[] = [
+    logIn,
+    () => Szafa.open(options, { username, token: user.token!, secret: password }),
+    () => device.changePassword({ password }, 'another horse, another battery'),
+    () => device.changePassphrase({ password }, 'another horse, another battery'),
+    () => device.deleteAccount({ password }),
+  ];
+  const refusals: [profile: unknown, pinned: number, refusal: Refusal][] = [
+    [2, 1, { code: 'unsupported', stage: 'profile' }],
+    [0, 1, { code: 'unsupported', stage: 'profile' }],
+    [1, 2, { code: 'tampered', stage: 'profile' }],
+    ['1', 1, { code: 'not-the-service' }],
+    [null, 1, { code: 'not-the-service' }],
+  ];
+  for (const [value, pinned, refusal] of refusals) {
+    const store = pins.of(username);
+    const pin = (await store.load())!;
+    await store.save({ ...pin, profile: pinned });
+    proxy.hostility = onProfile(value);
+    for (const way of ways) {
+      proxy.requests.length = 0;
+      await assert.rejects(way(), refusal);
+      assert.deepEqual(sentSecrets(), []);
+    }
+    proxy.hostility = () => undefined;
+    await store.save({ ...pin, profile: 1 });
+  }
+  for (const status of [404, 405]) {
+    proxy.hostility = onProfile(undefined, status);
+    await (await logIn()).checkKeys();
+  }
+  proxy.hostility = () => undefined;
+  // What the bag says is pinned with it.
+  assert.equal((await pins.of(username).load())!.profile, 1);
+});

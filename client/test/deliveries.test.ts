@@ -18,9 +18,9 @@ test('several are taken over with one list of what is there; a type that nobody 
   const device = await sameUser(owner, proxy.url, more);
   const deliveries = await device.deliveries();
   assert.deepEqual(deliveries.map(({ type }) => type).sort(), ['text/plain', undefined, undefined]);
-  const [tree, given] = [await device.tree(), new Set<string>()];
+  const [tree, given, sealedIds] = [await device.tree(), new Set<string>(), await device.sealedIds()];
   proxy.requests.length = 0;
-  for (const delivery of deliveries) await device.takeOver(delivery, { tree, given });
+  for (const delivery of deliveries) await device.takeOver(delivery, { tree, given, sealedIds });
   assert.deepEqual([...given], ['in/a', 'in/a (2)', 'in/a (3)']);
   assert.deepEqual((await filesOf(owner)).sort(), [...given].sort());
   assert.equal(proxy.requests.filter(({ path }) => path.startsWith('/api/files?')).length, 0);
@@ -234,4 +234,45 @@ test('a delivery that nobody with the link has made, or whose record is another,
     proxy.hostility = () => undefined;
   }
   assert.equal(await device.takeOver(good!, { folder: '' }), 'a');
+});
+
+test('a visitor who chooses a file id that the account has, in the trash too, or that came before: only the first is taken over', async () => {
+  const { owner, link } = await ask({ folder: 'in' });
+  const send = async (id: Uint8Array, name: string) => {
+    const choosing = {
+      ...engine,
+      random: (length: number) => (length === 16 ? id.slice() : engine.random(length)),
+    };
+    const visit = await RequestVisit.begin(link, { ...visiting, engine: choosing as typeof engine });
+    await visit.upload(bytesSource(content(10)), { name });
+  };
+  const own = async (path: string) => {
+    const { fileId } = await owner.upload(bytesSource(content(20)), { path });
+    const entry = (await owner.list()).find((one) => one.fileId === fileId)!;
+    return { entry, id: (await owner.openFile(fileId)).header.fileId };
+  };
+  const [kept, thrown] = [await own('kept'), await own('thrown')];
+  await owner.trash([thrown.entry]);
+  const twice = new Uint8Array(16).fill(7);
+  await send(kept.id, 'as kept');
+  await send(thrown.id, 'as thrown');
+  await send(twice, 'first');
+  await send(twice, 'second');
+  const device = await sameUser(owner, proxy.url, more);
+  const byName = new Map((await device.deliveries()).map((one) => [one.name, one]));
+  const refusal = { code: 'tampered', stage: 'delivery' };
+  proxy.requests.length = 0;
+  const sealedIds = await device.sealedIds();
+  // Two lists, whatever the number of files.
+  assert.equal(proxy.requests.length, 2);
+  for (const options of [{}, { sealedIds }]) {
+    for (const name of ['as kept', 'as thrown'])
+      await assert.rejects(device.takeOver(byName.get(name)!, options), refusal);
+  }
+  const first = { tree: await device.tree(), given: new Set<string>(), sealedIds };
+  assert.equal(await device.takeOver(byName.get('first')!, first), 'in/first');
+  for (const options of [first, {}])
+    await assert.rejects(device.takeOver(byName.get('second')!, options), refusal);
+  assert.deepEqual((await filesOf(owner)).sort(), ['in/first', 'kept']);
+  await device.dropDelivery(byName.get('second')!);
 });

@@ -48,6 +48,7 @@ test('lists of anything: another kind of value in any field is not this service,
     dir_name: (value) => value === null || value === undefined || typeof value === 'string',
     chunk_count: (value) => value === 5,
     created_at: (value) => typeof value === 'string',
+    enc_params: (value) => value === undefined || typeof value === 'string',
   };
   for (const [field, fits] of Object.entries(kinds)) {
     for (const value of values) {

@@ -85,6 +85,15 @@ export type StoredIdentity = Static<typeof StoredIdentity>;
 export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
 export type Session = Static<typeof Session>;
 
+export const ProfileBody = Type.Object({ username: Type.String() }, { $id: 'ProfileQuestion' });
+export type ProfileBody = Static<typeof ProfileBody>;
+
+export const Profile = Type.Object(
+  { profile: Type.Integer({ description: 'by which number clients derive keys from the password' }) },
+  { $id: 'Profile' },
+);
+export type Profile = Static<typeof Profile>;
+
 /** What it takes to change a password: the new one comes with the key bag that it opens. */
 export const PasswordBody = Type.Object(
   {

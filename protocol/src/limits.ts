@@ -42,6 +42,8 @@ export const limits = {
   pullDownloads: 8,
   pullConnections: 4,
   listPage: 1000,
+  /** The same with headers, of up to `encParamsBase64Bytes` each. */
+  headersPage: 250,
   /** Files that are named in one request; and the bytes of one that gives them other names. */
   filesPerBatch: 1000,
   namesBodyBytes: 16 * 1_048_576,

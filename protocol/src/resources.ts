@@ -61,6 +61,9 @@ export const FileRecord = Type.Object(
     dir_name: Type.String({ description: 'empty in the root' }),
     chunk_count: Type.Integer(),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
+    enc_params: Type.Optional(
+      Type.String({ description: 'only with headers=1: as X-Enc-Params of its volumes has it' }),
+    ),
   },
   { $id: 'File' },
 );

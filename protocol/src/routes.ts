@@ -5,7 +5,7 @@ import { batchRoutes } from './batch.ts';
 import { digestAnswers } from './digests.ts';
 import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
-import { pageOf } from './pages.ts';
+import { pageOf, withHeaders } from './pages.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { requestRoutes } from './request-routes.ts';
 import {
@@ -109,6 +109,7 @@ const table = {
     query: Type.Object({
       ...pageOf('files a page', '^[0-9]{1,16}$'),
       dir_id: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}$', description: '0 is the root' })),
+      ...withHeaders,
     }),
     responses: {
       200: Type.Object({

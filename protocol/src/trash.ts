@@ -1,7 +1,7 @@
 /** Files that are about to be gone: for some days they can be brought back. */
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { pageOf } from './pages.ts';
+import { pageOf, withHeaders } from './pages.ts';
 import { ErrorBody, FileRecord } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
@@ -104,6 +104,7 @@ export const trashRoutes = {
       dir_id: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,16}$', description: 'where they came from; 0 is the root' }),
       ),
+      ...withHeaders,
     }),
     responses: {
       200: Type.Object({

@@ -21,6 +21,7 @@ import {
   PASSKEYS,
   type PasskeyEntry,
   type PasswordBody,
+  type ProfileBody,
   type PullBody,
   type RecoverBody,
   type Registration,
@@ -43,7 +44,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { quotaOf } from './domain/quota.ts';
-import { badDirectory, ServiceError, takenDir, unknownDir } from './errors.ts';
+import { badDirectory, OutOfScope, ServiceError, TryLater, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
 import { authentication, lookedAt } from './http/authentication.ts';
 import { parseBody, readLater } from './http/bodies.ts';
@@ -80,6 +81,9 @@ import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
+
+/** Questions for the KDF profile of a name, from one address on one node. */
+const PROFILES_A_SECOND = 50;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
@@ -124,6 +128,11 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
   return {
     register: (request) => accounts.register(request.body as Registration, address(request)),
     login: (request) => accounts.login(request.body as Credentials, address(request)),
+    readProfile: async (request) => {
+      if (await pace.isTooOften(`profile ${address(request).network}`, PROFILES_A_SECOND))
+        throw new TryLater(429, 'too many requests from your address; try again later', 10);
+      return { profile: await accounts.profile((request.body as ProfileBody).username) };
+    },
     me: async (request) => ({ username: user(request) }),
     logout: async (request) => {
       await sessions.logout(request.caller);
@@ -235,7 +244,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { ok: true, dir_id: dirId };
     },
     listFiles: (request, reply) => {
-      const query = request.query as FilesQuery;
+      const query = listQuery(request);
       return sendList(filesOf(metadata.files, user(request), query), query, reply);
     },
     deleteFile: async (request) => {
@@ -266,7 +275,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
       return { ok: true };
     },
     listTrash: (request, reply) => {
-      const query = request.query as FilesQuery;
+      const query = listQuery(request);
       return sendList(trashOf(metadata.trash, user(request), query, config.trashMs), query, reply);
     },
     readTrashed: async (request) => {
@@ -366,6 +375,14 @@ const isVolume = (route: Route) => isStream(route) && route.rawBody === true;
 /** Whether all of a body will be sent. */
 function isWhole({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.range === undefined && headers['if-none-match'] === undefined;
+}
+
+/** A token that reads no file reads no header either. */
+function listQuery({ query, caller }: FastifyRequest): FilesQuery {
+  const asked = query as FilesQuery;
+  if (asked.headers !== undefined && caller.scope === 'append')
+    throw new OutOfScope('this token has the scope append, and reads no headers: omit headers');
+  return asked;
 }
 
 /** A page where one is asked for, else all of it. */

@@ -32,6 +32,7 @@ const SYSTEM = '';
 export const MAY: Record<RouteName, string> = {
   register: OPEN,
   login: OPEN,
+  readProfile: OPEN,
   me: 'FRAfra',
   logout: 'FRAfra',
   createToken: 'F',

@@ -1231,6 +1231,20 @@ export const mutants: Mutant[] = [
     tests: [BAG_ATTACKS],
   },
   {
+    name: 'a lower KDF profile than before is derived by',
+    file: 'client/src/szafa.ts',
+    find: 'if (profile < ((await options.pins?.of(username).load())?.profile ?? 0)) {',
+    replace: 'if (profile < 0) {',
+    tests: [BAG_ATTACKS],
+  },
+  {
+    name: 'a delivery with the id of another file is taken over',
+    file: 'client/src/shares/deliveries.ts',
+    find: 'if (sealedIds.has(sealedId))',
+    replace: 'if (!sealedIds)',
+    tests: ['client/test/deliveries.test.ts'],
+  },
+  {
     name: 'a retired master key still opens headers',
     file: 'client/src/keys.ts',
     find: 'if (epoch < opened.floor) throw new RetiredKeyError(epoch);',

@@ -292,15 +292,15 @@ export const mutants: Mutant[] = [
   {
     name: 'a page has as many files as somebody asks for',
     file: 'server/src/http/file-list.ts',
-    find: 'Math.min(Number(limit), limits.listPage)',
+    find: 'Math.min(Number(limit), longest)',
     replace: 'Number(limit)',
     tests: ['tests/blackbox/files.test.ts', 'server/test/file-list.test.ts'],
   },
   {
     name: 'the whole list ends after its first page',
     file: 'server/src/http/file-list.ts',
-    find: 'rows.length === limits.listPage;',
-    replace: 'rows.length > limits.listPage;',
+    find: 'rows.length === most;',
+    replace: 'rows.length > most;',
     tests: ['server/test/file-list.test.ts'],
   },
   {

@@ -64,7 +64,8 @@ export const command: Command = async (invocation) => {
     batch.run(deliveries, { out, signal, parallel: 1, about }, work);
   if (flags.take) {
     const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
-    const options = { folder, tree: await szafa.tree({ signal }), given: new Set<string>(), signal };
+    const known = { tree: await szafa.tree({ signal }), sealedIds: await szafa.sealedIds({ signal }) };
+    const options = { folder, ...known, given: new Set<string>(), signal };
     await run(async (delivery) => {
       if (delivery.problem) throw delivery.problem;
       if (folder === undefined && delivery.folder === undefined)

@@ -29,6 +29,7 @@ import {
   type PasskeyEntry,
   type PasskeyRequest,
   type PasswordBody,
+  type ProfileBody,
   type PullBody,
   type PullProgress,
   pathOf,
@@ -55,6 +56,7 @@ import {
   type UploadBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
+import { BAGLESS_PROFILE } from '../format/keys.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import {
@@ -80,6 +82,7 @@ import {
   isOpenedRequest,
   isOpenedShare,
   isPasskeyRequest,
+  isProfile,
   isQuota,
   isServiceInfo,
   isSession,
@@ -173,6 +176,12 @@ const repeatable: Partial<Record<RouteName, Repeatable>> = {
   addPasskey: 'unsent',
   removePasskey: 'unsent',
 };
+/** Of a list. */
+interface ListOptions extends CallOptions {
+  /** With `enc_params` of each file. */
+  headers?: boolean | undefined;
+}
+
 /** When an attempt got no answer, "not found" on the next one means that it had worked. */
 const removing = new Set<RouteName>([
   ...(['deleteFile', 'deleteDir', 'cancel', 'endSession', 'endShare', 'endReceived'] as const),
@@ -240,6 +249,16 @@ export class Api {
 
   register(registration: Registration, options?: CallOptions): Promise<Session> {
     return this.#enter('register', registration, options);
+  }
+
+  /** The KDF profile of an account; 1 at a service that does not know the question. */
+  async profile(json: ProfileBody, { signal }: CallOptions = {}): Promise<number> {
+    try {
+      return this.#expect(await this.#json('readProfile', { json, signal }), isProfile, 'no profile').profile;
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 405)) return BAGLESS_PROFILE;
+      throw error;
+    }
   }
 
   login(credentials: Credentials, options?: CallOptions): Promise<Session> {
@@ -422,7 +441,7 @@ export class Api {
   }
 
   /** The same page by page: for ten thousand files each step of a generator counts. */
-  filePages(options: CallOptions & { dirId?: number | undefined } = {}): AsyncGenerator<FileRecord[]> {
+  filePages(options: ListOptions & { dirId?: number | undefined } = {}): AsyncGenerator<FileRecord[]> {
     return this.#pages('listFiles', { dir_id: options.dirId }, areRecords, options);
   }
 
@@ -430,10 +449,11 @@ export class Api {
     route: 'listFiles' | 'listTrash',
     query: Record<string, number | undefined>,
     fit: (value: unknown) => value is Shown[],
-    { signal }: CallOptions,
+    { headers, signal }: ListOptions,
   ): AsyncGenerator<Shown[]> {
+    const page = headers ? { limit: limits.headersPage, headers: 1 } : { limit: limits.listPage };
     const read = (cursor?: string) => {
-      const call = { query: { limit: limits.listPage, cursor, ...query }, signal };
+      const call = { query: { ...page, cursor, ...query }, signal };
       return this.#json<ListPage>(route, call);
     };
     let cursor: string | undefined;
@@ -502,7 +522,7 @@ export class Api {
   }
 
   /** The same page by page. */
-  trashPages(options: CallOptions = {}): AsyncGenerator<TrashedFile[]> {
+  trashPages(options: ListOptions = {}): AsyncGenerator<TrashedFile[]> {
     return this.#pages('listTrash', {}, areTrashed, options);
   }
 

@@ -13,6 +13,7 @@ import type {
   OpenedShare,
   Passkey,
   PasskeyRequest,
+  Profile,
   Quota,
   ReadThumbnail,
   ReceivedShare,
@@ -41,6 +42,7 @@ const fileRecord: Shape<FileRecord> = {
   dir_name: (value) => value === null || value === undefined || text(value),
   chunk_count: count,
   created_at: text,
+  enc_params: (value) => value === undefined || text(value),
 };
 const trashedFile: Shape<TrashedFile> = { ...fileRecord, trashed_at: text, expires_at: text };
 const trashedHeader: Shape<TrashedHeader> = { enc_params: text };
@@ -58,6 +60,7 @@ const serviceInfo: Shape<ServiceInfo> = {
   service_id: (value) => text(value) && /^[0-9a-f]{32}$/.test(value as string),
 };
 /** It goes into a header, and to a terminal where it is asked for. */
+const profile: Shape<Profile> = { profile: count };
 const session: Shape<Session> = { token: (value) => text(value) && /^[\x21-\x7e]+$/.test(value as string) };
 const sessionId = (value: unknown) => text(value) && /^[0-9a-f]{1,64}$/.test(value as string);
 const newToken: Shape<NewToken> = { ...session, id: sessionId };
@@ -192,6 +195,7 @@ export const areRecords = (value: unknown): value is FileRecord[] =>
   Array.isArray(value) && value.every((one) => fits(fileRecord, one));
 export const areTrashed = (value: unknown): value is TrashedFile[] =>
   Array.isArray(value) && value.every((one) => fits(trashedFile, one));
+export const isProfile = (value: unknown): value is Profile => fits(profile, value);
 export const isTrashedHeader = (value: unknown): value is TrashedHeader => fits(trashedHeader, value);
 export const isEmptied = (value: unknown): value is Emptied => fits(emptied, value);
 export const areThumbnails = (value: unknown): value is ReadThumbnail[] =>

@@ -49,13 +49,18 @@ async function entriesOf(engine: Engine, { password, recovery }: Keks, master: B
 }
 
 /** The first bag of an account, with a new master key and new key pairs. @public */
-export async function makeBag(engine: Engine, account: AccountName, keks: Keks): Promise<Bytes> {
+export async function makeBag(
+  engine: Engine,
+  account: AccountName,
+  keks: Keks,
+  profile = PROFILE,
+): Promise<Bytes> {
   const master = engine.random(KEY_BYTES);
   const json: BagJson = {
     service_id: account.serviceId,
     username: account.username,
     rev: 1,
-    profile: PROFILE,
+    profile,
     epoch: 1,
     earlier: [],
     entries: await entriesOf(engine, keks, master),
@@ -118,7 +123,8 @@ export async function rekeyBag(engine: Engine, bag: ParsedBag, way: Way, keks: K
     service_id: bag.serviceId,
     username: bag.username,
     rev: bag.rev + 1,
-    profile: PROFILE,
+    // The KEK of the password stays as it is.
+    profile: bag.profile,
     epoch: bag.epoch + 1,
     earlier,
     entries,

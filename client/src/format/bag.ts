@@ -79,6 +79,8 @@ export interface Pin {
   rev: number;
   /** SHA-256 of the bag's bytes, lower-case hex. */
   digest: string;
+  /** The KDF profile in it; 1 where it is absent. */
+  profile?: number | undefined;
 }
 
 /** Suite ‖ MAC ‖ text. The MAC covers the suite and the exact text, so that nothing is ever serialised again. */
@@ -186,7 +188,7 @@ export async function checkBag(
   if (pin && bag.rev === pin.rev && digest !== pin.digest) {
     throw new TamperedError('rollback', 'the key bag is not the one that was seen before');
   }
-  return { serviceId: bag.serviceId, rev: bag.rev, digest };
+  return { serviceId: bag.serviceId, rev: bag.rev, digest, profile: bag.profile };
 }
 
 const WRONG: Record<Way['type'], string> = {

@@ -1,4 +1,4 @@
-import { encodeEncParams, limits } from '@szafa/protocol';
+import { decodeEncParams, encodeEncParams, limits } from '@szafa/protocol';
 import { NameError, TamperedError, UnsupportedError } from '../errors.ts';
 import { type Master, MOST_EPOCHS } from './bag.ts';
 import { type Bytes, equal, toBase64Url, utf8 } from './bytes.ts';
@@ -162,6 +162,16 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
     sealedFileKey: bytesOf(json.file_key, 'header', 'file_key'),
     sealedMetadata: bytesOf(json.metadata, 'header', 'metadata'),
   };
+}
+
+/** The file id that a header names, in base64url, without a look at anything else; undefined where it is none of ours. */
+export function fileIdIn(encParams: string): string | undefined {
+  try {
+    const { fileId } = parseHeader(decodeEncParams(encParams));
+    return toBase64Url(fileId);
+  } catch {
+    return undefined; // it opens for nobody, or belongs to another client
+  }
 }
 
 /** MAC, file key, metadata, and that they agree with each other. @public */

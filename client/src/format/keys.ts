@@ -7,12 +7,19 @@ import { EMPTY, type Engine, type KdfParams, labels } from './engine.ts';
 export const PROFILES: ReadonlyMap<number, KdfParams> = new Map([[1, { m: 64 * 1024, t: 3, p: 1 }]]);
 /** What new bags use. @public */
 export const PROFILE = 1;
+/** That of an account without a key bag: nothing says by which it was made. @public */
+export const BAGLESS_PROFILE = 1;
 
 /** An account, as it is told from all others everywhere. @public */
 export interface AccountName {
   /** 32 hex digits, from `GET /api/service`. */
   serviceId: string;
   username: string;
+}
+
+/** With the profile by which its secrets are derived. */
+export interface ProfiledAccount extends AccountName {
+  profile: number;
 }
 
 export function profileOf(profile: number): KdfParams {

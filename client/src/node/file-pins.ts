@@ -16,9 +16,10 @@ interface PinFile extends Pin {
 function parse(path: string, text: Uint8Array): PinFile {
   try {
     const json = JSON.parse(Buffer.from(text).toString()) as PinFile;
-    const { server, username, serviceId, rev, digest } = json;
+    const { server, username, serviceId, rev, digest, profile = 1 } = json;
     const sound = [server, username, serviceId, digest].every((one) => typeof one === 'string');
-    if (sound && Number.isSafeInteger(rev) && rev > 0) return { server, username, serviceId, rev, digest };
+    const counts = Number.isSafeInteger(rev) && rev > 0 && Number.isSafeInteger(profile);
+    if (sound && counts) return { server, username, serviceId, rev, digest, profile };
   } catch {
     // as below
   }
@@ -48,10 +49,10 @@ export function filePins(folder: string, server: string, onDamaged?: (path: stri
       };
       return {
         load: own,
-        async save({ serviceId, rev, digest }) {
+        async save({ serviceId, rev, digest, profile }) {
           // Another process may have seen a later one meanwhile.
           if (((await own())?.rev ?? 0) > rev) return;
-          const pin: PinFile = { server, username, serviceId, rev, digest };
+          const pin: PinFile = { server, username, serviceId, rev, digest, profile };
           await writeWhole(path, `${JSON.stringify(pin)}\n`);
         },
         forget: () => rm(path, { force: true }),

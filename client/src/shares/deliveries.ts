@@ -2,9 +2,9 @@
 import { deliveredBy, encodeEncParams, type FileRecord } from '@szafa/protocol';
 import type { VolumeAnswer } from '../api/api.ts';
 import { checkRecord, readHead } from '../download/remote-file.ts';
-import { ApiError, ConflictError, SzafaError } from '../errors.ts';
-import { utf8 } from '../format/bytes.ts';
-import { sealHeader } from '../format/header.ts';
+import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
+import { toBase64Url, utf8 } from '../format/bytes.ts';
+import { fileIdIn, sealHeader } from '../format/header.ts';
 import { sealFileName } from '../format/names.ts';
 import { openDelivery, ownRequestKeys } from '../format/request.ts';
 import type { SharedFile } from '../format/share-content.ts';
@@ -42,6 +42,8 @@ export interface TakeOverOptions extends TreeOptions {
   folder?: string | undefined;
   /** For whoever takes several over with one tree: paths that were given since it was listed; this one's is added. */
   given?: Set<string> | undefined;
+  /** Likewise: the sealed file ids that the account has, of `Szafa.sealedIds`; this one's is added. */
+  sealedIds?: Set<string> | undefined;
 }
 
 const PARALLEL = 8;
@@ -164,6 +166,23 @@ async function stillDelivered(
   return head;
 }
 
+/**
+ * The file ids in the headers of all files, in the trash too: as the service shows them, for nothing of it is opened. A service that gives
+ * no headers in lists has none to compare.
+ */
+export async function listSealedIds({ api }: TreeContext, signal?: AbortSignal): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (const pages of [api.filePages({ headers: true, signal }), api.trashPages({ headers: true, signal })]) {
+    for await (const page of pages) {
+      for (const { enc_params } of page) {
+        const id = enc_params === undefined ? undefined : fileIdIn(enc_params);
+        if (id !== undefined) ids.add(id);
+      }
+    }
+  }
+  return ids;
+}
+
 /** A visitor chooses no folder, and nothing that a terminal or a disk would take for something else. */
 const nameOf = ({ name }: SharedFile): string => safeSegments(name).at(-1)!;
 
@@ -189,6 +208,11 @@ export async function takeOver(
   const head = await stillDelivered(context, delivery, signal);
   const { service_id: serviceId } = await api.service({ signal });
   const file = await openArrived(context, { record, requestId, serviceId }, head, signal);
+  const sealedId = toBase64Url(file.fileId);
+  const sealedIds = options.sealedIds ?? (await listSealedIds(context, signal));
+  // Visitors choose it, and the keys of a header come from it: two files must not have the same.
+  if (sealedIds.has(sealedId))
+    throw new TamperedError('delivery', 'this account already has a file with the id that the visitor chose');
   const tree = options.tree ?? (await context.tree({ signal }));
   const taken = { has: (path: string) => tree.has(path) || given?.has(path) === true };
   const path = freePath(taken, joinPath(folder, nameOf(file)));
@@ -219,6 +243,7 @@ export async function takeOver(
     if (now.encParamsText !== renamed.enc_params) throw new ConflictError([delivery.name]);
   }
   given?.add(path);
+  sealedIds.add(sealedId);
   await revs?.note(new Map([[fileId, metadata.rev]]));
   return path;
 }

@@ -21,7 +21,7 @@ import type { Leaving } from '../metadata/departures.ts';
 import type { Metadata } from '../metadata/metadata.ts';
 import { Factors } from './factors.ts';
 import { hashToken, newToken } from './ids.ts';
-import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
+import { conditionMissing, type KeysCondition, otherKeys, profileIn, tagOf } from './key-bags.ts';
 import { Passkeys } from './passkeys.ts';
 import { type OnFailure, type Origin, Proof, type ProofSettings } from './proof.ts';
 import { type Caller, opening, requireRegistered } from './sessions.ts';
@@ -97,6 +97,11 @@ export class Accounts {
         return { username, token };
       },
     });
+  }
+
+  /** The KDF profile of an account, for anyone who asks: the same for a name that nobody has. */
+  async profile(username: string): Promise<number> {
+    return profileIn(await this.#metadata.accounts.keys(loginName(username)));
   }
 
   /** The key bag and its tag, by which it can be replaced. */

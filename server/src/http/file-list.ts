@@ -1,6 +1,13 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { type FileRecord, limits, parseTrashCursor, type TrashedFile, trashCursor } from '@szafa/protocol';
+import {
+  type FileRecord,
+  limits,
+  parseTrashCursor,
+  type TrashedFile,
+  toBase64,
+  trashCursor,
+} from '@szafa/protocol';
 import type { FilesTable, ListedFile } from '../metadata/files.ts';
 import type { TrashTable } from '../metadata/trash.ts';
 
@@ -15,6 +22,7 @@ function record(file: ListedFile): FileRecord {
     dir_name: file.dir_name,
     chunk_count: file.chunk_count,
     created_at: new Date(file.created_at).toISOString(),
+    ...(file.enc_params !== undefined && { enc_params: toBase64(file.enc_params) }),
   };
 }
 
@@ -22,10 +30,13 @@ export interface FilesQuery {
   limit?: string;
   cursor?: string;
   dir_id?: string;
+  headers?: '1';
 }
 
 /** A list that is read page by page. */
 export interface FileListing<Shown extends FileRecord = FileRecord> {
+  /** Files of one page, at most. */
+  most: number;
   page(cursor: string | undefined, limit: number): Promise<ListedFile[]>;
   /** Where the page after that one begins. */
   cursorAfter(file: ListedFile): string;
@@ -34,10 +45,15 @@ export interface FileListing<Shown extends FileRecord = FileRecord> {
 
 const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
 
+/** Headers are much longer than the rest of a record, and a page is in memory. */
+const mostOf = ({ headers }: FilesQuery) => (headers === undefined ? limits.listPage : limits.headersPage);
+
 /** The caller's files. */
-export function filesOf(files: FilesTable, caller: string, { dir_id }: FilesQuery): FileListing {
+export function filesOf(files: FilesTable, caller: string, query: FilesQuery): FileListing {
+  const asked = { dirId: numberOf(query.dir_id), headers: query.headers !== undefined };
   return {
-    page: (cursor, limit) => files.list(caller, { dirId: numberOf(dir_id), before: numberOf(cursor), limit }),
+    most: mostOf(query),
+    page: (cursor, limit) => files.list(caller, { ...asked, before: numberOf(cursor), limit }),
     cursorAfter: ({ seq }) => String(seq),
     shown: record,
   };
@@ -47,14 +63,16 @@ export function filesOf(files: FilesTable, caller: string, { dir_id }: FilesQuer
 export function trashOf(
   trash: TrashTable,
   caller: string,
-  { dir_id }: FilesQuery,
+  query: FilesQuery,
   keptMs: number,
 ): FileListing<TrashedFile> {
   const time = (ms: number) => new Date(ms).toISOString();
+  const asked = { dirId: numberOf(query.dir_id), headers: query.headers !== undefined };
   return {
+    most: mostOf(query),
     page: (cursor, limit) => {
       const before = cursor === undefined ? {} : { before: parseTrashCursor(cursor) };
-      return trash.list(caller, { dirId: numberOf(dir_id), ...before, limit });
+      return trash.list(caller, { ...asked, ...before, limit });
     },
     cursorAfter: ({ trashed_at: trashedAt, seq }) => trashCursor({ trashedAt, seq }),
     shown: (file) => ({
@@ -65,12 +83,12 @@ export function trashOf(
   };
 }
 
-/** No page is longer than `limits.listPage`, whatever is asked for: SQLite is read while nobody else is served. */
+/** No page is longer than `most`, whatever is asked for: SQLite is read while nobody else is served. */
 export async function filePage<Shown extends FileRecord>(
-  { page, cursorAfter, shown }: FileListing<Shown>,
+  { most: longest, page, cursorAfter, shown }: FileListing<Shown>,
   { limit, cursor }: FilesQuery & { limit: string },
 ): Promise<{ files: Shown[]; next_cursor?: string }> {
-  const most = Math.min(Number(limit), limits.listPage);
+  const most = Math.min(Number(limit), longest);
   const rows = await page(cursor, most + 1);
   const more = rows.length > most;
   const some = more ? rows.slice(0, most) : rows;
@@ -83,20 +101,20 @@ export async function filePage<Shown extends FileRecord>(
  * connection off.
  */
 export async function wholeList(listing: FileListing, { cursor }: FilesQuery): Promise<Readable> {
-  const first = await listing.page(cursor, limits.listPage);
+  const first = await listing.page(cursor, listing.most);
   return Readable.from(texts(first, listing), { objectMode: false });
 }
 
 async function* texts(
   first: ListedFile[],
-  { page, cursorAfter, shown }: FileListing,
+  { most, page, cursorAfter, shown }: FileListing,
 ): AsyncGenerator<string> {
   const text = (rows: ListedFile[]) => JSON.stringify(rows.map(shown)).slice(1, -1);
   yield `{"files":[${text(first)}`;
-  for (let rows = first; rows.length === limits.listPage; ) {
+  for (let rows = first; rows.length === most; ) {
     // SQLite answers at once, and a fast reader would have us read on and on: others first.
     await setImmediate();
-    rows = await page(cursorAfter(rows.at(-1)!), limits.listPage);
+    rows = await page(cursorAfter(rows.at(-1)!), most);
     if (rows.length > 0) yield `,${text(rows)}`;
   }
   yield ']}';

@@ -33,6 +33,8 @@ export interface FileRow {
 
 export type ListedFile = Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev' | 'thumbnail'> & {
   dir_name: string;
+  /** Where it was asked for. */
+  enc_params?: string;
 };
 
 export type NumberedFile = Pick<FileRow, 'seq' | 'file_id' | 'owner' | 'chunk_count' | 'thumbnail'>;
@@ -72,6 +74,8 @@ export interface RemovedFile {
 
 export interface ListOptions {
   dirId?: number | undefined;
+  /** With `enc_params` of each. */
+  headers?: boolean | undefined;
   /** Only files older than the one with this number. */
   before?: number | undefined;
   limit: number;
@@ -102,13 +106,16 @@ export const countedOf = (file: Pick<FileRow, 'size' | 'stored_size'>) =>
   Math.max(file.size, file.stored_size);
 
 /** SELECT of what a list shows of the caller's files, or of those in one directory; a condition may follow. */
-export function listing(caller: string, dirId: number | undefined): { select: string; params: Value[] } {
+export function listing(
+  caller: string,
+  { dirId, headers }: { dirId?: number | undefined; headers?: boolean | undefined },
+): { select: string; params: Value[] } {
   const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
   // For the directory, then for the files.
   const params: Value[] = caller === ADMIN ? [caller] : [caller, caller];
   if (dirId !== undefined) params.push(dirId);
   const select = `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count,
-      f.created_at, f.trashed_at, COALESCE(d.name, '') AS dir_name
+      f.created_at, f.trashed_at, COALESCE(d.name, '') AS dir_name${headers ? ', f.enc_params' : ''}
     FROM files f LEFT JOIN dirs d ON d.dir_id = f.dir_id AND d.owner = ?
     WHERE ${owner} ${dirId === undefined ? '' : 'AND f.dir_id = ?'}`;
   return { select, params };
@@ -219,9 +226,9 @@ export class FilesTable extends Queries {
   /** One page, newest first. */
   list(
     caller: string,
-    { dirId, before = Number.MAX_SAFE_INTEGER, limit }: ListOptions,
+    { dirId, headers, before = Number.MAX_SAFE_INTEGER, limit }: ListOptions,
   ): Promise<ListedFile[]> {
-    const { select, params } = listing(caller, dirId);
+    const { select, params } = listing(caller, { dirId, headers });
     return this.sql.query<ListedFile>(
       `${select} AND f.trashed_at = 0 AND f.seq < ? ORDER BY f.seq DESC LIMIT ?`,
       ...[...params, before, limit],

@@ -1,6 +1,6 @@
 import type { TrashCursor } from '@szafa/protocol';
 import { outdateFiles } from './documents.ts';
-import { isOwn, type ListedFile, listing } from './files.ts';
+import { isOwn, type ListedFile, type ListOptions, listing } from './files.ts';
 import { holdFiles, removeFiles } from './removal.ts';
 import { Queries } from './sql.ts';
 import { countedIn, shiftUsage } from './usage.ts';
@@ -50,9 +50,14 @@ export class TrashTable extends Queries {
   /** One page, latest first. */
   list(
     caller: string,
-    { dirId, before = LAST, limit }: { dirId?: number | undefined; before?: TrashCursor; limit: number },
+    {
+      dirId,
+      headers,
+      before = LAST,
+      limit,
+    }: Pick<ListOptions, 'dirId' | 'headers' | 'limit'> & { before?: TrashCursor },
   ): Promise<ListedFile[]> {
-    const { select, params } = listing(caller, dirId);
+    const { select, params } = listing(caller, { dirId, headers });
     return this.sql.query<ListedFile>(
       `${select} AND f.trashed_at > 0 AND (f.trashed_at, f.seq) < (?, ?)
        ORDER BY f.trashed_at DESC, f.seq DESC LIMIT ?`,

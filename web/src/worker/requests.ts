@@ -54,10 +54,10 @@ export class Requests {
   async takeOver(fileIds: string[], folder: string | null): Promise<string[]> {
     const szafa = this.#szafa();
     const wanted = fileIds.map((fileId) => this.#seen(fileId));
-    const tree = await szafa.tree();
+    const [tree, sealedIds] = [await szafa.tree(), await szafa.sealedIds()];
     const given = new Set<string>();
     for (const delivery of wanted) {
-      await szafa.takeOver(delivery, { tree, given, ...(folder !== null && { folder }) });
+      await szafa.takeOver(delivery, { tree, given, sealedIds, ...(folder !== null && { folder }) });
       this.#deliveries.delete(delivery.fileId);
     }
     return [...given];

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Lender } from '../src/domain/lender.ts';
 import { type Reservation, Space } from '../src/domain/space.ts';
 import { ServiceError } from '../src/errors.ts';
+import type { Sink } from '../src/volumes/body.ts';
 
 const MIB = 1024 * 1024;
 
@@ -113,4 +115,125 @@ test('while somebody waits for what is called back, nobody gets a reserve', asyn
   lender.settle('a', reserve);
   called.resolve();
   assert.equal(await waits, 30 * MIB);
+});
+
+/** A body whose bytes come when it is told, and a sink that writes them to the disk of a node. */
+class SlowBody {
+  readonly #node: Node;
+  #next = Promise.withResolvers<number>();
+  #taken: () => void = () => undefined;
+  written = 0;
+
+  constructor(node: Node) {
+    this.#node = node;
+  }
+
+  pour = async (sink: Sink): Promise<void> => {
+    for (;;) {
+      const bytes = await this.#next.promise;
+      this.#next = Promise.withResolvers();
+      if (bytes === 0) return;
+      for (let at = 0; at < bytes; at += MIB) await sink.advance(Math.min(MIB, bytes - at));
+      this.#taken();
+    }
+  };
+
+  sink = (): Sink => ({
+    target: () => new Uint8Array(MIB),
+    advance: (count) => {
+      this.written += count;
+      this.#node.free -= count;
+      return undefined;
+    },
+  });
+
+  send(bytes: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#taken = resolve;
+      this.#next.resolve(bytes);
+    });
+  }
+
+  breakOff(): void {
+    // While it waits for space, nobody asks for the next bytes.
+    this.#next.promise.catch(() => undefined);
+    this.#next.reject(new Error('the client broke off'));
+    this.#node.free += this.written;
+    this.written = 0;
+  }
+}
+
+test('a body that is announced and does not come holds next to nothing, whatever its size', async () => {
+  const node = new Node(1000 * MIB, 100 * MIB, 2);
+  const held = await Promise.all(
+    Array.from({ length: 100 }, (_, at) =>
+      node.spaces[at % 2]!.forBody(800 * MIB, { pour: async () => undefined }),
+    ),
+  );
+  await node.write(0, 300 * MIB);
+  await node.write(1, 300 * MIB);
+  for (const one of held) one.end();
+  await assert.rejects(node.spaces[0]!.forBody(301 * MIB, { pour: async () => undefined }), isFull);
+});
+
+test('what a body has reserved beyond its bytes is given back, also while it waits for more', async () => {
+  const node = new Node(500 * MIB, 0, 2);
+  for (const ending of ['whole', 'breaks off', 'breaks off while it waits']) {
+    const slow = new SlowBody(node);
+    const size = 300 * MIB;
+    const space = await node.spaces[0]!.forBody(size, slow);
+    const poured = space.body.pour(slow.sink());
+    poured.catch(() => undefined);
+    if (ending === 'whole') {
+      await slow.send(size);
+      void slow.send(0);
+      await poured;
+    } else {
+      await slow.send(100 * MIB);
+      // What is on the disk is not reserved any more.
+      const rest = await node.spaces[1]!.forVolumes(250 * MIB);
+      if (ending === 'breaks off while it waits') {
+        node.free = 0;
+        void slow.send(64 * MIB);
+        await new Promise((resolve) => setImmediate(resolve));
+        node.free = 500 * MIB;
+      }
+      slow.breakOff();
+      rest.end();
+    }
+    space.end();
+    // It may still be trying to get more.
+    await sleep(1100);
+    node.free = 500 * MIB;
+    await node.write(1, 495 * MIB);
+    node.free = 500 * MIB;
+  }
+});
+
+test('of many that run out of space together, some finish', async () => {
+  const node = new Node(100 * MIB, 20 * MIB, 2);
+  const size = 20 * MIB;
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 8 }, async (_, at) => {
+      const slow = new SlowBody(node);
+      const space = await node.spaces[at % 2]!.forBody(size, slow);
+      try {
+        const poured = space.body.pour(slow.sink());
+        poured.catch(() => undefined);
+        for (let sent = 0; sent < size; sent += MIB) await Promise.race([slow.send(MIB), poured]);
+        void slow.send(0);
+        await poured;
+      } catch (error) {
+        node.free += slow.written;
+        throw error;
+      } finally {
+        space.end();
+      }
+    }),
+  );
+  assert.ok(node.free >= 20 * MIB);
+  const stored = outcomes.filter(({ status }) => status === 'fulfilled').length;
+  assert.ok(stored >= 1 && stored <= 4, `${stored} were stored`);
+  for (const one of outcomes) assert.ok(one.status === 'fulfilled' || isFull(one.reason));
+  await node.write(0, (4 - stored) * size);
 });

@@ -107,6 +107,13 @@ export const mutants: Mutant[] = [
     tests: ['tests/blackbox/passkeys.test.ts'],
   },
   {
+    name: 'a body that breaks off while it waits for space keeps what it then gets',
+    file: 'server/src/domain/space.ts',
+    find: 'if (isOver) settle(reserved);',
+    replace: '',
+    tests: ['server/test/space.test.ts'],
+  },
+  {
     name: 'a token outlives the passkey behind it',
     file: 'server/src/metadata/sessions.ts',
     find: '{ ...session, madeBy: by.id, passkey: by.passkey }',

@@ -168,7 +168,7 @@ export class Transfers {
     // An upload by a request ends soon if it has no volume and nothing touches it.
     if (transfer.streamed === 'sized' && this.#now() - transfer.touched_at > TOUCH_MS)
       await this.#touch(transferId);
-    const room = await this.#space.forVolumes(volume.size);
+    const space = await this.#space.forBody(volume.size, body);
     // A volume that is still coming in keeps its transfer alive, however long it takes.
     const alive = setInterval(
       () => {
@@ -181,13 +181,13 @@ export class Transfers {
       // One that has arrived counts already.
       const claimed = streaming && !isHere && (await this.#streamed.claim(transferId, transfer, volume));
       begin();
-      if (streaming) await this.#streamed.take(transferId, transfer, volume, body, claimed);
-      else await this.arrivals.take(transfer.file_id, volume, body);
+      if (streaming) await this.#streamed.take(transferId, transfer, volume, space.body, claimed);
+      else await this.arrivals.take(transfer.file_id, volume, space.body);
     } catch (error) {
       notTaken(error);
     } finally {
       clearInterval(alive);
-      room.end();
+      space.end();
     }
   }
 

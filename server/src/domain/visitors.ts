@@ -30,29 +30,6 @@ export const addressCount = (
   most: shared ? ofLink : ofAddress,
 });
 
-/** Of one volume, in one process: a body that broke off may seem to be under way for a while when it is sent again. */
-const BODIES_AT_ONCE = 4;
-
-/** Bodies of volumes that visitors send. Each takes room on the disk until it has arrived, which no request counts. */
-export class VisitorBodies {
-  readonly #underWay = new Map<string, number>();
-
-  async run<T>(transferId: string, idx: number, work: () => Promise<T>): Promise<T> {
-    const key = `${transferId} ${idx}`;
-    const before = this.#underWay.get(key) ?? 0;
-    if (before >= BODIES_AT_ONCE)
-      throw new TryLater(429, 'this volume is on its way already; try again later', 10);
-    this.#underWay.set(key, before + 1);
-    try {
-      return await work();
-    } finally {
-      const left = this.#underWay.get(key)! - 1;
-      if (left > 0) this.#underWay.set(key, left);
-      else this.#underWay.delete(key);
-    }
-  }
-}
-
 class LinkOver extends ServiceError {
   override name = 'LinkOver';
 

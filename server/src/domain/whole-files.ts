@@ -123,20 +123,20 @@ export class WholeFiles {
     const init = checkFile(file.transferId, file.init(), this.#settings.maxVolumeBytes);
     const [volume] = init.volumes as [Volume];
     requireSize(volume, file.announced);
-    const room = await this.#space.forVolumes(volume.size);
+    const space = await this.#space.forBody(volume.size, file.body);
     begin?.();
     const { transferId } = file;
     const ids = { transferId, fileId: newFileId(), ...makerOf(maker), now: this.#now() };
     const stored = { init, ids, since: performance.now() };
     try {
       const record = fileOf(transferOf(init, ids, 'done'), ids.now);
-      await this.#volumes.putFile(manifestOf(record, maker.accountId, init.volumes), volume, file.body);
+      await this.#volumes.putFile(manifestOf(record, maker.accountId, init.volumes), volume, space.body);
       return stored;
     } catch (error) {
       await this.#giveUp(stored);
       return notTaken(error);
     } finally {
-      room.end();
+      space.end();
     }
   }
 

@@ -1,6 +1,7 @@
 /** POST of many small files: their volumes go to the store as they come, one after the other. */
 import { limits, RuleError, readFilesHead } from '@szafa/protocol';
 import type { FastifyRequest } from 'fastify';
+import { BodiesAtOnce } from '../../domain/bodies-at-once.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { describe, logFault } from '../errors.ts';
@@ -10,7 +11,8 @@ import { Parts } from './parts.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function batchHandler({ transfers, mode, pace, metrics }: Services) {
+export function batchHandler({ transfers, mode, pace, metrics, config }: Services) {
+  const bodies = new BodiesAtOnce(config.workers);
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
   return async ({ raw, caller, log }: FastifyRequest) => {
     await using parts = new Parts(raw);
@@ -39,7 +41,8 @@ export function batchHandler({ transfers, mode, pace, metrics }: Services) {
       await parts.end();
       await mode.requireWritable();
     };
-    const answers = await transfers.whole.receiveAll(sent, caller, end);
+    const receive = () => transfers.whole.receiveAll(sent, caller, end);
+    const answers = await bodies.run(caller.username, undefined, receive);
     return {
       files: answers.map((answer, at) => {
         if (typeof answer === 'string') {

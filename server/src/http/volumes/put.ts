@@ -2,8 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import { headers, routes } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BodiesAtOnce } from '../../domain/bodies-at-once.ts';
 import { requireFound } from '../../domain/reach.ts';
-import { VisitorBodies } from '../../domain/visitors.ts';
+import type { Caller } from '../../domain/sessions.ts';
 import type { Services } from '../../services.ts';
 import { type Body, BrokenOff, StreamBody } from '../../volumes/body.ts';
 import { addressOf } from '../caller-address.ts';
@@ -46,7 +47,7 @@ const fileUrl = urlOf(routes.writeFile);
 export function volumeHandler(services: Services): VolumeHandler {
   const { sessions, metadata, transfers, mode, pace, config, log, metrics } = services;
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
-  const bodies = new VisitorBodies();
+  const bodies = new BodiesAtOnce(config.workers);
   return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
     const { authorization, transferId, idx, length } = put;
@@ -64,7 +65,7 @@ export function volumeHandler(services: Services): VolumeHandler {
         const paced = pace.upload(body, caller);
         const number = volumeNumber(idx);
         const receive = () => transfers.receive(transferId, found.transfer, number, paced, put, begin);
-        await (caller.scope === 'upload' ? bodies.run(transferId, number, receive) : receive());
+        await bodies.run(senderOf(caller), `${transferId} ${number}`, receive);
       } else {
         const lookUp = metadata.sessions.lookUp();
         const { caller } = await sessions.identify(authorization, routes.writeFile, lookUp);
@@ -72,7 +73,8 @@ export function volumeHandler(services: Services): VolumeHandler {
         await mode.requireWritable();
         const init = () => initFor(caller, put.init);
         const file = { transferId, init, announced: length, body: pace.upload(body, caller) };
-        const fileId = await transfers.whole.receive(file, caller, begin);
+        const receive = () => transfers.whole.receive(file, caller, begin);
+        const fileId = await bodies.run(senderOf(caller), undefined, receive);
         done = { status: 'done', file_id: fileId };
       }
       // A body in chunks has no length that is known here.
@@ -99,6 +101,10 @@ export function volumeHandler(services: Services): VolumeHandler {
     return answer;
   };
 }
+
+/** Visitors must not use up what the owner may send at a time. */
+const senderOf = ({ scope, sessionId, username }: Caller) =>
+  scope === 'upload' ? `request ${sessionId}` : `account ${username}`;
 
 /** The body of a request that Node's server reads. */
 const bodyOf = (request: IncomingMessage): Body => ({

@@ -115,9 +115,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a visitor takes as much room on the disk as they open connections',
-    file: 'server/src/domain/visitors.ts',
-    find: 'if (before >= BODIES_AT_ONCE)',
-    replace: 'if (before < 0)',
+    file: 'server/src/domain/bodies-at-once.ts',
+    find: 'this.#count(ofVolume) >= this.#ofVolume',
+    replace: 'this.#count(ofVolume) < 0',
     tests: [UPLOADS],
   },
 ];

@@ -432,7 +432,7 @@ export const mutants: Mutant[] = [
   {
     name: 'space that was reserved for a volume is never given back',
     file: 'server/src/domain/transfers.ts',
-    find: '      clearInterval(alive);\n      room.end();\n',
+    find: '      clearInterval(alive);\n      space.end();\n',
     replace: '      clearInterval(alive);\n',
     tests: [STATES],
   },

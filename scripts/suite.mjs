@@ -30,6 +30,8 @@ const NEEDS = [
   { files: /^tests\/cross\/case/, packages: ['exfat-fuse', 'exfatprogs'] },
   { files: /^tests\/setup\/command/, page: true },
   { files: /^tests\/setup\/alerts/, packages: ['prometheus'] },
+  { files: /^tests\/setup\/(debian|install)\.long/, packages: ['git'] },
+  { files: /^tests\/setup\/debian/, packages: ['buildah', 'mmdebstrap'] },
   {
     files: /^tests\/browsers\//,
     packages: ['chromium', 'firefox-esr', 'webkit2gtk-driver', 'xvfb', 'dbus'],

@@ -1,4 +1,5 @@
 /** The settings. One file: a setting, its check and what it becomes are seen together. */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
@@ -54,10 +55,10 @@ function originOf(text: string | undefined): string | undefined {
 }
 
 /** The content of a named file, or undefined. */
-function content(text: string | undefined): Buffer | undefined {
+function content(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   try {
-    return readFileSync(text);
+    return readFileSync(text, 'utf8');
   } catch (cause) {
     throw new ConfigError(`cannot be read: ${(cause as NodeJS.ErrnoException).code} at ${text}`, { cause });
   }
@@ -105,12 +106,12 @@ export const settings = {
     about: 'PEM file of the certificate chain; with SZ_TLS_KEY the server speaks HTTPS',
     shown: '',
     read: content,
-  } as Setting<Buffer | undefined>,
+  } as Setting<string | undefined>,
   SZ_TLS_KEY: {
     about: "PEM file of the certificate's private key",
     shown: '',
     read: content,
-  } as Setting<Buffer | undefined>,
+  } as Setting<string | undefined>,
   SZ_QUOTA: setting('Space for each account, in bytes', String(10 * 1024 ** 3), (text) => whole(text)),
   SZ_QUOTA_ENFORCE: setting(
     '1 refuses an init, complete or clone that would exceed the quota (507)',
@@ -230,7 +231,8 @@ export interface Config {
   s3: { location: S3Location; credentials: S3Credentials } | undefined;
   workers: number;
   systemToken: string | undefined;
-  tls: { cert: Buffer; key: Buffer } | undefined;
+  /** In PEM. */
+  tls: { cert: string; key: string } | undefined;
   quotaBytes: number;
   quotaEnforced: boolean;
   maxVolumeBytes: number;
@@ -267,15 +269,20 @@ export interface Config {
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
+type SettingName = keyof typeof settings;
+type SettingValue<N extends SettingName> = ReturnType<(typeof settings)[N]['read']>;
+
+function readSetting<N extends SettingName>(name: N, env: NodeJS.ProcessEnv): SettingValue<N> {
+  const found: Setting<unknown> = settings[name];
+  try {
+    return found.read(textOf(name, found, env)) as SettingValue<N>;
+  } catch (cause) {
+    throw new ConfigError(`${name} ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+}
+
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const get = <N extends keyof typeof settings>(name: N): ReturnType<(typeof settings)[N]['read']> => {
-    const found: Setting<unknown> = settings[name];
-    try {
-      return found.read(textOf(name, found, env)) as ReturnType<(typeof settings)[N]['read']>;
-    } catch (cause) {
-      throw new ConfigError(`${name} ${cause instanceof Error ? cause.message : cause}`, { cause });
-    }
-  };
+  const get = <N extends SettingName>(name: N) => readSetting(name, env);
   for (const name of Object.keys(env)) {
     if (name.startsWith('SZ_') && !isKnown(name)) {
       throw new ConfigError(`${name} is not a setting of this server; README.md lists them all`);
@@ -293,7 +300,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     s3: location && { location, credentials: readCredentials(env) },
     workers: get('SZ_WORKERS'),
     systemToken: get('SZ_SYSTEM_TOKEN'),
-    tls: tlsOf(get('SZ_TLS_CERT'), get('SZ_TLS_KEY')),
+    tls: readTls(env),
     quotaBytes: get('SZ_QUOTA'),
     quotaEnforced: get('SZ_QUOTA_ENFORCE'),
     maxVolumeBytes: get('SZ_MAX_VOLUME'),
@@ -326,11 +333,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
 }
 
-function tlsOf(cert: Buffer | undefined, key: Buffer | undefined): Config['tls'] {
-  if (!cert && !key) return undefined;
-  if (!cert || !key) throw new ConfigError('SZ_TLS_CERT and SZ_TLS_KEY must be set together');
+/** The certificate and its key as their files are now. */
+export function readTls(env: NodeJS.ProcessEnv): Config['tls'] {
+  return tlsOf(readSetting('SZ_TLS_CERT', env), readSetting('SZ_TLS_KEY', env));
+}
+
+function tlsOf(cert: string | undefined, key: string | undefined): Config['tls'] {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined)
+    throw new ConfigError('SZ_TLS_CERT and SZ_TLS_KEY must be set together');
   try {
     createSecureContext({ cert, key });
+    // An empty file would be no error above.
+    new X509Certificate(cert);
   } catch (cause) {
     throw new ConfigError(`SZ_TLS_CERT and SZ_TLS_KEY cannot be used: ${(cause as Error).message}`, {
       cause,

@@ -22,6 +22,8 @@ try {
   if (cluster.isPrimary && command !== undefined) {
     process.exit(await (await import('./admin/main.ts')).runCommand(command, args, process.env));
   }
+  // It reloads; from the first moment on it ends nothing.
+  process.on('SIGHUP', () => undefined);
   const config = readConfig(process.env);
   // Each process loads only its own half, compiled before: somebody waits for every start.
   enableCompileCache();

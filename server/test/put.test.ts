@@ -42,7 +42,7 @@ const webSocket = {
   head: (text: string) => frame(1, Buffer.from(text)),
   body: (bytes: Buffer) => frame(2, bytes),
 };
-const tls = { cert: pem, key: pem };
+const tls = { cert: pem.toString(), key: pem.toString() };
 const WAYS: Record<string, Way> = {
   lane: { settings: {} },
   'without lane': { settings: { lane: false } },

@@ -157,8 +157,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a certificate without its key means no TLS',
     file: 'server/src/config.ts',
-    find: 'if (!cert && !key) return undefined;',
-    replace: 'if (!cert || !key) return undefined;',
+    find: 'if (cert === undefined && key === undefined) return undefined;',
+    replace: 'if (cert === undefined || key === undefined) return undefined;',
     tests: [CONFIG],
   },
   {

@@ -37,7 +37,9 @@ function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed 
       const { path, versions } = target.file;
       if (target.version) byId.add(target.version);
       const known = files.get(path)?.entries ?? [];
-      files.set(path, { path, entries: [...known, ...(target.version ? [target.version] : versions)] });
+      const more = target.version ? [target.version] : versions;
+      // Two arguments may name the same one.
+      files.set(path, { path, entries: [...new Set([...known, ...more])] });
     }
   }
   // What is in a folder that goes, goes with it.

@@ -15,7 +15,8 @@ import { rescue, rescueMissing } from './rescue.ts';
 const USAGE = `usage: szafa-server [command] [options]
 
   (none)         run the server
-  account        accounts: list, show, quota, limits, disable, enable, logout, delete, invite; see account --help
+  account        accounts: list, show, quota, limits, disable, enable, logout, factor-off, delete, invite, invitations,
+                 uninvite; see account --help
   transfers      unfinished uploads: list, cancel; see transfers --help
   shares         what accounts share: list, end; see shares --help
   requests       what accounts ask visitors for: list, end; see requests --help
@@ -32,7 +33,7 @@ const USAGE = `usage: szafa-server [command] [options]
                  --continue   go on with the file where the last run stopped
   adopt          declare that the volume store belongs to this database, which ends a contest; see adopt --help
   orphans        volume groups that no record names: list, take, remove; see orphans --help
-  migrate        copy everything to other stores; stop the server first; can be repeated
+  migrate        copy everything to other stores; stop the server first; repeated after a stop, it continues
                  --from STORES  --to STORES
                  where STORES is a folder, or postgres://…,s3://…, or one of these and a folder
   rescue         rebuild the metadata from the documents beside the volumes, in an empty database; can be repeated
@@ -85,8 +86,19 @@ async function withPair(opening: Promise<Pair>, work: (pair: Pair) => Promise<vo
   await work(pair).finally(() => pair.close());
 }
 
+/** A reader that left, as head does, is no error. What only shows or has done its work by then ends; the others continue without it. */
+function endQuietly(ends: boolean): void {
+  for (const output of [process.stdout, process.stderr]) {
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      if (ends) process.exit(0);
+    });
+  }
+}
+
 /** Runs a command beside, or instead of, the service; resolves to its exit code. */
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  endQuietly(isOperatorCommand(name));
   if (isOperatorCommand(name)) return operate(name, args, env);
   const { values, positionals } = parse(args);
   const [extra] = name === 'orphans' ? [] : positionals;

@@ -11,6 +11,7 @@ import { withThumbnail } from '../metadata/thumbnails.ts';
 import type { TransferRow } from '../metadata/transfers.ts';
 import { USAGE_COLUMNS } from '../metadata/usage.ts';
 import { insertVolumes } from '../metadata/volumes.ts';
+import { inParallel } from '../parallel.ts';
 import { newName } from '../volumes/names.ts';
 import type { Pair } from './pair.ts';
 import { type Report, UsageError } from './report.ts';
@@ -24,6 +25,9 @@ interface Group {
   upload: TransferRow | undefined;
 }
 
+/** Groups at once: a small file mostly waits for the stores. */
+const AT_ONCE = 16;
+
 /**
  * Copies everything from one pair of stores to another, which is empty. Volumes go first, each verified against its
  * digest by the store that takes it; the rows follow in one transaction. So a run that was cut off is just
@@ -36,7 +40,9 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
   await to.metadata.store.setServiceId(facts.serviceId);
   const stays = (await identityOf(to.volumes)).id === facts.id;
   if (!stays) await settleStore(to.metadata.store, to.volumes);
-  for await (const group of groupsOf(from.sql)) await copyGroup(from, to, group, report);
+  const { files, bytes } = await from.metadata.totals.get();
+  report.expect({ files, bytes: Number(bytes) });
+  await inParallel(groupsOf(from.sql), AT_ONCE, (group) => copyGroup(from, to, group, report));
   // A half copy must not look like a whole one: the rows come only when every volume has.
   if (report.problems > 0) return;
   const id = newStoreId();
@@ -64,10 +70,13 @@ async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, repo
   const isWhole = !upload || isStreaming(upload);
   await to.volumes.create(id);
   const here = new Set((await to.volumes.list(id)).map(newName));
-  const there = new Set((await from.volumes.list(id)).map(newName));
+  const isCopied = specs.every((spec) => here.has(newName(spec)));
+  const there = new Set(isCopied ? [] : (await from.volumes.list(id)).map(newName));
   for (const spec of specs) {
-    if (here.has(newName(spec))) report.count('volumes already there');
-    else if (there.has(newName(spec))) await copyVolume(from, to, id, spec, report);
+    if (here.has(newName(spec))) {
+      report.count('volumes already there');
+      report.count('bytes already there', spec.size);
+    } else if (there.has(newName(spec))) await copyVolume(from, to, id, spec, report);
     else if (isWhole) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
   if (file) await to.volumes.writeManifest(await manifestFor(from.metadata, file));

@@ -6,6 +6,7 @@ import { readConfig } from '../config.ts';
 import { MODE_MS } from '../domain/mode.ts';
 import { Operator, type Page } from '../domain/operator.ts';
 import { ServiceError, StoreUnavailable } from '../errors.ts';
+import { type RunningNode, SHOWN_SETTINGS } from '../metadata/nodes.ts';
 import { checked } from './checked.ts';
 import { openPair, openStores } from './pair.ts';
 import { Report, UsageError } from './report.ts';
@@ -50,8 +51,15 @@ const TAKES: Record<string, (keyof Options)[]> = {
 /** All others work on the database alone, also while the volume store is away. */
 const NEEDS_VOLUMES = new Set(['account delete', 'transfers cancel']);
 
+/** Those that show settings, which are the server's and not this shell's. */
+const SHOWS_SETTINGS = new Set(['status', 'account list', 'account show', 'account quota', 'account invite']);
+
 interface Run {
   operator: Operator;
+  /** Those that run. */
+  nodes: RunningNode[];
+  /** Where the page is for its users, if that is set. */
+  origin: string | undefined;
   report: Report;
   /** What stands after the command. */
   args: string[];
@@ -85,7 +93,7 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
           ? await operator.account(name)
           : await operator.limit(name, checked<LimitsChange>('LimitsChange', { quota_bytes: own(size) }));
       const { username, used_bytes, quota_bytes } = account;
-      const enforced = (await operator.status()).quota_enforced ? 'yes' : 'no, SZ_QUOTA_ENFORCE is 0';
+      const enforced = (await operator.status()).quota_enforced ? 'yes' : 'no';
       report.line({ username, used_bytes, quota_bytes, own: account.limits.quota_bytes !== null, enforced });
     },
   },
@@ -122,14 +130,14 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
   },
   'account invite': {
     args: [0, 0],
-    run: async ({ operator, report, values: { note, quota, days } }) => {
+    run: async ({ operator, report, origin, values: { note, quota, days } }) => {
       const body = {
         ...(note !== undefined && { note }),
         ...(quota !== undefined && { quota_bytes: bytes(quota) }),
         ...(days !== undefined && { expires_in: count(days, '--days')! * 86_400 }),
       };
       const { invite, id, expires_at } = await operator.invite(checked('InvitationRequest', body));
-      report.line({ invite, link: `/#invite=${invite}`, id, expires_at });
+      report.line({ invite, link: `${origin ?? ''}/#invite=${invite}`, id, expires_at });
     },
   },
   'account invitations': {
@@ -181,8 +189,11 @@ const commands: Record<string, { args: [least: number, most: number]; run: Comma
   'transfers cancel': acting('upload cancelled', (operator, id) => operator.cancel(id)),
   status: {
     args: [0, 0],
-    run: async ({ operator, report }) => {
+    run: async ({ operator, report, nodes }) => {
       report.line(await operator.status());
+      for (const { node, host, pid, version, startedAt } of nodes) {
+        report.line({ node, host, pid, version, started_at: new Date(startedAt).toISOString() });
+      }
     },
   },
   'read-only': {
@@ -227,7 +238,7 @@ export async function operate(
   const found = commands[full];
   const [least, most] = found?.args ?? [0, 0];
   if (!found || rest.length < least || rest.length > most)
-    throw new UsageError(`see szafa-server ${name} --help`);
+    throw new UsageError(wrongUsage(name, found ? undefined : first));
   const known = new Set<string>(['json', 'help', ...(TAKES[full] ?? [])]);
   for (const [option, value] of Object.entries(values)) {
     if (value !== false && !known.has(option)) throw new UsageError(`${full} has no option --${option}`);
@@ -236,8 +247,11 @@ export async function operate(
   const pair = await (NEEDS_VOLUMES.has(full) ? openPair(config) : openStores(config));
   const report = new Report(values.json);
   try {
-    const operator = new Operator({ ...pair, actor: 'operator' });
-    await found.run({ operator, report, args: rest, values });
+    const nodes = await pair.metadata.nodes.list();
+    const running = { ...config, ...nodes[0]?.settings };
+    const operator = new Operator({ ...pair, config: running, actor: 'operator' });
+    await found.run({ operator, nodes, origin: running.origin, report, args: rest, values });
+    if (SHOWS_SETTINGS.has(full)) noteSettings(report, nodes);
     return report.end();
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof StoreUnavailable) throw error;
@@ -245,6 +259,27 @@ export async function operate(
     return 1;
   } finally {
     await pair.close();
+  }
+}
+
+const wrongUsage = (name: OperatorCommand, command?: string) =>
+  command
+    ? `there is no command "${name} ${command}"; see szafa-server ${name} --help`
+    : `see szafa-server ${name} --help`;
+
+/** Whose settings were shown, where that is not plain. */
+function noteSettings(report: Report, nodes: RunningNode[]): void {
+  if (nodes.length === 0) {
+    report.note('no server is running on this database; the settings shown are those of this shell');
+  }
+  for (const [key, name] of Object.entries(SHOWN_SETTINGS)) {
+    const values = nodes.map(({ host, pid, settings }) => ({
+      value: String(settings[key as keyof typeof SHOWN_SETTINGS] ?? 'unset'),
+      node: `${host} (process ${pid})`,
+    }));
+    if (new Set(values.map(({ value }) => value)).size < 2) continue;
+    const each = values.map(({ node, value }) => `${value} on ${node}`).join(', ');
+    report.note(`${name} differs between nodes: ${each}`);
   }
 }
 

@@ -25,6 +25,7 @@ export class Report {
   readonly #progress: (line: string) => void;
   #shownAt = Date.now();
   #problems = 0;
+  #expected: { files: number; bytes: number; since: number } | undefined;
 
   constructor(
     json: boolean,
@@ -40,11 +41,35 @@ export class Report {
     return this.#problems;
   }
 
+  /** What all the work comes to: from now on progress shows the rate and the time that is left. */
+  expect(all: { files: number; bytes: number }): void {
+    this.#expected = { ...all, since: Date.now() };
+  }
+
   count(what: string, by = 1): void {
     this.counts[what] = (this.counts[what] ?? 0) + by;
     if (Date.now() - this.#shownAt < SHOW_MS) return;
     this.#shownAt = Date.now();
-    this.#progress(this.#json ? JSON.stringify({ progress: this.counts }) : this.#summary());
+    const pace = this.#pace();
+    const words = [...this.#summary(), ...(pace ? [inWords(pace).join(', ')] : [])].join('; ');
+    this.#progress(this.#json ? JSON.stringify({ progress: { ...this.counts, ...pace } }) : words);
+  }
+
+  /** By files or by bytes, whichever has more left: many small files take as long as a few large ones. */
+  #pace(): Record<string, number> | undefined {
+    if (!this.#expected) return undefined;
+    const { files, bytes, since } = this.#expected;
+    const seconds = Math.max(0.001, (Date.now() - since) / 1000);
+    const copied = this.counts['bytes'] ?? 0;
+    const done = copied + (this.counts['bytes already there'] ?? 0);
+    const shares = [(this.counts['files'] ?? 0) / files, done / bytes].filter(Number.isFinite);
+    const share = Math.min(1, ...shares);
+    return {
+      files_total: files,
+      bytes_total: bytes,
+      bytes_per_second: Math.round(copied / seconds),
+      ...(share > 0 && { seconds_left: Math.ceil((seconds * (1 - share)) / share) }),
+    };
   }
 
   /** `mended`: it was a problem and is none any more. */
@@ -52,6 +77,12 @@ export class Report {
     this.count(what);
     if (!mended) this.#problems++;
     this.line({ problem: what, mended, ...details });
+  }
+
+  /** Something to know that is neither a result nor a problem. */
+  note(text: string): void {
+    if (this.#json) this.#out(JSON.stringify({ note: text }));
+    else this.#progress(`szafa: ${text}`);
   }
 
   /** What was asked for cannot be done. */
@@ -64,7 +95,7 @@ export class Report {
   end(): number {
     const ok = this.#problems === 0;
     if (this.#json) this.#out(JSON.stringify({ ok, ...this.counts }));
-    else this.#out(`${ok ? 'ok' : `${this.#problems} problems`}: ${this.#summary()}`);
+    else this.#out([ok ? 'ok' : `${this.#problems} problems`, ...this.#summary()].join(': '));
     return ok ? 0 : 1;
   }
 
@@ -72,9 +103,10 @@ export class Report {
     this.#out(this.#json ? JSON.stringify(fact) : inWords(fact).join(', '));
   }
 
-  #summary(): string {
+  /** In one text; none where nothing was counted. */
+  #summary(): string[] {
     const parts = Object.entries(this.counts).map(([what, count]) => `${count} ${what}`);
-    return parts.length === 0 ? 'nothing there' : parts.join(', ');
+    return parts.length === 0 ? [] : [parts.join(', ')];
   }
 }
 

@@ -9,6 +9,7 @@ import { Sweeper } from '../domain/sweeper.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { missingPage } from '../http/page.ts';
 import type { Log } from '../log.ts';
+import { REPORT_MS } from '../metadata/nodes.ts';
 import { Gatherer } from '../metrics/gathering.ts';
 import { nodeSamples, poolSamples, storeSamples, watchEventLoop } from '../metrics/node.ts';
 import { isLoopback } from '../pull/addresses.ts';
@@ -29,6 +30,7 @@ import { connectionLimit, descriptorLimit } from './descriptors.ts';
 import { isListening, recoverConnections, stopAccepting, watchAccepting } from './handover.ts';
 import { lendToWorkers } from './lending.ts';
 import { paceWorkers } from './pacing.ts';
+import { NodeCertificate } from './tls.ts';
 
 const RESPAWN_MS = 1000;
 const STORES_MS = 60_000;
@@ -60,6 +62,7 @@ export async function runPrimary(config: Config): Promise<void> {
     log.warn(`the fast lane is off and uploads cost more CPU: Node ${process.version}: ${fault}`);
   }
   const lane = config.lane && fault === undefined;
+  new NodeCertificate(config, log).watch();
   lendToWorkers(config);
   paceWorkers();
   watchAccepting(connectionLimit(descriptorLimit()), () =>
@@ -96,9 +99,10 @@ export async function runPrimary(config: Config): Promise<void> {
   if (withoutPage !== undefined) log.warn(withoutPage);
 
   const sweeping = sweepUntil(stop.signal, sweeper, right, services, swept);
+  const reporting = reportUntil(stop.signal, node, services);
   const scrubbing = scrubUntil(stop.signal, new Scrub(services), services, swept);
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
-  await Promise.all([workers.stop(), sweeping, scrubbing]);
+  await Promise.all([workers.stop(), sweeping, scrubbing, reporting]);
   await right.release();
   await services.metadata.close();
   unlock();
@@ -180,6 +184,21 @@ async function sweepUntil(
   }
 }
 
+/** Keeps this node and its settings among those that run. */
+async function reportUntil(
+  stop: AbortSignal,
+  node: string,
+  { config, log, metadata: { nodes } }: Pick<Services, 'config' | 'log' | 'metadata'>,
+): Promise<void> {
+  const startedAt = Date.now();
+  const failed = (err: unknown) => log.debug({ err }, 'could not report that this node runs');
+  while (!stop.aborted) {
+    await nodes.report(node, startedAt, config).catch(failed);
+    await sleep(REPORT_MS, undefined, { signal: stop }).catch(() => undefined /* stopped */);
+  }
+  await nodes.remove(node).catch(failed);
+}
+
 /** Beside the sweeper, and only where that one runs: it may take days, and garbage does not wait for it. */
 async function scrubUntil(
   stop: AbortSignal,
@@ -246,6 +265,8 @@ class Workers {
       MALLOC_TRIM_THRESHOLD_: String(64 * 1024 * 1024),
       ...process.env,
       SZ_LANE: this.#config.lane ? '1' : '0',
+      // From the primary: see tls.ts.
+      ...{ SZ_TLS_CERT: '', SZ_TLS_KEY: '' },
       SZAFA_PROCESS: processName,
       SZAFA_NODE: this.#node,
     });
@@ -255,7 +276,9 @@ class Workers {
       worker.once('listening', (found) => {
         address = found;
       });
-      worker.once('message', () => resolve(address!));
+      worker.on('message', (message) => {
+        if (message === 'ready') resolve(address!);
+      });
       worker.once('exit', (code, signal) => {
         if (this.#stopping) return;
         if (!address) {

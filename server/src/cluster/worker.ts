@@ -1,3 +1,4 @@
+import { Server as TlsServer } from 'node:tls';
 import { createApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { Gathered } from '../metrics/gathering.ts';
@@ -6,7 +7,8 @@ import { openServices } from '../services.ts';
 import { connectionLimit, descriptorLimit } from './descriptors.ts';
 
 /** Serves requests until the primary says `stop`; in-flight requests finish. */
-export async function runWorker(config: Config): Promise<void> {
+export async function runWorker(settings: Config): Promise<void> {
+  const config = { ...settings, tls: await askForTls() };
   const services = await openServices(config, process.env['SZAFA_PROCESS']!, process.env['SZAFA_NODE']!);
   const { metadata, metrics } = services;
   watchEventLoop(metrics);
@@ -25,6 +27,7 @@ export async function runWorker(config: Config): Promise<void> {
 
   let stopping = false;
   process.on('message', async (message) => {
+    if (isTls(message) && app.server instanceof TlsServer) app.server.setSecureContext(message.tls ?? {});
     if (message !== 'stop' || stopping) return;
     stopping = true;
     services.pulls.stop();
@@ -38,5 +41,23 @@ export async function runWorker(config: Config): Promise<void> {
   services.log.level = 'warn';
   await app.listen({ host: config.host, port: config.port });
   services.log.level = config.logLevel;
+  // Again, for a reload since the first answer.
+  process.send!('tls');
   process.send!('ready');
+}
+
+const isTls = (message: unknown): message is { tls: Config['tls'] | null } =>
+  typeof message === 'object' && message !== null && 'tls' in message;
+
+/** From the primary: the files may be broken by now, and then it still has what they were. */
+async function askForTls(): Promise<Config['tls']> {
+  const answer = Promise.withResolvers<Config['tls'] | null>();
+  const listen = (message: unknown) => {
+    if (isTls(message)) answer.resolve(message.tls);
+  };
+  process.on('message', listen);
+  process.send!('tls');
+  const tls = await answer.promise;
+  process.off('message', listen);
+  return tls ?? undefined;
 }

@@ -11,6 +11,7 @@ import { FilesTable } from './files.ts';
 import { GarbageTable } from './garbage.ts';
 import { InvitationsTable } from './invitations.ts';
 import type { Lookup } from './lookup.ts';
+import { NodesTable } from './nodes.ts';
 import { OrphansTable } from './orphans.ts';
 import { PasskeysTable } from './passkeys.ts';
 import { PullsTable } from './pulls.ts';
@@ -46,6 +47,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly garbage = new GarbageTable(this.sql);
   readonly invitations = new InvitationsTable(this.sql);
   readonly times = new TimesTable(this.sql);
+  readonly nodes = new NodesTable(this.sql);
   readonly orphans = new OrphansTable(this.sql);
   readonly passkeys = new PasskeysTable(this.sql);
   readonly pulls = new PullsTable(this.sql);

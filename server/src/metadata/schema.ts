@@ -183,6 +183,10 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // A digest of the visitor's address, so that one address cannot use up a link. NULL: not counted by address.
     'ALTER TABLE request_uploads ADD COLUMN address TEXT',
     'ALTER TABLE share_tickets ADD COLUMN address TEXT',
+    // The nodes that run, with their settings as JSON; see nodes.ts.
+    `CREATE TABLE nodes (
+      node TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, version TEXT NOT NULL,
+      started_at BIGINT NOT NULL, seen_at BIGINT NOT NULL, settings TEXT NOT NULL)`,
   ],
 ];
 

@@ -56,8 +56,10 @@ export class Batch {
           this.done++;
         } catch (error) {
           if (signal.aborted) return;
+          // Several were under way when it hit all of them: one line says it.
+          if (this.stopped && isFatal(error)) this.failed++;
+          else this.fail(error, about(next.value));
           this.stopped ||= isFatal(error);
-          this.fail(error, about(next.value));
         }
       }
     };

@@ -11,6 +11,7 @@ import {
   rateLimit,
   Szafa,
   type SzafaError,
+  type TransportRequest,
 } from '@szafa/client/node';
 import { cleanUsername } from '@szafa/protocol';
 import { AccountMode } from './account-mode.ts';
@@ -28,6 +29,8 @@ declare const SZAFA_WORKER: string | undefined;
 
 const TRANSFER_RETRY_S = 120;
 const RETRY_S = 10;
+/** Between two lines about the same trouble. */
+const TELL_MS = 15_000;
 
 export interface ConnectionNeeds {
   /** `needed`: asks for the password where no key is kept; `useful`: goes on without. */
@@ -60,15 +63,29 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
       : new URL(`data:text/javascript;base64,${Buffer.from(SZAFA_WORKER).toString('base64')}`);
   const engine = nodeEngine({ worker });
   const throttle = flags.bwlimit === undefined ? undefined : rateLimit(parseRate('bwlimit', flags.bwlimit));
-  const transport = batching(nodeTransport({ connections: Math.max(16, (transfers ?? 1) * 4), throttle }));
+  const sending = batching(nodeTransport({ connections: Math.max(16, (transfers ?? 1) * 4), throttle }));
   const seconds = settings.retrySeconds ?? (transfers === undefined ? RETRY_S : TRANSFER_RETRY_S);
+  let since = 0;
   let told = 0;
   const onRetry = (error: Error) => {
+    since ||= Date.now();
     // Several transfers meet the same trouble at once.
-    if (Date.now() - told < 5000) return;
+    if (Date.now() - told < TELL_MS) return;
     told = Date.now();
-    out.note('retry', `${oneLine(error.message)}; trying again for up to ${seconds} s`);
+    const left = Math.max(1, seconds - Math.round((Date.now() - since) / 1000));
+    const why = oneLine(error.message).replace(/; try again later$/, '');
+    out.note('retry', `${why}; trying again for up to ${left} s`, { seconds_left: left });
   };
+  const watching = async (request: TransportRequest) => {
+    const response = await sending(request);
+    if (since > 0 && response.status < 500 && response.status !== 429) {
+      since = 0;
+      told = 0;
+      out.note('answers', 'the server answers again');
+    }
+    return response;
+  };
+  const transport = Object.assign(watching, { close: () => sending.close() });
   const headers = fileHeaders(settings.config, server);
   const options: ConnectOptions = {
     server,
@@ -115,7 +132,7 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
   const kept = await new SessionStore(settings.config, out).load();
   const server = settings.server ?? kept?.server;
   if (server === undefined) {
-    throw new UsageError('no server is known', 'log in first: szafa login --server URL');
+    throw new UsageError('not logged in', 'log in first: szafa login --server URL');
   }
   const address = sameServer(server);
   const here = kept && sameServer(kept.server) === address ? kept : undefined;

@@ -9,11 +9,18 @@ export interface Explained {
   exit: Exit;
 }
 
+/** What the server says, word for word. */
+const DISABLED = 'this account is disabled';
+const READ_ONLY = 'the server is read-only for now';
+const LOST = 'no such volume';
+
+const FROM_COPY =
+  'If you have a copy, put it with --force; and tell the operator, whose szafa-server fsck finds such files';
 const LOGIN = 'log in again: szafa login';
 
 /** Errors of the system, in words. */
 const system: Record<string, [message: string, hint: string]> = {
-  ENOENT: ['no such file or folder', 'check the path'],
+  ENOENT: ['no such file or folder on this machine', 'check the path'],
   EACCES: ['no permission', 'check its permissions'],
   EPERM: ['not permitted', 'check its permissions'],
   ENOSPC: ['no space left on the disk', 'free some space, then run the same command again'],
@@ -44,12 +51,14 @@ function explainApi(error: ApiError): [hint: string, exit?: Exit] {
     case 'unauthorized':
       return [LOGIN];
     case 'forbidden':
+      if (error.message === DISABLED) return ['ask the operator of the server; nothing of yours was deleted'];
       return [
         'it belongs to another account, or the token or the server does not allow this; szafa whoami shows who you are',
       ];
     case 'out-of-scope':
       return ['szafa token list, in a session that may do everything, shows what this token is for'];
     case 'not-found':
+      if (error.message === LOST) return [`the server has lost a part of this file. ${FROM_COPY}`];
       return ['it may have been deleted in the meantime; szafa ls shows what is there'];
     case 'conflict':
       return ['check with szafa ls, then try again'];
@@ -58,11 +67,13 @@ function explainApi(error: ApiError): [hint: string, exit?: Exit] {
     case 'rate-limited':
       return [`wait ${Math.ceil(error.retryAfter ?? 60)} s and try again`];
     case 'no-space':
-      return [
-        'free some space with szafa rm, or ask the operator of the server; szafa quota shows what is left',
-      ];
+      if (error.message.includes('quota')) {
+        return ['free some space: szafa trash empty, or szafa rm --now; szafa quota shows what is left'];
+      }
+      return ["the server's disk is full: tell its operator, then run the same command again"];
     case 'server':
-      return ['the server has a problem; its log says more. Run the same command again to resume'];
+      if (error.message === READ_ONLY) return ['the server is being maintained; try again later'];
+      return ['the server has a problem; its log says more. Run the same command again'];
     case 'bad-request':
       return ['a name may be too long, or not allowed by the server: choose another one'];
     default:
@@ -83,7 +94,7 @@ function explainNetwork(error: NetworkError): string {
     return 'the other side closed the connection: does it need https:// instead of http://? Otherwise check the network, then run the same command again';
   }
   if (code === 'ENOTFOUND') return 'check the address (--server, SZ_SERVER)';
-  return 'check the network and the address, then run the same command again to resume';
+  return 'check the network and the address, then run the same command again';
 }
 
 /** Something answered, but not this service: perhaps only over the wrong protocol. */
@@ -149,6 +160,8 @@ const hints: Record<string, string> = {
   incomplete: 'the server has a problem; run the same command again later',
 };
 
+const DAMAGED_FILE = `do not use this file: it was damaged or changed on the server. ${FROM_COPY}`;
+
 const UNTRUSTED = 'do not use this server until you know why, and ask whoever runs it';
 const FORGET = 'delete keys-*.json in the configuration folder';
 
@@ -205,6 +218,9 @@ export function explain(error: unknown): Explained {
     const hint =
       'if you know that it is yours: szafa rekey --accept-retired, with its ID. Otherwise somebody who has your old key made it: delete it';
     return { code, message, hint, exit: exits.failed };
+  }
+  if (code === 'tampered' && (error as TamperedError).stage === 'volume') {
+    return { code, message, hint: DAMAGED_FILE, exit: exits.failed };
   }
   const exit = code === 'name' ? exits.usage : exits.failed;
   return { code, message, hint: hints[code] ?? 'try again', exit };

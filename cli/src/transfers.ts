@@ -48,7 +48,9 @@ export interface Tally {
 export function summarize(out: Output, verb: string, { files, bytes, skipped }: Tally, began: number): void {
   const seconds = (performance.now() - began) / 1000;
   const there = skipped > 0 ? `, ${skipped} already there` : '';
-  const text = `${verb} ${plural(files, 'file')}, ${formatBytes(bytes)} in ${formatDuration(seconds)}${there}`;
+  // What would be done takes no time yet.
+  const time = verb.startsWith('would') ? '' : ` in ${formatDuration(seconds)}`;
+  const text = `${verb} ${plural(files, 'file')}, ${formatBytes(bytes)}${time}${there}`;
   const fields = { files, bytes, skipped, seconds: Math.round(seconds * 1000) / 1000 };
   if (out.json || files + skipped > 1) out.done('summary', fields, text);
 }

@@ -26,7 +26,22 @@ suite('errors', () => {
     [new sdk.NetworkError('cert', { certificate: true }), 'network', 1, /NODE_EXTRA_CA_CERTS/],
     [new sdk.ApiError(401, {}), 'unauthorized', 1, /szafa login/],
     [new sdk.ApiError(403, {}, { outOfScope: true }), 'out-of-scope', 1, /token list/],
-    [new sdk.ApiError(507, { error: 'full' }), 'no-space', 1, /szafa quota/],
+    [
+      new sdk.ApiError(507, { error: 'the file would exceed your quota' }),
+      'no-space',
+      1,
+      /trash empty.*rm --now/,
+    ],
+    [
+      new sdk.ApiError(507, { error: 'the store is nearly full' }),
+      'no-space',
+      1,
+      /disk is full: tell its operator/,
+    ],
+    [new sdk.ApiError(403, { error: 'this account is disabled' }), 'forbidden', 1, /^ask the operator/],
+    [new sdk.ApiError(503, { error: 'the server is read-only for now' }), 'server', 1, /being maintained/],
+    [new sdk.ApiError(404, { error: 'no such volume' }), 'not-found', 1, /has lost a part.*--force.*fsck/],
+    [new sdk.TamperedError('volume', 'volume 2 was changed'), 'tampered', 1, /damaged.*--force.*fsck/],
     [new sdk.ApiError(429, {}, { retryAfter: 7 }), 'rate-limited', 1, /wait 7 s/],
     [system('ENOSPC'), 'ENOSPC', 1, /free some space/],
     [system('EACCES'), 'EACCES', 1, /permissions/],
@@ -89,6 +104,18 @@ suite('batch', () => {
     assert.equal(await run([new sdk.WrongPasswordError()]), 12);
     // One name among many that breaks a rule is no wrong usage of the command.
     assert.equal(await run([new RuleError('x')]), 1);
+  });
+
+  test('what hits all files is told once, however many are under way', async () => {
+    const out = new Silent({ json: false, quiet: true });
+    const batch = new Batch(out);
+    const options = { out, signal: new AbortController().signal, parallel: 8, about: String };
+    await batch.run(Array(20).keys(), options, async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new sdk.ApiError(507, { error: 'the store is nearly full' });
+    });
+    assert.equal(batch.failed, 8);
+    assert.deepEqual(out.errors, ['the store is nearly full']);
   });
 
   test('after a fatal error the rest is not tried', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Invocation } from '../src/command.ts';
-import { lanesFor } from '../src/transfers.ts';
+import { Output } from '../src/output.ts';
+import { lanesFor, summarize } from '../src/transfers.ts';
 
 const MIB = 1024 * 1024;
 const files = (count: number, size: number) => Array.from({ length: count }, () => ({ size }));
@@ -25,4 +26,14 @@ test('a large one among many small ones still has several volumes on their way',
 test('what is asked for is done', () => {
   assert.equal(lanes(files(100, 1024 * MIB), '20').files, 20);
   assert.equal(lanes(files(100, 1), '2').files, 2);
+});
+
+test('what would be done is summed up without a time', () => {
+  const texts: string[] = [];
+  const out = new Output({ json: false, quiet: false });
+  out.done = (_type, _fields, text) => void texts.push(text);
+  const tally = { files: 2, bytes: 7, skipped: 0 };
+  summarize(out, 'would get', tally, performance.now() - 5000);
+  summarize(out, 'got', tally, performance.now() - 5000);
+  assert.deepEqual(texts, ['would get 2 files, 7 B', 'got 2 files, 7 B in 5 s']);
 });

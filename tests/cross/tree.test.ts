@@ -24,6 +24,20 @@ const of = (outcome: Outcome, type: string, field: string) =>
 suite('szafa: one tree', { concurrency: 2 }, () => {
   const shared = useDevice(service);
 
+  test('rm of a file that two arguments name removes it once', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await loggedIn(service);
+    stack.defer(() => device.remove());
+    await write(device, { 'a.txt': '1', 'b.txt': '2' });
+    await device.ok(['put', 'a.txt', 'b.txt']);
+    const removed = await device.ok(['rm', '*.txt', 'a.txt', '--json']);
+    assert.deepEqual(of(removed, 'trashed', 'path').sort(), ['a.txt', 'b.txt']);
+    for (const ids of of(removed, 'trashed', 'file_ids')) assert.equal((ids as string[]).length, 1);
+    await device.ok(['put', 'a.txt', 'b.txt']);
+    const gone = await device.ok(['rm', '--now', '--yes', '*.txt', 'a.txt', '--json']);
+    assert.deepEqual(of(gone, 'removed', 'path').sort(), ['a.txt', 'b.txt']);
+  });
+
   test('folders at any depth, with long names; files and folders move and get other names', async () => {
     await using stack = new AsyncDisposableStack();
     const device = await loggedIn(service);

@@ -33,6 +33,10 @@ export class S3Proxy {
         headers: rawHeaders,
       });
       onward.on('response', (answer) => {
+        if (response.destroyed) {
+          answer.resume();
+          return;
+        }
         const given = answer.statusCode ?? 0;
         response.writeHead(status?.(request, given) ?? given, answer.rawHeaders);
         pipeline(answer, response, () => undefined /* either end may hang up */);

@@ -34,10 +34,15 @@ function explainTaken(error: unknown, username: string): void {
 /** Whether it is closed or wants an invitation, the service says; not what was wrong with one that was given. */
 function explainRefused(error: unknown, invited: boolean): void {
   if (explain(error).code !== 'forbidden') return;
-  const message = invited
-    ? 'the server takes no new account with this invitation'
-    : 'the server takes no new account, or only with an invitation';
-  const hint = 'ask its operator for an invitation, then: szafa register --invite';
+  const isClosed = error instanceof Error && error.message === 'registration is closed';
+  const message = isClosed
+    ? 'the server takes no new accounts'
+    : invited
+      ? 'the invitation is wrong, used or expired'
+      : 'the server takes new accounts only with an invitation';
+  const hint = isClosed
+    ? 'ask its operator'
+    : 'ask its operator for an invitation, then: szafa register --invite';
   throw new CliError('registration-refused', message, hint, exits.failed, { cause: error });
 }
 

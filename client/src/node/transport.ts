@@ -193,7 +193,9 @@ function translate(error: NodeJS.ErrnoException, url: URL): Error {
   const code = error.code ?? '';
   const where = url.host;
   if (CERTIFICATE.test(code)) {
-    const message = `the certificate of ${where} is not accepted: ${error.message}`;
+    // What Node advises is for programs that are started with options of Node.
+    const why = error.message.replace(/; if the root CA is installed locally.*$/s, '');
+    const message = `the certificate of ${where} is not accepted: ${why}`;
     return new NetworkError(message, { cause: error, certificate: true, sent: false });
   }
   if (NOT_HTTP.test(code))

@@ -1,4 +1,5 @@
 /** Many small files in one request: a line of JSON that says what follows it, then their volumes, one after the other. */
+import { shapeOf } from './json-shape.ts';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
 import { ErrorBody } from './resources.ts';
@@ -17,6 +18,16 @@ export interface BatchedFile {
 export interface FilesHead {
   files: BatchedFile[];
 }
+
+/** What the first line may have. */
+export const filesHeadShape = shapeOf(
+  Type.Object({
+    files: Type.Array(
+      Type.Object({ transfer_id: Type.String(), init: Type.String(), size: Type.Integer() }),
+      { maxItems: limits.batchFiles },
+    ),
+  }),
+);
 
 /** What the first line says. Where the volumes begin and end is then known, whatever is wrong with one of the files. */
 export function readFilesHead(line: string): FilesHead {

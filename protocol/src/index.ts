@@ -7,6 +7,7 @@ export { DIGEST_BYTES } from './digests.ts';
 export * from './enc-params.ts';
 export * from './factors.ts';
 export * from './init.ts';
+export * from './json-shape.ts';
 export * from './json-text.ts';
 export * from './limits.ts';
 export * from './names.ts';

@@ -2,6 +2,10 @@
 export const limits = {
   /** Of init, and of every other JSON body: what is too long in it is told as such, at any length that fits. */
   jsonBodyBytes: 1_048_576,
+  /** Of a JSON body on a route that needs no token, uploads of visitors excepted. */
+  openBodyBytes: 64 * 1024,
+  /** What a JSON body may have beside what its route describes: levels of nesting, and values. */
+  unknownJson: { depth: 100, values: 1000 },
   volumesPerFile: 10_000,
   fileNameChars: 255,
   dirNameChars: 64,

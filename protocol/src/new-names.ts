@@ -14,10 +14,10 @@ export interface NewName {
   dirId: number | undefined;
 }
 
-/** The rules for new names that a schema cannot say. */
-export function checkNames({ files, in_trash: inTrash = false }: NamesBody): NewName[] {
+/** The rules for new names that a schema cannot say; one name after the other, since each may be milliseconds of work. */
+export function* checkNames({ files, in_trash: inTrash = false }: NamesBody): Generator<NewName> {
   const seen = new Set<string>();
-  return files.map(({ file_id: fileId, file_name, enc_params, match, dir_id }) => {
+  for (const { file_id: fileId, file_name, enc_params, match, dir_id } of files) {
     if (seen.has(fileId)) throw new RuleError('files: one of them occurs twice');
     seen.add(fileId);
     if (enc_params.length > limits.encParamsBase64Bytes) {
@@ -26,8 +26,8 @@ export function checkNames({ files, in_trash: inTrash = false }: NamesBody): New
     if (inTrash && dir_id !== undefined) throw new RuleError('dir_id: a file in the trash stays there');
     const encParams = textOf(enc_params);
     const dirId = dir_id === undefined ? undefined : targetDir({ dir_id });
-    return { fileId, fileName: cleanFileName(file_name), encParams, match: match.toLowerCase(), dirId };
-  });
+    yield { fileId, fileName: cleanFileName(file_name), encParams, match: match.toLowerCase(), dirId };
+  }
 }
 
 /** As it was sent: to parse and write it again would change it. */

@@ -1,4 +1,4 @@
-import { headers } from './limits.ts';
+import { headers, limits } from './limits.ts';
 import { ListedRequest, OpenedRequest, RequestBody, RequestFull, UploadBody } from './requests.ts';
 import { ErrorBody } from './resources.ts';
 import type { Route } from './route.ts';
@@ -61,6 +61,7 @@ export const requestRoutes = {
     changes: true,
     headers: access,
     body: UploadBody,
+    bodyBytes: limits.jsonBodyBytes,
     responses: {
       200: Type.Object({ transfer_id: Type.String() }),
       400: ErrorBody,

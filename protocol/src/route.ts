@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Asked } from './access.ts';
+import { limits } from './limits.ts';
 import { DetailBody, ErrorBody } from './resources.ts';
 import { Type } from './type.ts';
 
@@ -49,3 +50,7 @@ export function answersOf({ access, responses }: Route): Route['responses'] {
   const either = refused === DetailBody ? Type.Union([DetailBody, ErrorBody]) : refused;
   return { ...responses, 401: DetailBody, 403: either };
 }
+
+/** Bytes that a body may have which is read as a whole. */
+export const bodyLimitOf = ({ access, bodyBytes }: Route) =>
+  bodyBytes ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);

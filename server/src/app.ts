@@ -1,6 +1,7 @@
 /** What answers which route. One file: hooks count in their order, which must be seen together with the routes. */
 import type { Writable } from 'node:stream';
 import {
+  bodyLimitOf,
   type CompleteBody,
   type Credentials,
   checkNames,
@@ -14,7 +15,6 @@ import {
   type InitBody,
   type KeysBody,
   type LeaveBody,
-  limits,
   type NamesBody,
   type NewDir,
   type NewPasskeyBody,
@@ -30,6 +30,7 @@ import {
   type RouteName,
   routes,
   type StreamedInitBody,
+  shapeOf,
   type ThumbnailsBody,
   type TokenBody,
   type TotpBody,
@@ -47,7 +48,7 @@ import { quotaOf } from './domain/quota.ts';
 import { badDirectory, OutOfScope, ServiceError, TryLater, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
 import { authentication, lookedAt } from './http/authentication.ts';
-import { parseBody, readLater } from './http/bodies.ts';
+import { Bodies, readLater } from './http/bodies.ts';
 import { addressTeller } from './http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './http/compilers.ts';
 import { conclude } from './http/conclusion.ts';
@@ -79,6 +80,7 @@ import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.
 import { type Sendable, sendVolume } from './http/volumes/reply.ts';
 import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
 import { CONTENT_TYPE } from './metrics/gathering.ts';
+import { collectInTurns } from './parallel.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
 
@@ -88,7 +90,11 @@ const PROFILES_A_SECOND = 50;
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Every route on one screen. */
-function handlers(handleVolume: VolumeHandler, services: Services): Record<RouteName, Handler> {
+function handlers(
+  handleVolume: VolumeHandler,
+  bodies: Bodies,
+  services: Services,
+): Record<RouteName, Handler> {
   const { config, log, metadata, volumes, accounts, sessions, departures, files, transfers, pulls, pace } =
     services;
   const { thumbnails, metrics, gathered } = services;
@@ -260,7 +266,8 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     renameFiles: async (request) => {
       const body = request.body as NamesBody;
       const inTrash = body.in_trash === true;
-      const files = await metadata.renaming.files(user(request), checkNames(body), { inTrash });
+      const names = await collectInTurns(checkNames(body));
+      const files = await metadata.renaming.files(user(request), names, { inTrash });
       if (files === 'no directory') throw badDirectory();
       if (files.length === 0) return { ok: true };
       throw new ServiceError(412, 'some of these files are not as you saw them', { extra: { files } });
@@ -322,7 +329,7 @@ function handlers(handleVolume: VolumeHandler, services: Services): Record<Route
     },
     writeVolume: putRoute(handleVolume),
     writeFile: putRoute(handleVolume),
-    writeFiles: batchHandler(services),
+    writeFiles: batchHandler(bodies, services),
     pull: async (request) => {
       const { transfer_id } = params(request);
       const { username, uploadRate } = request.caller;
@@ -423,7 +430,6 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     // None where the client has gone already.
     trustProxy: (address: string | undefined) => config.trustProxy.contains(address ?? ''),
-    bodyLimit: limits.jsonBodyBytes,
     ...(config.tls ? { https: { ...config.tls, ...upgrades } } : { http: upgrades }),
     requestTimeout: 0,
     connectionTimeout: config.idleMs,
@@ -444,6 +450,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   });
   const begin = guardConnections(app, !config.trustProxy.isEmpty);
   countInFlight(app, services.metrics);
+  const bodies = new Bodies(config.idleMs);
   const handleVolume = volumeHandler(services);
   const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
   app.addHook('preClose', async () => sockets.close());
@@ -462,12 +469,14 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const always = config.tls ? STRICT_TRANSPORT : {};
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ [REQUEST_ID]: request.id, ...always });
+    bodies.releaseAfter(request, reply);
     // A body is JSON or a volume by its route, whatever its content type says; Fastify would refuse an odd one.
     delete request.raw.headers['content-type'];
   });
   app.decorateRequest('bodyText', '');
+  app.decorateRequest('releaseBody');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, parseBody);
+  app.addContentTypeParser('*', (request: FastifyRequest) => bodies.parse(request));
   app.addHook('onError', async (_request, _reply, error) => countFault(services.metrics, error));
   for (const schema of namedSchemas()) app.addSchema(schema);
 
@@ -479,7 +488,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
   };
-  const all = handlers(handleVolume, services);
+  const all = handlers(handleVolume, bodies, services);
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
     const schema = schemaOf(name, route);
@@ -488,7 +497,8 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     const options = {
       url: urlOf(route),
       config: {
-        hasBody: route.body !== undefined,
+        bodyShape: route.body && shapeOf(route.body),
+        isOpen: route.access === 'open',
         checkedLater: route.checkedLater,
         hasBytes: route.rawBody !== undefined && !isStream(route),
         logsItself: isVolume(route),
@@ -497,7 +507,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       ...(isVolume(route)
         ? {}
         : { onRequest: [...onRequest, ...writable, askForBody], preHandler: [...preHandler, ...writable] }),
-      ...(route.bodyBytes ? { bodyLimit: route.bodyBytes } : {}),
+      bodyLimit: bodyLimitOf(route),
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
       ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),

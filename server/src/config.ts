@@ -199,8 +199,10 @@ export const settings = {
     '0',
     (text) => oneOf(text, '0', '1') === '1',
   ),
-  SZ_IDLE_TIMEOUT: setting('Seconds without a byte after which a connection is closed', '60', (text) =>
-    whole(text, 1, 86400),
+  SZ_IDLE_TIMEOUT: setting(
+    'Seconds without a byte after which a connection is closed; JSON bodies must be whole by then, with a second more for every 16,000 bytes',
+    '60',
+    (text) => whole(text, 1, 86400),
   ),
   SZ_SHUTDOWN_GRACE: setting('Seconds that running requests get to finish after SIGTERM', '30', (text) =>
     whole(text, 0, 3600),

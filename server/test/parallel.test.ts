@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inParallel } from '../src/parallel.ts';
+import { collectInTurns, inParallel } from '../src/parallel.ts';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -29,4 +29,21 @@ test('after the first error nothing is begun, and what is under way is waited fo
   await assert.rejects(inParallel([2, 1, 3, 4, 5], 3, work), /number 1/);
   assert.deepEqual(begun, [2, 1, 3]);
   assert.deepEqual(ended, [1, 2, 3]);
+});
+
+test('work that takes long lets others run in between', async () => {
+  let turns = 0;
+  const count = setInterval(() => turns++, 0);
+  const slow = function* () {
+    for (let item = 0; item < 5; item++) {
+      for (const end = performance.now() + 20; performance.now() < end; );
+      yield item;
+    }
+  };
+  try {
+    assert.deepEqual(await collectInTurns(slow()), [0, 1, 2, 3, 4]);
+  } finally {
+    clearInterval(count);
+  }
+  assert.ok(turns >= 3, `${turns} turns`);
 });

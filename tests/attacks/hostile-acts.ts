@@ -172,6 +172,50 @@ const badJson: Act = async (client, means) => {
   return count;
 };
 
+const MIB = 1024 * 1024;
+const DEEP = ['[', '{"a":', '{},', '0,', '"a":{'].map((piece) =>
+  Buffer.from(`{"files":[${piece.repeat(MIB / piece.length)}`),
+);
+
+/** JSON that takes long to parse, as large as it may be without a token, and with one. */
+const deepJson: Act = async (client, means) => {
+  const count = 1 + randomInt(4);
+  for (let at = 0; at < count; at++) {
+    const known = randomInt(4) === 0;
+    const body = known ? pick(...DEEP) : pick(...DEEP).subarray(0, 60_000);
+    const path = known ? pathOf('renameFiles') : pathOf('login');
+    await client.push(request(`POST ${path}`, [bearer(means), `Content-Length: ${body.length}`]));
+    await client.push(body);
+    await client.answered(at + 1);
+  }
+  return count;
+};
+
+/** Bodies that do not end, or come in chunks of a byte. */
+const unfinishedBody: Act = async (client, means) => {
+  const path = pick(pathOf('login'), pathOf('register'), pathOf('init'), pathOf('renameFiles'));
+  if (randomInt(3) === 0) {
+    await client.push(request(`POST ${path}`, [bearer(means), 'Transfer-Encoding: chunked']));
+    await client.push('1\r\n \r\n'.repeat(randomInt(5000)));
+  } else {
+    await client.push(request(`POST ${path}`, [bearer(means), 'Content-Length: 60000']));
+    await client.pushTorn(Buffer.alloc(randomInt(59_999), ' '));
+  }
+  return 1;
+};
+
+/** Tokens of nobody, one after the other. */
+const wrongToken: Act = async (client) => {
+  const count = 1 + randomInt(12);
+  for (let at = 0; at < count; at++) {
+    const authorization = `Authorization: ${pick('Bearer ', 'Basic ', '')}${noise(60).toString('base64')}`;
+    const path = pick(pathOf('listFiles'), pathOf('quota'), pathOf('me'), '/api/admin/status');
+    await client.push(request(`GET ${path}`, [authorization]));
+    await client.answered(at + 1);
+  }
+  return count;
+};
+
 /** X-Init in a PUT of a file, by the lane. */
 const badInit: Act = async (client, means) => {
   const init = pick(
@@ -289,6 +333,9 @@ export const ACTS: [number, Act][] = [
   [10, silence],
   [12, pipelined],
   [12, badJson],
+  [6, deepJson],
+  [10, unfinishedBody],
+  [10, wrongToken],
   [5, badInit],
   [10, badRange],
   [0.3, wrongLogin],

@@ -8,6 +8,13 @@ const HEAD = 'protocol/test/plain-head.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'the scan of JSON loses a backslash at the end of a piece',
+    file: 'protocol/src/json-shape.ts',
+    find: 'this.#escaped ||= at > length;',
+    replace: '',
+    tests: ['protocol/test/json-shape.test.ts'],
+  },
+  {
     name: 'a file name may have a character more',
     file: 'protocol/src/limits.ts',
     find: 'fileNameChars: 255',

@@ -8,6 +8,41 @@ const LANE = 'server/test/volume-lane.test.ts';
 
 export const mutants: Mutant[] = [
   {
+    name: 'JSON is parsed whatever its structure',
+    file: 'server/src/http/bodies.ts',
+    find: '      scan?.read(piece);\n',
+    replace: '',
+    tests: ['tests/attacks/bodies.test.ts'],
+  },
+  {
+    name: 'the memory of a body is never given back',
+    file: 'server/src/http/bodies.ts',
+    find: 'memory.remove(address, held);',
+    replace: 'memory.remove(address, 0);',
+    tests: ['tests/attacks/bodies.test.ts'],
+  },
+  {
+    name: 'an address may have all the memory for bodies',
+    file: 'server/src/http/body-memory.ts',
+    find: ' || ofAddress > this.#mostBytes / 2',
+    replace: '',
+    tests: ['tests/attacks/bodies.test.ts'],
+  },
+  {
+    name: 'a body may take any time',
+    file: 'server/src/http/bodies.ts',
+    find: 'if (left > 0) late',
+    replace: 'if (left !== 0) late',
+    tests: ['tests/attacks/bodies.test.ts'],
+  },
+  {
+    name: 'a client that hangs up behind a whole request is a fault',
+    file: 'server/src/http/volumes/put.ts',
+    find: 'throw request.readableAborted ?',
+    replace: 'throw request.destroyed && !request.complete ?',
+    tests: ['tests/attacks/hang-up.test.ts'],
+  },
+  {
     name: 'what is left of a refused file is read as the next one',
     file: 'server/src/http/volumes/parts.ts',
     find: 'skip: () => take(() => undefined).finally(pass),',

@@ -3,13 +3,16 @@ import { readFileSync } from 'node:fs';
 /** Descriptors that a process uses for itself: its log, the database, the channel to the other processes, files of Node. */
 const OWN = 64;
 const LEAST_CONNECTIONS = 16;
+/** Each may hold a head of 16 KiB before it can be refused. */
+const MOST_CONNECTIONS = 16_384;
 
 /**
  * Connections that a process with this many descriptors may have open. Each may need a second descriptor: the file of its volume, a
  * connection to S3 or to the download tool.
  */
 export function connectionLimit(descriptors: number): number {
-  return Math.max(LEAST_CONNECTIONS, Math.floor(descriptors / 2) - OWN);
+  const affordable = Math.max(LEAST_CONNECTIONS, Math.floor(descriptors / 2) - OWN);
+  return Math.min(affordable, MOST_CONNECTIONS);
 }
 
 /** Descriptors that this process may have open (RLIMIT_NOFILE); Node has raised it to the hard limit when it started. */

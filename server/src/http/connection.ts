@@ -6,6 +6,8 @@ import type { FastifyInstance } from 'fastify';
 
 /** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
 export const DRAIN_BYTES = 64 * 1024 * 1024;
+/** What a piece of it counts at least: chunks of a byte each cost as much CPU. */
+const LEAST_DRAINED_BYTES = 1024;
 /** A client of the volume socket that never reads is disconnected when this much of what it was sent piles up here. */
 export const MOST_UNREAD_BYTES = 64 * 1024;
 
@@ -105,7 +107,7 @@ function drain(request: IncomingMessage): void {
   }
   let drained = 0;
   request.on('data', (chunk: Buffer) => {
-    drained += chunk.length;
+    drained += Math.max(chunk.length, LEAST_DRAINED_BYTES);
     if (drained > DRAIN_BYTES) request.socket.destroy();
   });
   request.on('error', () => request.socket.destroy());

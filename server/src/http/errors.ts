@@ -3,6 +3,7 @@ import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
 import { http } from '../node-http.ts';
+import { BrokenOff } from '../volumes/body.ts';
 import { type Answer, plainAnswer } from './plain-answer.ts';
 import { newRequestId, REQUEST_ID } from './request-id.ts';
 
@@ -15,7 +16,7 @@ export const BROKEN_OFF = 499;
  */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
   const { status, body, headers } = describe(error);
-  if (request.raw.destroyed && !request.raw.complete) {
+  if (error instanceof BrokenOff || (request.raw.destroyed && !request.raw.complete)) {
     reply.hijack();
     reply.raw.statusCode = BROKEN_OFF;
     return false;
@@ -32,11 +33,13 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   return true;
 }
 
-/** What the client cannot fix goes to the log. */
+/** What the client cannot fix goes to the log: refusals as a line, and with its stack what nobody expected. */
 export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
   if (error instanceof TryLater) return;
-  if (status >= 500 || (error instanceof ServiceError && error.cause))
+  const isExpected = isNoSpace(error) || (error instanceof ServiceError && error.cause === undefined);
+  if (!isExpected && (status >= 500 || error instanceof ServiceError))
     log.error({ err: error }, 'request failed');
+  else if (status >= 500) log.warn({ status, reason: (error as Error).message }, 'request refused');
 }
 
 export function describe(error: unknown): Answer {

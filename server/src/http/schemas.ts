@@ -38,6 +38,7 @@ export function schemaOf(name: string, route: Route): FastifySchema {
         : described(Number(status), refer(schema) as object);
   }
   if (!isOpen || route.body) response[503] = described(503, ERROR);
+  if (route.body || route.rawBody) response[408] = described(408, ERROR);
   if (route.body) response[413] = described(413, ERROR);
   if (isOpen && !route.body) response[400] = { description: 'not valid HTTP', ...ERROR };
   if (!isOpen) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
@@ -66,6 +67,7 @@ const MEANING: Record<number, string> = {
   401: 'unknown username or wrong password; or the password is right, and a code is asked for',
   403: 'not allowed, not for this token, or not yours',
   404: 'not found',
+  408: 'the body, or the request, took too long',
   409: 'conflicts with what is there, or failed on the disk',
   410: 'it was there, and is over; the answer says why',
   411: 'the length of the body must be known',

@@ -1,9 +1,10 @@
 /** POST of many small files: their volumes go to the store as they come, one after the other. */
-import { limits, RuleError, readFilesHead } from '@szafa/protocol';
+import { filesHeadShape, limits, RuleError, readFilesHead } from '@szafa/protocol';
 import type { FastifyRequest } from 'fastify';
 import { BodiesAtOnce } from '../../domain/bodies-at-once.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
+import type { Bodies } from '../bodies.ts';
 import { describe, logFault } from '../errors.ts';
 import { initFor } from '../init-header.ts';
 import { countFault } from '../metrics.ts';
@@ -11,12 +12,13 @@ import { Parts } from './parts.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function batchHandler({ transfers, mode, pace, metrics, config }: Services) {
-  const bodies = new BodiesAtOnce(config.workers);
+export function batchHandler(bodies: Bodies, { transfers, mode, pace, metrics, config }: Services) {
+  const atOnce = new BodiesAtOnce(config.workers);
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
-  return async ({ raw, caller, log }: FastifyRequest) => {
+  return async (request: FastifyRequest) => {
+    const { raw, caller, log } = request;
+    const line = await bodies.readLine(request, limits.batchHeadBytes, filesHeadShape);
     await using parts = new Parts(raw);
-    const line = await parts.line(limits.batchHeadBytes);
     const { files } = readFilesHead(textOf(line));
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     if (bytes > limits.batchBytes) {
@@ -42,7 +44,7 @@ export function batchHandler({ transfers, mode, pace, metrics, config }: Service
       await mode.requireWritable();
     };
     const receive = () => transfers.whole.receiveAll(sent, caller, end);
-    const answers = await bodies.run(caller.username, undefined, receive);
+    const answers = await atOnce.run(caller.username, undefined, receive);
     return {
       files: answers.map((answer, at) => {
         if (typeof answer === 'string') {

@@ -3,7 +3,6 @@ import { ServiceError } from '../../errors.ts';
 import { type Body, BrokenOff, deposit } from '../../volumes/body.ts';
 
 const NOTHING = Buffer.alloc(0);
-const LINE_FEED = 10;
 
 /** A part of a body, which others come after. */
 export interface Part extends Body {
@@ -13,7 +12,7 @@ export interface Part extends Body {
   skip(): Promise<void>;
 }
 
-/** A body in which several things come one after the other: a line, then parts whose sizes are known. */
+/** A body in which parts of known sizes come one after the other. */
 export class Parts {
   readonly #request: IncomingMessage;
   readonly #chunks: AsyncIterator<Buffer>;
@@ -25,22 +24,6 @@ export class Parts {
   constructor(request: IncomingMessage) {
     this.#request = request;
     this.#chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
-  }
-
-  /** The bytes before the first line feed. */
-  async line(most: number): Promise<Buffer> {
-    const pieces: Buffer[] = [];
-    for (let length = 0; ; ) {
-      const chunk = await this.#next();
-      const end = chunk.indexOf(LINE_FEED);
-      const piece = end < 0 ? chunk : chunk.subarray(0, end);
-      length += piece.length;
-      if (length > most) throw new ServiceError(413, `the first line has more than ${most} bytes`);
-      pieces.push(piece);
-      if (end < 0) continue;
-      this.#left = chunk.subarray(end + 1);
-      return Buffer.concat(pieces);
-    }
   }
 
   /** The next one. It waits for those before it, each of which has to be read, or skipped. */
@@ -96,8 +79,7 @@ export class Parts {
       const { done, value } = await this.#chunks.next();
       return done ? undefined : value;
     } catch (cause) {
-      const { destroyed, complete } = this.#request;
-      throw destroyed && !complete ? new BrokenOff('the client broke off', { cause }) : cause;
+      throw this.#request.readableAborted ? new BrokenOff('the client broke off', { cause }) : cause;
     }
   }
 }

@@ -110,8 +110,7 @@ const senderOf = ({ scope, sessionId, username }: Caller) =>
 const bodyOf = (request: IncomingMessage): Body => ({
   pour: (sink) =>
     new StreamBody(request).pour(sink).catch((cause: unknown) => {
-      const { destroyed, complete } = request;
-      throw destroyed && !complete ? new BrokenOff('the client broke off', { cause }) : cause;
+      throw request.readableAborted ? new BrokenOff('the client broke off', { cause }) : cause;
     }),
 });
 

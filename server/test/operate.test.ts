@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCommand } from '../src/admin/main.ts';
-import { UsageError } from '../src/admin/report.ts';
+import { Report, UsageError } from '../src/admin/report.ts';
 import { InProcess, TOKEN } from './in-process.ts';
 
 test('commands of operators that cannot be meant are refused before anything is done', async (t) => {
@@ -35,4 +35,29 @@ test('commands of operators that cannot be meant are refused before anything is 
       `${name} ${args.join(' ')}`,
     );
   }
+});
+
+test('progress shows how much there is, the rate and the time left; the last line has no riddle', async () => {
+  const [out, progress]: string[][] = [[], []];
+  const report = new Report(
+    true,
+    (line) => void out!.push(line),
+    (line) => void progress!.push(line),
+  );
+  report.expect({ files: 4, bytes: 4000 });
+  report.count('bytes already there', 1000);
+  report.count('files');
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  report.count('bytes', 1000);
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  report.count('files');
+  const shown = progress!.map((line) => (JSON.parse(line) as { progress: Record<string, number> }).progress);
+  assert.deepEqual([shown.at(-1)!['files_total'], shown.at(-1)!['bytes_total']], [4, 4000]);
+  const { bytes_per_second: rate = 0, seconds_left: left = 0 } = shown.at(-1)!;
+  assert.ok(rate > 100 && rate < 1000, String(rate));
+  assert.ok(left >= 2 && left <= 60, String(left));
+  assert.equal(report.end(), 0);
+  const words: string[] = [];
+  new Report(false, (line) => void words.push(line)).end();
+  assert.deepEqual(words, ['ok']);
 });

@@ -8,13 +8,18 @@ const readAsync = promisify(read);
 
 /** The system's clock for file times ticks this slowly at most: a second write within one tick leaves the same time. */
 const TICK_NS = 20_000_000n;
+/** Where times have whole seconds only: FAT counts in steps of two. */
+const COARSE_TICK_NS = 2_100_000_000n;
 
 /** The times are in it, that of the inode too: writing without a trace needs root. */
 function identityOf(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(':');
 }
 
-const isFresh = (stats: BigIntStats) => BigInt(Date.now()) * 1_000_000n - stats.ctimeNs < TICK_NS;
+function isFresh({ ctimeNs }: BigIntStats): boolean {
+  const tick = ctimeNs % 1_000_000_000n === 0n ? COARSE_TICK_NS : TICK_NS;
+  return BigInt(Date.now()) * 1_000_000n - ctimeNs < tick;
+}
 
 /** A time of the system in the resolution that is kept. @public */
 export function keptTime(milliseconds: number): number {
@@ -95,7 +100,7 @@ export class FileSource implements Source {
       if (this.#isFresh) throw new FileChangedError(undefined, 'touched');
       return;
     }
-    if (now.nlink === 0n) {
+    if (now.nlink === 0n && before.nlink > 0n) {
       if (existsSync(this.place))
         throw new FileChangedError('the file was replaced while it was being uploaded');
       throw new FileChangedError('the file was removed while it was being uploaded', 'removed');

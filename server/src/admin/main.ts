@@ -89,6 +89,7 @@ async function withPair(opening: Promise<Pair>, work: (pair: Pair) => Promise<vo
 /** A reader that left, as head does, is no error. What only shows or has done its work by then ends; the others continue without it. */
 function endQuietly(ends: boolean): void {
   for (const output of [process.stdout, process.stderr]) {
+    if (output.listenerCount('error') > 0) continue;
     output.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
       if (ends) process.exit(0);

@@ -248,3 +248,44 @@ test('a header without the mark, shown again, is refused by a device that has se
     stage: 'rev',
   });
 });
+
+test('files are marked in one request, before the share is made, and once', async (t) => {
+  t.after(() => {
+    proxy.before = undefined;
+  });
+  const owner = await newUser(service.url, more);
+  for (let at = 1; at <= 12; at++)
+    await owner.upload(bytesSource(content(at)), { path: `folder/file ${at}` });
+  await owner.upload(bytesSource(content(99)), { path: 'other' });
+  const device = await sameUser(owner, proxy.url, more);
+  const listed = await device.list();
+  const items = listed.filter(({ path }) => path !== 'other').map((entry) => ({ entry, name: entry.path }));
+  const asked = (...wanted: string[]) =>
+    proxy.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ path }) => path)
+      .filter((path) => wanted.includes(path));
+  const [names, shares] = ['/api/files/names', '/api/shares'];
+  proxy.requests.length = 0;
+  // What is cut off behind the mark leaves files that can be shared and read as before.
+  proxy.before = (method, path) =>
+    method === 'POST' && path === shares ? { status: 409, body: Buffer.from('{"error":"no"}') } : undefined;
+  await assert.rejects(device.shareLink(items), { code: 'api' });
+  assert.deepEqual(asked(names, shares), [names, shares]);
+  proxy.before = undefined;
+  proxy.requests.length = 0;
+  // By what was listed before the mark, too.
+  await device.shareLink(items);
+  await device.shareLink(
+    items.map(({ name, entry }) => ({ name, entry: listed.find(({ fileId }) => fileId === entry.fileId)! })),
+  );
+  assert.deepEqual(asked(names, shares), [shares, shares]);
+  for (const { path, fileId, record, age } of await device.list()) {
+    const { metadata } = await device.openFile(fileId, { record });
+    assert.deepEqual(
+      [metadata.shared, metadata.rev, age?.rev],
+      path === 'other' ? [undefined, 1, 1] : [true, 2, 2],
+      path,
+    );
+  }
+});

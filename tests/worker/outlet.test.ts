@@ -8,6 +8,7 @@ import type { FileVector } from '../../client/vectors/kinds.ts';
 import { runFile } from '../../client/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
 import { answerTo, serveFile, serveZip } from '../../web/src/worker/outlet.ts';
+import { zippedFiles } from '../../web/src/worker/zipped-files.ts';
 
 const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 const engine = nodeEngine({ threads: 1 });
@@ -174,4 +175,45 @@ test('a file that is not what was declared ends with an error, not as if it were
     return new Uint8Array(0);
   });
   assert.deepEqual(outcome, { code: 'tampered', stage: 'digests' });
+});
+
+test('of a volume that somebody else sealed with the file key no byte is saved, shown or zipped', async () => {
+  const { expect } = vectors.find(({ name }) => name === 'good-150')!;
+  const plain = Buffer.from(fromBase64Url((expect as { plain: string }).plain));
+  const forged = plain.map((byte) => byte ^ 0xff);
+  for (const idx of [1, 2, 3]) {
+    const vector = vectors.find(({ name }) => name === `digest-forged-${idx}`)!;
+    await runFile(engine, vector, async (remote) => {
+      const saved = await served(remote, save);
+      assert.ok('error' in saved.last);
+      assert.deepEqual(saved.bytes, plain.subarray(0, saved.bytes.length));
+      await assert.rejects(saved.serving, { stage: 'digest' });
+      remote.metadata.shared = true;
+      for (const at of [1, 2, 3]) {
+        const from = (at - 1) * 64;
+        const shown = await served(remote, show(`bytes=${from + 5}-${from + 9}`));
+        if (at === idx) await assert.rejects(shown.serving, { stage: 'digest' });
+        else await shown.serving;
+        assert.deepEqual(shown.bytes, at === idx ? Buffer.alloc(0) : plain.subarray(from + 5, from + 10));
+      }
+      const zipped: Uint8Array[] = [];
+      const wish = { name: 'all.zip', parts: [{ fileId: 'f', path: 'f' }] };
+      const packing = async () => {
+        const { signal } = new AbortController();
+        const pieces = zippedFiles(
+          wish,
+          async () => remote,
+          signal,
+          () => {},
+          () => {},
+        );
+        for await (const piece of pieces) zipped.push(piece.slice());
+      };
+      await assert.rejects(packing(), { stage: 'digest' });
+      const packed = Buffer.concat(zipped);
+      const start = (idx - 1) * 64;
+      assert.ok(!packed.includes(forged.subarray(start, start + 8)));
+      return new Uint8Array(0);
+    });
+  }
 });

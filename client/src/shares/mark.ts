@@ -68,7 +68,7 @@ export async function markShared(
 
 const isAboutFile = (error: unknown) =>
   error instanceof SzafaError &&
-  /^(tampered|unsupported|name)$/.test(error.code) &&
+  /^(tampered|unsupported)$/.test(error.code) &&
   !(error instanceof TamperedError && error.aboutKeys);
 
 /** `changed`: by another device, since it was listed. */

@@ -41,13 +41,18 @@ export interface Entry {
   record: FileRecord;
 }
 
-/** Of the files of one path the one with the highest `gen` is the newest, then the one that was added last. @public */
+/**
+ * Of the files of one path the one with the highest `gen` is the newest, then the one that was added last, then the one with the greater
+ * file id in its header. @public
+ */
 export interface Age {
   /** Of the name: a later one has a higher one. */
   rev: number;
   gen: number;
   /** Milliseconds since 1970, by the uploader's clock. */
   added: number;
+  /** Only where another file of the path has the same `gen` and `added`: the greater one is newer. */
+  tie?: string;
 }
 
 /** A directory, its name opened. @public */

@@ -84,6 +84,7 @@ import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/move
 import { checkPath } from './tree/paths.ts';
 import { Places } from './tree/places.ts';
 import { readThumbnails, sendThumbnail, type Thumbnail, writeThumbnail } from './tree/thumbnails.ts';
+import { breakTies } from './tree/ties.ts';
 import {
   emptyTrash,
   listTrash,
@@ -488,6 +489,7 @@ export class Szafa {
   /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
     const entries = await listEntries(this.#context, this.#ownPages(options), options);
+    await breakTies(this.#context, entries, options.signal);
     this.#context.headers?.listed(
       options.dirId,
       entries.map(({ record }) => record),

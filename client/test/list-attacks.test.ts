@@ -119,3 +119,42 @@ test('the order of the list: the newest is the one that says so under its seal',
   assert.ok(first?.metadata && isAhead(first.metadata));
   assert.ok(!isAhead({ ...first.metadata, added: now + 80_000_000 }, now));
 });
+
+test('equal gen and added: the greater file id is the newest, whatever the order of the list, and only then headers are read', async () => {
+  const owner = await newUser(service.url);
+  const added = Date.now();
+  for (let at = 0; at < 4; at++) await owner.upload(bytesSource(content(10, at)), { path: 'v', added });
+  await owner.upload(bytesSource(content(10)), { path: 'v', added: added - 1 });
+  await owner.upload(bytesSource(content(10)), { path: 'alone', added });
+  const sealedIds = new Map<string, string>();
+  for (const { fileId, path, age } of await owner.list()) {
+    if (path === 'v' && age!.added === added)
+      sealedIds.set(fileId, (await owner.openFile(fileId)).header.fileId.toHex());
+  }
+  const expected = [...sealedIds].sort(([, a], [, b]) => (a < b ? 1 : -1)).map(([id]) => id);
+  for (const reorder of [(files: FileRecord[]) => files, (files: FileRecord[]) => files.toReversed()]) {
+    proxy.hostility = onList(reorder);
+    const user = await sameUser(owner, proxy.url);
+    proxy.requests.length = 0;
+    const node = (await user.tree()).file('v')!;
+    assert.equal(proxy.requests.filter(({ method }) => method === 'HEAD').length, 4);
+    assert.equal(node.entry.fileId, expected[0]);
+    assert.deepEqual(
+      node.versions.slice(0, 4).map(({ fileId }) => fileId),
+      expected,
+    );
+    const versions = await user.versions(node.versions.toReversed());
+    assert.deepEqual(
+      versions.slice(0, 4).map(({ entry }) => entry.fileId),
+      expected,
+    );
+  }
+  // One of them cannot be opened: it may be the newest, so the path is not shown as sound.
+  proxy.hostility = (passing) =>
+    passing.path.includes(expected[3]!)
+      ? { headers: { ...passing.headers, 'x-enc-params': 'e30=' } }
+      : undefined;
+  const broken = (await (await sameUser(owner, proxy.url)).tree()).file('v')!;
+  assert.equal(broken.problem?.code, 'unsupported');
+  proxy.hostility = () => undefined;
+});

@@ -1245,6 +1245,13 @@ export const mutants: Mutant[] = [
     tests: ['client/test/deliveries.test.ts'],
   },
   {
+    name: 'of two files of the same time the order of the list decides',
+    file: 'client/src/tree/newest.ts',
+    find: "compare(b.tie ?? '', a.tie ?? '')",
+    replace: "compare('', '')",
+    tests: ['client/test/list-attacks.test.ts'],
+  },
+  {
     name: 'a retired master key still opens headers',
     file: 'client/src/keys.ts',
     find: 'if (epoch < opened.floor) throw new RetiredKeyError(epoch);',

@@ -2,7 +2,7 @@ import { ApiError, SzafaError, UnsupportedError } from '../errors.ts';
 import type { Metadata } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
-import { newestFirst } from '../tree/newest.ts';
+import { newestFirst, tieOf } from '../tree/newest.ts';
 import { describe, type OpenContext } from './remote-file.ts';
 
 /** One of several files of a name, opened as far as its header. @public */
@@ -43,7 +43,7 @@ export async function versionsOf(
     found[at] = await rank(context, entry, signal);
   });
   const ranked = found.filter((one) => one !== undefined);
-  return ranked.toSorted(byRank).map(({ version }) => version);
+  return ranked.toSorted(newestFirst).map(({ version }) => version);
 }
 
 interface Ranked {
@@ -51,7 +51,7 @@ interface Ranked {
   /** `gen`; below zero where there is none. */
   gen: number;
   added: number;
-  /** The file id: of two uploads at the same millisecond every device takes the same one. */
+  /** Of two uploads at the same millisecond every device takes the same one. */
   tie: string;
 }
 
@@ -63,7 +63,7 @@ async function rank(context: OpenContext, entry: Entry, signal?: AbortSignal): P
   try {
     const { metadata, fileId } = await describe(context, record, signal);
     const { gen, added } = metadata;
-    return { version: { entry, metadata }, gen, added, tie: fileId.toHex() };
+    return { version: { entry, metadata }, gen, added, tie: tieOf(fileId, record) };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     if (error instanceof ApiError && error.status === 404) return undefined;
@@ -72,8 +72,4 @@ async function rank(context: OpenContext, entry: Entry, signal?: AbortSignal): P
     if (error instanceof ApiError) throw error;
     return { version: { entry, problem: error }, gen: BROKEN, added: 0, tie: '' };
   }
-}
-
-function byRank(a: Ranked, b: Ranked): number {
-  return newestFirst(a, b) || (a.tie === b.tie ? 0 : a.tie < b.tie ? 1 : -1);
 }

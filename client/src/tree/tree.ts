@@ -62,7 +62,7 @@ const newFolder = (path: string): Folder => ({
 const byCode = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
 /** Where it stands: whatever was sealed, or told by the service, a path has no empty parts, and leads nowhere else. */
-function pathIn({ path, verified }: Entry): string {
+export function pathIn({ path, verified }: Entry): string {
   const told = verified ? path : path.slice(0, MOST_UNPROVEN);
   return notTooDeep(ODD.test(told) ? segmentsOf(told).join('/') || UNNAMED : told);
 }

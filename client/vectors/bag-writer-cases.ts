@@ -9,12 +9,14 @@ interface Parts {
   earlier?: { epoch: number; key: string }[];
   entries: object[];
   identity: { x25519: string; ed25519: string };
+  floor?: number;
 }
 
 function bag(serviceId: Buffer, username: string, parts: Parts): string {
-  const { rev = 1, epoch = 1, earlier = [], entries, identity } = parts;
+  const { rev = 1, epoch = 1, earlier = [], entries, identity, floor } = parts;
   const text = JSON.stringify({
     ...{ service_id: hex(serviceId), username, rev, profile: 1, epoch, earlier, entries, identity },
+    ...(floor !== undefined && { floor }),
   });
   const covered = Buffer.concat([Uint8Array.of(1), Buffer.from(text)]);
   const mac = hmac(hkdf(parts.master, EMPTY, 'szafa/v1/bag', 32), covered);
@@ -80,6 +82,14 @@ function bagWriters(name: string, username: string, hasRecovery: boolean): BagWr
       before: { bag: changed, kek: hex(second.kek) },
       random: [later, ...third.drawn, third.r('master'), third.r('x25519'), third.r('ed25519')].map(hex),
       expect: { bag: rekeyed },
+    },
+    {
+      ...{ name: `${name}-retired`, kind: 'change', ...about, floor: 2 },
+      before: { bag: rekeyed, kek: hex(third.kek) },
+      random: [],
+      expect: {
+        bag: bag(serviceId, username, { rev: 4, epoch: 2, master: later, earlier, ...third, floor: 2 }),
+      },
     },
   ];
 }

@@ -185,9 +185,58 @@ files.push({
   expect: { stage: 'digest', code: 'tampered' },
 });
 
+const older = baseOf(10, { masters: masters.toReversed() });
+const middle = baseOf(10, { masters: [masters[1]!, masters[0]!, masters[2]!] });
+const seen = { code: 'tampered', stage: 'rev' };
+files.push(
+  { ...(await good('good-floor', 'the earliest epoch that is not retired', middle)), floor: 4 },
+  {
+    ...(await good('epoch-retired', 'below the floor of the key bag', older)),
+    floor: 4,
+    expect: { ...seen, stage: 'epoch' },
+  },
+  { ...(await good('good-seen-rev', 'the highest rev that was seen', baseOf(10))), seen_rev: 3 },
+  { ...(await good('rev-older', 'a lower rev than was seen', baseOf(10))), seen_rev: 4, expect: seen },
+  await good('good-plain-cut', 'a plain name, cut to 255 characters', named('n'.repeat(300)), {
+    record: withKey('file_name', 'n'.repeat(255)),
+  }),
+  await good('good-plain-cut-wide', 'characters are code points', named('\u{1f600}'.repeat(300)), {
+    record: withKey('file_name', '\u{1f600}'.repeat(255)),
+  }),
+  await good(
+    'good-plain-c1',
+    'C1 controls and DEL are removed from a plain name',
+    named('a\u0085b\u009fc\u007fd'),
+    {
+      record: withKey('file_name', 'abcd'),
+    },
+  ),
+  {
+    ...(await good(
+      'name-plain-uncut',
+      'a plain name that is longer than the server keeps',
+      named('n'.repeat(300)),
+      {
+        record: withKey('file_name', 'n'.repeat(256)),
+      },
+    )),
+    expect: { ...seen, stage: 'name' },
+  },
+  {
+    ...(await good('name-plain-c1', 'a plain name with a C1 control', named('a\u0085b'), {
+      record: withKey('file_name', 'a\u0085b'),
+    })),
+    expect: { ...seen, stage: 'name' },
+  },
+);
+
 /** Under a KEK that is given; deriving it has vectors of its own. */
 const reader = { service_id: '5a'.repeat(16), username: 'wektor', kek: engine.random(32).toHex() };
 const identity = { x25519: '25'.repeat(32), ed25519: 'ed'.repeat(32) };
+const floorIn = (json: unknown) => {
+  const { floor = 1 } = (json ?? {}) as { floor?: number };
+  return floor > 1 ? { floor } : {};
+};
 async function bagVector(one: BagCase): Promise<BagVector> {
   const { text = (json) => json, raw = (written) => written, bytes = (bag) => bag } = one;
   const account = { serviceId: reader.service_id, username: reader.username };
@@ -223,6 +272,7 @@ async function bagVector(one: BagCase): Promise<BagVector> {
           digest: sha256(bag),
           masters: known.map(({ epoch, key: bytesOfKey }) => ({ epoch, key: bytesOfKey.toHex() })),
           ...identity,
+          ...floorIn(json),
         },
   };
 }

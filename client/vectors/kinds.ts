@@ -22,6 +22,10 @@ export interface FileVector {
   record: { file_name: string; size: number; sha256: string; chunk_count: number };
   /** base64url: the digests of the volumes as the service lists them. */
   digests: string;
+  /** Of the reader's key bag, where it is not 1. */
+  floor?: number;
+  /** The highest `rev` of this file that the reader has seen. */
+  seen_rev?: number;
   /** base64url, in the order in which the service gives them. */
   volumes: string[];
   expect: Expected;
@@ -74,7 +78,15 @@ export interface BagVector {
   pin?: { rev: number; digest: string };
   bag: string;
   expect:
-    | { rev: number; digest: string; masters: MasterJson[]; x25519: string; ed25519: string }
+    | {
+        rev: number;
+        digest: string;
+        masters: MasterJson[];
+        x25519: string;
+        ed25519: string;
+        /** Where it is not 1. */
+        floor?: number;
+      }
     | { stage: string; code: string };
 }
 
@@ -110,6 +122,8 @@ export interface BagWriterVector {
   passkey?: { id: string; kek: string };
   /** Only these passkeys stay. */
   keep?: string[];
+  /** Master keys of earlier epochs are retired. */
+  floor?: number;
   before?: { bag: string; kek: string };
   random: string[];
   expect: { bag: string };

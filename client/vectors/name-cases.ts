@@ -67,6 +67,26 @@ export function nameVectors(masters: Master[], total: string): NameVector[] {
   ];
   for (const [name, fault] of nameFaults)
     names.push({ name: `file-${name}`, ...fields, text, ...fault, expect: null });
+  // More volumes than a file can have: bound or not, it is no sealed name.
+  const many = sealName(
+    'file',
+    master,
+    boundTo(Uint8Array.fromHex(total), 1234, 10_001),
+    namePlain('raport.txt', listed(1)),
+  );
+  const most = sealName(
+    'file',
+    master,
+    boundTo(Uint8Array.fromHex(total), 1234, 10_000),
+    namePlain('raport.txt', listed(1)),
+  );
+  names.push(
+    { name: 'file-10001-volumes', ...fields, chunk_count: 10_001, text: many, expect: null },
+    {
+      ...{ name: 'file-10000-volumes', ...fields, chunk_count: 10_000, text: most },
+      expect: { name: 'raport.txt', ...listed(1), whole: true },
+    },
+  );
   const noRecord = { rev: 0, gen: 0, added: 0, whole: true };
   for (const given of ['a', 'Zdjęcia', 'd'.repeat(32)]) {
     const dir = { kind: 'dir', text: dirName(master, given) } as const;

@@ -42,6 +42,12 @@ const good = recovery('good', key);
 const text = good.typed;
 const other = (at: number) => (text[at] === '7' ? '8' : '7');
 const spelled = (name: string, typed: string): RecoveryVector => ({ ...good, name, typed });
+const ones = recovery('ones', Buffer.from('0842108421'.repeat(6).concat('0842'), 'hex'));
+const spelledOnes = (name: string, letter: string): RecoveryVector => {
+  const typed = ones.typed.replaceAll('1', letter);
+  if (typed === ones.typed) throw new Error('there is no 1 in it');
+  return { ...ones, name, typed };
+};
 const wrong = (name: string, typed: string): RecoveryVector => ({ ...good, name, typed, expect: null });
 
 export const recoveries: RecoveryVector[] = [
@@ -55,7 +61,15 @@ export const recoveries: RecoveryVector[] = [
   spelled('spelled-blanks', `  ${text.replaceAll('-', ' \n')}\t`),
   spelled('spelled-dashes', text.replaceAll('-', '\u2013')),
   spelled('spelled-letters', text.replaceAll('0', 'o').replaceAll('1', 'l')),
-  spelled('spelled-capital-i', text.replaceAll('0', 'O').replaceAll('1', 'I')),
+  spelled('spelled-capital-o', text.replaceAll('0', 'O')),
+  // This key is written with many ones.
+  spelledOnes('spelled-capital-i', 'I'),
+  spelledOnes('spelled-small-i', 'i'),
+  spelledOnes('spelled-capital-l', 'L'),
+  spelledOnes('spelled-small-l', 'l'),
+  ...['\u2010', '\u2011', '\u2012', '\u2014', '\u2015', '\ufe58', '\ufe63', '\uff0d'].map((dash) =>
+    spelled(`spelled-dash-${dash.codePointAt(0)!.toString(16)}`, text.replaceAll('-', dash)),
+  ),
   ...[0, 7, 33, 68].map((at) =>
     wrong(`mistyped-${at}`, `${text.slice(0, at)}${other(at)}${text.slice(at + 1)}`),
   ),

@@ -36,6 +36,7 @@ import {
   type Way,
 } from '../src/format/index.ts';
 import { Api, type Bytes, bytesSource, type Engine, Keys, SzafaError, type Transport } from '../src/index.ts';
+import { SeenRevs } from '../src/seen-revs.ts';
 import { bagBytes, bagJson } from './bag-builder.ts';
 import type {
   BagVector,
@@ -104,17 +105,18 @@ export async function runFile(engine: Engine, vector: FileVector, read = readStr
   const kek = new Uint8Array(32).fill(0x5a);
   // A bag has them newest first; a file may be under any of them.
   const newest = masters.toSorted((a, b) => b.epoch - a.epoch);
-  const bag = await bagBytes(
-    engine,
-    newest[0]!.key,
-    await bagJson(engine, { account, kek, masters: newest }),
-  );
+  const bag = await bagBytes(engine, newest[0]!.key, {
+    ...(await bagJson(engine, { account, kek, masters: newest })),
+    floor: vector.floor,
+  });
   const created = { created_at: '2026-01-01T00:00:00.000Z', dir_id: null, dir_name: '', user_id: 'wektor' };
   const whole = { ...record, ...created, file_id: 'f' };
   const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector, bag, whole) });
   const keys = new Keys({ engine, api, username: account.username, kek });
+  const seen = new Map(vector.seen_rev === undefined ? [] : [['f', vector.seen_rev]]);
+  const revs = new SeenRevs({ load: async () => seen, save: async () => {} });
   try {
-    const remote = await openFile({ api, engine, keys }, 'f', { record: whole });
+    const remote = await openFile({ api, engine, keys, revs }, 'f', { record: whole });
     return { metadata: remote.metadata, plain: toBase64Url(await read(remote)) };
   } catch (error) {
     if (!(error instanceof SzafaError)) throw error;
@@ -172,12 +174,14 @@ export async function runBag(engine: Engine, vector: BagVector): Promise<BagVect
     const next = await checkBag(engine, bag, { serviceId, username }, pin && { serviceId, ...pin });
     const masters = await openBag(plainEngine(engine), bag, wayOf(vector));
     const { x25519, ed25519 } = await openIdentity(engine, bag, masters[0]!.key);
+    const floor = bag.floor > 1 ? { floor: bag.floor } : {};
     return {
       rev: next.rev,
       digest: next.digest,
       masters: masters.map(({ epoch, key }) => ({ epoch, key: key.toHex() })),
       x25519: x25519.toHex(),
       ed25519: ed25519.toHex(),
+      ...floor,
     };
   } catch (error) {
     if (!(error instanceof SzafaError)) throw error;
@@ -206,6 +210,7 @@ export async function runBagWriter(
     recovery: bytes(recovery),
     passkey: passkey && { id: passkey.id, kek: Uint8Array.fromHex(passkey.kek) },
     keep: keep && new Set(keep),
+    floor: vector.floor,
   };
   const keks = { password: entries.password!, recovery: entries.recovery };
   if (kind === 'first' || !before) {

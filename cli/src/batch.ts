@@ -1,7 +1,10 @@
 import { type Exit, exits, Reported } from './errors.ts';
-import { explain, isFatal, PASSING } from './explain.ts';
+import { type Explained, explain, isFatal, PASSING } from './explain.ts';
 import type { Output } from './output.ts';
-import { plural } from './text.ts';
+import { oneLine, plural } from './text.ts';
+
+/** Problems of one kind that are told one by one; of all others it is told how many there are. */
+const MOST_TOLD = 3;
 
 export interface BatchOptions<T> {
   out: Output;
@@ -22,6 +25,8 @@ export class Batch {
   partial = 0;
   #exit: Exit = exits.failed;
   #passing = false;
+  /** By their codes: how many there are, and the first. */
+  readonly #problems = new Map<string, { count: number; first: Explained; about: string }>();
   /** Something has hit all of them. */
   stopped = false;
 
@@ -34,7 +39,20 @@ export class Batch {
     this.failed++;
     this.#passing ||= PASSING.has(explained.code);
     if (explained.exit !== exits.usage) this.#exit = explained.exit;
-    this.#out.error(explained, about);
+    const { code } = explained;
+    const problem = this.#problems.get(code) ?? { count: 0, first: explained, about };
+    this.#problems.set(code, problem);
+    // A script reads each of them.
+    if (++problem.count <= MOST_TOLD || this.#out.json) this.#out.error(explained, about);
+  }
+
+  #tellRest(): void {
+    for (const { count, first, about } of this.#problems.values()) {
+      const rest = count - MOST_TOLD;
+      if (rest <= 0 || this.#out.json) continue;
+      const message = `${plural(rest, 'more item has', 'more items have')} the same problem as ${oneLine(about)} (${first.code}): ${count} in all`;
+      this.#out.error({ ...first, message });
+    }
   }
 
   /** Runs the work on all items. What would fail for all of them stops the rest. */
@@ -71,6 +89,7 @@ export class Batch {
   finish(): void {
     if (this.failed === 0 && this.partial > 0) throw new Reported(exits.someFailed);
     if (this.failed === 0) return;
+    this.#tellRest();
     const all = this.done + this.failed + this.left;
     if (all === 1) throw new Reported(this.#exit);
     const exit = this.done > 0 ? exits.someFailed : this.#exit;

@@ -1,6 +1,7 @@
 import {
   type ApiError,
   type Entry,
+  isSameTime,
   type Metadata,
   plainNameOf,
   recordsOf,
@@ -17,8 +18,9 @@ export interface Wanted {
   to: string;
   /** As it is sealed into the metadata: see `sealedSource`. */
   origin: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, and nanoseconds to add. */
   mtime: number;
+  nanos?: number | undefined;
 }
 
 export interface Existing {
@@ -70,7 +72,8 @@ export async function findExisting(
   if (newest?.metadata.size !== source.size || newest.metadata.link !== undefined) return found;
   const { entry, metadata } = newest;
   const inTime = metadata.mtime === wanted.mtime;
-  if (inTime && metadata.source === wanted.origin && !checksum) {
+  const { mtime, nanos = 0 } = wanted;
+  if (isSameTime(metadata, { mtime, nanos }) && metadata.source === wanted.origin && !checksum) {
     return { ...found, same: { entry, metadata, by: 'time' } };
   }
   if (!inTime && !checksum) return found;

@@ -52,6 +52,8 @@ export async function collect(invocation: Invocation, batch: Batch): Promise<Pla
         }
         const planned = placeOf(file, into, flags.name);
         const other = taken.get(planned.to);
+        // Folders of one name become one: the first says what it is.
+        if (other !== undefined && file.kind === 'folder') continue;
         if (other !== undefined) {
           const message = `would have the same path as ${oneLine(other)}`;
           batch.fail(new CliError('same-name', message, 'upload it with another --dir'), file.path);

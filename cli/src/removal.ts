@@ -54,19 +54,24 @@ async function asAsked(
   });
 }
 
-/** Files for good, each told; what fails is left to the batch. `meant`: of a list that is read after the question, what may go. */
+/** Files for good, each told; what fails is left to the batch. `meant`: of a list that is read after the question, what may go; `silent`: records of folders that are not empty. */
 export async function removeFiles(
   szafa: Szafa,
   asked: readonly Entry[],
   { out, signal, flags }: Invocation,
   batch: Batch,
-  meant = everything,
+  { meant = everything, silent = new Set() }: { meant?: (tree: Tree) => Entry[]; silent?: Set<Entry> } = {},
 ): Promise<void> {
   const entries = flags.yes ? asked : await asAsked(szafa, asked, batch, { signal, meant });
   const progress = counted(out, 'deleting');
   const options = { out, signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
-  await batch.run(entries, options, async ({ fileId, path }) => {
+  await batch.run(entries, options, async (entry) => {
+    const { fileId, path } = entry;
     await szafa.remove(fileId, { signal });
+    if (silent.has(entry)) {
+      batch.done--;
+      return;
+    }
     out.done('removed', { file_id: fileId, path }, `deleted ${oneLine(path)}`);
     progress(batch.done, entries.length);
   });

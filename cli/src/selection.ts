@@ -4,6 +4,8 @@ import {
   type Folder,
   isAhead,
   isWithin,
+  joinPath,
+  lastOf,
   type Metadata,
   parentOf,
   plainNameOf,
@@ -11,6 +13,7 @@ import {
   recordsOf,
   type Szafa,
   type SzafaError,
+  safeSegments,
   type Tree,
 } from '@szafa/client/node';
 import type { Batch } from './batch.ts';
@@ -122,11 +125,12 @@ export interface Choice {
   /** One file was named, and not by a pattern. */
   single: boolean;
   /** Those that would otherwise be lost. */
-  emptyFolders: EmptyFolder[];
+  emptyFolders: ChosenFolder[];
+  /** Those that something is kept of, empty or not. */
+  recorded: ChosenFolder[];
 }
 
-/** A folder with nothing in it. */
-export interface EmptyFolder {
+export interface ChosenFolder {
   path: string;
   /** As of the files. */
   base: string;
@@ -142,7 +146,8 @@ export function chooseFiles(
   versions: 'newest' | 'all' = 'newest',
 ): Choice {
   const files = new Map<string, Chosen>();
-  const emptyFolders = new Map<string, EmptyFolder>();
+  const emptyFolders = new Map<string, ChosenFolder>();
+  const recorded = new Map<string, ChosenFolder>();
   const all = namedAll(tree, invocation, batch);
   for (const { targets, base } of all) {
     const below = (path: string) => belowBase(path, base);
@@ -167,6 +172,10 @@ export function chooseFiles(
         for (const { path, markers } of emptyWithin(target.folder)) {
           if (path !== base) emptyFolders.set(path, { path, base, below: below(path), markers });
         }
+        for (const { path, markers } of tree.foldersWithin(target.folder)) {
+          if (path !== base && markers.length > 0)
+            recorded.set(path, { path, base, below: below(path), markers });
+        }
       }
     }
   }
@@ -176,14 +185,22 @@ export function chooseFiles(
     files: [...files.values()],
     single,
     emptyFolders: [...emptyFolders.values()],
+    recorded: [...recorded.values()],
   };
 }
 
 const belowBase = (path: string, base: string) => (base === '' ? path : path.slice(base.length + 1));
 
-/** The same by the path that is sealed into the file: of a plain name the service keeps only a part. */
-export function sealedBelow({ entry, base, below }: Chosen, { name: path }: Metadata): string {
-  return !entry.verified && isWithin(path, base) ? belowBase(path, base) : below;
+/** It came by a request: a visitor named it, and nothing of it is taken for the owner's word. */
+export const isDelivered = ({ source = '' }: Metadata) => source.startsWith('request/');
+
+/** The same by the path that is sealed into the file: of a plain name the service keeps only a part. What the owner did not name is cleaned. */
+export function sealedBelow({ entry, base, below }: Chosen, metadata: Metadata): string {
+  const { name } = metadata;
+  const isOwnPath = entry.verified || isWithin(name, base);
+  if (!isOwnPath) return safeSegments(below).join('/');
+  const path = entry.verified ? below : belowBase(name, base);
+  return isDelivered(metadata) ? joinPath(parentOf(path), safeSegments(lastOf(path))[0]!) : path;
 }
 
 /** Folders with nothing in them, which would otherwise be lost. */

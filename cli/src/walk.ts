@@ -1,11 +1,15 @@
-import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { lstatSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { type Attributes, diskPath, exactTime, givenPath, namesIn, pathText } from '@szafa/client/node';
 import { CliError } from './errors.ts';
 import { type Exclusions, IGNORE_FILE } from './exclude.ts';
 
-/** A symbolic link keeps its target; of folders only those are told that would be lost: with nothing in them. */
-export type Kind = { kind: 'file' } | { kind: 'link'; target: string } | { kind: 'folder' };
+/** `inode`: names with the same one are one file. A symbolic link keeps its target. A folder comes after what is in it. */
+export type Kind =
+  | { kind: 'file'; inode?: string }
+  | { kind: 'link'; target: string }
+  | { kind: 'folder'; isEmpty: boolean; attributes: Attributes };
 
 /** Something to upload. */
 export type Found = Kind & {
@@ -34,28 +38,13 @@ function kindOf(stats: Stats): string {
   return 'a device';
 }
 
-function notUtf8(what: string): CliError {
-  return new CliError('not-utf8', `${what} is not UTF-8`, 'rename the file');
-}
-
-/**
- * Node decodes names; bytes that are not UTF-8 cannot be found again under what it makes of them. Synchronously: it takes microseconds,
- * less than the way to a thread and back.
- */
-function statOf(path: string, name: string): Stats {
-  try {
-    return lstatSync(path);
-  } catch (error) {
-    if (!name.includes('\ufffd') || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw notUtf8('the name');
-  }
-}
-
-function targetOf(path: string): string {
-  const bytes = readlinkSync(path, { encoding: 'buffer' });
-  const target = bytes.toString('utf8');
-  if (!Buffer.from(target).equals(bytes)) throw notUtf8('the target of the link');
-  return target;
+/** A system without modes has none to tell. */
+function attributesOf(folder: string): Attributes {
+  const { mode, mtimeNs } = statSync(diskPath(folder), { bigint: true });
+  const bits = Number(mode);
+  const special = (bits >> 9) & 7;
+  if (process.platform === 'win32') return exactTime(mtimeNs);
+  return { ...exactTime(mtimeNs), mode: bits & 0o777, ...(special > 0 && { special }) };
 }
 
 /** A folder that is still to be read: its path, and below the folder that was named. */
@@ -67,11 +56,12 @@ interface Pending {
 
 /** What is behind an argument: itself, or all below a folder, in a stable order. A link that is named is followed, those in folders are kept. */
 export async function* walk(
-  path: string,
+  given: string,
   exclusions: Exclusions,
   handlers: WalkHandlers,
 ): AsyncGenerator<Found> {
-  const stats = await stat(path);
+  const path = givenPath(given);
+  const stats = await stat(diskPath(path));
   const root = resolve(path);
   const top = basename(root) || 'root';
   if (!stats.isDirectory()) {
@@ -80,7 +70,7 @@ export async function* walk(
       throw new CliError('not-a-file', `is ${kindOf(stats)}`, hint);
     }
     if (exclusions.has(top)) handlers.exclude(path);
-    else yield { kind: 'file', path, name: top, size: stats.size };
+    else yield { kind: 'file', path, name: top, size: stats.size, ...inodeOf(stats) };
     return;
   }
   const pending: Pending[] = [{ path, below: '', exclusions }];
@@ -90,6 +80,9 @@ export async function* walk(
     pending.push(...folders.reverse());
   }
 }
+
+/** Of a file with several names. */
+const inodeOf = ({ nlink, dev, ino }: Stats) => (nlink > 1 ? { inode: `${dev}:${ino}` } : {});
 
 /** What is in a folder; the folders in it are left for later. */
 async function within(
@@ -101,7 +94,7 @@ async function within(
   let names: string[];
   let exclusions = above;
   try {
-    names = (await readdir(path)).sort();
+    names = await namesIn(path);
     // One that cannot be read stops here: what it would leave out must not go up.
     if (names.includes(IGNORE_FILE)) exclusions = withFileOf(path, below, above);
   } catch (error) {
@@ -112,7 +105,8 @@ async function within(
   for (const name of names) {
     const inner = join(path, name);
     try {
-      const found = statOf(inner, name);
+      // Synchronously: it takes microseconds, less than the way to a thread and back.
+      const found = lstatSync(diskPath(inner));
       const isFolder = found.isDirectory();
       const full = below + name + (isFolder ? '/' : '');
       if (exclusions.has(full)) {
@@ -121,21 +115,29 @@ async function within(
       }
       isEmpty = false;
       if (isFolder) folders.push({ path: inner, below: full, exclusions });
-      else if (found.isFile()) all.push({ kind: 'file', path: inner, name: full, size: found.size });
-      else if (found.isSymbolicLink()) {
-        all.push({ kind: 'link', target: targetOf(inner), path: inner, name: full, size: 0 });
+      else if (found.isFile()) {
+        all.push({ kind: 'file', path: inner, name: full, size: found.size, ...inodeOf(found) });
+      } else if (found.isSymbolicLink()) {
+        const target = pathText(readlinkSync(diskPath(inner), { encoding: 'buffer' }));
+        all.push({ kind: 'link', target, path: inner, name: full, size: 0 });
       } else handlers.skip(inner, kindOf(found));
     } catch (error) {
       isEmpty = false;
       handlers.fail(error, inner);
     }
   }
-  // One of which all is left out is one that is wanted empty.
-  if (isEmpty) all.push({ kind: 'folder', path, name: below, size: 0 });
+  // A folder that has everything in it left out is wanted empty.
+  try {
+    all.push({ kind: 'folder', isEmpty, attributes: attributesOf(path), path, name: below, size: 0 });
+  } catch (error) {
+    handlers.fail(error, path);
+  }
   return all;
 }
 
 function withFileOf(folder: string, below: string, above: Exclusions): Exclusions {
   const path = join(folder, IGNORE_FILE);
-  return lstatSync(path).isFile() ? above.within(below, readFileSync(path, 'utf8')) : above;
+  return lstatSync(diskPath(path)).isFile()
+    ? above.within(below, readFileSync(diskPath(path), 'utf8'))
+    : above;
 }

@@ -238,7 +238,7 @@ test('two files that would have one name are not both taken; a path that is give
       const out = new Told();
       const batch = new Batch(out);
       const planned = await collect({ args, flags, out, signal } as unknown as Invocation, batch);
-      return [planned.map(({ to }) => to), out.errors];
+      return [planned.filter(({ kind }) => kind === 'file').map(({ to }) => to), out.errors];
     };
     const [a, b] = [join(folder, 'a/x'), join(folder, 'b/x')];
     assert.deepEqual(await plan([a, b]), [['x'], ['same-name']]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import {
   chmod,
   copyFile,
@@ -18,6 +19,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { diskPath } from '@szafa/client/node';
 import { command as logout } from '../src/commands/logout.ts';
 import { Exclusions } from '../src/exclude.ts';
 import type { Flags } from '../src/options.ts';
@@ -145,7 +147,8 @@ suite('walk', () => {
         exclude: (at) => told.push(`excluded ${at}`),
       }),
     );
-    return { found, names: found.map(({ kind, name }) => `${kind} ${name}`), told };
+    const shown = found.filter((one) => one.kind !== 'folder' || one.isEmpty);
+    return { found, names: shown.map(({ kind, name }) => `${kind} ${name}`), told };
   }
 
   async function tree(stack: AsyncDisposableStack, files: string[]): Promise<string> {
@@ -165,6 +168,18 @@ suite('walk', () => {
     const { found, names, told } = await walked(`${top}/`);
     const all = ['file a', 'file z', 'link b/link', 'file b/y', 'file b/c/x', 'folder b/empty/'];
     assert.deepEqual(names, all);
+    // Each folder comes with what is kept of it, after the files in it.
+    const folders = found.flatMap((one) => (one.kind === 'folder' ? [one] : []));
+    assert.deepEqual(
+      folders.map(({ name, isEmpty }) => [name, isEmpty]),
+      [
+        ['', false],
+        ['b/', false],
+        ['b/c/', false],
+        ['b/empty/', true],
+      ],
+    );
+    assert.ok(folders.every(({ attributes }) => attributes.mtime! > 0 && attributes.mode! >= 0o700));
     assert.deepEqual(told, [`skipped ${join(top, 'pipe')}: a pipe`]);
     const link = found.find(({ kind }) => kind === 'link');
     assert.equal(link?.kind === 'link' && link.target, '../a');
@@ -222,17 +237,21 @@ suite('walk', () => {
     assert.ok((await walked(top)).names.includes('file a.log'));
   });
 
-  test('names that are not UTF-8 are told, those with a replacement character are names', async () => {
+  test('names and targets that are not UTF-8 keep their bytes, each spelled as a character', async () => {
     await using stack = new AsyncDisposableStack();
     const top = await folder(stack);
     const bytes = (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]);
-    await writeFile(bytes(`${top}/bad`), '');
+    await writeFile(bytes(`${top}/bad`), 'bytes');
+    // A name that has such a character itself is no other name's.
+    await writeFile(join(top, 'own\uefff'), '');
     await writeFile(join(top, 'g\ufffdd'), '');
     await symlink(bytes('to'), join(top, 'link'));
-    const { names, told } = await walked(top);
-    assert.deepEqual(names, ['file g\ufffdd']);
-    assert.equal(told.length, 2);
-    assert.match(told[0]!, /bad.*the name is not UTF-8/);
-    assert.match(told[1]!, /link.*the target of the link is not UTF-8/);
+    const { found, names, told } = await walked(top);
+    assert.deepEqual(names, ['file bad\uefff', 'file g\ufffdd', 'link link', 'file own\uefee\uefbf\uefbf']);
+    const link = found.find(({ kind }) => kind === 'link');
+    assert.equal(link?.kind === 'link' && link.target, 'to\uefff');
+    assert.deepEqual(told, []);
+    assert.equal(readFileSync(diskPath(found[0]!.path), 'utf8'), 'bytes');
+    assert.deepEqual(diskPath(found[0]!.path), bytes(`${top}/bad`));
   });
 });

@@ -32,7 +32,7 @@ export type {
 } from './format/engine.ts';
 export { parseFingerprint } from './format/identity.ts';
 export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
-export type { Metadata } from './format/metadata.ts';
+export type { Attributes, AttributesChange, Metadata } from './format/metadata.ts';
 export { PRF_INPUT } from './format/passkey.ts';
 export {
   newRecoveryKey,
@@ -77,7 +77,8 @@ export {
 } from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { alike, displayName, fold, plainNameOf, safeSegments, withRoom } from './text.ts';
-export type { FolderOptions, MoveOptions, TreeOptions } from './tree/context.ts';
+export type { CopyOptions, FolderOptions, MoveOptions, TreeOptions } from './tree/context.ts';
+export { hiddenRecords, recordsAbove, recordsLeft } from './tree/folder-records.ts';
 export type { Move } from './tree/moves.ts';
 export {
   checkPath,

@@ -39,6 +39,7 @@ import {
   type ProfiledAccount,
   profileOf,
 } from './format/keys.ts';
+import type { Attributes, AttributesChange } from './format/metadata.ts';
 import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listEntries } from './listing.ts';
@@ -79,10 +80,12 @@ import {
   type RequestOptions,
 } from './shares/requests.ts';
 import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
-import type { FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
+import type { CopyOptions, FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
+import { readAttributes, recordFolder } from './tree/folder-records.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
 import { checkPath } from './tree/paths.ts';
 import { Places } from './tree/places.ts';
+import { resealPaths } from './tree/reseal-paths.ts';
 import { readThumbnails, sendThumbnail, type Thumbnail, writeThumbnail } from './tree/thumbnails.ts';
 import { breakTies } from './tree/ties.ts';
 import {
@@ -95,7 +98,7 @@ import {
   type TrashEntry,
   trash,
 } from './tree/trash.ts';
-import { type FileNode, Tree } from './tree/tree.ts';
+import { type FileNode, type Folder, Tree } from './tree/tree.ts';
 import type { Journal } from './upload/journal.ts';
 import { VolumeMemory } from './upload/memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
@@ -514,14 +517,23 @@ export class Szafa {
     return versionsOf(this.#context, entries, options?.signal);
   }
 
-  /** The mode that an empty folder was made with, by what stands for it. */
-  async folderMode(
-    { markers }: { markers: readonly Entry[] },
+  /** What is kept of a folder, by what stands for it. */
+  folderAttributes(folder: Pick<Folder, 'markers'>, options?: CallOptions): Promise<Attributes> {
+    return readAttributes(this.#context, folder, options?.signal);
+  }
+
+  /** Keeps mode and times of a folder; nothing is sent if they are kept already. */
+  recordFolder(path: string, options?: FolderOptions): Promise<'made' | 'changed' | 'same'> {
+    return recordFolder(this.#context, path, options);
+  }
+
+  /** Other attributes for a file of this path, whose bytes stay; undefined removes one. */
+  async setAttributes(
+    { entry, path }: Move,
+    attributes: AttributesChange,
     options?: CallOptions,
-  ): Promise<number | undefined> {
-    const [newest] = await this.versions(markers, options);
-    if (newest?.problem) throw newest.problem;
-    return newest?.metadata?.mode;
+  ): Promise<void> {
+    await resealPaths(this.#context, [{ entry, path, attributes: () => attributes }], options);
   }
 
   /** What the service has as directories: folders at the top. */
@@ -555,7 +567,7 @@ export class Szafa {
   }
 
   /** A copy of this version at another path, or as the newest of its own; the id of the new file. */
-  copyTo(entry: Entry, path: string, options?: MoveOptions): Promise<string> {
+  copyTo(entry: Entry, path: string, options?: CopyOptions): Promise<string> {
     return copyTo(this.#context, entry, path, options);
   }
 
@@ -625,9 +637,10 @@ export class Szafa {
     return older;
   }
 
-  async #uploadMarker(path: string, { mode, signal }: FolderOptions = {}): Promise<void> {
-    const dirId = await this.#context.places.of(path, { signal });
-    const options = { path, dirId, type: 'inode/directory', mode, signal };
+  async #uploadMarker(path: string, folder: FolderOptions = {}): Promise<void> {
+    const { plain, mode, special, mtime, nanos, after, signal } = folder;
+    const dirId = await this.#context.places.of(path, { plain, signal });
+    const options = { path, dirId, type: 'inode/directory', mode, special, mtime, nanos, after, signal };
     await new Upload(this.#context, bytesSource(new Uint8Array(0)), options).run();
   }
 

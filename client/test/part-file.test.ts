@@ -43,7 +43,7 @@ test('a new one is for its owner alone; a link or a file of ours that is in the 
     await writeFile(elsewhere, 'not yours');
     for (const resume of [true, false]) {
       await symlink(elsewhere, part);
-      const file = new PartFile(part, 1, resume);
+      const file = new PartFile(part, 1, { resume });
       await file.write(Buffer.from('plain'), 0);
       file.close();
       assert.ok((await lstat(part)).isFile());
@@ -52,11 +52,11 @@ test('a new one is for its owner alone; a link or a file of ours that is in the 
       await rm(part);
     }
     await link(elsewhere, part);
-    new PartFile(part, 1, true).close();
+    new PartFile(part, 1, { resume: true }).close();
     assert.equal(await readFile(part, 'utf8'), '', 'a second name of another file');
     assert.equal(await readFile(elsewhere, 'utf8'), 'not yours');
     execFileSync('mkfifo', [join(folder, 'pipe')]);
-    assert.throws(() => new PartFile(join(folder, 'pipe'), 1, true), { code: 'not-own' });
+    assert.throws(() => new PartFile(join(folder, 'pipe'), 1, { resume: true }), { code: 'not-own' });
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -67,7 +67,7 @@ test('what an earlier download left is gone on with only where it can be nobody 
   const part = join(folder, 'part');
   try {
     await writeFile(part, 'from before', { mode: 0o666 });
-    new PartFile(part, 1, true).close();
+    new PartFile(part, 1, { resume: true }).close();
     assert.equal(await readFile(part, 'utf8'), 'from before');
     assert.equal((await lstat(part)).mode & 0o777, 0o600);
     new PartFile(part, 1).close();
@@ -75,7 +75,7 @@ test('what an earlier download left is gone on with only where it can be nobody 
     if (process.geteuid?.() !== 0) return; // only root can make a file of somebody else
     await chown(part, 12_345, 12_345);
     for (const resume of [true, false]) {
-      assert.throws(() => new PartFile(part, 1, resume), { code: 'not-own' });
+      assert.throws(() => new PartFile(part, 1, { resume }), { code: 'not-own' });
     }
     assert.ok((await lstat(part)).isFile(), 'nothing of somebody else is removed');
   } finally {

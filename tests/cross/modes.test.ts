@@ -96,16 +96,29 @@ suite('szafa: modes', { concurrency: 3 }, () => {
     assert.equal(await modeOf('slow/public'), '644');
   });
 
-  test('a mode that has changed since is told, and --force keeps the new one', async () => {
+  test('a mode that has changed since is told, and kept; a token that only adds keeps it with --force', async () => {
     const { device } = shared;
     await writeFile(device.path('closing'), 'x');
     await chmod(device.path('closing'), 0o644);
     await device.ok(['put', 'closing']);
     await chmod(device.path('closing'), 0o600);
+    // With a configuration of its own, and the same keys.
+    const env = { SZ_CONFIG: device.path('adds') };
+    await mkdir(env.SZ_CONFIG, { mode: 0o700 });
+    await device.ok(['token', 'create', 'adds', '--scope', 'append', '--output', 'adds/session.json']);
+    const added = await device.ok(['put', 'closing'], { env });
+    assert.match(added.stderr, /closing has mode 0644 on the server and 0600 here; --force/);
     const again = await device.ok(['put', 'closing']);
-    assert.match(again.stderr, /closing has mode 0644 on the server and 0600 here; --force/);
-    await device.ok(['put', 'closing', '--force']);
+    assert.match(again.stderr, /closing has mode 0644 on the server and 0600 here; only that is changed/);
     await device.ok(['get', 'closing', '--output', 'closed']);
     assert.equal(await modeOf('closed'), '600');
+    // What it keeps of a folder is added.
+    await mkdir(device.path('adding'), { mode: 0o755 });
+    await writeFile(device.path('adding/file'), 'x');
+    await device.ok(['put', 'adding'], { env });
+    await chmod(device.path('adding'), 0o700);
+    await device.ok(['put', 'adding'], { env });
+    await device.ok(['get', 'adding', '--output', 'added']);
+    assert.equal(await modeOf('added/adding'), '700');
   });
 });

@@ -52,6 +52,7 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     await device.ok(['rename', 'box/in', 'out']);
     assert.deepEqual(await listed(device), [
       `${long}/`,
+      `${long}/m/`,
       'box/',
       'box/out/',
       'box/out/deep/',
@@ -73,7 +74,7 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     assertError(await device.run(['mv', 'box', 'box/out']), 2, /cannot be moved into itself/);
   });
 
-  test('symbolic links and empty folders come back as they were; no link leads out, and nothing goes through one', async () => {
+  test('symbolic links and empty folders come back as they were, and nothing goes through one', async () => {
     const { device } = shared;
     await write(device, { 'set/real/file': 'file' });
     await mkdir(device.path('set/empty/inner'), { recursive: true });
@@ -89,23 +90,18 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
     ]);
     const again = (await device.ok(['put', 'set', '--json'])).line('summary');
     assert.deepEqual([again['files'], again['skipped']], [0, 5]);
-    const get = await device.run(['get', 'set', '--output', 'back']);
-    assertError(get, 3, /set\/etc: is a link to \/etc, which is outside/, /ln -s/);
-    assertError(get, 3, /set\/real\/up: is a link to \.\.\/\.\., which is outside/);
-    const files = await readdir(device.path('back/set'), { recursive: true });
-    assert.deepEqual(files.sort(), ['empty', 'empty/inner', 'link', 'real', 'real/file']);
+    await device.ok(['get', 'set', '--output', 'back']);
+    // Not by a recursive readdir, which follows links.
+    assert.deepEqual((await readdir(device.path('back/set'))).sort(), ['empty', 'etc', 'link', 'real']);
+    assert.deepEqual(await readdir(device.path('back/set/empty')), ['inner']);
+    assert.equal(await readlink(device.path('back/set/real/up')), '../..');
     assert.equal(await readlink(device.path('back/set/link')), 'real/file');
+    assert.equal(await readlink(device.path('back/set/etc')), '/etc');
     assert.deepEqual(
-      of(await device.run(['get', 'set', '--output', 'back', '--json']), 'skipped', 'path').sort(),
-      ['back/set/link', 'back/set/real/file'],
+      of(await device.ok(['get', 'set', '--output', 'back', '--json']), 'skipped', 'path').sort(),
+      ['back/set/etc', 'back/set/link', 'back/set/real/file', 'back/set/real/up'],
     );
     assertError(await device.run(['cat', 'set/link']), 1, /is a symbolic link to real\/file/);
-    // Also where the folder has another name here: a link in it leads to what is beside it all the same.
-    await write(device, { 'one\\two/file': 'file' });
-    await symlink('file', device.path('one\\two/link'));
-    await device.ok(['put', 'one\\two']);
-    await device.ok(['get', 'one\\two', '--output', 'back']);
-    assert.equal(await readlink(device.path('back/one_two/link')), 'file');
     await mkdir(device.path('trap'));
     await mkdir(device.path('elsewhere'));
     await symlink('../elsewhere', device.path('trap/real'));

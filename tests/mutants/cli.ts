@@ -2,6 +2,7 @@
 import type { Mutant } from '../../scripts/mutants.ts';
 
 const ARGUMENTS = 'cli/test/arguments.test.ts';
+const RESTORE = 'tests/cross/restore.test.ts';
 const CHOICE = 'cli/test/choice.test.ts';
 const DUPLICATES = 'tests/cross/duplicates.test.ts';
 const EXPLAIN = 'cli/test/explain.test.ts';
@@ -199,8 +200,8 @@ export const mutants: Mutant[] = [
   {
     name: 'files of one size and time are the same, wherever they are from',
     file: 'cli/src/existing.ts',
-    find: 'if (inTime && metadata.source === wanted.origin && !checksum) {',
-    replace: 'if (inTime && !checksum) {',
+    find: ' && metadata.source === wanted.origin && !checksum) {',
+    replace: ' && !checksum) {',
     tests: [CHOICE],
   },
   {
@@ -235,7 +236,7 @@ export const mutants: Mutant[] = [
   {
     name: 'get takes another file of the same size for the same',
     file: 'client/src/node/local-state.ts',
-    find: ' && keptTime(stats.mtimeMs) === mtime',
+    find: ' && exactTime(stats.mtimeNs).mtime === mtime',
     replace: '',
     tests: ['client/test/part-file.test.ts'],
   },
@@ -310,10 +311,31 @@ export const mutants: Mutant[] = [
     tests: [LINKS],
   },
   {
-    name: 'a link in the way is followed',
+    name: 'a private folder is open to others while it is restored',
+    file: 'cli/src/get/disk.ts',
+    find: 'mode: closed ? UNFINISHED : 0o777',
+    replace: 'mode: 0o777',
+    tests: [RESTORE],
+  },
+  {
+    name: 'names of others are written as they are',
     file: 'cli/src/get/destination.ts',
-    find: 'if (stats.isDirectory()) return false;',
-    replace: 'if (stats.isDirectory() || stats.isSymbolicLink()) return false;',
+    find: 'this.#own ? segmentsOf(below) : safeSegments(below)',
+    replace: 'segmentsOf(below)',
+    tests: [RESTORE],
+  },
+  {
+    name: 'names of two files become one file',
+    file: 'cli/src/put/hardlinks.ts',
+    find: 'if (!source.isLinked) return undefined;',
+    replace: 'if (!source.isLinked) return kept;',
+    tests: [RESTORE],
+  },
+  {
+    name: 'a link in the way is followed',
+    file: 'cli/src/get/disk.ts',
+    find: 'if (stats.isDirectory()) return closed',
+    replace: 'if (stats.isDirectory() || stats.isSymbolicLink()) return closed',
     tests: [LINKS],
   },
   {
@@ -326,8 +348,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a version of a clock that was ahead stays the newest',
     file: 'cli/src/put/send.ts',
-    find: '      after,\n',
-    replace: '',
+    find: '      ...circumstances,\n',
+    replace: '      ...circumstances,\n      after: undefined,\n',
     tests: ['tests/cross/compare.test.ts'],
   },
   {
@@ -382,21 +404,21 @@ export const mutants: Mutant[] = [
   {
     name: 'a name that the disk does not have is asked of it',
     file: 'cli/src/get/destination.ts',
-    find: 'return usual === part || has() ? part : usual;',
-    replace: 'return has() ? part : part;',
+    find: 'isPlain(name) || this.#has(name)',
+    replace: 'isPlain(name) || name !== undefined',
     tests: ['tests/cross/case.test.ts'],
   },
   {
     name: 'a link as long as a disk has its names is not made',
     file: 'cli/src/get/links.ts',
-    find: 'join(dirname(path), `.szafa-${randomBytes',
-    replace: 'join(`${path}.${randomBytes',
+    find: '  // Not with its name in it, which may be as long as a disk has them.\n  const made = join(dirname(path), hiddenName());',
+    replace: '  const made = `${path}.${hiddenName()}`;',
     tests: [LINKS],
   },
   {
     name: 'a copy of an empty folder has no mode',
     file: 'cli/src/commands/cp.ts',
-    find: 'makeFolder(to, { tree, mode, signal })',
+    find: 'makeFolder(to, { tree, ...kept, signal })',
     replace: 'makeFolder(to, { tree, signal })',
     tests: ['tests/cross/modes.test.ts'],
   },

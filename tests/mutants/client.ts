@@ -883,8 +883,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a download overwrites what came to be there meanwhile',
     file: 'client/src/node/download.ts',
-    find: '    if (overwrite) renameSync(part, target);\n    else nameNew(part, target);',
-    replace: '    renameSync(part, target);\n    void [overwrite, nameNew];',
+    find: '    if (overwrite) renameSync(diskPath(part), diskPath(target));\n    else nameNew(part, target);',
+    replace: '    renameSync(diskPath(part), diskPath(target));\n    void [overwrite, nameNew];',
     tests: [NETWORK],
   },
   {
@@ -910,9 +910,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a time before 1970 becomes now',
-    file: 'client/src/node/download.ts',
-    find: 'futimesSync(fd, new Date(), new Date(mtime))',
-    replace: 'futimesSync(fd, new Date(), mtime / 1000)',
+    file: 'client/src/node/times.ts',
+    find: '((time % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n',
+    replace: 'time % 1_000_000_000n',
     tests: [NETWORK],
   },
   {

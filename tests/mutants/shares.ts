@@ -183,9 +183,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a link writes through the links that are in its way',
-    file: 'cli/src/get/destination.ts',
+    file: 'cli/src/get/disk.ts',
     find: 'if (!stats.isSymbolicLink()) throw',
-    replace: 'if (stats.isSymbolicLink()) return; else throw',
+    replace: 'if (stats.isSymbolicLink()) return false; else throw',
     tests: ['tests/attacks/hostile-link.test.ts'],
   },
   {

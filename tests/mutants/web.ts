@@ -345,7 +345,7 @@ export const mutants: Mutant[] = [
   {
     name: 'Undo brings nothing back where one file was deleted for good',
     file: 'web/src/worker/operations.ts',
-    find: 'await szafa.restore(this.#inTrash(fileIds), { onProgress });',
+    find: 'await szafa.restore(this.#withFolders(fileIds), { onProgress });',
     replace: '',
     tests: ['tests/worker/operations.test.ts'],
   },
@@ -528,8 +528,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the whole trash is deleted instead of what was asked for',
     file: 'web/src/worker/operations.ts',
-    find: '    const entries = this.#inTrash(fileIds);\n    try {\n      const removed',
-    replace: '    const entries = [...this.#trashed.values()];\n    try {\n      const removed',
+    find: '    const entries = [...asked, ...records];',
+    replace: '    const entries = [...asked, ...this.#trashed.values()];',
     tests: ['tests/worker/operations.test.ts'],
   },
   {

@@ -71,7 +71,8 @@ test('copies of folders that are empty are made, at every depth, with their mode
   await operations.copy('id', [{ fileId, path: 'b/file' }], folders);
   const tree = await szafa.tree();
   const modes = [];
-  for (const path of ['b/deep/inside', 'top']) modes.push(await szafa.folderMode(tree.folder(path)!));
+  for (const path of ['b/deep/inside', 'top'])
+    modes.push((await szafa.folderAttributes(tree.folder(path)!)).mode);
   assert.deepEqual(modes, [0o700, undefined]);
   assert.ok(tree.file('b/file'));
 });

@@ -6,16 +6,17 @@ import { counted } from '../counted.ts';
 import { CliError } from '../errors.ts';
 import { Lookup } from '../lookup.ts';
 import { shownName } from '../paths.ts';
-import { emptyWithin, newestOf, prove } from '../selection.ts';
+import { newestOf, prove } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { journeys } from './mv.ts';
 
 const PARALLEL = 4;
 
 interface Copy {
-  /** A folder with nothing in it has markers instead. */
+  /** A folder has markers instead. */
   among?: readonly Entry[];
-  markers?: readonly Entry[];
+  markers?: Entry[];
+  isEmpty?: boolean;
   from: string;
   to: string;
 }
@@ -45,8 +46,9 @@ function* copiesOf(
   for (const file of tree.within(target.folder)) {
     yield { among: file.versions, from: file.path, to: to + file.path.slice(path.length) };
   }
-  for (const { path: empty, markers } of emptyWithin(target.folder)) {
-    yield { markers, from: empty, to: to + empty.slice(path.length) };
+  for (const { path: from, markers, files, folders } of tree.foldersWithin(target.folder)) {
+    const isEmpty = files.length + folders.length === 0;
+    if (isEmpty || markers.length > 0) yield { markers, isEmpty, from, to: to + from.slice(path.length) };
   }
 }
 
@@ -60,19 +62,21 @@ export const command: Command = async (invocation) => {
   ]);
   const batch = new Batch(out);
   const progress = counted(out, 'copying');
+  const hardlinks = new Map<string, string>();
   const options = { out, signal, parallel: PARALLEL, about: ({ from }: Copy) => from };
-  await batch.run(copies, options, async ({ among, markers = [], from, to }) => {
+  await batch.run(copies, options, async ({ among, markers = [], isEmpty, from, to }) => {
     if (!among) {
       if (!tree.folder(to)) {
-        const mode = await szafa.folderMode({ markers }, { signal });
-        await szafa.makeFolder(to, { tree, mode, signal });
+        const kept = await szafa.folderAttributes({ markers }, { signal });
+        await szafa.makeFolder(to, { tree, ...kept, signal });
       }
+      if (!isEmpty) return;
       out.done('copied', { from: `${from}/`, to: `${to}/` }, `copied ${oneLine(from)}/ to ${oneLine(to)}/`);
       return;
     }
     const entry = await newestOf(szafa, among, signal);
     await prove(szafa, [entry], signal);
-    const copy = await szafa.copyTo(entry, to, { tree, signal, asVersion: flags.yes ?? false });
+    const copy = await szafa.copyTo(entry, to, { tree, signal, asVersion: flags.yes ?? false, hardlinks });
     const fields = { file_id: copy, source_id: entry.fileId, from, to };
     out.done('copied', fields, `copied ${oneLine(from)} to ${oneLine(to)}  ${oneLine(copy)}`);
     progress(batch.done, copies.length);

@@ -1,17 +1,17 @@
-import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileJournal, looksLikeLink } from '@szafa/client/node';
+import { type Attributes, fileJournal, looksLikeLink } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { UsageError } from '../errors.ts';
 import { Destination, placeFor } from '../get/destination.ts';
+import { finishFolder } from '../get/disk.ts';
 import { getLink } from '../get/link.ts';
 import { type Get, type Link, receive, receiveLink } from '../get/receive.ts';
 import { getShared } from '../get/shared.ts';
 import { Lookup } from '../lookup.ts';
 import { Progress } from '../progress/progress.ts';
-import { type Chosen, chooseFiles, type EmptyFolder } from '../selection.ts';
+import { type Chosen, type ChosenFolder, chooseFiles } from '../selection.ts';
 import { oneLine } from '../text.ts';
 import { lanesFor, summarize, transfersOf } from '../transfers.ts';
 import { command as cat } from './cat.ts';
@@ -46,7 +46,8 @@ export const command: Command = async (invocation) => {
   const { szafa } = connection;
   const batch = new Batch(out);
   const tree = await new Lookup(szafa, signal).tree();
-  const { files, emptyFolders, single } = chooseFiles(tree, invocation, batch);
+  const { files, emptyFolders, recorded, single } = chooseFiles(tree, invocation, batch);
+  const closed = new Set(recorded.map(({ below }) => below));
   const lanes = lanesFor(
     invocation,
     files.map(({ entry }) => entry),
@@ -60,23 +61,41 @@ export const command: Command = async (invocation) => {
     invocation,
     szafa,
     progress,
-    destination: new Destination(await placeFor(flags.output, single), out, { dryRun: flags['dry-run'] }),
+    destination: new Destination(await placeFor(flags.output, single), out, {
+      ...{ dryRun: flags['dry-run'], own: true },
+      closed: (below) => closed.has(below),
+    }),
     parallel: lanes.volumes,
     journal: fileJournal(join(invocation.settings.config, 'journal')),
     links: [],
+    firstNames: new Map(),
     tally: { files: 0, bytes: 0, skipped: 0 },
   };
   try {
     const options = { out, signal, parallel: lanes.files };
     await batch.run(files, { ...options, about: ({ path }: Chosen) => path }, (file) => receive(get, file));
-    // A link counts once: when it is made.
+    const named = ({ below }: ChosenFolder) => below;
+    await batch.run(emptyFolders, { ...options, parallel: 1, about: named }, async (folder) =>
+      makeEmpty(get, folder),
+    );
+    // After all folders: no link is on the way of anything. One counts once: when it is made.
     batch.done -= get.links.length;
     const about = ({ file }: Link) => file.path;
     await batch.run(get.links, { ...options, parallel: 1, about }, (link) => receiveLink(get, link));
-    const named = ({ below }: EmptyFolder) => below;
-    await batch.run(emptyFolders, { ...options, parallel: 1, about: named }, (folder) =>
-      makeEmpty(get, folder),
+    // Those that are deeper come first: one that is closed again lets nobody in.
+    const byDepth = recorded.toSorted((a, b) => b.below.split('/').length - a.below.split('/').length);
+    const unfinished = byDepth.filter(({ below }) => get.destination.unfinished(below) !== undefined);
+    const attributes = new Map<ChosenFolder, Attributes>();
+    const { done } = batch;
+    await batch.run(unfinished, { ...options, about: named }, async (folder) => {
+      attributes.set(folder, await szafa.folderAttributes(folder, { signal }));
+    });
+    const known = unfinished.filter((folder) => attributes.has(folder));
+    await batch.run(known, { ...options, parallel: 1, about: named }, async (folder) =>
+      finishFolder(get.destination.unfinished(folder.below)!, attributes.get(folder)!),
     );
+    // What is in them has been counted.
+    batch.done = done;
   } finally {
     progress.close();
   }
@@ -87,17 +106,11 @@ export const command: Command = async (invocation) => {
   batch.finish();
 };
 
-/** With the mode that it had, as files have theirs; one that is there already keeps its own. */
-async function makeEmpty(
-  { invocation, szafa, destination }: Get,
-  { below, markers }: EmptyFolder,
-): Promise<void> {
-  const { flags, out, signal } = invocation;
+/** One that is there already stays as it is. */
+function makeEmpty({ invocation, destination }: Get, { below }: ChosenFolder): void {
+  const { flags, out } = invocation;
   const path = destination.claim(below, true);
-  if (!flags['dry-run']) {
-    const mode = await szafa.folderMode({ markers }, { signal });
-    if (destination.ensure(below, true) && mode !== undefined) chmodSync(path, mode);
-  }
+  if (!flags['dry-run']) destination.ensure(below, true);
   const text = `${flags['dry-run'] ? 'would make' : 'made'} ${oneLine(path)}/`;
   out.done('folder', { from: below, path }, text);
 }

@@ -47,9 +47,10 @@ export const command: Command = async (invocation) => {
   else if (entries.length > 0 && flags.now) {
     await confirmFinal(invocation, [...new Set(entries.map(({ path }) => path))], what);
     const before = batch.failed;
-    await removeFiles(szafa, entries, invocation, batch, (now) =>
-      [...files].flatMap(({ path }) => now.file(path) ?? []).flatMap((file) => prunable(file, rule)),
-    );
+    await removeFiles(szafa, entries, invocation, batch, {
+      meant: (now) =>
+        [...files].flatMap(({ path }) => now.file(path) ?? []).flatMap((file) => prunable(file, rule)),
+    });
     if (batch.failed > before) return batch.finish();
   } else if (entries.length > 0) {
     await szafa.trash(entries, { signal, onProgress: counted(out, 'moving to the trash') });

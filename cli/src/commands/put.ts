@@ -15,6 +15,7 @@ import { pullPlan } from '../pull.ts';
 import { putAll } from '../put/all.ts';
 import type { Put } from '../put/context.ts';
 import { removeDuplicates } from '../put/duplicates.ts';
+import { Hardlinks } from '../put/hardlinks.ts';
 import { putToRequest } from '../put/request.ts';
 import { send } from '../put/send.ts';
 import { parseSize } from '../quantities.ts';
@@ -22,6 +23,9 @@ import { standardInput } from '../stdin.ts';
 import { lanesFor, summarize } from '../transfers.ts';
 
 const STDIN = '-';
+
+/** A folder that is not empty is no item of its own: what it has in it is. */
+const isTold = (file: Planned) => file.kind !== 'folder' || file.isEmpty;
 
 function checkUsage(invocation: Invocation): void {
   const { args, flags } = invocation;
@@ -98,6 +102,7 @@ export const command: Command = async (invocation) => {
     progress,
     parallel: lanes.volumes,
     pull,
+    hardlinks: new Hardlinks(),
     tally: { files: 0, bytes: 0, skipped: 0 },
     batch,
     uploaded: [],
@@ -108,9 +113,10 @@ export const command: Command = async (invocation) => {
       const options = { out, signal, parallel: 1, about: () => 'standard input' };
       await batch.run([STDIN], options, () => putStdin(put));
     } else {
+      const told = files.filter(isTold);
       progress.expect(
-        files.length,
-        files.reduce((sum, { size }) => sum + size, 0),
+        told.length,
+        told.reduce((sum, { size }) => sum + size, 0),
       );
       await putAll(put, files, batch, transfers);
       await removeDuplicates(put);

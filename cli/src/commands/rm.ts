@@ -1,4 +1,4 @@
-import { type Entry, type Folder, recordsOf, type Szafa } from '@szafa/client/node';
+import { type Entry, type Folder, hiddenRecords, recordsOf, type Szafa } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -113,7 +113,8 @@ export const command: Command = async (invocation) => {
     if (paths.length > 0) await confirmFinal(invocation, paths, plural(all.length, 'file'));
     const before = batch.failed;
     const markers = doing.flatMap(({ folder }) => markersOf(folder));
-    await removeFiles(szafa, [...all, ...markers], invocation, batch);
+    const silent = hiddenRecords([...all, ...markers]);
+    await removeFiles(szafa, [...all, ...markers], invocation, batch, { silent });
     if (batch.failed > before) return batch.finish();
     for (const { folder, going, entries } of doing) {
       // What was kept would be in the root then.

@@ -1,4 +1,11 @@
-import { recordsOf, type Szafa, type TrashEntry, Tree } from '@szafa/client/node';
+import {
+  hiddenRecords,
+  recordsAbove,
+  recordsOf,
+  type Szafa,
+  type TrashEntry,
+  Tree,
+} from '@szafa/client/node';
 import { Batch } from '../batch.ts';
 import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
@@ -11,8 +18,13 @@ import { formatTime, oneLine, plural } from '../text.ts';
 
 const HELP = 'see szafa trash --help';
 
-/** The files in the trash that these arguments name, each with all its versions; a folder, all that was in it. */
-function namedIn(trash: readonly TrashEntry[], invocation: Invocation, batch: Batch): TrashEntry[] {
+/** The files in the trash that these arguments name, each with all its versions; a folder, all that was in it. `above`: also what is kept of the folders that they are in. */
+function namedIn(
+  trash: readonly TrashEntry[],
+  invocation: Invocation,
+  batch: Batch,
+  above = false,
+): TrashEntry[] {
   const tree = new Tree(trash);
   const ids = new Set<string>();
   for (const { targets } of namedAll(tree, invocation, batch)) {
@@ -22,6 +34,8 @@ function namedIn(trash: readonly TrashEntry[], invocation: Invocation, batch: Ba
       for (const { fileId } of version ? [version] : files.flatMap(recordsOf)) ids.add(fileId);
       const folders = 'folder' in target ? tree.foldersWithin(target.folder) : [];
       for (const { fileId } of [...folders].flatMap(({ markers }) => markers)) ids.add(fileId);
+      const { path } = 'file' in target ? target.file : target.folder;
+      if (above) for (const { fileId } of recordsAbove(tree, path)) ids.add(fileId);
     }
   }
   return trash.filter(({ fileId }) => ids.has(fileId));
@@ -30,7 +44,8 @@ function namedIn(trash: readonly TrashEntry[], invocation: Invocation, batch: Ba
 async function list(invocation: Invocation): Promise<void> {
   const { out, signal } = invocation;
   await using connection = await connect(invocation, { keys: 'useful' });
-  const entries = await connection.szafa.listTrash({ signal });
+  const trash = await connection.szafa.listTrash({ signal });
+  const entries = withoutHidden(trash, trash);
   for (const { fileId, path, size, trashedAt, expiresAt, verified } of entries) {
     out.answer(
       'trashed',
@@ -49,13 +64,15 @@ async function empty(invocation: Invocation): Promise<void> {
   const batch = new Batch(out);
   const trash = await szafa.listTrash({ signal });
   const entries = args.length === 0 ? trash : namedIn(trash, invocation, batch);
-  if (flags['dry-run']) planRemoval(invocation, 'remove', entries);
+  const shown = withoutHidden(entries, trash);
+  if (flags['dry-run']) planRemoval(invocation, 'remove', shown);
   else if (entries.length > 0) {
-    const paths = entries.map(({ path }) => path);
-    await confirmFinal(invocation, paths, `${plural(entries.length, 'file')} in the trash`);
-    const files = await szafa.emptyTrash({ entries, signal, onProgress: counted(out, 'deleting') });
+    const paths = shown.map(({ path }) => path);
+    await confirmFinal(invocation, paths, `${plural(shown.length, 'file')} in the trash`);
+    const removed = await szafa.emptyTrash({ entries, signal, onProgress: counted(out, 'deleting') });
+    const others = Math.min(entries.length - removed, shown.length);
+    const files = shown.length - others;
     out.done('emptied', { files }, `deleted ${plural(files, 'file')} for good`);
-    const others = entries.length - files;
     if (others > 0) out.note('not-in-trash', `${plural(others, 'file')} not in the trash any more`);
   } else if (batch.failed === 0) out.note('empty', 'the trash is empty');
   batch.finish();
@@ -73,13 +90,20 @@ export const restore: Command = async (invocation) => {
   await using connection = await connect(invocation, { keys: 'useful' });
   const { szafa } = connection;
   const batch = new Batch(out);
-  const entries = namedIn(await trashOf(szafa, signal), invocation, batch);
+  const trash = await trashOf(szafa, signal);
+  const entries = namedIn(trash, invocation, batch, true);
   if (entries.length > 0) await szafa.restore(entries, { signal, onProgress: counted(out, 'restoring') });
-  for (const { fileId, path } of entries) {
+  for (const { fileId, path } of withoutHidden(entries, trash)) {
     out.done('restored', { file_id: fileId, path }, `restored ${oneLine(path)}`);
   }
   batch.finish();
 };
+
+/** Without the records of folders that are not empty in the trash. */
+function withoutHidden(entries: readonly TrashEntry[], trash: readonly TrashEntry[]): TrashEntry[] {
+  const hidden = hiddenRecords(trash);
+  return entries.filter((entry) => !hidden.has(entry));
+}
 
 async function trashOf(szafa: Szafa, signal: AbortSignal): Promise<TrashEntry[]> {
   const entries = await szafa.listTrash({ signal });

@@ -1,30 +1,51 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { alike, makeLocalFolder, numberedPath, safeSegments, withRoom } from '@szafa/client/node';
+import {
+  alike,
+  diskPath,
+  givenPath,
+  makeLocalFolder,
+  numberedPath,
+  pathText,
+  safeSegments,
+  segmentsOf,
+  withRoom,
+} from '@szafa/client/node';
 import { limits } from '@szafa/protocol';
 import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
 import { oneLine } from '../text.ts';
+import { areOne, hasName, isFolder, isOther, makeHere, namesOf } from './disk.ts';
 
 /** Where files go: a file, or a folder that they are put below. */
 export type Place = { file: string } | { folder: string };
 
 /** `single`: one file is asked for, and no folder. */
-export async function placeFor(output: string | undefined, single: boolean): Promise<Place> {
-  if (output === undefined) return { folder: '.' };
+export async function placeFor(given: string | undefined, single: boolean): Promise<Place> {
+  if (given === undefined) return { folder: '.' };
+  const output = givenPath(given);
   if (!single || output.endsWith('/')) return { folder: output };
-  const isFolder = await stat(output).then(
+  const isThere = await stat(diskPath(output)).then(
     (stats) => stats.isDirectory(),
     () => false, // not there yet: it is the file's own name
   );
-  return isFolder ? { folder: output } : { file: output };
+  return isThere ? { folder: output } : { file: output };
 }
 
 /** Names that differ only in case are as many as somebody likes: the disk is asked about so many, and all behind them get a number. */
 const MOST_ALIKE = 64;
 /** What FAT, and all of Windows, has in no name. */
 const UNUSUAL = /[:*?"<>|]/g;
+
+export interface DestinationOptions {
+  /** What to do where two files would get the same path. */
+  hint?: string;
+  dryRun?: boolean | undefined;
+  /** All of it is the account's own: names stay as they are, if the disk can have them. Those of others are always cleaned. */
+  own?: boolean;
+  /** Folders that are for nobody else until they are finished, by their paths below. */
+  closed?: (below: string) => boolean;
+}
 
 /** Turns paths on the server into paths here, each once, and makes the folders for them. */
 export class Destination {
@@ -43,23 +64,22 @@ export class Destination {
   readonly #names = new Map<string, Set<string>>();
   /** Folders that are there, and are no links. */
   readonly #folders = new Set<string>();
-  /** Whether the disk has names with unusual signs. */
-  #hasUnusual: boolean | undefined;
+  /** Folders that are to be finished, by their paths below. */
+  readonly #unfinished = new Map<string, string>();
+  /** Names as they are written here: by the own name, or by the cleaned one of others. */
+  readonly #parts = new Map<string, string>();
   readonly #dryRun: boolean;
+  readonly #own: boolean;
+  readonly #closed: (below: string) => boolean;
 
-  /** `hint`: what to do where two files would get the same path. */
-  constructor(
-    place: Place,
-    out: Output,
-    {
-      hint = 'get it by its ID, with another --output',
-      dryRun = false,
-    }: { hint?: string; dryRun?: boolean | undefined } = {},
-  ) {
+  constructor(place: Place, out: Output, options: DestinationOptions = {}) {
     this.place = place;
     this.#out = out;
-    this.#hint = hint;
-    this.#dryRun = dryRun;
+    this.#hint = options.hint ?? 'get it by its ID, with another --output';
+    this.#dryRun = options.dryRun ?? false;
+    // Windows takes much for something else, as a drive or a device.
+    this.#own = (options.own ?? false) && process.platform !== 'win32';
+    this.#closed = (this.#own && options.closed) || (() => false);
   }
 
   /** The folder that `below` paths are in; of a file of its own name the one that it is in. */
@@ -78,16 +98,32 @@ export class Destination {
     return top === '' ? this.folder : join(this.folder, ...this.#partsOf(top));
   }
 
-  /** A path as it can be here; a dry run does not try that. */
+  /** The parts of a path as they can be here; a dry run does not try that. None is empty, `.` or `..`. */
   #partsOf(below: string): string[] {
-    const has = () => {
-      this.#hasUnusual ??= 'file' in this.place || this.#dryRun || hasUnusual(this.folder);
-      return this.#hasUnusual;
-    };
-    return safeSegments(below).map((part) => {
-      const usual = part.replace(UNUSUAL, '_');
-      return usual === part || has() ? part : usual;
-    });
+    const parts = this.#own ? segmentsOf(below) : safeSegments(below);
+    return (parts.length > 0 ? parts : ['unnamed']).map((part) => this.#partOf(part));
+  }
+
+  #partOf(part: string): string {
+    const known = this.#parts.get(part);
+    if (known !== undefined) return known;
+    const safe = safeSegments(part)[0]!;
+    // What is spelled byte by byte, though it is UTF-8, is the name that the disk will have.
+    const names = [...(this.#own ? [pathText(Buffer.from(diskPath(part)))] : []), safe];
+    const isPlain = (name: string) => name === safe && name.replace(UNUSUAL, '') === name;
+    const found = names.find((name) => isPlain(name) || this.#has(name)) ?? safe.replace(UNUSUAL, '_');
+    this.#parts.set(part, found);
+    return found;
+  }
+
+  #has(name: string): boolean {
+    if ('file' in this.place || this.#dryRun) return true;
+    try {
+      makeLocalFolder(this.folder);
+    } catch {
+      return true; // that is told when a file is written
+    }
+    return hasName(this.folder, name);
   }
 
   /** Names are cleaned, and none is given twice, also where the disk takes two for one; where one had to be changed that is said. */
@@ -156,26 +192,20 @@ export class Destination {
     const pairs = resolve(one)
       .split(sep)
       .flatMap((part, at) => (part === parts[at] ? [] : [[part, parts[at]!] as const]));
-    try {
-      const folder = mkdtempSync(join(this.#nearest(other), '.szafa-'));
-      try {
-        return pairs.every(([a, b]) => isOneIn(folder, a, b));
-      } finally {
-        rmdirSync(folder);
-      }
-    } catch {
-      // Nothing can be written there: that is told when a file is.
-      return isOther(other);
-    }
+    return areOne(this.#nearest(other), pairs) ?? isOther(other);
   }
 
   /** The folder that a path will be in, or the nearest above it that is there; no link is followed. */
   #nearest(path: string): string {
-    makeLocalFolder(this.folder);
+    try {
+      makeLocalFolder(this.folder);
+    } catch {
+      return this.folder; // that is told when a file is written
+    }
     let at = this.folder;
     for (const part of relative(this.folder, dirname(path)).split(sep)) {
       const next = join(at, part);
-      if (!lstatSync(next, { throwIfNoEntry: false })?.isDirectory()) break;
+      if (!isFolder(next)) break;
       at = next;
     }
     return at;
@@ -185,7 +215,7 @@ export class Destination {
   hasOtherName(path: string): boolean {
     let folder = this.folder;
     for (const part of relative(this.folder, path).split(sep)) {
-      const names = this.#names.get(folder) ?? namesIn(folder);
+      const names = this.#names.get(folder) ?? namesOf(folder);
       this.#names.set(folder, names);
       if (!names.has(part)) return true;
       folder = join(folder, part);
@@ -193,83 +223,26 @@ export class Destination {
     return false;
   }
 
-  /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. Whether the last was not there. */
-  ensure(below: string, whole = false): boolean {
+  /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. */
+  ensure(below: string, whole = false): void {
     if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
     this.#folders.add(this.folder);
-    if ('file' in this.place) return false;
+    if ('file' in this.place) return;
     const segments = this.#partsOf(below);
+    const names = below.split('/');
     let at = this.place.folder;
-    let isNew = false;
-    for (const segment of whole ? segments : segments.slice(0, -1)) {
+    for (const [depth, segment] of (whole ? segments : segments.slice(0, -1)).entries()) {
       at = join(at, segment);
-      isNew = !this.#folders.has(at) && makeHere(at);
+      if (this.#folders.has(at)) continue;
+      const own = names.slice(0, depth + 1).join('/');
+      const closed = this.#closed(own);
+      if (makeHere(at, closed) && closed) this.#unfinished.set(own, at);
       this.#folders.add(at);
     }
-    return isNew;
   }
-}
 
-/** By trying it: only the disk knows. */
-function hasUnusual(folder: string): boolean {
-  try {
-    makeLocalFolder(folder);
-    const within = mkdtempSync(join(folder, '.szafa-'));
-    try {
-      writeFileSync(join(within, ':*?"<>|'), '');
-    } catch (error) {
-      return !['ENOENT', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '');
-    } finally {
-      rmSync(within, { recursive: true });
-    }
-  } catch {
-    // Nothing can be written there: that is told when a file is.
-  }
-  return true;
-}
-
-function namesIn(folder: string): Set<string> {
-  try {
-    return new Set(readdirSync(folder));
-  } catch {
-    return new Set(); // a folder may be open to whoever knows the names in it
-  }
-}
-
-/** Without trying: there is something by this name, and it has another one. */
-function isOther(path: string): boolean {
-  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  return isThere && !readdirSync(dirname(path)).includes(basename(path));
-}
-
-function isOneIn(folder: string, one: string, other: string): boolean {
-  const path = join(folder, one);
-  writeFileSync(path, '', { flag: 'wx' });
-  try {
-    return lstatSync(join(folder, other), { throwIfNoEntry: false }) !== undefined;
-  } finally {
-    rmSync(path);
-  }
-}
-
-function makeHere(path: string): boolean {
-  try {
-    mkdirSync(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const stats = lstatSync(path);
-    if (stats.isDirectory()) return false;
-    if (!stats.isSymbolicLink()) throw Object.assign(error as Error, { code: 'ENOTDIR' });
-    const message = `${oneLine(path)} is a symbolic link, and nothing is written through one`;
-    throw new CliError(
-      'through-link',
-      message,
-      'remove the link, or give --output the folder it leads to',
-      1,
-      {
-        cause: error,
-      },
-    );
+  /** The path of a folder that was made closed, and is still to be finished. */
+  unfinished(below: string): string | undefined {
+    return this.#unfinished.get(below);
   }
 }

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { lstatSync, lutimesSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { linkSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { TargetExistsError } from '@szafa/client/node';
+import { diskPath, type KeptTime, pathText, setLinkTime } from '@szafa/client/node';
 import { CliError } from '../errors.ts';
 import { oneLine } from '../text.ts';
+import { hiddenName, inTheWay } from './disk.ts';
 
 /**
  * That a link leads to nothing outside of `top`, whatever else is there. Where `..` stands behind a name, that name may be a link itself,
@@ -29,9 +29,10 @@ export function checkLink(path: string, target: string, top: string): void {
 export type LinkState = 'absent' | 'same' | 'other';
 
 export function linkState(path: string, target: string): LinkState {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = lstatSync(diskPath(path), { throwIfNoEntry: false });
   if (!stats) return 'absent';
-  return stats.isSymbolicLink() && readlinkSync(path) === target ? 'same' : 'other';
+  if (!stats.isSymbolicLink()) return 'other';
+  return pathText(readlinkSync(diskPath(path), { encoding: 'buffer' })) === target ? 'same' : 'other';
 }
 
 const LINKLESS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
@@ -40,24 +41,59 @@ const LINKLESS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 export function makeLink(
   path: string,
   target: string,
-  { mtime, overwrite }: { mtime: number | undefined; overwrite: boolean },
+  { time, overwrite }: { time: KeptTime; overwrite: boolean },
 ): void {
   // Not with its name in it, which may be as long as a disk has them.
-  const made = join(dirname(path), `.szafa-${randomBytes(6).toString('hex')}`);
+  const made = join(dirname(path), hiddenName());
   try {
-    symlinkSync(target, made);
+    symlinkSync(diskPath(target), diskPath(made));
   } catch (cause) {
     if (!LINKLESS.has((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
     const hint = 'choose another place with --output';
     throw new CliError('no-links', 'this disk has no symbolic links', hint, 1, { cause });
   }
   try {
-    if (mtime !== undefined) lutimesSync(made, new Date(), new Date(mtime));
-    const there = lstatSync(path, { throwIfNoEntry: false });
-    if (there && (!overwrite || there.isDirectory())) throw new TargetExistsError(path);
-    renameSync(made, path);
+    setLinkTime(made, time);
+    putInPlace(made, path, overwrite);
   } catch (error) {
-    rmSync(made, { force: true });
+    rmSync(diskPath(made), { force: true });
     throw error;
+  }
+}
+
+function putInPlace(made: string, path: string, overwrite: boolean): void {
+  const there = lstatSync(diskPath(path), { throwIfNoEntry: false });
+  if (there && (!overwrite || there.isDirectory())) throw inTheWay(path);
+  renameSync(diskPath(made), diskPath(path));
+}
+
+/** A file that this command has written, or found. */
+export interface WrittenFile {
+  path: string;
+  dev: bigint;
+  ino: bigint;
+}
+
+export function writtenFile(path: string): WrittenFile {
+  const { dev, ino } = lstatSync(diskPath(path), { bigint: true });
+  return { path, dev, ino };
+}
+
+/** Another name for a file; false where that is another one by now, or the disk has no such names. */
+export function makeHardLink(file: WrittenFile, path: string, overwrite: boolean): boolean {
+  const made = join(dirname(path), hiddenName());
+  try {
+    linkSync(diskPath(file.path), diskPath(made));
+  } catch {
+    return false; // it is downloaded instead, and that tells what is wrong
+  }
+  try {
+    const { dev, ino } = writtenFile(made);
+    if (dev !== file.dev || ino !== file.ino) return false;
+    putInPlace(made, path, overwrite);
+    return true;
+  } finally {
+    // Renamed, it is gone; onto another name of the same file nothing is renamed.
+    rmSync(diskPath(made), { force: true });
   }
 }

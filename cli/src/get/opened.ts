@@ -6,7 +6,6 @@ import {
   localState,
   newTicket,
   type OpenedLink,
-  TargetExistsError,
   type VisitedFile,
 } from '@szafa/client/node';
 import { Batch } from '../batch.ts';
@@ -16,6 +15,7 @@ import { Progress } from '../progress/progress.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import { lanesFor, summarize, type Tally } from '../transfers.ts';
 import { Destination, placeFor } from './destination.ts';
+import { inTheWay, isFolder as isFolderHere } from './disk.ts';
 import { checkLink, linkState, makeLink } from './links.ts';
 import { isLink, listenToStdout, writeOut } from './pour.ts';
 import { stateByBytes } from './receive.ts';
@@ -114,7 +114,7 @@ async function receive(visit: Visit, { file, opened, ticket, ...item }: Item): P
     const found = localState(path, file);
     const isSure = found !== 'same' || dryRun || !destination.hasOtherName(path);
     const state = isSure ? found : await stateByBytes(path, await remoteFile(), signal);
-    if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
+    if (state === 'other' && (!flags.yes || isFolderHere(path))) throw inTheWay(path);
     const fetch = async () => {
       destination.ensure(below);
       const remote = await remoteFile();
@@ -173,7 +173,7 @@ function receiveLink(
     out.done('skipped', { name, path, reason: 'already there' }, `${oneLine(path)} is already there`);
     return;
   }
-  if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
+  if (state === 'other' && (!flags.yes || isFolderHere(path))) throw inTheWay(path);
   tally.files++;
   const text = `${oneLine(path)}  ${formatBytes(0)} -> ${oneLine(link)}`;
   if (flags['dry-run']) {
@@ -181,7 +181,7 @@ function receiveLink(
     return;
   }
   destination.ensure(below);
-  makeLink(path, link, { mtime, overwrite: flags.yes ?? false });
+  makeLink(path, link, { time: { mtime }, overwrite: flags.yes ?? false });
   out.done('downloaded', { name, path, size: 0, link }, `got ${text}`);
 }
 

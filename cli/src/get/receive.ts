@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import {
+  diskPath,
   downloadToFile,
   fileSource,
   type Journal,
@@ -9,15 +10,15 @@ import {
   type RemoteFile,
   type Szafa,
   sameContent,
-  TargetExistsError,
 } from '@szafa/client/node';
 import type { Invocation } from '../command.ts';
 import type { Progress } from '../progress/progress.ts';
-import { type Chosen, openChosen, sealedBelow } from '../selection.ts';
+import { type Chosen, isDelivered, openChosen, sealedBelow } from '../selection.ts';
 import { formatBytes, oneLine } from '../text.ts';
 import type { Tally } from '../transfers.ts';
 import type { Destination } from './destination.ts';
-import { checkLink, linkState, makeLink } from './links.ts';
+import { inTheWay, isFolder } from './disk.ts';
+import { checkLink, linkState, makeHardLink, makeLink, type WrittenFile, writtenFile } from './links.ts';
 
 /** Everything that is the same for all files of one download. */
 export interface Get {
@@ -29,6 +30,8 @@ export interface Get {
   journal: Journal;
   /** Symbolic links are made last: until then none is in the way of a file. */
   links: Link[];
+  /** The first of several names of one file, once it is there. */
+  firstNames: Map<string, Promise<WrittenFile | undefined>>;
   tally: Tally;
 }
 
@@ -63,7 +66,7 @@ export async function stateOf(
 ): Promise<LocalState> {
   const state = localState(path, remote.metadata);
   const byBytes = flags.checksum
-    ? state !== 'absent' && (await lstat(path)).isFile()
+    ? state !== 'absent' && (await lstat(diskPath(path))).isFile()
     : state === 'same' && destination.hasOtherName(path);
   return byBytes ? stateByBytes(path, remote, signal) : state;
 }
@@ -99,24 +102,48 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
     const { link, size } = remote.metadata;
     track.update(0, size);
     const below = sealedBelow(file, remote.metadata);
-    const path = claimed ?? destination.claim(below);
+    const path = claimed !== undefined && below === file.below ? claimed : destination.claim(below);
     if (link !== undefined) get.links.push({ file, remote, target: link, path, below });
     else {
-      const state = await stateOf(path, remote, get);
-      if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
-      const say = told(get, file, path, size);
-      if (state === 'same') say.there();
-      else if (flags['dry-run']) say.got({});
-      else {
+      const write = async (first?: WrittenFile) => {
+        const state = await stateOf(path, remote, get);
+        if (state === 'other' && (!flags.yes || isFolder(path))) throw inTheWay(path);
+        const say = told(get, file, path, size);
+        if (state === 'same') return say.there();
+        if (flags['dry-run']) return say.got({});
         destination.ensure(below);
         const overwrite = state === 'other';
+        if (first && makeHardLink(first, path, overwrite)) return say.got({ hardlink: first.path });
         await download(get, file, remote, { path, overwrite }, (done, total) => track.update(done, total));
-      }
+      };
+      await asOneFile(get, remote, path, write);
     }
     succeeded = true;
   } finally {
     track.end(succeeded);
   }
+}
+
+/** Of the names of one file the first is written, and the others are linked to it. */
+async function asOneFile(
+  { firstNames, invocation: { flags } }: Get,
+  { metadata }: RemoteFile,
+  path: string,
+  write: (first?: WrittenFile) => Promise<void>,
+): Promise<void> {
+  const { hardlink, size, mtime, nanos, mode } = metadata;
+  if (hardlink === undefined || isDelivered(metadata) || flags['dry-run']) return write();
+  const key = [hardlink, size, mtime, nanos, mode].join();
+  const pending = firstNames.get(key);
+  const first = pending && (await pending);
+  if (first) return write(first);
+  const writing = write();
+  const written = () => writtenFile(path);
+  firstNames.set(
+    key,
+    writing.then(written).catch(() => undefined),
+  );
+  await writing;
 }
 
 async function download(
@@ -149,13 +176,14 @@ export async function receiveLink(get: Get, { file, remote, target, path, below 
   const { invocation, destination } = get;
   const { flags } = invocation;
   const say = told(get, file, path, 0);
-  checkLink(path, target, destination.named(file.top));
+  // A link of one's own may lead anywhere, as it did.
+  if (isDelivered(remote.metadata)) checkLink(path, target, destination.named(file.top));
   const state = linkState(path, target);
   if (state === 'same') return say.there();
-  if (state === 'other' && !flags.yes) throw new TargetExistsError(path);
+  if (state === 'other' && (!flags.yes || isFolder(path))) throw inTheWay(path);
   if (!flags['dry-run']) {
     destination.ensure(below);
-    makeLink(path, target, { mtime: remote.metadata.mtime, overwrite: flags.yes ?? false });
+    makeLink(path, target, { time: remote.metadata, overwrite: flags.yes ?? false });
   }
   say.got({ link: target }, ` -> ${oneLine(target)}`);
 }

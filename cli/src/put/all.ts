@@ -65,6 +65,8 @@ export async function putAll(put: Put, files: Planned[], batch: Batch, parallel:
       await batch.run(now, options, async ({ file, claim }) => {
         try {
           await putOne(put, file);
+          // A folder that is not empty is no item of its own.
+          if (file.kind === 'folder' && !file.isEmpty) batch.done--;
         } finally {
           over.push(claim);
           timer ??= setTimeout(releaseOver, RELEASE_EVERY_MS);

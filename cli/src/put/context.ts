@@ -7,6 +7,7 @@ import type { Planned } from '../plan.ts';
 import type { Progress } from '../progress/progress.ts';
 import type { PullPlan } from '../pull.ts';
 import type { Tally } from '../transfers.ts';
+import type { Hardlinks } from './hardlinks.ts';
 
 /** Everything that is the same for all files of one upload. */
 export interface Put {
@@ -21,6 +22,7 @@ export interface Put {
   progress: Progress;
   parallel: number;
   pull: PullPlan | undefined;
+  hardlinks: Hardlinks;
   tally: Tally;
   batch: Batch;
   /** Files that were uploaded. */

@@ -63,7 +63,10 @@ export async function removeDuplicatesOf(put: Put, file: Planned, versions: Open
 
 /** Equal in all but who uploaded it and when. An equal `gen` says that neither knew of the other. */
 function isRepeated(one: Metadata, other: Metadata): boolean {
-  const described = ({ added: _, source: __, rev: ___, thumbnail: ____, ...rest }: Metadata) => rest;
+  const described = (metadata: Metadata) => {
+    const { added: _, source: __, rev: ___, thumbnail: ____, hardlink: _____, ...rest } = metadata;
+    return rest;
+  };
   return isDeepStrictEqual(described(one), described(other));
 }
 

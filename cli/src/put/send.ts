@@ -1,4 +1,4 @@
-import { type ByteStream, bytesSource, type Source } from '@szafa/client/node';
+import { type AttributesChange, type ByteStream, bytesSource, type Source } from '@szafa/client/node';
 import type { Batch } from '../batch.ts';
 import { CliError } from '../errors.ts';
 import { explain } from '../explain.ts';
@@ -10,9 +10,8 @@ import { formatBytes, oneLine } from '../text.ts';
 import type { Put } from './context.ts';
 
 /** What a file of the system has beside its bytes. */
-export interface Circumstances {
+export interface Circumstances extends AttributesChange {
   mtime: number;
-  mode?: number | undefined;
   /** `gen` of what is there. */
   after?: number | undefined;
 }
@@ -40,7 +39,7 @@ async function upload(
   put: Put,
   source: Source | ByteStream,
   file: Planned,
-  { mtime, mode, after }: Circumstances,
+  circumstances: Circumstances,
 ): Promise<void> {
   const { invocation, szafa, journal, progress, parallel } = put;
   const { flags, out, signal } = invocation;
@@ -50,9 +49,7 @@ async function upload(
   try {
     const result = await szafa.upload(source, {
       path: to,
-      mtime,
-      after,
-      mode,
+      ...circumstances,
       ...(file.kind === 'link' && { link: file.target }),
       source: origin,
       volumeSize:

@@ -5,7 +5,7 @@ import { type Bytes, equal, toBase64Url, utf8 } from './bytes.ts';
 import { type Engine, labelBytes, labels } from './engine.ts';
 import { bytesOf, isWhole, parseObject, shownValue } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith, type VolumeSizes } from './layout.ts';
-import { checkMetadata, type Metadata, metadataText } from './metadata.ts';
+import { type AttributesChange, checkMetadata, type Metadata, metadataText } from './metadata.ts';
 import { seal, unseal } from './seal.ts';
 import { VERSION } from './volume.ts';
 
@@ -247,6 +247,10 @@ export interface ResealedHeader {
   metadata: Metadata;
 }
 
+/** What may be another one when a header is sealed again. */
+export type MetadataChange = Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail' | 'shared'>> &
+  AttributesChange;
+
 /**
  * The same header with another name, or under another master key. What this client does not know, in the header and in the metadata,
  * stays as it is. @public
@@ -256,13 +260,13 @@ export async function resealHeader(
   parsed: ParsedHeader,
   master: Bytes,
   next: Master,
-  change: Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail' | 'shared'>> = {},
+  change: (metadata: Metadata) => MetadataChange = () => ({}),
 ): Promise<ResealedHeader> {
   const { text: known, ...before } = await openClear(engine, parsed, master);
   const keys = await headerKeys(engine, next.key, before.fileId);
   const metadata = {
     ...parseObject(known, 'metadata', 'the metadata'),
-    ...change,
+    ...change(before.metadata),
     rev: before.metadata.rev + 1,
   };
   const sealed = metadataText(metadata as unknown as Metadata);

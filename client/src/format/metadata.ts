@@ -40,6 +40,12 @@ export interface Metadata {
   shared?: true;
 }
 
+/** What a file system keeps of a file beside name and bytes. @public */
+export type Attributes = Pick<Metadata, 'mtime' | 'nanos' | 'mode' | 'special' | 'sparse' | 'hardlink'>;
+
+/** Others for them; undefined removes one. @public */
+export type AttributesChange = { [Key in keyof Attributes]?: Attributes[Key] | undefined };
+
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
 /** `rev` and `gen` have four bytes in the list, and a time has six. */
 export const MOST_COUNTED = 2 ** 32 - 1;

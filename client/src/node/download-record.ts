@@ -9,6 +9,7 @@ import { SALT_BYTES } from '../format/segments.ts';
 import { sealVolume } from '../format/volume.ts';
 import { forEach } from '../pool.ts';
 import type { Journal } from '../upload/journal.ts';
+import { diskPath } from './disk-path.ts';
 import { FileSource } from './file-source.ts';
 import type { PartFile } from './part-file.ts';
 
@@ -63,7 +64,7 @@ export async function unfinishedDownloads(journal: Journal): Promise<UnfinishedD
 /** Forgets one, and deletes what has come of it, if that is still what was written. @public */
 export async function abandonDownload(journal: Journal, { key, part }: UnfinishedDownload): Promise<void> {
   await journal.remove(key);
-  if (PART_NAME.test(basename(part))) await rm(part, { force: true });
+  if (PART_NAME.test(basename(part))) await rm(diskPath(part), { force: true });
 }
 
 function splitEntry(entry: Uint8Array): { about: About; stored: number; notes: Uint8Array } | undefined {

@@ -5,11 +5,9 @@ import {
   fstatSync,
   fsync,
   ftruncate,
-  futimesSync,
   linkSync,
   lstatSync,
   openSync,
-  realpathSync,
   renameSync,
   unlinkSync,
 } from 'node:fs';
@@ -23,9 +21,11 @@ import { extentOf } from '../format/layout.ts';
 import { forEach } from '../pool.ts';
 import { waitFor } from '../upload/claims.ts';
 import type { Journal } from '../upload/journal.ts';
+import { diskPath, realPath } from './disk-path.ts';
 import { DownloadRecord, downloadClaim, type Noted } from './download-record.ts';
 import { localState } from './local-state.ts';
 import { PartFile } from './part-file.ts';
+import { setTime } from './times.ts';
 
 const truncate = promisify(ftruncate);
 const sync = promisify(fsync);
@@ -93,7 +93,8 @@ async function writeFile(
   const { journal, signal, overwrite = false } = options;
   const record = new DownloadRecord(remote, part, target, journal?.claims && journal);
   const noted = await record.noted();
-  const file = new PartFile(part, remote.metadata.size, noted !== undefined);
+  const { size, sparse } = remote.metadata;
+  const file = new PartFile(part, size, { resume: noted !== undefined, sparse });
   let keep = false;
   try {
     const volumes = await record.verified(noted, file);
@@ -111,7 +112,7 @@ async function writeFile(
   } finally {
     file.close();
     if (!keep) {
-      await rm(part, { force: true });
+      await rm(diskPath(part), { force: true });
       await record.remove();
     }
   }
@@ -162,17 +163,16 @@ function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
 }
 
 async function finish(remote: RemoteFile<ReadableHeader>, { fd, syncs }: PartFile): Promise<void> {
-  const { size, mtime, mode = 0o666 & ~process.umask() } = remote.metadata;
+  const { size, mode = 0o666 & ~process.umask() } = remote.metadata;
   const cut = fstatSync(fd).size !== size;
   if (cut) await truncate(fd, size);
-  // As a Date: Node takes a number below zero, a time before 1970, for now.
-  if (mtime !== undefined) futimesSync(fd, new Date(), new Date(mtime));
+  setTime(fd, remote.metadata);
   fchmodSync(fd, mode);
   if (!syncs || cut) await sync(fd);
 }
 
 function refuseExisting(target: string): void {
-  if (lstatSync(target, { throwIfNoEntry: false })) throw new TargetExistsError(target);
+  if (lstatSync(diskPath(target), { throwIfNoEntry: false })) throw new TargetExistsError(target);
 }
 
 /** True where another process has put the same file there meanwhile. */
@@ -182,12 +182,12 @@ async function moveInPlace(
   target: string,
   overwrite: boolean,
 ): Promise<boolean> {
-  const [named, written] = [lstatSync(part), fstatSync(fd)];
+  const [named, written] = [lstatSync(diskPath(part)), fstatSync(fd)];
   if (named.ino !== written.ino || named.dev !== written.dev) {
     throw new SzafaError('not-own', `${part} was replaced while it was being written`);
   }
   try {
-    if (overwrite) renameSync(part, target);
+    if (overwrite) renameSync(diskPath(part), diskPath(target));
     else nameNew(part, target);
   } catch (error) {
     if (!(error instanceof TargetExistsError) || localState(target, remote.metadata) !== 'same') throw error;
@@ -202,14 +202,14 @@ const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 
 function nameNew(part: string, target: string): void {
   try {
-    linkSync(part, target); // unlike rename it fails when somebody else was quicker
-    unlinkSync(part);
+    linkSync(diskPath(part), diskPath(target)); // unlike rename it fails when somebody else was quicker
+    unlinkSync(diskPath(part));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EEXIST') throw new TargetExistsError(target);
     if (!UNLINKABLE.has(code ?? '')) throw error;
     refuseExisting(target);
-    renameSync(part, target);
+    renameSync(diskPath(part), diskPath(target));
   }
 }
 
@@ -221,7 +221,7 @@ async function syncFolder(folder: string): Promise<void> {
   let next = folderSyncs.get(folder);
   next ??= new Promise((resolve) => setImmediate(resolve)).then(async () => {
     folderSyncs.delete(folder);
-    const fd = openSync(folder, 'r');
+    const fd = openSync(diskPath(folder), 'r');
     try {
       await sync(fd);
     } finally {
@@ -237,5 +237,5 @@ function partOf(target: string, remote: RemoteFile<ReadableHeader>, journalId: s
     .update(`${remote.fileId}\0${basename(target)}\0${journalId}`)
     .digest('hex')
     .slice(0, 16);
-  return join(realpathSync(dirname(target)), `.szafa-${id}.part`);
+  return join(realPath(dirname(target)), `.szafa-${id}.part`);
 }

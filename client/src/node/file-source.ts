@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { FileChangedError, SzafaError } from '../errors.ts';
 import type { Source } from '../upload/source.ts';
+import { diskPath } from './disk-path.ts';
+import { exactTime } from './times.ts';
 
 const readAsync = promisify(read);
 
@@ -21,10 +23,8 @@ function isFresh({ ctimeNs }: BigIntStats): boolean {
   return BigInt(Date.now()) * 1_000_000n - ctimeNs < tick;
 }
 
-/** A time of the system in the resolution that is kept. @public */
-export function keptTime(milliseconds: number): number {
-  return Math.round(milliseconds);
-}
+/** A hole is at least a block. */
+const BLOCK = 4096n;
 
 /**
  * A file on disk. A plain descriptor: worker threads read from it as well. Only reading is left to a thread: the
@@ -36,8 +36,10 @@ export class FileSource implements Source {
   #stats: BigIntStats;
   /** Written to so recently that its times would not show another write. */
   #isFresh: boolean;
-  /** Last modification, in milliseconds since 1970, as they are kept: rounded. */
+  /** Last modification, in milliseconds since 1970, rounded. */
   readonly mtime: number;
+  /** Nanoseconds to add to it. */
+  readonly nanos: number | undefined;
   /** Permission bits; a system without them has none to tell. */
   readonly mode: number | undefined;
   #open = true;
@@ -47,12 +49,25 @@ export class FileSource implements Source {
     this.fd = fd;
     this.#stats = stats;
     this.#isFresh = isFresh(stats);
-    this.mtime = keptTime(Number(stats.mtimeNs) / 1e6);
+    const { mtime, nanos } = exactTime(stats.mtimeNs);
+    this.mtime = mtime;
+    this.nanos = nanos;
     this.mode = process.platform === 'win32' ? undefined : Number(stats.mode) & 0o777;
   }
 
   get size(): number {
     return Number(this.#stats.size);
+  }
+
+  /** It has other names on this disk. */
+  get isLinked(): boolean {
+    return this.#stats.nlink > 1n;
+  }
+
+  /** It has holes. */
+  get sparse(): boolean {
+    const { size, blocks } = this.#stats;
+    return size - blocks * 512n >= BLOCK;
   }
 
   begin(): void {
@@ -72,7 +87,7 @@ export class FileSource implements Source {
 
   static async open(path: string): Promise<FileSource> {
     // Not to wait for the other end where the path turns out to be a pipe.
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const fd = openSync(diskPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(fd, { bigint: true });
       if (!stats.isFile()) throw new SzafaError('not-a-file', `${path} is not a regular file`);

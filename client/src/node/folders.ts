@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { diskPath } from './disk-path.ts';
 
 /**
  * Makes a folder and those above it. Node's own `recursive` tries for ever where a parent is there and yet nothing can
@@ -10,7 +11,7 @@ export function makeLocalFolder(path: string, mode = 0o777): void {
   for (let at = resolve(path); !isFolder(at); at = dirname(at)) missing.push(at);
   for (const folder of missing.reverse()) {
     try {
-      mkdirSync(folder, { mode });
+      mkdirSync(diskPath(folder), { mode });
     } catch (error) {
       // Another process may have made it meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isFolder(folder)) throw error;
@@ -20,7 +21,7 @@ export function makeLocalFolder(path: string, mode = 0o777): void {
 
 /** A file where a folder should be is a separate error, and the root always exists. */
 function isFolder(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statSync(diskPath(path), { throwIfNoEntry: false });
   if (stats && !stats.isDirectory()) {
     const error = new Error(`ENOTDIR: not a directory, mkdir '${path}'`);
     throw Object.assign(error, { code: 'ENOTDIR', syscall: 'mkdir', path });

@@ -1,12 +1,14 @@
 import { lstatSync } from 'node:fs';
 import type { Metadata } from '../format/metadata.ts';
-import { keptTime } from './file-source.ts';
+import { diskPath } from './disk-path.ts';
+import { exactTime } from './times.ts';
 
 export type LocalState = 'absent' | 'same' | 'other';
 
-/** Whether a download would only repeat what is on disk: a file of the same size and time. @public */
+/** Whether a download would only repeat what is on disk: a file of the same size and time, to the millisecond. @public */
 export function localState(path: string, { size, mtime }: Pick<Metadata, 'size' | 'mtime'>): LocalState {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = lstatSync(diskPath(path), { bigint: true, throwIfNoEntry: false });
   if (!stats) return 'absent';
-  return stats.isFile() && stats.size === size && keptTime(stats.mtimeMs) === mtime ? 'same' : 'other';
+  const isSame = stats.isFile() && Number(stats.size) === size && exactTime(stats.mtimeNs).mtime === mtime;
+  return isSame ? 'same' : 'other';
 }

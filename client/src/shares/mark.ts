@@ -95,6 +95,6 @@ async function markFile(
   const kind = await nameKind(context, record, before);
   if (kind === 'other') return 'changed';
   const current = await keys.current(signal);
-  const header = await resealHeader(engine, parsed, master, current, { shared: true });
+  const header = await resealHeader(engine, parsed, master, current, () => ({ shared: true }));
   return replacing(context, file, answer.encParamsText, header, { kind, master: current.key });
 }

@@ -1,5 +1,6 @@
 import type { CallOptions } from '../api/api.ts';
 import type { OpenContext } from '../download/remote-file.ts';
+import type { UploadOptions } from '../upload/options.ts';
 import type { Places } from './places.ts';
 import type { Tree } from './tree.ts';
 
@@ -20,14 +21,22 @@ export interface TreeOptions extends CallOptions {
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** @public */
-export interface FolderOptions extends TreeOptions {
-  /** Permission bits of the folder that it is made from; only 0o777 of them are kept. */
-  mode?: number | undefined;
+/** What is kept of the folder that it is made from. @public */
+export interface FolderOptions
+  extends TreeOptions,
+    Pick<UploadOptions, 'mode' | 'special' | 'mtime' | 'nanos' | 'after'> {
+  /** Show the name of a folder at the top to the service. */
+  plain?: boolean | undefined;
 }
 
 /** @public */
 export interface MoveOptions extends TreeOptions {
   /** What is there already becomes an older version; without it that is an ExistsError. */
   asVersion?: boolean | undefined;
+}
+
+/** @public */
+export interface CopyOptions extends MoveOptions {
+  /** Of what is copied together, ids of hard links and those of the copies, which are no names of the same file. */
+  hardlinks?: Map<string, string> | undefined;
 }

@@ -1,7 +1,9 @@
 /** Files and folders get other paths, and copies. */
 import { ApiError, ConflictError, ExistsError, NameError } from '../errors.ts';
+import { toBase64Url } from '../format/bytes.ts';
+import type { Metadata } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
-import type { FolderOptions, MoveOptions, TreeContext } from './context.ts';
+import type { CopyOptions, FolderOptions, MoveOptions, TreeContext } from './context.ts';
 import { checkPath, dirNameOf, isWithin, parentOf } from './paths.ts';
 import { isTaken, nextGen, nodeOf, planMoves, type Resealing } from './plan.ts';
 import { resealPaths } from './reseal-paths.ts';
@@ -65,11 +67,13 @@ export async function makeFolder(
   await makeAt(context, path, options);
 }
 
-/** At the first level a directory is enough, unless it has a mode; below it, a file of no bytes shows the folder. */
-async function makeAt(context: TreeContext, path: string, { mode, signal }: FolderOptions): Promise<void> {
-  if (mode === undefined && parentOf(path) === '' && dirNameOf(`${path}/`) !== undefined)
+/** At the first level a directory is enough, unless something is kept of it; below it, a file of no bytes shows the folder. */
+async function makeAt(context: TreeContext, path: string, options: FolderOptions): Promise<void> {
+  const { mode, mtime, signal } = options;
+  const isPlain = mode === undefined && mtime === undefined;
+  if (isPlain && parentOf(path) === '' && dirNameOf(`${path}/`) !== undefined)
     await context.places.ensure(path, { signal });
-  else await context.uploadMarker(`${path}/`, { mode, signal });
+  else await context.uploadMarker(`${path}/`, options);
 }
 
 /** A copy of this version, without its bytes being sent; the id of the new file. */
@@ -77,19 +81,25 @@ export async function copyTo(
   context: TreeContext,
   entry: Entry,
   path: string,
-  options: MoveOptions = {},
+  options: CopyOptions = {},
 ): Promise<string> {
   checkPath(path);
-  const { signal, asVersion } = options;
+  const { signal, asVersion, hardlinks = new Map() } = options;
   const tree = options.tree ?? (await context.tree(options));
   nodeOf(tree, entry);
   if (isTaken(tree, path, { asVersion })) throw new ExistsError([path]);
-  return cloneAs(context, { entry, path, gen: nextGen(tree, path) }, signal);
+  const attributes = ({ hardlink }: Metadata) => {
+    if (hardlink === undefined) return {};
+    const copied = hardlinks.get(hardlink) ?? toBase64Url(context.engine.random(16));
+    hardlinks.set(hardlink, copied);
+    return { hardlink: copied };
+  };
+  return cloneAs(context, { entry, path, gen: nextGen(tree, path), attributes }, signal);
 }
 
 async function cloneAs(
   context: TreeContext,
-  { entry, path, gen }: Resealing,
+  { entry, path, gen, attributes }: Resealing,
   signal?: AbortSignal,
 ): Promise<string> {
   const { api, places } = context;
@@ -97,7 +107,8 @@ async function cloneAs(
   const fileId = await cloneInto(context, entry.fileId, dirId, signal);
   try {
     const record = { ...entry.record, file_id: fileId };
-    await resealPaths(context, [{ entry: { ...entry, fileId, dirId, record }, path, gen }], { signal });
+    const copy = { entry: { ...entry, fileId, dirId, record }, path, gen, attributes };
+    await resealPaths(context, [copy], { signal });
   } catch (error) {
     // Under its old path it would be a version that nobody asked for.
     await api.deleteFile(fileId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});

@@ -1,6 +1,6 @@
 /** What a move of files means for each of their records, and whether it may be: decided from the tree alone. */
 import { ConflictError, ExistsError } from '../errors.ts';
-import { MOST_COUNTED } from '../format/metadata.ts';
+import { type AttributesChange, type Metadata, MOST_COUNTED } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import { parentOf } from './paths.ts';
 import type { FileNode, Tree } from './tree.ts';
@@ -13,6 +13,8 @@ export interface Resealing {
   gen?: number | undefined;
   /** SHA-256 of the sealed one, in hex; as it is, unless told. */
   thumbnail?: string | undefined;
+  /** Others than it has. */
+  attributes?: ((metadata: Metadata) => AttributesChange) | undefined;
 }
 
 /** A file with all its versions, and where it goes. */

@@ -7,6 +7,7 @@ import { checkRecord, hadName, nameKind, otherName, readHead } from '../download
 import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
 import { utf8 } from '../format/bytes.ts';
 import { parseHeader, resealHeader } from '../format/header.ts';
+import type { Metadata } from '../format/metadata.ts';
 import { sealFileName } from '../format/names.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
@@ -53,7 +54,7 @@ export async function resealPaths(
 
 async function resealOne(
   context: TreeContext,
-  { entry, path, gen, thumbnail }: Resealing,
+  { entry, path, gen, thumbnail, attributes }: Resealing,
   signal: AbortSignal | undefined,
 ): Promise<Sealed> {
   const { api, engine, keys, places } = context;
@@ -75,11 +76,12 @@ async function resealOne(
   }
   const parsed = parseHeader(head.encParams);
   const master = await keys.master(parsed.epoch, signal);
-  const change = {
+  const change = (metadata: Metadata) => ({
     name: path,
     ...(gen !== undefined && { gen }),
     ...(thumbnail !== undefined && { thumbnail }),
-  };
+    ...attributes?.(metadata),
+  });
   const current = await keys.current(signal);
   const header = await resealHeader(engine, parsed, master, current, change);
   checkRecord(record, header.before);

@@ -39,7 +39,8 @@ export async function describe(
   { gen, added }: Age,
   options: PlacedOptions,
 ): Promise<CompleteBody> {
-  const { path, dirId, mtime, type, mode, source, link, plainName, thumbnail, onThumbnail } = options;
+  const { path, dirId, mtime, nanos, type, mode, special, source, link, sparse, hardlink } = options;
+  const { plainName, thumbnail, onThumbnail } = options;
   const total = (await totalSha256(engine, digests)).toHex();
   const picture = thumbnail && (await sealThumbnail(engine, secrets, thumbnail));
   if (picture) onThumbnail?.(picture);
@@ -50,10 +51,14 @@ export async function describe(
     gen,
     added,
     ...(mtime !== undefined && { mtime: Math.round(mtime) }),
+    ...(nanos && { nanos }),
     ...(type !== undefined && { type }),
     ...(mode !== undefined && { mode: mode & 0o777 }),
+    ...(special && { special }),
     ...(source !== undefined && { source: source.toWellFormed() }),
     ...(link !== undefined && { link }),
+    ...(sparse && { sparse }),
+    ...(hardlink !== undefined && { hardlink }),
     ...(picture && { thumbnail: (await engine.sha256(picture)).toHex() }),
   };
   checkOwn(metadata);

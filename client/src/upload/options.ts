@@ -36,6 +36,8 @@ export interface UploadOptions {
   path: string;
   /** Milliseconds since 1970. */
   mtime?: number | undefined;
+  /** Nanoseconds to add to `mtime`. */
+  nanos?: number | undefined;
   /** Media type. */
   type?: string | undefined;
   /** When it is uploaded, in milliseconds since 1970; now unless told. */
@@ -44,6 +46,12 @@ export interface UploadOptions {
   after?: number | undefined;
   /** Permission bits of the source; only 0o777 of them are kept. */
   mode?: number | undefined;
+  /** Of a folder: setuid (4), setgid (2) and sticky (1). */
+  special?: number | undefined;
+  /** The source has holes. */
+  sparse?: boolean | undefined;
+  /** The same random text for all names of one file on the disk of the source. */
+  hardlink?: string | undefined;
   /** Path of the source, to tell it from others of the same name. */
   source?: string | undefined;
   /** Target of a symbolic link, which has no bytes. */

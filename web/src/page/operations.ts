@@ -139,20 +139,21 @@ export async function move(rows: readonly Row[], folder: string): Promise<void> 
 /** Copies have a name of their own where theirs is taken. */
 export async function copy(rows: readonly Row[], folder: string): Promise<void> {
   const given = new Set<string>();
-  const empty: Move[] = [];
+  const folders: Move[] = [];
+  let empty = 0;
   const copies = rows.flatMap((row) => {
     const to = freePath(tree.value, joinPath(folder, lastOf(row.path)), given);
     given.add(to);
     if (!isFolder(row)) return [{ fileId: row.fileId, path: to }];
     const below = (path: string) => to + path.slice(row.path.length);
     for (const inner of [row, ...foldersBelow(row)]) {
-      if (inner.folders.length + inner.files.length === 0)
-        empty.push({ from: inner.path, to: below(inner.path) });
+      folders.push({ from: inner.path, to: below(inner.path) });
+      if (inner.folders.length + inner.files.length === 0) empty++;
     }
     return filesOf([row]).map(({ fileId, path }) => ({ fileId, path: below(path) }));
   });
   clearSelection();
-  await operate(copies.length + empty.length, text.copy, (id) => call('copy', id, copies, empty));
+  await operate(copies.length + empty, text.copy, (id) => call('copy', id, copies, folders));
 }
 
 const isGone = (row: Row) =>

@@ -3,12 +3,15 @@ import {
   ConflictError,
   displayName,
   type Entry,
+  hiddenRecords,
   isWithin,
   lastOf,
+  recordsAbove,
+  recordsLeft,
   recordsOf,
   type Szafa,
   SzafaError,
-  type Tree,
+  Tree,
 } from '@szafa/client';
 import type { Copy, Item, Move, Progress } from '../bridge.ts';
 import type { Cabinet } from './cabinet.ts';
@@ -88,10 +91,14 @@ export class Operations {
     return records[0];
   }
 
-  /** Folders that are empty have nothing to copy: they are made, with the mode that they had. */
-  async copy(id: string, copies: Copy[], folders: Move[]): Promise<void> {
+  /** Folders are made with what is kept of them; one that nothing is kept of is there with its files, unless it is empty. */
+  async copy(id: string, copies: Copy[], wanted: Move[]): Promise<void> {
     const szafa = this.#szafa();
     const { tree } = this.#cabinet;
+    const folders = wanted.filter(({ from }) => {
+      const folder = tree.folder(from);
+      return folder === undefined || folder.markers.length > 0 || folder.count + folder.folders.length === 0;
+    });
     const tell = this.#teller(id);
     const waiting = copies.values();
     const all = copies.length + folders.length;
@@ -104,8 +111,8 @@ export class Operations {
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, copies.length) }, lane));
     for (const { from, to } of folders) {
-      const mode = await szafa.folderMode(tree.folder(from) ?? { markers: [] });
-      await szafa.makeFolder(to, { tree, mode });
+      const kept = await szafa.folderAttributes(tree.folder(from) ?? { markers: [] });
+      await szafa.makeFolder(to, { tree, ...kept });
       tell(++done, all);
     }
   }
@@ -149,6 +156,13 @@ export class Operations {
     return fileIds.flatMap((fileId) => this.#trashed.get(fileId) ?? []);
   }
 
+  /** The same, and what is kept of the folders that they were in. */
+  #withFolders(fileIds: readonly string[]): Entry[] {
+    const tree = new Tree(this.#trashed.values());
+    const entries = this.#inTrash(fileIds);
+    return [...new Set([...entries, ...entries.flatMap(({ path }) => recordsAbove(tree, path))])];
+  }
+
   async listTrash(): Promise<Item[]> {
     const before = [...this.#trashed.keys()];
     const szafa = this.#szafa();
@@ -157,24 +171,27 @@ export class Operations {
     // What came there while the list was on its way may not be in it.
     for (const fileId of before) this.#trashed.delete(fileId);
     this.#keep(entries);
-    return entries.map((entry) => ({
-      fileId: entry.fileId,
-      path: entry.path.replace(/\/$/, ''),
-      name: displayName(lastOf(entry.path.replace(/\/$/, ''))),
-      isFolder: isFolderPath(entry.path),
-      verified: entry.verified,
-      size: entry.size,
-      createdAt: Date.parse(entry.createdAt),
-      versions: 1,
-      trashedAt: Date.parse(entry.trashedAt),
-      expiresAt: Date.parse(entry.expiresAt),
-      ...(entry.problem && { problem: entry.problem.code }),
-    }));
+    const hidden = hiddenRecords(entries);
+    return entries
+      .filter((entry) => !hidden.has(entry))
+      .map((entry) => ({
+        fileId: entry.fileId,
+        path: entry.path.replace(/\/$/, ''),
+        name: displayName(lastOf(entry.path.replace(/\/$/, ''))),
+        isFolder: isFolderPath(entry.path),
+        verified: entry.verified,
+        size: entry.size,
+        createdAt: Date.parse(entry.createdAt),
+        versions: 1,
+        trashedAt: Date.parse(entry.trashedAt),
+        expiresAt: Date.parse(entry.expiresAt),
+        ...(entry.problem && { problem: entry.problem.code }),
+      }));
   }
 
   async restore(id: string, fileIds: string[], folders: string[] = []): Promise<void> {
     const szafa = this.#szafa();
-    const entries = this.#inTrash(fileIds);
+    const entries = this.#withFolders(fileIds);
     if (entries.length + folders.length === 0)
       throw new SzafaError('gone', 'nothing of it is in the trash any more');
     const onProgress = this.#teller(id);
@@ -186,7 +203,7 @@ export class Operations {
       // Some were deleted for good meanwhile, and none has come back: the others do.
       lost = error;
       await this.listTrash();
-      await szafa.restore(this.#inTrash(fileIds), { onProgress });
+      await szafa.restore(this.#withFolders(fileIds), { onProgress });
     }
     if (folders.length > 0) {
       const now = await szafa.tree();
@@ -198,10 +215,12 @@ export class Operations {
   /** For good: those that a person was asked about, and nothing that came there since. */
   async remove(id: string, fileIds: string[]): Promise<void> {
     const szafa = this.#szafa();
-    const entries = this.#inTrash(fileIds);
+    const asked = this.#inTrash(fileIds);
+    const records = recordsLeft(new Tree(this.#trashed.values()), new Set(fileIds));
+    const entries = [...asked, ...records];
     try {
       const removed = await szafa.emptyTrash({ entries, onProgress: this.#teller(id) });
-      if (removed < fileIds.length) throw new ConflictError(entries.map(({ path }) => path));
+      if (removed < fileIds.length + records.length) throw new ConflictError(entries.map(({ path }) => path));
     } catch (error) {
       // Another device has deleted or restored some, perhaps as an earlier version; or only an answer was lost.
       if (await isAnyLeft(szafa, fileIds).catch(() => true)) throw error;

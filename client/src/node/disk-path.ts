@@ -1,0 +1,56 @@
+/**
+ * Names on a disk are bytes, and not always UTF-8. In a path here a character from U+EF80 to U+EFFF stands for one byte from 0x80 to
+ * 0xFF. It is never half of a `/`, and two names never get one text: where a name has such a character itself, its three bytes are
+ * written this way too.
+ */
+import { readdir, realpathSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+const RAW = /[\uef80-\uefff]/;
+/** May have been made of bytes that are not UTF-8, or reads like one that was. */
+const DOUBTFUL = /[\uef80-\uefff\ufffd]/;
+const FIRST_RAW = 0xef00;
+
+const readdirAsync = promisify(readdir);
+
+/** The bytes of a name or a path as text. @public */
+export function pathText(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const plain = buffer.toString('utf8');
+  if (!DOUBTFUL.test(plain)) return plain;
+  let text = '';
+  for (let at = 0; at < buffer.length; ) {
+    const lead = buffer[at]!;
+    const part = buffer.subarray(at, at + (lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4));
+    const char = part.toString('utf8');
+    const isExact = Buffer.from(char).equals(part) && !RAW.test(char);
+    text += isExact ? char : String.fromCharCode(FIRST_RAW + lead);
+    at += isExact ? part.length : 1;
+  }
+  return text;
+}
+
+/** A path given by a person or by Node, which decode it as UTF-8, as text. @public */
+export const givenPath = (path: string) => (RAW.test(path) ? pathText(Buffer.from(path)) : path);
+
+/** The same text for the system. @public */
+export function diskPath(path: string): string | Buffer {
+  if (!RAW.test(path) || process.platform === 'win32') return path;
+  const parts = path.split(/([\uef80-\uefff])/).map((part) => {
+    return RAW.test(part) ? Buffer.of(part.charCodeAt(0) - FIRST_RAW) : Buffer.from(part);
+  });
+  return Buffer.concat(parts);
+}
+
+/** The names in a folder, sorted. @public */
+export async function namesIn(folder: string): Promise<string[]> {
+  const path = diskPath(folder);
+  const names = await readdirAsync(path);
+  if (!names.some((name) => DOUBTFUL.test(name))) return names.sort();
+  return (await readdirAsync(path, { encoding: 'buffer' })).map(pathText).sort();
+}
+
+/** The path without links. */
+export function realPath(path: string): string {
+  return pathText(realpathSync.native(diskPath(path), { encoding: 'buffer' }));
+}

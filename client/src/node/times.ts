@@ -1,0 +1,79 @@
+import { futimesSync, lutimesSync } from 'node:fs';
+import type { AttributesChange } from '../format/metadata.ts';
+import { diskPath } from './disk-path.ts';
+
+const NANOS_IN_MS = 1_000_000;
+
+/** Last modification as the metadata has it. @public */
+export type KeptTime = Pick<AttributesChange, 'mtime' | 'nanos'>;
+
+/** A time of the system, of which nothing is lost. @public */
+export function exactTime(mtimeNs: bigint): { mtime: number; nanos?: number } {
+  const mtime = Math.round(Number(mtimeNs) / NANOS_IN_MS);
+  const nanos = Number(mtimeNs - BigInt(mtime) * BigInt(NANOS_IN_MS));
+  return nanos === 0 ? { mtime } : { mtime, nanos };
+}
+
+/** Whether two times are one. What was kept without `nanos` has only milliseconds to compare. @public */
+export function isSameTime(kept: KeptTime, { mtime, nanos = 0 }: KeptTime): boolean {
+  return kept.mtime === mtime && (kept.nanos === undefined || kept.nanos === nanos);
+}
+
+interface Calls {
+  /** Both return 0, or -1 if it failed. */
+  futimens(fd: number, times: Uint8Array): number;
+  utimensat(folder: number, path: Uint8Array, times: Uint8Array, flags: number): number;
+}
+
+/** Those of the C library. Node's own calls take seconds as a double, and today's seconds leave no room in it for less than 200 ns. */
+let calls: Calls | null | undefined;
+
+function loadCalls(): Calls | null {
+  if (process.platform !== 'linux' && process.platform !== 'darwin') return null;
+  const { emitWarning } = process;
+  // Node warns of what is experimental on standard error, which belongs to the command.
+  process.emitWarning = () => {};
+  try {
+    const { dlopen } = process.getBuiltinModule('node:ffi');
+    return dlopen(null, {
+      futimens: { arguments: ['i32', 'buffer'], return: 'i32' },
+      utimensat: { arguments: ['i32', 'buffer', 'buffer', 'i32'], return: 'i32' },
+    }).functions;
+  } catch {
+    return null; // a Node without it: times are right to 200 ns
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+const NO_FOLLOW = process.platform === 'darwin' ? 0x20 : 0x100;
+const THIS_FOLDER = process.platform === 'darwin' ? -2 : -100;
+
+/** Two `struct timespec`: the time of the last access, which is now, and that of the last modification. */
+function timespecs({ mtime = 0, nanos = 0 }: KeptTime): Uint8Array {
+  const pairs = [BigInt(Date.now()) * 1_000_000n, BigInt(mtime) * 1_000_000n + BigInt(nanos)].flatMap(
+    (time) => {
+      const rest = ((time % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+      return [(time - rest) / 1_000_000_000n, rest];
+    },
+  );
+  return new Uint8Array(BigInt64Array.from(pairs).buffer);
+}
+
+/** Of an open file or folder. */
+export function setTime(fd: number, time: KeptTime): void {
+  if (time.mtime === undefined) return;
+  calls ??= loadCalls();
+  if (calls?.futimens(fd, timespecs(time)) === 0) return;
+  // As a Date: Node takes a number below zero, a time before 1970, for now.
+  futimesSync(fd, new Date(), new Date(time.mtime));
+}
+
+/** Of a symbolic link itself. @public */
+export function setLinkTime(path: string, time: KeptTime): void {
+  if (time.mtime === undefined) return;
+  calls ??= loadCalls();
+  const name = Buffer.concat([Buffer.from(diskPath(path)), Buffer.of(0)]);
+  if (calls?.utimensat(THIS_FOLDER, name, timespecs(time), NO_FOLLOW) === 0) return;
+  lutimesSync(diskPath(path), new Date(), new Date(time.mtime));
+}

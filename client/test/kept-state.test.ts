@@ -27,7 +27,9 @@ test('a header that is sealed again keeps the fields of the metadata that this c
     master: before,
     metadata,
   });
-  const resealed = await resealHeader(engine, parseHeader({ ...made }), before.key, next, { name: 'b' });
+  const resealed = await resealHeader(engine, parseHeader({ ...made }), before.key, next, () => ({
+    name: 'b',
+  }));
   const parsed = parseHeader({ ...resealed.encParams });
   const keys = await engine.hkdf(next.key, parsed.fileId, labelBytes(labels.header), 64);
   const opened = await unseal(engine, keys.subarray(32), labels.metadata, parsed.sealedMetadata);

@@ -59,7 +59,9 @@ test('a reader that leaves is no error, for commands that show and for those tha
         errors += text;
       });
       const [code] = await once(child, 'close');
-      assert.deepEqual([code, errors], [0, ''], args.join(' '));
+      assert.equal(code, 0, `${args.join(' ')}: ${errors}`);
+      // On a slow machine there is progress, too.
+      assert.doesNotMatch(errors, /EPIPE|^ +at /m);
     }
   });
 });

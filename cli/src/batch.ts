@@ -29,6 +29,8 @@ export class Batch {
   readonly #problems = new Map<string, { count: number; first: Explained; about: string }>();
   /** Something has hit all of them. */
   stopped = false;
+  /** That was reported. A command may also stop by itself, before its error is. */
+  #toldFatal = false;
 
   constructor(out: Output) {
     this.#out = out;
@@ -75,9 +77,10 @@ export class Batch {
         } catch (error) {
           if (signal.aborted) return;
           // Several were under way when it hit all of them: one line says it.
-          if (this.stopped && isFatal(error)) this.failed++;
+          if (this.#toldFatal && isFatal(error)) this.failed++;
           else this.fail(error, about(next.value));
-          this.stopped ||= isFatal(error);
+          this.#toldFatal ||= isFatal(error);
+          this.stopped ||= this.#toldFatal;
         }
       }
     };

@@ -54,6 +54,10 @@ const account = {
   disabled_at: TimeOrNever('since when it is disabled; null: it is not'),
   files: Type.Integer(),
   used_bytes: Type.Integer({ description: 'sum of the sizes of its files' }),
+  extra_bytes: Type.Integer({
+    description:
+      'bytes of enc_params and thumbnails of its files; where the quota is enforced they have an allowance',
+  }),
   quota_bytes: Type.Integer({ description: 'that holds for it' }),
   limits: AccountLimits,
 };

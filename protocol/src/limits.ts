@@ -52,6 +52,8 @@ export const limits = {
   filesPerBatch: 1000,
   namesBodyBytes: 16 * 1_048_576,
   thumbnailBytes: 33_000,
+  /** What enc_params and thumbnails of an account may have together, where the quota is enforced: this part of the quota, but not less than `least`. */
+  extraBytes: { least: 64 * 1_048_576, part: 1 / 8 },
   /** Of one request for several, which are in memory together. */
   thumbnailsPerBatch: 50,
   /** Of an operator's lists, where nothing is said. */
@@ -94,6 +96,10 @@ export const limits = {
   emptyUploadSeconds: 600,
   requestsOfAccount: 100,
 } as const;
+
+/** How many bytes of enc_params and thumbnails an account with this quota may have. */
+export const extraAllowance = (quota: number) =>
+  Math.max(limits.extraBytes.least, Math.floor(quota * limits.extraBytes.part));
 
 /** The built-in identity behind the system token; not a registered user. */
 export const ADMIN = 'admin';

@@ -165,7 +165,7 @@ const table = {
     changes: true,
     body: NamesBody,
     bodyBytes: limits.namesBodyBytes,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 403: ErrorBody, 412: NotRenamed },
+    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 403: ErrorBody, 412: NotRenamed, 507: ErrorBody },
   },
   ...trashRoutes,
   changes: {

@@ -45,6 +45,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { quotaOf } from './domain/quota.ts';
+import { overQuota } from './domain/refusals.ts';
 import { badDirectory, OutOfScope, ServiceError, TryLater, takenDir, unknownDir } from './errors.ts';
 import { adminHandlers } from './http/admin.ts';
 import { authentication, lookedAt } from './http/authentication.ts';
@@ -267,7 +268,9 @@ function handlers(
       const body = request.body as NamesBody;
       const inTrash = body.in_trash === true;
       const names = await collectInTurns(checkNames(body));
-      const files = await metadata.renaming.files(user(request), names, { inTrash });
+      const quota = config.quotaEnforced ? config.quotaBytes : undefined;
+      const files = await metadata.renaming.files(user(request), names, { inTrash, quota });
+      if (files === 'over quota') throw overQuota();
       if (files === 'no directory') throw badDirectory();
       if (files.length === 0) return { ok: true };
       throw new ServiceError(412, 'some of these files are not as you saw them', { extra: { files } });

@@ -137,7 +137,7 @@ export async function openServices(
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
   const pace = openPace();
-  const thumbnails = new Thumbnails({ metadata, volumes, files, space, pace });
+  const thumbnails = new Thumbnails({ metadata, volumes, files, space, pace, config });
   const shares = new Shares({
     ...{ metadata, volumes, pace, config },
     onDownload: () => metrics.add('szafa_share_downloads_total', {}),

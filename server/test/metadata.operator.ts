@@ -26,10 +26,10 @@ export function operatorContract(stores: Stores): void {
         [names[2], 0, 0n],
       ],
     );
-    const { account_id, created_at, disabled_at, totp, username, files, bytes, ...own } =
+    const { account_id, created_at, disabled_at, totp, username, files, bytes, extra, ...own } =
       (await accountRecords.get(names[1]!))!;
     assert.deepEqual({ ...own }, { ...noLimits, quota_bytes: 0, pulls: 2 });
-    assert.deepEqual([created_at, disabled_at, totp, files, bytes], [7, null, 0, 1, 10n]);
+    assert.deepEqual([created_at, disabled_at, totp, files, bytes, extra], [7, null, 0, 1, 10n, 7]);
     assert.equal(account_id, await accounts.idOf(username));
     assert.equal(await accountRecords.setLimits(fresh('u'), { pulls: 2 }, 8, 'operator'), false);
     // Its document follows.

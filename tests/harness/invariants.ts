@@ -7,8 +7,10 @@ import { assertOk } from './expect.ts';
 import type { Service } from './service.ts';
 import { volumesInFolder } from './stores.ts';
 import { assertReadable, listFiles, makeFile, readVolume, sha256, upload } from './upload.ts';
-import { sharedUser, User } from './user.ts';
+import { admin, sharedUser, User } from './user.ts';
 
+/** Of more files the sum of what they have beside their bytes is not checked: it takes two requests for each. */
+const EXTRA_CHECKED = 200;
 /** Files that are read at once. */
 const LANES = 4;
 
@@ -30,6 +32,7 @@ export async function checkInvariants(service: Service, token: string): Promise<
   const quota = await user.get(pathOf('quota'));
   const used = files.reduce((sum, file) => sum + file.size, 0);
   assert.equal(quota.json['used_bytes'], used, 'the quota is not the sum of the sizes');
+  if (files.length <= EXTRA_CHECKED) await checkExtra(service, user, files);
   const dirs = (await user.get(pathOf('listDirs'))).json['dirs'] as Directory[];
   for (const dir of dirs) {
     const inside = files.filter((file) => file.dir_id === dir.dir_id);
@@ -41,6 +44,24 @@ export async function checkInvariants(service: Service, token: string): Promise<
     );
   }
   return files;
+}
+
+/** The operator's sum of enc_params and thumbnails is that of all files, those in the trash included. */
+async function checkExtra(service: Service, user: User, files: FileRecord[]): Promise<void> {
+  const { username } = (await user.get(pathOf('me'))).json;
+  const account = await admin(service).get(pathOf('showAccount', { username: String(username) }));
+  // The administrator has no account.
+  if (account.status === 404) return;
+  const trash = (await user.get(pathOf('listTrash'))).json['files'] as FileRecord[] | undefined;
+  if (trash === undefined || trash.length > 0) return;
+  let extra = 0;
+  for (const { file_id } of files) {
+    const { headers } = await user.call('HEAD', pathOf('readHeader', { file_id, idx: 1 }));
+    extra += Buffer.from(String(headers['x-enc-params']), 'base64').length;
+    const thumbnail = await user.get(pathOf('readThumbnail', { file_id }));
+    if (thumbnail.status === 200) extra += thumbnail.body.length;
+  }
+  assert.equal(account.json['extra_bytes'], extra, 'extra_bytes is not the sum of enc_params and thumbnails');
 }
 
 async function checkBytes(user: User, file: FileRecord): Promise<void> {

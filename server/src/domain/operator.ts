@@ -285,6 +285,7 @@ export class Operator {
       files: row.files,
       // Beyond what a number holds exactly it is a little off, and nobody minds.
       used_bytes: Number(row.bytes),
+      extra_bytes: row.extra,
       quota_bytes: row.quota_bytes ?? this.#config.quotaBytes,
       limits: own,
     };

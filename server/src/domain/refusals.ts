@@ -5,7 +5,8 @@ export const HOUR_SECONDS = 3600;
 /** When to ask again whether there are fewer unfinished uploads. */
 const CROWDED_SECONDS = 30;
 
-export const overQuota = () => new ServiceError(507, 'the file would exceed your quota');
+export const overQuota = () =>
+  new ServiceError(507, 'this would exceed your quota, or your allowance for thumbnails and enc_params');
 
 export const tooManyOpen = () =>
   new TryLater(429, 'you have too many unfinished uploads; complete or cancel some of them', CROWDED_SECONDS);

@@ -8,6 +8,7 @@ import {
   toBase64,
   type Volume,
 } from '@szafa/protocol';
+import type { Config } from '../config.ts';
 import { ServiceError, unknownFile } from '../errors.ts';
 import { isOwn } from '../metadata/files.ts';
 import type { Metadata } from '../metadata/metadata.ts';
@@ -17,6 +18,7 @@ import { deposit } from '../volumes/body.ts';
 import type { OpenVolume, VolumeStore } from '../volumes/store.ts';
 import type { Files } from './files.ts';
 import type { Pace } from './pace.ts';
+import { overQuota } from './refusals.ts';
 import type { Caller } from './sessions.ts';
 import type { Space } from './space.ts';
 
@@ -29,6 +31,7 @@ interface Dependencies {
   files: Files;
   space: Space;
   pace: Pace;
+  config: Pick<Config, 'quotaEnforced' | 'quotaBytes'>;
 }
 
 /** Thumbnails lie in the groups of their files, as volumes do: whoever removes a group removes them with it. */
@@ -41,17 +44,20 @@ export class Thumbnails {
 
   /** Once it resolves, the bytes are durable, and so is the record that names them. */
   async write(fileId: string, caller: Caller, bytes: Uint8Array, digest: string | undefined): Promise<void> {
-    const { metadata, files, volumes } = this.#deps;
+    const { metadata, files, volumes, config } = this.#deps;
     const volume = volumeOf(bytes, digest);
     const before = thumbnailOf(await files.owned(fileId, caller.username));
     if (before?.sha256 === volume.sha256) return;
     if (before) throw another();
     await this.#store(fileId, caller, volume, bytes);
     // Where this fails the record may name it all the same, so it stays.
-    if (await metadata.thumbnails.set(fileId, volume)) return;
+    const quota = config.quotaEnforced ? config.quotaBytes : undefined;
+    const isSet = await metadata.thumbnails.set(fileId, volume, quota);
+    if (isSet === true) return;
     const isKnown = async () => (await metadata.files.thumbnail(fileId))?.sha256 === volume.sha256;
     // Another one was first, or the file is gone; what cannot be withdrawn is found by fsck.
     if (!(await isKnown())) await volumes.withdraw(fileId, volume, isKnown).catch(() => undefined);
+    if (isSet === 'over quota') throw overQuota();
     const now = thumbnailOf(await files.owned(fileId, caller.username));
     if (now?.sha256 !== volume.sha256) throw another();
   }

@@ -15,6 +15,8 @@ export interface AccountRow extends AccountLimits {
   totp: number;
   files: number;
   bytes: bigint;
+  /** Of enc_params and thumbnails. */
+  extra: number;
 }
 
 /** What it has under way. */
@@ -26,8 +28,9 @@ export interface AccountActivity {
   volumes: number;
 }
 
-type Row = Omit<AccountRow, 'bytes' | 'files'> & {
+type Row = Omit<AccountRow, 'bytes' | 'files' | 'extra'> & {
   files: number | null;
+  extra: number | null;
   high: string | null;
   low: string | null;
 };
@@ -36,13 +39,14 @@ type Row = Omit<AccountRow, 'bytes' | 'files'> & {
 const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
     CASE WHEN a.totp_secret IS NULL THEN 0 ELSE 1 END AS totp,
     ${limitNames.map((name) => `a.${name}`).join(', ')},
-    u.files, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+    u.files, u.extra, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
   FROM users a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}
   WHERE a.leaving_since IS NULL`;
 
-const accountOf = ({ files, high, low, ...row }: Row): AccountRow => ({
+const accountOf = ({ files, high, low, extra, ...row }: Row): AccountRow => ({
   ...row,
   files: files ?? 0,
+  extra: extra ?? 0,
   bytes: joined(high ?? '0', low ?? '0'),
 });
 

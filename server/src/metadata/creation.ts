@@ -9,7 +9,7 @@ import { countedOf, type FileRow, insertFile } from './files.ts';
 import { isAlwaysThere, present } from './presence.ts';
 import { Refused, type Sql } from './sql.ts';
 import { insertTransfer, type NewIds, OPEN, type TransferRow, transferOf } from './transfer-rows.ts';
-import { holdUsage } from './usage.ts';
+import { extraOf, holdUsage } from './usage.ts';
 import { insertVolumes } from './volumes.ts';
 
 /** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
@@ -59,8 +59,9 @@ export async function finishDone(
   quota: number | undefined,
 ): Promise<Creation> {
   const file = fileOf(transferOf(init, ids, 'done'), ids.now);
+  const more = { counted: countedOf(file), extra: extraOf(file) };
   // Before its file is: the transfer alone does not count.
-  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota, countedOf(file)))) {
+  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota, more))) {
     await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);
     return 'over quota';
   }

@@ -7,7 +7,7 @@ import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql, type Value } from './sql.ts';
 import { thumbnailOf } from './thumbnails.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from './transfer-rows.ts';
-import { addUsage, countedIn, holdUsage, moveUsage, type Sums } from './usage.ts';
+import { addUsage, countedIn, extraOf, holdUsage, moveUsage, type Sums } from './usage.ts';
 import { copyVolumes, ENTRY, findVolume, listVolumes, parseEntry, placeOf } from './volumes.ts';
 
 export interface FileRow {
@@ -98,7 +98,12 @@ export async function insertFile(
 }
 
 function sumsOf(file: Omit<FileRow, 'seq'>, sign: 1 | -1): Sums {
-  return { files: sign, bytes: sign * file.size, counted: sign * countedOf(file) };
+  return {
+    files: sign,
+    bytes: sign * file.size,
+    counted: sign * countedOf(file),
+    extra: sign * extraOf(file),
+  };
 }
 
 /** What counts toward an enforced quota. */
@@ -304,19 +309,20 @@ export class FilesTable extends Queries {
         target.dirId,
       );
       if (copies.length > 0) return 'exists';
-      const counted = countedOf(source);
+      const [counted, extra] = [countedOf(source), extraOf(source)];
       if (quota !== undefined) {
         await holdUsage(tx, target.owner);
-        if (await isOverQuota(tx, target.owner, quota, counted)) return 'over quota';
+        if (await isOverQuota(tx, target.owner, quota, { counted, extra })) return 'over quota';
       }
       const claimed = await tx.execute(
-        `INSERT INTO garbage (file_id, not_before, claim, owner, counted) VALUES (?, ?, ?, ?, ?)
+        `INSERT INTO garbage (file_id, not_before, claim, owner, counted, extra) VALUES (?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING RETURNING file_id`,
         target.fileId,
         target.leaseUntil,
         `clone ${source.file_id} ${target.owner} ${target.dirId}`,
         target.owner,
         counted,
+        extra,
       );
       return claimed.length === 1 ? 'begun' : 'exists';
     });

@@ -1,11 +1,16 @@
 import { type FileRow, isFileId } from './files.ts';
 import type { Sql } from './sql.ts';
-import { countedIn, shiftUsage } from './usage.ts';
+import { countedIn, EXTRA, shiftUsage } from './usage.ts';
 
 /** What is needed of files to take many of them away, or elsewhere. */
-export type HeldFile = Pick<FileRow, 'file_id' | 'owner' | 'dir_id' | 'size' | 'stored_size' | 'trashed_at'>;
+export type HeldFile = Pick<
+  FileRow,
+  'file_id' | 'owner' | 'dir_id' | 'size' | 'stored_size' | 'trashed_at'
+> & {
+  extra: number;
+};
 
-export const HELD = 'file_id, owner, dir_id, size, stored_size, trashed_at';
+export const HELD = `file_id, owner, dir_id, size, stored_size, trashed_at, ${EXTRA} AS extra`;
 
 /**
  * Files with these ids, whosever they are, locked until the transaction ends; in the order of their ids, so that two batches wait in

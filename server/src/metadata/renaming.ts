@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto';
 import { type NewName, toBase64 } from '@szafa/protocol';
+import { isOverAllowance } from './claims.ts';
 import { holdDir } from './dirs.ts';
 import { outdate, outdateAccount } from './documents.ts';
 import { isOwn } from './files.ts';
 import { HELD, type HeldFile, holdFiles } from './removal.ts';
-import { Queries, type Sql } from './sql.ts';
-import { countedIn, noteChange, shiftUsage } from './usage.ts';
+import { Queries, Refused, refusal, type Sql } from './sql.ts';
+import { countedIn, growExtra, noteChange, shiftUsage } from './usage.ts';
 
 const digestOf = (encParams: string) => createHash('sha256').update(toBase64(encParams)).digest('hex');
 
 /** Other names for files and directories that are there. */
 export class RenamingTable extends Queries {
   /** All of them, or none: then those that the caller does not have there, or that are not as it saw them. */
-  files(caller: string, names: NewName[], { inTrash = false } = {}): Promise<string[] | 'no directory'> {
-    return this.sql.transaction(async (tx) => {
+  files(
+    caller: string,
+    names: NewName[],
+    { inTrash = false, quota }: { inTrash?: boolean; quota?: number | undefined } = {},
+  ): Promise<string[] | 'no directory' | 'over quota'> {
+    const renamed = this.sql.transaction<string[] | 'no directory'>(async (tx) => {
       if (!(await holdDirs(tx, caller, names))) return 'no directory';
       const ids = names.map(({ fileId }) => fileId);
       const held = await holdFiles<HeldFile & { enc_params: string }>(tx, ids, `${HELD}, enc_params`);
@@ -38,8 +43,19 @@ export class RenamingTable extends Queries {
         return { ...file, from, to: dirId ?? from };
       });
       await shiftUsage(tx, shifts);
+      const growth = new Map<string, number>();
+      for (const { fileId, encParams } of names) {
+        const { owner, enc_params } = now.get(fileId)!;
+        const more = Buffer.byteLength(encParams) - Buffer.byteLength(enc_params);
+        growth.set(owner, (growth.get(owner) ?? 0) + more);
+      }
+      for (const [owner, bytes] of growth) if (bytes !== 0) await growExtra(tx, owner, bytes);
+      const grows = growth.values().some((bytes) => bytes > 0);
+      if (quota !== undefined && grows && (await isOverAllowance(tx, caller, quota)))
+        throw new Refused('over quota');
       return [];
     });
+    return renamed.catch(refusal<'over quota'>);
   }
 
   dir(

@@ -187,6 +187,13 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     `CREATE TABLE nodes (
       node TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, version TEXT NOT NULL,
       started_at BIGINT NOT NULL, seen_at BIGINT NOT NULL, settings TEXT NOT NULL)`,
+    // Bytes of enc_params and thumbnails of all files of an owner, in the row for all directories; see usage.ts.
+    'ALTER TABLE usage ADD COLUMN extra BIGINT NOT NULL DEFAULT 0',
+    `UPDATE usage SET extra = (
+       SELECT COALESCE(SUM(OCTET_LENGTH(enc_params) + COALESCE(CAST(SUBSTR(thumbnail, 65) AS BIGINT), 0)), 0)
+       FROM files WHERE files.owner = usage.owner) WHERE dir_id = -1`,
+    // The same of a clone on its way.
+    'ALTER TABLE garbage ADD COLUMN extra BIGINT',
   ],
 ];
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
-import { isOverQuota } from './claims.ts';
+import { isOverAllowance, isOverQuota } from './claims.ts';
 import { OWN_MOST } from './crowding.ts';
 import { ADMIN_ACCOUNT } from './documents.ts';
 import { holdAccount } from './presence.ts';
@@ -225,9 +225,8 @@ export class StreamedTable extends Queries {
         );
         const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
         const isNew = (before.owner ?? before.creator) !== owner;
-        if (quota !== undefined && (grows || isNew) && (await isOverQuota(tx, owner, quota))) {
-          throw new Refused('over quota');
-        }
+        const isOver = grows || isNew ? isOverQuota : isOverAllowance;
+        if (quota !== undefined && (await isOver(tx, owner, quota))) throw new Refused('over quota');
         return row;
       })
       .catch(refusal<'over quota'>);

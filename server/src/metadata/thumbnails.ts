@@ -1,7 +1,8 @@
-import type { Volume } from '@szafa/protocol';
+import { ADMIN, type Volume } from '@szafa/protocol';
+import { isOverAllowance } from './claims.ts';
 import { outdate } from './documents.ts';
-import { Queries } from './sql.ts';
-import { noteChange } from './usage.ts';
+import { Queries, Refused, refusal } from './sql.ts';
+import { growExtra } from './usage.ts';
 import { entryOf, parseEntry } from './volumes.ts';
 
 /** In a store, a thumbnail is the volume of its file that has this number: all others begin with one. */
@@ -18,26 +19,38 @@ export function withThumbnail(volumes: Volume[], file: { thumbnail: string | nul
 }
 
 export class ThumbnailsTable extends Queries {
-  /** Once, whoever comes first. False when the file has one, or is no more, or is in the trash. */
-  set(fileId: string, volume: Volume): Promise<boolean> {
-    return this.#change('thumbnail = ?', 'thumbnail IS NULL AND trashed_at = 0', entryOf(volume), fileId);
+  /** Once, whoever comes first. False when the file has one, or is no more, or is in the trash. `quota`: where it is enforced. */
+  set(fileId: string, volume: Volume, quota?: number): Promise<boolean | 'over quota'> {
+    const only = 'thumbnail IS NULL AND trashed_at = 0';
+    return this.#change('thumbnail = ?', only, volume, fileId, volume.size, quota).catch(
+      refusal<'over quota'>,
+    );
   }
 
   /** One that is lost, so that there can be another one. False when the file has not this one. */
   forget(fileId: string, volume: Volume): Promise<boolean> {
-    return this.#change('thumbnail = NULL', 'thumbnail = ?', entryOf(volume), fileId);
+    return this.#change('thumbnail = NULL', 'thumbnail = ?', volume, fileId, -volume.size);
   }
 
-  #change(set: string, condition: string, entry: string, fileId: string): Promise<boolean> {
+  #change(
+    set: string,
+    condition: string,
+    volume: Volume,
+    fileId: string,
+    growth: number,
+    quota?: number,
+  ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.execute<{ rev: number; owner: string }>(
         `UPDATE files SET ${set}, rev = rev + 1 WHERE ${condition} AND file_id = ? RETURNING rev, owner`,
-        entry,
+        entryOf(volume),
         fileId,
       );
       if (!row) return false;
       await outdate(tx, fileId, row.rev);
-      await noteChange(tx, row.owner);
+      await growExtra(tx, row.owner, growth);
+      if (quota !== undefined && (await isOverAllowance(tx, row.owner || ADMIN, quota)))
+        throw new Refused('over quota');
       return true;
     });
   }

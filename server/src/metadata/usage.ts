@@ -1,13 +1,22 @@
 import { ADMIN } from '@szafa/protocol';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from './lookup.ts';
 import type { Sql } from './sql.ts';
+import { parseEntry } from './volumes.ts';
 
 /** What a directory has, or all of an owner's together. */
 export interface Sums {
   files: number;
   bytes: number;
   counted: number;
+  /** See `extraOf`; kept only for all directories together. */
+  extra?: number;
 }
+
+/** Bytes that a file has beside its volumes: enc_params and the thumbnail. No quota counts them; owners have an allowance for them. */
+export const extraOf = (file: { enc_params: string; thumbnail: string | null }) =>
+  Buffer.byteLength(file.enc_params) + (parseEntry(file.thumbnail, 0)?.size ?? 0);
+/** The same in SQL: the entry of a thumbnail is a digest of 64 digits, then the size. */
+export const EXTRA = 'OCTET_LENGTH(enc_params) + COALESCE(CAST(SUBSTR(thumbnail, 65) AS BIGINT), 0)';
 
 /** Bytes are summed in two halves: one 64-bit sum overflows with a thousand files of the largest size. */
 const HALF = 2 ** 32;
@@ -29,17 +38,23 @@ export const TRASH = -2;
 export const countedIn = ({ dir_id, trashed_at }: { dir_id: number; trashed_at: number }) =>
   trashed_at > 0 ? TRASH : dir_id;
 
-const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low'];
+const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low', 'extra'];
 const SUMMED = ['owner', 'dir_id', ...HALVES].join(', ');
 export const USAGE_COLUMNS = ['owner', 'dir_id', ...HALVES, 'rev'];
 const COLUMNS = USAGE_COLUMNS.join(', ');
+const ROW = `(${USAGE_COLUMNS.map(() => '?').join(', ')})`;
 const ADD = `ON CONFLICT (owner, dir_id) DO UPDATE SET
   ${[...HALVES, 'rev'].map((name) => `${name} = usage.${name} + excluded.${name}`).join(', ')}`;
 
 /** What is added to a row; half by half, since together they can pass what a number holds exactly. */
 type Parts = number[];
 const NOTHING: Parts = HALVES.map(() => 0);
-const partsOf = ({ files, bytes, counted }: Sums): Parts => [files, ...halves(bytes), ...halves(counted)];
+const partsOf = ({ files, bytes, counted }: Omit<Sums, 'extra'>, extra = 0): Parts => [
+  files,
+  ...halves(bytes),
+  ...halves(counted),
+  extra,
+];
 const minus = (parts: Parts): Parts => parts.map((part) => -part);
 
 /** What is added to the rows of one owner. */
@@ -56,7 +71,8 @@ class Changes extends Map<number, Parts> {
 /** Adds to the sums; part of the transaction that changes the files themselves. */
 export async function addUsage(tx: Sql, owner: string, dirId: number, sums: Sums): Promise<void> {
   const changes = new Changes();
-  for (const id of [ALL_DIRS, dirId]) changes.add(id, partsOf(sums));
+  changes.add(ALL_DIRS, partsOf(sums, sums.extra));
+  changes.add(dirId, partsOf(sums));
   await addTo(tx, owner, changes);
 }
 
@@ -64,7 +80,7 @@ export async function moveUsage(
   tx: Sql,
   owner: string,
   [from, to]: [from: number, to: number],
-  sums: Sums,
+  sums: Omit<Sums, 'extra'>,
 ): Promise<void> {
   const changes = new Changes([[ALL_DIRS, NOTHING]]);
   changes.add(from, minus(partsOf(sums)));
@@ -77,6 +93,7 @@ export interface Shift {
   owner: string;
   size: number;
   stored_size: number;
+  extra: number;
   from: number;
   to: number | 'nowhere';
 }
@@ -84,12 +101,13 @@ export interface Shift {
 /** The same for files of one caller, however many. */
 export async function shiftUsage(tx: Sql, shifts: Shift[]): Promise<void> {
   const byOwner = new Map<string, Changes>();
-  for (const { owner, size, stored_size, from, to } of shifts) {
+  for (const { owner, size, stored_size, extra, from, to } of shifts) {
     const changes = byOwner.get(owner) ?? new Changes([[ALL_DIRS, NOTHING]]);
     byOwner.set(owner, changes);
-    const parts = partsOf({ files: 1, bytes: size, counted: Math.max(size, stored_size) });
+    const sums = { files: 1, bytes: size, counted: Math.max(size, stored_size) };
+    const parts = partsOf(sums);
     changes.add(from, minus(parts));
-    if (to === 'nowhere') changes.add(ALL_DIRS, minus(parts));
+    if (to === 'nowhere') changes.add(ALL_DIRS, minus(partsOf(sums, extra)));
     else changes.add(to, parts);
   }
   for (const [owner, changes] of [...byOwner].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -108,12 +126,18 @@ async function addTo(tx: Sql, owner: string, changes: Changes, rev = 1): Promise
   const rows = [...changes].sort(([a], [b]) => a - b);
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
     const some = rows.slice(at, at + ROWS_AT_ONCE);
-    const values = some.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ');
+    const values = some.map(() => ROW).join(', ');
     await tx.execute(
       `INSERT INTO usage (${COLUMNS}) VALUES ${values} ${ADD}`,
       ...some.flatMap(([dirId, parts]) => [owner, dirId, ...parts, dirId === ALL_DIRS ? rev : 0]),
     );
   }
+}
+
+/** A file has other enc_params, or another thumbnail; by how many bytes that is more. */
+export function growExtra(tx: Sql, owner: string, bytes: number): Promise<void> {
+  const none = { files: 0, bytes: 0, counted: 0 };
+  return addTo(tx, owner, new Changes([[ALL_DIRS, partsOf(none, bytes)]]));
 }
 
 /** Something that is in no sum has changed: a name, or a directory. */
@@ -202,12 +226,12 @@ const counted = 'CASE WHEN size > stored_size THEN size ELSE stored_size END';
 /** The sums as they should be, by owner and directory. */
 const recount = (where: string) => `SELECT owner, dir_id, COUNT(*) AS files,
   SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
-  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low
-  FROM (SELECT owner, CASE WHEN trashed_at > 0 THEN ${TRASH} ELSE dir_id END AS dir_id, size, stored_size
+  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low, SUM(extra) AS extra
+  FROM (SELECT owner, CASE WHEN trashed_at > 0 THEN ${TRASH} ELSE dir_id END AS dir_id, size, stored_size, ${EXTRA} AS extra
     FROM files WHERE ${where}) AS placed GROUP BY owner, dir_id`;
 /** With those over all directories of an owner. */
 const recountAll = (where: string) => `WITH own AS (${recount(where)})
-  SELECT owner, dir_id, ${HALVES.join(', ')} FROM own
+  SELECT owner, dir_id, ${HALVES.map((name) => (name === 'extra' ? '0 AS extra' : name)).join(', ')} FROM own
   UNION ALL SELECT owner, ${ALL_DIRS}, ${HALVES.map((name) => `SUM(${name})`).join(', ')} FROM own GROUP BY owner`;
 
 const OWNERS_AT_ONCE = 200;
@@ -224,7 +248,7 @@ const WRONG = `SELECT DISTINCT owner FROM (
       UNION ALL SELECT owner, dir_id, ${HALVES.map((name) => `-${name}`).join(', ')}
         FROM (${recountAll(RANGE)}) AS recounted
     ) AS both_sides GROUP BY owner, dir_id
-    HAVING SUM(files) <> 0 OR ${differs('bytes')} OR ${differs('counted')}
+    HAVING SUM(files) <> 0 OR SUM(extra) <> 0 OR ${differs('bytes')} OR ${differs('counted')}
   ) AS wrong ORDER BY owner`;
 
 /**

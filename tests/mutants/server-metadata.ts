@@ -64,20 +64,6 @@ export const mutants: Mutant[] = [
     tests: [SQLITE, 'tests/engines/refusals.test.ts'],
   },
   {
-    name: 'a longer header costs nothing',
-    file: 'server/src/metadata/renaming.ts',
-    find: 'if (bytes !== 0) await growExtra(tx, owner, bytes);',
-    replace: '',
-    tests: [SQLITE],
-  },
-  {
-    name: 'enc_params have no limit',
-    file: 'server/src/metadata/claims.ts',
-    find: 'return extra + BigInt(more.extra) > BigInt(extraAllowance(quota ?? usual));',
-    replace: 'return false;',
-    tests: ['tests/attacks/allowance.test.ts'],
-  },
-  {
     name: 'a list ends after its first pages',
     file: 'server/src/metadata/dirs.ts',
     find: 'const rest = rows.length < FIRST_PAGE ? [] : await this.list(username, dirs.at(-1)!.dir_id);',

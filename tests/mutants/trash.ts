@@ -135,4 +135,18 @@ export const mutants: Mutant[] = [
     replace: '  const older = await context.revs?.check(record.file_id',
     tests: ['client/test/tree-operations.test.ts'],
   },
+  {
+    name: 'a longer header costs nothing',
+    file: 'server/src/metadata/renaming.ts',
+    find: 'if (bytes !== 0) await growExtra(tx, owner, bytes);',
+    replace: '',
+    tests: ['server/test/metadata.sqlite.test.ts'],
+  },
+  {
+    name: 'enc_params have no limit',
+    file: 'server/src/metadata/claims.ts',
+    find: 'return extra + BigInt(more.extra) > BigInt(extraAllowance(quota ?? usual));',
+    replace: 'return false;',
+    tests: ['tests/attacks/allowance.test.ts'],
+  },
 ];

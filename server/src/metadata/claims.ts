@@ -60,7 +60,7 @@ async function spaceOf(tx: Sql, owner: string): Promise<Space> {
        (SELECT ${total('OCTET_LENGTH(enc_params)')} FROM transfers
         WHERE creator = ? AND ${NOT_DONE} AND owner IS NULL) AS open_extra,
        (SELECT ${total('OCTET_LENGTH(enc_params)')} FROM transfers
-        WHERE owner = ? AND status IN ('storing', 'failed')) AS filing_extra,
+        WHERE status IN ('storing', 'failed') AND owner = ?) AS filing_extra,
        (SELECT ${total('g.extra')} FROM garbage g WHERE g.owner = ? AND g.claim IS NOT NULL) AS clones_extra,
        (SELECT quota_bytes FROM users WHERE username = ?) AS quota
      FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN (?, ?)`,

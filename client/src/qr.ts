@@ -2,8 +2,6 @@
  * QR codes (ISO/IEC 18004) of a text, in bytes, with error correction level M, of the smallest version that fits. Only what links and secrets
  * need: no other modes, no other levels. `qr` gives the modules row by row, true for dark, without the quiet zone of four around them.
  */
-import { utf8 } from './format/bytes.ts';
-
 /** Of level M, by version: codewords of error correction in each block, and blocks. */
 const CORRECTION = [
   10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26, 26, 28, 28, 28, 28, 28, 28,
@@ -247,7 +245,7 @@ const MASKS: ((x: number, y: number) => boolean)[] = [
 
 /** The modules of a text, row by row. A RangeError for one of more than 2,331 bytes. @public */
 export function qr(text: string): boolean[][] {
-  const bytes = utf8(text);
+  const bytes = new TextEncoder().encode(text);
   const version = CORRECTION.findIndex(
     (_, at) => 4 + (at + 1 < 10 ? 8 : 16) + bytes.length * 8 <= sizes(at + 1).data * 8,
   );

@@ -55,31 +55,10 @@ import { type FinishedRekey, type FinishRekeyOptions, finishRekey } from './reke
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import { type RevStores, SeenRevs } from './seen-revs.ts';
 import { type Contact, type ContactStores, Contacts } from './shares/contacts.ts';
-import {
-  type Delivery,
-  dropDelivery,
-  listDeliveries,
-  listSealedIds,
-  type TakeOverOptions,
-  takeOver,
-} from './shares/deliveries.ts';
-import {
-  type Link,
-  type LinkOptions,
-  listLinks,
-  makeLink,
-  type OwnLink,
-  type ShareItem,
-  type ShareOptions,
-} from './shares/links.ts';
-import {
-  type FileRequest,
-  listRequests,
-  makeRequest,
-  type OwnRequest,
-  type RequestOptions,
-} from './shares/requests.ts';
-import { listReceived, type ReceivedShare, shareWith } from './shares/to-account.ts';
+import type { Delivery, TakeOverOptions } from './shares/deliveries.ts';
+import type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
+import type { FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
+import type { ReceivedShare } from './shares/to-account.ts';
 import type { CopyOptions, FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { readAttributes, recordFolder } from './tree/folder-records.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
@@ -116,6 +95,9 @@ import { Upload } from './upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
 /** Where the service is, and what a session works with. @public */
+/** Sharing is loaded when it is first used: the page is smaller without it. */
+const sharing = () => import('./shares/sharing.ts');
+
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */
   engine?: Engine | undefined;
@@ -665,21 +647,21 @@ export class Szafa {
   }
 
   /** A link by which others get these files as they are now, without an account; whoever has it has them. */
-  shareLink(items: readonly ShareItem[], options?: LinkOptions): Promise<Link> {
-    return makeLink(this.#context, items, options);
+  async shareLink(items: readonly ShareItem[], options?: LinkOptions): Promise<Link> {
+    return (await sharing()).makeLink(this.#context, items, options);
   }
 
   /**
    * Shares these files, as they are now, with another account of this service and nobody else; the id of the share. The first time
    * the keys that the service gives for that name are believed, and pinned: compare fingerprints to be sure.
    */
-  shareWith(username: string, items: readonly ShareItem[], options?: ShareOptions): Promise<string> {
-    return shareWith(this.#context, username, items, options);
+  async shareWith(username: string, items: readonly ShareItem[], options?: ShareOptions): Promise<string> {
+    return (await sharing()).shareWith(this.#context, username, items, options);
   }
 
   /** What other accounts share with this one, the latest first. */
-  sharedWithMe(options?: CallOptions): Promise<ReceivedShare[]> {
-    return listReceived(this.#context, options?.signal);
+  async sharedWithMe(options?: CallOptions): Promise<ReceivedShare[]> {
+    return (await sharing()).listReceived(this.#context, options?.signal);
   }
 
   /** Puts away what another account shares with this one: it ends. */
@@ -713,18 +695,18 @@ export class Szafa {
   }
 
   /** What this account shares, by links and with accounts, the latest first; those that are over for a month. */
-  links(options?: CallOptions): Promise<OwnLink[]> {
-    return listLinks(this.#context, options?.signal);
+  async links(options?: CallOptions): Promise<OwnLink[]> {
+    return (await sharing()).listLinks(this.#context, options?.signal);
   }
 
   /** A link by which others upload into a folder of this account, without one of their own. */
-  requestLink(options: RequestOptions): Promise<FileRequest> {
-    return makeRequest(this.#context, options);
+  async requestLink(options: RequestOptions): Promise<FileRequest> {
+    return (await sharing()).makeRequest(this.#context, options);
   }
 
   /** What this account asks for, the latest first; those that are over for a month. */
-  requests(options?: CallOptions): Promise<OwnRequest[]> {
-    return listRequests(this.#context, options?.signal);
+  async requests(options?: CallOptions): Promise<OwnRequest[]> {
+    return (await sharing()).listRequests(this.#context, options?.signal);
   }
 
   /** From now on nobody uploads by it. What was delivered stays. One that is over leaves the list. */
@@ -733,23 +715,23 @@ export class Szafa {
   }
 
   /** Files that came by a request, and that were not taken over yet: they are in no list and no tree. */
-  deliveries(options?: CallOptions): Promise<Delivery[]> {
-    return listDeliveries(this.#context, options?.signal);
+  async deliveries(options?: CallOptions): Promise<Delivery[]> {
+    return (await sharing()).listDeliveries(this.#context, options?.signal);
   }
 
   /** Makes a delivery a file of one's own, in the folder of its request or in another one; its path. */
-  takeOver(delivery: Delivery, options?: TakeOverOptions): Promise<string> {
-    return takeOver(this.#context, delivery, options);
+  async takeOver(delivery: Delivery, options?: TakeOverOptions): Promise<string> {
+    return (await sharing()).takeOver(this.#context, delivery, options);
   }
 
   /** The ids in the headers of all files, for whoever takes several deliveries over. */
-  sealedIds(options?: CallOptions): Promise<Set<string>> {
-    return listSealedIds(this.#context, options?.signal);
+  async sealedIds(options?: CallOptions): Promise<Set<string>> {
+    return (await sharing()).listSealedIds(this.#context, options?.signal);
   }
 
   /** Deletes a delivery for good; a ConflictError where it is one no more. */
-  dropDelivery(delivery: Delivery, options?: CallOptions): Promise<void> {
-    return dropDelivery(this.#context, delivery, options?.signal);
+  async dropDelivery(delivery: Delivery, options?: CallOptions): Promise<void> {
+    return (await sharing()).dropDelivery(this.#context, delivery, options?.signal);
   }
 
   /** From now on nobody gets anything by it. One that is over leaves the list. */

@@ -8,7 +8,6 @@ import {
   newRecoveryKey,
   newTotpSecret,
   PRF_INPUT,
-  qr,
   recoveryKeyIn,
   recoveryText,
   Szafa,
@@ -35,6 +34,7 @@ import type {
 import { browserContacts, browserPins, browserRevs, type KeptSession, kept } from './database.ts';
 import { deviceName } from './device.ts';
 import { holdingEngine } from './engine.ts';
+import { drawQr } from './qr-picture.ts';
 import { pageTransport } from './transport.ts';
 
 const GOODBYE_MS = 5_000;
@@ -261,7 +261,7 @@ export class SignedIn {
     const { username, api } = this.szafa;
     const secret = newTotpSecret(this.#engine);
     const uri = totpUri(secret, { server: api.server, username });
-    return { secret, uri, picture: qr(uri) };
+    return { secret, uri, picture: await drawQr(uri) };
   }
 
   /** Another account may have signed in by the time of the answer: `onGone` where none has in this tab; true where none has in any. */

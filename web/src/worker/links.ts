@@ -4,13 +4,13 @@ import {
   type Folder,
   freePath,
   lastOf,
-  qr,
   type ShareItem,
   type Szafa,
   SzafaError,
   type Tree,
 } from '@szafa/client';
 import type { LinkWishes, ListedLink, MadeLink, Progress } from '../bridge.ts';
+import { drawQr } from './qr-picture.ts';
 
 /** What a person has seen, and means when they point at it. */
 interface Listed {
@@ -61,7 +61,7 @@ export async function makeLink(
     signal,
     onProgress: (done, total) => tell({ done, total }),
   });
-  return { link, picture: qr(link) };
+  return { link, picture: await drawQr(link) };
 }
 
 export async function listLinks(szafa: Szafa): Promise<ListedLink[]> {

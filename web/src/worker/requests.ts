@@ -1,6 +1,7 @@
 /** What the account asks others for, and what came. */
-import { type Delivery, displayName, qr, type Szafa, SzafaError } from '@szafa/client';
+import { type Delivery, displayName, type Szafa, SzafaError } from '@szafa/client';
 import type { Asked, ListedDelivery, ListedRequest, MadeLink, RequestWishes } from '../bridge.ts';
+import { drawQr } from './qr-picture.ts';
 import { requireSame } from './whose.ts';
 
 export class Requests {
@@ -18,7 +19,7 @@ export class Requests {
 
   async make({ expiresAt, ...wishes }: RequestWishes): Promise<MadeLink> {
     const { link } = await this.#szafa().requestLink({ ...wishes, expiresAt: new Date(expiresAt) });
-    return { link, picture: qr(link) };
+    return { link, picture: await drawQr(link) };
   }
 
   async list(): Promise<Asked> {

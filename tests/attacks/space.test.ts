@@ -192,13 +192,13 @@ test('a pull that goes on needs room for what is missing, not for what has lande
 
 test('what a worker that dies had reserved is free again', async () => {
   await allFree();
-  const file = makeFile([20 * MIB]);
+  const file = makeFile([18 * MIB]);
   const third = await begin(user, file);
   // All but the last byte: it is on the disk, or reserved.
-  const { held, go } = await hold(2, file, 20 * MIB - 1);
+  const { held, go } = await hold(2, file, 18 * MIB - 1);
   await eventually(async () => {
     const sizes = [...(await filesBelow(join(service.data, 'tmp'))).values()];
-    assert.equal(sizes.filter((size) => size >= 18 * MIB).length, 2);
+    assert.equal(sizes.filter((size) => size >= 16 * MIB).length, 2);
   });
   const attempt = () => putVolume(user, third, 1, file.volumes[0]!);
   await eventually(async () => assertError(await attempt(), 507));

@@ -25,7 +25,7 @@ import {
   upload,
   usually,
 } from '../harness/index.ts';
-import { assertGone, groupsOf, idOf, leave, logIn, me, service, sql, useStores, volumes } from './leave.ts';
+import { assertGone, groupsOf, idOf, leave, logIn, service, sql, useStores, volumes } from './leave.ts';
 
 describe('the end of an account', () => {
   useStores();
@@ -83,16 +83,17 @@ describe('the end of an account', () => {
 
   test('a request that comes slowly does nothing to the next of that name', async () => {
     const user = await register(service);
-    const slow = held(Buffer.from('{"x": "ignored"}'));
+    const slow = held(Buffer.from('{"name": "late"}'));
     const headers = { 'transfer-encoding': 'chunked' };
-    const ended = user.call('DELETE', pathOf('endSessions'), { body: slow.body, headers });
+    const made = user.call('POST', pathOf('createDir'), { body: slow.body, headers });
     await slow.sent;
     await sleep(300);
     assertOk(await leave(user));
     const next = await register(service, user.username);
     slow.goOn();
-    assertDetail(await ended, 401);
-    assertOk(await me(next));
+    assertDetail(await made, 401);
+    const { json } = await next.get(pathOf('listDirs'));
+    assert.deepEqual(json, { dirs: [] });
   });
 
   test('a pull that runs ends, and what it fetched goes', async () => {

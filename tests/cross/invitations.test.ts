@@ -21,7 +21,11 @@ test('szafa register takes an invitation from the environment, a file or a quest
         /--invite/,
       );
       const wrong = { ...env, SZ_INVITE: 'nosuchinvitation' };
-      assertError(await device.run(['register', names[0]], { env: wrong }), 1, /the invitation is wrong, used or expired/);
+      assertError(
+        await device.run(['register', names[0]], { env: wrong }),
+        1,
+        /the invitation is wrong, used or expired/,
+      );
       assertError(
         await device.run(['register', names[0], '--invite'], { env }),
         2,

@@ -325,6 +325,20 @@ export const mutants: Mutant[] = [
     tests: [RESTORE],
   },
   {
+    name: 'a name is linked to a file that was there before',
+    file: 'cli/src/get/receive.ts',
+    find: '(isWritten ? writtenFile(path) : undefined)',
+    replace: '(isWritten || !isWritten ? writtenFile(path) : undefined)',
+    tests: ['tests/cross/restore-attacks.test.ts'],
+  },
+  {
+    name: 'a folder that became a link during get is written through',
+    file: 'cli/src/get/destination.ts',
+    find: 'if (this.#folders.has(at) && isFolder(at)) continue;',
+    replace: 'if (this.#folders.has(at)) continue;',
+    tests: ['tests/cross/restore-attacks.test.ts'],
+  },
+  {
     name: 'names of two files become one file',
     file: 'cli/src/put/hardlinks.ts',
     find: 'if (!source.isLinked) return undefined;',

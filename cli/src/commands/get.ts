@@ -5,7 +5,6 @@ import type { Command, Invocation } from '../command.ts';
 import { connect } from '../connection.ts';
 import { UsageError } from '../errors.ts';
 import { Destination, placeFor } from '../get/destination.ts';
-import { finishFolder } from '../get/disk.ts';
 import { getLink } from '../get/link.ts';
 import { type Get, type Link, receive, receiveLink } from '../get/receive.ts';
 import { getShared } from '../get/shared.ts';
@@ -84,7 +83,7 @@ export const command: Command = async (invocation) => {
     await batch.run(get.links, { ...options, parallel: 1, about }, (link) => receiveLink(get, link));
     // Those that are deeper come first: one that is closed again lets nobody in.
     const byDepth = recorded.toSorted((a, b) => b.below.split('/').length - a.below.split('/').length);
-    const unfinished = byDepth.filter(({ below }) => get.destination.unfinished(below) !== undefined);
+    const unfinished = byDepth.filter(({ below }) => get.destination.isUnfinished(below));
     const attributes = new Map<ChosenFolder, Attributes>();
     const { done } = batch;
     await batch.run(unfinished, { ...options, about: named }, async (folder) => {
@@ -92,7 +91,7 @@ export const command: Command = async (invocation) => {
     });
     const known = unfinished.filter((folder) => attributes.has(folder));
     await batch.run(known, { ...options, parallel: 1, about: named }, async (folder) =>
-      finishFolder(get.destination.unfinished(folder.below)!, attributes.get(folder)!),
+      get.destination.finish(folder.below, attributes.get(folder)!),
     );
     // What is in them has been counted.
     batch.done = done;

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import {
+  type Attributes,
   alike,
   diskPath,
   givenPath,
@@ -15,7 +16,7 @@ import { limits } from '@szafa/protocol';
 import { CliError } from '../errors.ts';
 import type { Output } from '../output.ts';
 import { oneLine } from '../text.ts';
-import { areOne, hasName, isFolder, isOther, makeHere, namesOf } from './disk.ts';
+import { areOne, finishFolder, hasName, isFolder, isOther, makeHere, namesOf } from './disk.ts';
 
 /** Where files go: a file, or a folder that they are put below. */
 export type Place = { file: string } | { folder: string };
@@ -62,7 +63,7 @@ export class Destination {
   readonly #next = new Map<string, number>();
   /** What is in folders, when they were first looked at. */
   readonly #names = new Map<string, Set<string>>();
-  /** Folders that are there, and are no links. */
+  /** Folders that were there, and were no links. */
   readonly #folders = new Set<string>();
   /** Folders that are to be finished, by their paths below. */
   readonly #unfinished = new Map<string, string>();
@@ -233,7 +234,8 @@ export class Destination {
     let at = this.place.folder;
     for (const [depth, segment] of (whole ? segments : segments.slice(0, -1)).entries()) {
       at = join(at, segment);
-      if (this.#folders.has(at)) continue;
+      // Looked at each time: another process may have put a link there.
+      if (this.#folders.has(at) && isFolder(at)) continue;
       const own = names.slice(0, depth + 1).join('/');
       const closed = this.#closed(own);
       if (makeHere(at, closed) && closed) this.#unfinished.set(own, at);
@@ -241,8 +243,13 @@ export class Destination {
     }
   }
 
-  /** The path of a folder that was made closed, and is still to be finished. */
-  unfinished(below: string): string | undefined {
-    return this.#unfinished.get(below);
+  /** Whether a folder was made closed, and is still to be finished. */
+  isUnfinished(below: string): boolean {
+    return this.#unfinished.has(below);
+  }
+
+  finish(below: string, attributes: Attributes): void {
+    this.ensure(below, true);
+    finishFolder(this.#unfinished.get(below)!, attributes);
   }
 }

@@ -67,7 +67,7 @@ function putInPlace(made: string, path: string, overwrite: boolean): void {
   renameSync(diskPath(made), diskPath(path));
 }
 
-/** A file that this command has written, or found. */
+/** A file that this command has written. */
 export interface WrittenFile {
   path: string;
   dev: bigint;

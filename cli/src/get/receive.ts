@@ -105,16 +105,20 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
     const path = claimed !== undefined && below === file.below ? claimed : destination.claim(below);
     if (link !== undefined) get.links.push({ file, remote, target: link, path, below });
     else {
-      const write = async (first?: WrittenFile) => {
+      const write = async (first?: WrittenFile): Promise<boolean> => {
         const state = await stateOf(path, remote, get);
         if (state === 'other' && (!flags.yes || isFolder(path))) throw inTheWay(path);
         const say = told(get, file, path, size);
-        if (state === 'same') return say.there();
-        if (flags['dry-run']) return say.got({});
+        if (state === 'same') say.there();
+        else if (flags['dry-run']) say.got({});
+        if (state === 'same' || flags['dry-run']) return false;
         destination.ensure(below);
         const overwrite = state === 'other';
-        if (first && makeHardLink(first, path, overwrite)) return say.got({ hardlink: first.path });
-        await download(get, file, remote, { path, overwrite }, (done, total) => track.update(done, total));
+        if (first && makeHardLink(first, path, overwrite)) {
+          say.got({ hardlink: first.path });
+          return true;
+        }
+        return download(get, file, remote, { path, overwrite }, (done, total) => track.update(done, total));
       };
       await asOneFile(get, remote, path, write);
     }
@@ -124,13 +128,16 @@ export async function receive(get: Get, file: Chosen): Promise<void> {
   }
 }
 
-/** Of the names of one file the first is written, and the others are linked to it. */
+/**
+ * Of the names of one file the first is written, and the others are linked to it. Never to a file that was there before: it may have
+ * other bytes, be another user's, or have names elsewhere.
+ */
 async function asOneFile(
   { firstNames, invocation: { flags } }: Get,
   { metadata }: RemoteFile,
   path: string,
-  write: (first?: WrittenFile) => Promise<void>,
-): Promise<void> {
+  write: (first?: WrittenFile) => Promise<boolean>,
+): Promise<unknown> {
   const { hardlink, size, mtime, nanos, mode } = metadata;
   if (hardlink === undefined || isDelivered(metadata) || flags['dry-run']) return write();
   const key = [hardlink, size, mtime, nanos, mode].join();
@@ -138,21 +145,22 @@ async function asOneFile(
   const first = pending && (await pending);
   if (first) return write(first);
   const writing = write();
-  const written = () => writtenFile(path);
+  const written = (isWritten: boolean) => (isWritten ? writtenFile(path) : undefined);
   firstNames.set(
     key,
     writing.then(written).catch(() => undefined),
   );
-  await writing;
+  return writing;
 }
 
+/** False if another process was quicker. */
 async function download(
   get: Get,
   file: Chosen,
   remote: RemoteFile,
   { path, overwrite }: { path: string; overwrite: boolean },
   update: (done: number, total: number) => void,
-): Promise<void> {
+): Promise<boolean> {
   const { invocation, journal, parallel } = get;
   const { out, signal } = invocation;
   const { resumed, there } = await downloadToFile(remote, path, {
@@ -169,6 +177,7 @@ async function download(
   if (there) say.there();
   else
     say.got({ volumes, resumed }, resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '');
+  return !there;
 }
 
 /** After all files. */

@@ -2,6 +2,7 @@ import type { Api } from './api/api.ts';
 import { LockedError, RetiredKeyError, SzafaError, TamperedError, WrongPasswordError } from './errors.ts';
 import {
   checkBag,
+  checkMasters,
   type Master,
   openBag,
   openCurrent,
@@ -17,6 +18,7 @@ import type { Engine } from './format/engine.ts';
 import { identityOfBag, type OwnIdentity, ownIdentity } from './format/identity.ts';
 import { bytesOf } from './format/json.ts';
 import { BAGLESS_PROFILE } from './format/keys.ts';
+import { unlessAborted } from './pool.ts';
 import { missingKeys, requireUnused } from './unused-account.ts';
 
 /** Where a client remembers the newest key bag of one account. No secret is in it, and it must outlive a logout. @public */
@@ -133,7 +135,7 @@ export class Keys {
       this.#looking ??= this.#look(found).finally(() => {
         this.#looking = undefined;
       });
-      await orAborted(this.#looking, signal);
+      await unlessAborted(this.#looking, signal);
     }
     return (await this.#load({ signal })).masters[0]!;
   }
@@ -176,7 +178,7 @@ export class Keys {
       this.#identity = undefined;
       throw error;
     });
-    return orAborted(this.#identity, signal);
+    return unlessAborted(this.#identity, signal);
   }
 
   /** Several may wait for it: none of them ends it. */
@@ -201,6 +203,7 @@ export class Keys {
       return undefined;
     }
     const { bag } = await this.#checked(answer.keys, known);
+    if (this.unlocked) await this.#open(answer.keys, this.way, known).catch(unlessOtherMasters);
     return { bag, text: answer.keys, tag: answer.tag };
   }
 
@@ -228,7 +231,7 @@ export class Keys {
     if (loading.found) return loading.found;
     loading.waiting++;
     try {
-      return await orAborted(loading.opened, signal);
+      return await unlessAborted(loading.opened, signal);
     } catch (error) {
       if (signal?.aborted && loading.waiting === 1) this.#end(loading);
       throw error;
@@ -294,8 +297,9 @@ export class Keys {
     const { engine, pin } = this.#options;
     const { bag, next } = await this.#checked(text, known);
     const masters = await openBag(engine, bag, way);
-    this.#seen = next;
-    if (next.rev !== known?.rev) await pin?.save(next);
+    const master = await checkMasters(engine, masters, known);
+    this.#seen = { ...next, master };
+    if (next.rev !== known?.rev || master.digest !== known.master?.digest) await pin?.save(this.#seen);
     return { text, masters, floor: bag.floor };
   }
 
@@ -326,18 +330,9 @@ export class Keys {
   }
 }
 
-/** The result, unless whoever waits for it gives up before. */
-async function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return result;
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([result, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+/** The session's key need not open the bag that is to be replaced. */
+function unlessOtherMasters(error: unknown): void {
+  if (error instanceof TamperedError && error.stage === 'masters') throw error;
 }
 
 function requireNever(known: Pin | undefined): void {

@@ -1,7 +1,8 @@
 /** What somebody tried with a master key that a rekey has retired, and what happens to a device of the owner that did not know of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromBase64Url, newRecoveryKey, parseBag, parseHeader } from '../src/format/index.ts';
+import { bagOf as sealBag } from '../src/format/bag.ts';
+import { fromBase64Url, newRecoveryKey, parseBag, parseHeader, toBase64Url } from '../src/format/index.ts';
 import { bytesSource, type Pins, RequestVisit, RetiredKeyError, Szafa } from '../src/index.ts';
 import { proxy } from './hostile.ts';
 import { hostile, json, newUser, next, optionsFor, sameUser, withFile } from './hostile-account.ts';
@@ -245,9 +246,9 @@ test('floor: journals and deliveries of before the rekey still open, an upload t
   assert.ok((await owner.requests()).every(({ problem }) => problem === undefined));
 });
 
-test('floor: a pin of the bag with the floor refuses the one before it, on every way in', async () => {
+function memoryPins(): Pins {
   const pins = new Map<string, string>();
-  const store: Pins = {
+  return {
     of: (username) => ({
       load: async () => (pins.has(username) ? JSON.parse(pins.get(username)!) : undefined),
       save: async (pin) => void pins.set(username, JSON.stringify(pin)),
@@ -255,6 +256,53 @@ test('floor: a pin of the bag with the floor refuses the one before it, on every
     }),
     services: async () => [],
   };
+}
+
+test('floor: the password entry of an old bag, in a newer bag made with the retired key, is refused', async (t) => {
+  const old = await newUser();
+  await withFile(old);
+  const before = await bagOf(old);
+  const stolen = (await old.keys.current()).key;
+  const pins = memoryPins();
+  const secrets = { username: old.username, password };
+  const login = () => Szafa.login(optionsFor(proxy.url, { pins }), secrets);
+  const owner = await login();
+  await owner.replaceMaster({ password }, undefined);
+  assert.equal((await owner.finishRekey({ password })).retired, true);
+  const unpinned = await sameUser(owner);
+  for (const device of [owner, unpinned]) await device.checkKeys();
+  // The password is still the same: its entry in the old bag opens, and whoever has the old key makes the MAC.
+  for (const epoch of [1, 2, 3]) {
+    const forged = await sealBag(engine, stolen, { ...before.json, rev: 1000, epoch, floor: epoch });
+    const showing = ({ path, method }: { path: string; method: string }) =>
+      method === 'GET' && path === '/api/account/keys' ? json({ keys: toBase64Url(forged) }) : undefined;
+    const refusal = { code: 'tampered', stage: 'masters' };
+    await assert.rejects(
+      hostile(showing, async () => (await login()).checkKeys()),
+      refusal,
+    );
+    const now = performance.now.bind(performance);
+    const clock = t.mock.method(performance, 'now', () => now() + 31_000 * epoch);
+    for (const device of [owner, unpinned]) {
+      await assert.rejects(
+        hostile(showing, () => device.upload(bytesSource(content(7)), { path: 'secret' })),
+        refusal,
+      );
+      await assert.rejects(
+        hostile(showing, () => device.changePassword({ password }, next)),
+        refusal,
+      );
+    }
+    clock.mock.restore();
+  }
+  // The owner's own bags pass, the next master key included.
+  await owner.replaceMaster({ password }, undefined);
+  assert.equal((await owner.finishRekey({ password })).retired, true);
+  await (await login()).checkKeys();
+});
+
+test('floor: a pin of the bag with the floor refuses the one before it, on every way in', async () => {
+  const store = memoryPins();
   const user = await newUser();
   await user.replaceMaster({ password }, undefined);
   await user.reseal();

@@ -230,6 +230,27 @@ test('copies of a shared file, in the trash or made later, and what a visitor de
   }
 });
 
+test('a copy that another device makes while its original is marked is marked too', async (t) => {
+  t.after(() => {
+    proxy.before = undefined;
+  });
+  const owner = await newUser(service.url, more);
+  await owner.upload(bytesSource(whole), { path: 'film', volumeSize: VOLUME });
+  const entry = await entryAt(owner, 'film');
+  const device = await sameUser(owner, proxy.url, more);
+  let copied = 0;
+  proxy.before = async (method, path) => {
+    if (method === 'POST' && path === '/api/files/names' && copied++ === 0) await owner.copyTo(entry, 'copy');
+    return undefined;
+  };
+  await device.shareLink([{ entry, name: 'film' }]);
+  assert.ok(copied > 0);
+  for (const path of ['film', 'copy']) {
+    const { metadata } = await opener(owner, await entryAt(owner, path))();
+    assert.equal(metadata.shared, true, path);
+  }
+});
+
 test('a header without the mark, shown again, is refused by a device that has seen the mark', async (t) => {
   t.after(() => {
     proxy.hostility = () => undefined;

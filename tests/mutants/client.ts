@@ -813,8 +813,8 @@ export const mutants: Mutant[] = [
   {
     name: 'copies of a shared file are not marked',
     file: 'client/src/shares/mark.ts',
-    find: 'totals.has(sha256) && ',
-    replace: 'paths.has(file_id) && totals.has(sha256) && ',
+    find: 'totals.has(sha256) &&',
+    replace: 'paths.has(file_id) && totals.has(sha256) &&',
     tests: [FORGED],
   },
   {
@@ -1051,7 +1051,7 @@ export const mutants: Mutant[] = [
   {
     name: 'what a key bag was is forgotten',
     file: 'client/src/keys.ts',
-    find: 'if (next.rev !== known?.rev) await pin?.save(next);',
+    find: 'if (next.rev !== known?.rev || master.digest !== known.master?.digest) await pin?.save(this.#seen);',
     replace: '',
     tests: [BAG_ATTACKS],
   },
@@ -1264,6 +1264,20 @@ export const mutants: Mutant[] = [
     find: 'masters.filter(({ epoch }) => epoch >= floor)',
     replace: 'masters.filter(() => floor > 0)',
     tests: ['client/test/floor-attacks.test.ts'],
+  },
+  {
+    name: 'a key bag is taken without the master key that was pinned',
+    file: 'client/src/format/bag.ts',
+    find: 'if (pin?.master) {',
+    replace: 'if (pin?.master && masters.length < 0) {',
+    tests: ['client/test/floor-attacks.test.ts'],
+  },
+  {
+    name: 'copies made while their original is marked as shared stay unmarked',
+    file: 'client/src/shares/mark.ts',
+    find: '    left = await findUnmarked();',
+    replace: '    left = [];',
+    tests: ['client/test/forged-volumes.test.ts'],
   },
   {
     name: 'earlier master keys are retired before everything is under the new one',

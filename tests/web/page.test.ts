@@ -225,6 +225,6 @@ test('keys stay in the browser in a form that cannot be read out, and go with th
   await other.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
   const { key, total, storage, pins } = await look();
   assert.deepEqual({ key, total, storage }, { key: undefined, total: 1, storage: 0 });
-  const protects = ['digest', 'profile', 'rev', 'serviceId'];
+  const protects = ['digest', 'master', 'profile', 'rev', 'serviceId'];
   assert.deepEqual(pins, [protects], 'what protects the next visit, and no secret');
 });

@@ -81,6 +81,8 @@ export interface Pin {
   digest: string;
   /** The KDF profile in it; 1 where it is absent. */
   profile?: number | undefined;
+  /** The newest master key in it, by a digest in lower-case hex; absent in pins of earlier versions. */
+  master?: { epoch: number; digest: string } | undefined;
 }
 
 /** Suite ‖ MAC ‖ text. The MAC covers the suite and the exact text, so that nothing is ever serialised again. */
@@ -188,7 +190,8 @@ export async function checkBag(
   if (pin && bag.rev === pin.rev && digest !== pin.digest) {
     throw new TamperedError('rollback', 'the key bag is not the one that was seen before');
   }
-  return { serviceId: bag.serviceId, rev: bag.rev, digest, profile: bag.profile };
+  const { serviceId, rev, profile } = bag;
+  return { serviceId, rev, digest, profile, ...(pin?.master && { master: pin.master }) };
 }
 
 const WRONG: Record<Way['type'], string> = {
@@ -227,6 +230,29 @@ export async function openBag(engine: Engine, bag: ParsedBag, way: Way): Promise
     masters.push({ epoch, key: await engine.hold(key) });
   }
   return masters;
+}
+
+const masterDigest = async (engine: Engine, { key }: Master) =>
+  (await engine.hkdf(key, EMPTY, utf8(labels.pin), 32)).toHex();
+
+/**
+ * Requires the pinned master key among those of a bag, and returns what to pin of it. The password may be older than the master key: its
+ * entry in an earlier bag still opens, and anyone who has the master key in it can write a bag around it, with any `rev` and `epoch`.
+ */
+export async function checkMasters(
+  engine: Engine,
+  masters: readonly Master[],
+  pin: Pin | undefined,
+): Promise<NonNullable<Pin['master']>> {
+  if (pin?.master) {
+    const { epoch, digest } = pin.master;
+    const known = masters.find((one) => one.epoch === epoch);
+    if (!known || (await masterDigest(engine, known)) !== digest) {
+      throw new TamperedError('masters', 'the master key that was seen before is not in the key bag');
+    }
+  }
+  const [newest] = masters as [Master, ...Master[]];
+  return { epoch: newest.epoch, digest: await masterDigest(engine, newest) };
 }
 
 /** The secret halves of the account's key pairs: 32 bytes each, by RFC 7748 and RFC 8032. @public */

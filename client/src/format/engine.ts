@@ -114,6 +114,7 @@ export const labels = {
   passkeyKek: 'szafa/v1/passkey-kek',
   prf: 'szafa/v1/prf',
   master: 'szafa/v1/master',
+  pin: 'szafa/v1/pin',
   x25519: 'szafa/v1/x25519',
   ed25519: 'szafa/v1/ed25519',
   header: 'szafa/v1/header',

@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SzafaError } from '../errors.ts';
 import type { Pin } from '../format/bag.ts';
+import { isWhole } from '../format/json.ts';
 import type { Pins } from '../szafa.ts';
 import { readIfThere, writeWhole } from './whole-file.ts';
 
@@ -16,10 +17,13 @@ interface PinFile extends Pin {
 function parse(path: string, text: Uint8Array): PinFile {
   try {
     const json = JSON.parse(Buffer.from(text).toString()) as PinFile;
-    const { server, username, serviceId, rev, digest, profile = 1 } = json;
+    const { server, username, serviceId, rev, digest, profile = 1, master } = json;
     const sound = [server, username, serviceId, digest].every((one) => typeof one === 'string');
     const counts = Number.isSafeInteger(rev) && rev > 0 && Number.isSafeInteger(profile);
-    if (sound && counts) return { server, username, serviceId, rev, digest, profile };
+    const isMaster =
+      master === undefined ||
+      (isWhole(master.epoch, 1, Number.MAX_SAFE_INTEGER) && typeof master.digest === 'string');
+    if (sound && counts && isMaster) return { server, username, serviceId, rev, digest, profile, master };
   } catch {
     // as below
   }
@@ -49,10 +53,10 @@ export function filePins(folder: string, server: string, onDamaged?: (path: stri
       };
       return {
         load: own,
-        async save({ serviceId, rev, digest, profile }) {
+        async save({ serviceId, rev, digest, profile, master }) {
           // Another process may have seen a later one meanwhile.
           if (((await own())?.rev ?? 0) > rev) return;
-          const pin: PinFile = { server, username, serviceId, rev, digest, profile };
+          const pin: PinFile = { server, username, serviceId, rev, digest, profile, master };
           await writeWhole(path, `${JSON.stringify(pin)}\n`);
         },
         forget: () => rm(path, { force: true }),

@@ -27,14 +27,19 @@ export async function markShared(
   const paths = new Map(items.map(({ record, path }) => [record.file_id, path]));
   const totals = new Set(items.map(({ record }) => record.sha256));
   const marked = new Set(paths.keys().filter((id) => !heads.has(id)));
-  let left = await allFiles(
-    context,
-    signal,
-    ({ file_id, file_name, sha256 }) =>
-      totals.has(sha256) && !marked.has(file_id) && deliveredBy(file_name) === undefined,
-  );
+  const unreadable = new Set<string>();
+  const findUnmarked = () =>
+    allFiles(
+      context,
+      signal,
+      ({ file_id, file_name, sha256 }) =>
+        totals.has(sha256) &&
+        !marked.has(file_id) &&
+        !unreadable.has(file_id) &&
+        deliveredBy(file_name) === undefined,
+    );
+  let left = await findUnmarked();
   for (let round = 1; left.length > 0 && round <= MOST_ROUNDS; round++) {
-    const changed = new Set<string>();
     for (let at = 0; at < left.length; at += limits.filesPerBatch) {
       const batch = left.slice(at, at + limits.filesPerBatch);
       const sealed: ResealedFile[] = [];
@@ -43,23 +48,22 @@ export async function markShared(
         const { file_id: id } = file.record;
         try {
           const next = await markFile(context, file, round === 1 ? heads.get(id) : undefined, signal);
-          if (next === 'changed') changed.add(id);
-          else if (next === 'done') marked.add(id);
-          else sealed.push(next);
+          if (next === 'done') marked.add(id);
+          else if (next !== 'changed') sealed.push(next);
         } catch (error) {
-          if (error instanceof ApiError && error.kind === 'not-found') changed.add(id);
+          if (error instanceof ApiError && error.kind === 'not-found') return;
+          if (paths.has(id) || !isAboutFile(error)) throw error;
           // A copy that does not open is read by nobody.
-          else if (paths.has(id) || !isAboutFile(error)) throw error;
+          unreadable.add(id);
         }
       });
       const refused = await renameAll(context, sealed, signal);
       const taken = sealed.filter(({ renamed }) => !refused.has(renamed.file_id));
       await context.revs?.note(new Map(taken.map(({ renamed, rev }) => [renamed.file_id, rev])));
       for (const { renamed } of taken) marked.add(renamed.file_id);
-      for (const id of refused) changed.add(id);
     }
-    // As they are now: nothing is left to do for those that were removed in between.
-    left = changed.size === 0 ? [] : await allFiles(context, signal, ({ file_id }) => changed.has(file_id));
+    // Those that another device changed, and copies that it made of a file before that was marked.
+    left = await findUnmarked();
   }
   const others = left.map(({ record }) => paths.get(record.file_id) ?? record.file_id);
   const missing = [...paths].filter(([id]) => !marked.has(id)).map(([, path]) => path);

@@ -21,7 +21,13 @@ const MAY_IMPORT: Record<string, string[]> = {
     '@szafa/client/strength',
     '@szafa/protocol',
   ],
-  web: ['@szafa/client', '@szafa/client/format', '@szafa/client/strength', '@szafa/protocol'],
+  web: [
+    '@szafa/client',
+    '@szafa/client/format',
+    '@szafa/client/qr',
+    '@szafa/client/strength',
+    '@szafa/protocol',
+  ],
 };
 /** Folders that must also run in a browser: no Node module there. */
 const BROWSER_SAFE = [/^protocol\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];

@@ -1,9 +1,10 @@
 /** Two machines that put the same files to the same paths at the same time. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bytesSource, Szafa } from '@szafa/client';
 import { useService } from '../harness/index.ts';
 import { usually } from '../harness/long.ts';
 import { loggedIn } from './account.ts';
@@ -89,5 +90,25 @@ suite('szafa put: two machines at once', { concurrency: 2 }, () => {
     for (const { code, stderr } of both) assert.equal(code, 0, stderr);
     const found = await versions(device);
     for (let i = 0; i < FILES; i++) assert.equal(found.get(`f${i}`), 2, `f${i}`);
+  });
+
+  test('a version that is shared stays, though another device uploaded and shared the same', async () => {
+    await using stack = new AsyncDisposableStack();
+    const device = await loggedIn(service);
+    stack.defer(() => device.remove());
+    await writeFile(device.path('doc'), 'hello');
+    await utimes(device.path('doc'), 1e9, 1e9);
+    const session = JSON.parse(await readFile(device.path('config/session.json'), 'utf8'));
+    const kek = new Uint8Array(Buffer.from(session.kek, 'base64url'));
+    const szafa = await Szafa.open({ server: service.url }, { ...session, kek });
+    const share = async () => String((await device.ok(['share', 'doc', '--json'])).line('link')['link']);
+    await device.ok(['put', 'doc']);
+    const links = [await share()];
+    const [first] = await szafa.versions(await szafa.list());
+    const { mtime, mode, source } = first!.metadata!;
+    await szafa.upload(bytesSource(Buffer.from('hello')), { path: 'doc', mtime, mode, source });
+    links.push(await share());
+    await device.ok(['put', 'doc']);
+    for (const link of links) await device.ok(['get', link, '--output', '-']);
   });
 });

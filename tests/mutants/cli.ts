@@ -23,6 +23,13 @@ export const mutants: Mutant[] = [
     tests: [DUPLICATES],
   },
   {
+    name: 'a version that links lead to is deleted because another device uploaded the same',
+    file: 'cli/src/put/duplicates.ts',
+    find: '  if (one.shared) return false;',
+    replace: '',
+    tests: [DUPLICATES],
+  },
+  {
     name: 'each of two devices deletes the version of the other',
     file: 'cli/src/put/duplicates.ts',
     find: 'const [newest, ...others] = versions;',

@@ -61,8 +61,9 @@ export async function removeDuplicatesOf(put: Put, file: Planned, versions: Open
   });
 }
 
-/** Equal in all but who uploaded it and when. An equal `gen` says that neither knew of the other. */
+/** Equal in all but who uploaded it and when. An equal `gen` says that neither knew of the other. A shared version stays: its links lead to it alone. */
 function isRepeated(one: Metadata, other: Metadata): boolean {
+  if (one.shared) return false;
   const described = (metadata: Metadata) => {
     const { added: _, source: __, rev: ___, thumbnail: ____, hardlink: _____, ...rest } = metadata;
     return rest;

@@ -170,6 +170,27 @@ test('a volume that was right when it was verified is not forged later; its segm
     await assert.rejects(remote.readRange(at, 1), { code: 'tampered', stage: 'volume' });
 });
 
+test('the digests of segments are kept for a few volumes only; any other volume is verified as a whole again', async (t) => {
+  t.after(() => {
+    proxy.hostility = () => undefined;
+  });
+  const owner = await newUser(service.url, more);
+  const [size, count] = [1000, 65];
+  await owner.upload(bytesSource(whole.slice(0, size * count)), { path: 'long', volumeSize: size });
+  await owner.shareLink([{ entry: await entryAt(owner, 'long'), name: 'long' }]);
+  const device = await sameUser(owner, proxy.url, more);
+  const remote = await opener(device, await entryAt(device, 'long'))();
+  const forged = await forge(remote.header, 1, count);
+  for (let at = 0; at < size * count; at += size)
+    assert.deepEqual(await remote.readRange(at, 9), whole.slice(at, at + 9));
+  proxy.hostility = giving(forged);
+  const last = size * (count - 1);
+  await assert.rejects(remote.readRange(last, 9), { code: 'tampered', stage: 'volume' });
+  await assert.rejects(remote.readRange(0, 9), { code: 'tampered', stage: 'digest' });
+  proxy.hostility = () => undefined;
+  assert.deepEqual(await remote.readRange(0, 9), whole.slice(0, 9));
+});
+
 test('a file of one volume needs no list, and its forged volume gives no byte', async (t) => {
   t.after(() => {
     proxy.hostility = () => undefined;

@@ -87,6 +87,8 @@ const PARALLEL = 4;
 export const PIECE_SIZE = 1024 * 1024;
 /** Of a volume that is verified for a part of it, fetched at a time: 4 MiB. */
 const SEGMENTS_AT_ONCE = 16;
+/** Volumes whose segment digests are kept: up to 128 KiB for each, whatever the size of the file. */
+const MOST_KNOWN_VOLUMES = 64;
 /** Up to this size the first volume is fetched together with the header. */
 const AT_ONCE = 1024 * 1024;
 
@@ -501,14 +503,14 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       volume.release();
       return;
     }
-    if (this.metadata.shared && !this.#segmentDigests.has(idx)) return this.#verifyWith(idx, part, options);
+    const known = this.#segmentDigests.get(idx);
+    if (this.metadata.shared && !known) return this.#verifyWith(idx, part, options);
     const [first, last] = [Math.floor(from / SEGMENT_SIZE), Math.floor((to - 1) / SEGMENT_SIZE)];
     const key = first === 0 ? undefined : this.openHead(idx, options);
     key?.catch(() => {}); // awaited below
     const { head, segments } = await this.#fetchSegments(idx, first, last, options);
     if (head && !this.#heads.has(idx)) this.#heads.set(idx, head);
     const opened = await (key ?? this.openHead(idx, options));
-    const known = this.#segmentDigests.get(idx);
     for (const [j, sealed] of segments) {
       if (known && !equal(await this.engine.sha256(sealed), digestAt(known, j))) throw changed(idx);
       await this.#openInto(idx, opened, j, sealed, part);
@@ -542,6 +544,10 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     await this.#digests.check(idx, hasher.digest(), options.signal);
     this.#heads.set(idx, key!.head);
     this.#segmentDigests.set(idx, digests);
+    if (this.#segmentDigests.size > MOST_KNOWN_VOLUMES) {
+      const [oldest] = this.#segmentDigests.keys();
+      this.#segmentDigests.delete(oldest!);
+    }
   }
 
   /** Segments of a volume as they are sealed; the head stands before the first, and comes along with it. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Service, usually } from '../harness/index.ts';
+import { eventually, RawConnection, Service, usually } from '../harness/index.ts';
 import { Actor, Cut, cutOff, rarest, seeded } from './actor.ts';
 import { assertTidyAfterCrash } from './disk.ts';
 import { killWorker, workersAnswer, workersOf } from './processes.ts';
@@ -67,6 +68,43 @@ test('kill -9 of single workers: the others go on, the dead are replaced, nothin
   t.diagnostic(`cut off in the middle: ${JSON.stringify(counts)}`);
   const never = Object.entries(counts).flatMap(([kind, count]) => (count === 0 ? [kind] : []));
   assert.ok(never.length < usually(Object.keys(counts).length, 1), `never cut off: ${never}`);
+});
+
+test('a worker that dies before the primary answers its message: the primary starts another one', async () => {
+  const get = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  const body = JSON.stringify({ username: 'somebody' });
+  const post = `POST /api/auth/profile HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const one = await new Service({ env: { SZ_WORKERS: '1' } }).start();
+  try {
+    const connections = await Promise.all([1, 2].map(() => RawConnection.open(one.url)));
+    const [asking, probing] = connections as [RawConnection, RawConnection];
+    const assertAnswered = async (connection: RawConnection) => {
+      const before = connection.answer.statuses.length;
+      connection.write(get);
+      await connection.until(({ statuses }) => statuses.length > before);
+    };
+    // The worker has both by then.
+    for (const connection of connections) await assertAnswered(connection);
+    const [worker] = workersOf(one);
+    process.kill(one.pid, 'SIGSTOP');
+    try {
+      // The worker asks the primary how often an address may do this.
+      asking.write(post);
+      for (let times = 0; times < 10; times++) await assertAnswered(probing);
+      killWorker(worker!);
+      await eventually(async () => assert.match(readFileSync(`/proc/${worker}/stat`, 'utf8'), /\) Z /));
+    } finally {
+      process.kill(one.pid, 'SIGCONT');
+      for (const connection of connections) connection.destroy();
+    }
+    await eventually(async () => {
+      assert.match(one.log, /worker died/);
+      assert.ok(workersOf(one).some((pid) => pid !== worker));
+    });
+  } finally {
+    await one.kill9();
+    await one.discard();
+  }
 });
 
 /** Checks are requests too and may meet a worker that is being killed. */

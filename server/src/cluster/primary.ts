@@ -279,6 +279,11 @@ class Workers {
       worker.on('message', (message) => {
         if (message === 'ready') resolve(address!);
       });
+      // A message to a worker that has just died fails, and the worker's exit is reported next. A process that could not be started reports no exit.
+      worker.on('error', (err) => {
+        this.#log.debug({ err }, 'a message did not reach a worker');
+        if (worker.process.pid === undefined) reject(err);
+      });
       worker.once('exit', (code, signal) => {
         if (this.#stopping) return;
         if (!address) {

@@ -13,6 +13,8 @@ const LINE_FEED = 10;
 const MIB = 1024 * 1024;
 /** Of the bodies that a process holds at once: those of callers with a token, and those of anybody. */
 const MEMORY_BYTES = { known: 64 * MIB, open: 16 * MIB };
+/** The first bytes of a body count nowhere: large bodies of others do not keep a login waiting. The limit of connections bounds them. */
+const FREE_BYTES = 4096;
 /** Slower than this, beyond the time that every body has, is too slow. */
 const LEAST_BYTES_PER_MS = 16;
 /** A body may come in this many pieces, and one more for every PIECE_BYTES: each costs about as much as a thousand bytes. */
@@ -109,14 +111,17 @@ export class Bodies {
     const memory = this.#memory[request.routeOptions.config.isOpen ? 'open' : 'known'];
     // None where the client has gone already.
     const address = networkOf((request.ip as string | undefined) ?? '');
+    let arrived = 0;
     let held = 0;
     request.releaseBody = () => {
       memory.remove(address, held);
       held = 0;
     };
     return readPieces(raw, this.#idleMs, (piece) => {
-      memory.add(address, piece.length);
-      held += piece.length;
+      arrived += piece.length;
+      const more = Math.max(0, arrived - FREE_BYTES) - held;
+      memory.add(address, more);
+      held += more;
       return take(piece);
     });
   }

@@ -161,6 +161,14 @@ test('a range: only its segments travel, and none that was changed or moved is g
       await assert.rejects(remote.readRange(from, 10), { code: 'tampered' });
     }
   }
+  // A head that was damaged on the way is not kept: the next read fetches it again.
+  for (const from of [10, SEGMENT + 10]) {
+    watch(({ path, body }) => (isVolume(path) ? { body: flipped(body, 0) } : undefined));
+    remote = await open();
+    await assert.rejects(remote.readRange(from, 10), { code: 'tampered', stage: 'volume' });
+    watch();
+    assertBytes(await remote.readRange(10, 10), whole.slice(10, 20));
+  }
   // Another segment of the same volume, and the same one of another volume.
   const volumes = [await volume(owner, record, 1), await volume(owner, record, 2)];
   const segment = (v: number, j: number) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
 import { bytesSource, Szafa } from '@szafa/client';
@@ -171,6 +171,14 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
       await d.ok(args, { input: content });
       assert.equal((await d.ok(['get', 'f', '--output', '-'])).stdout, content);
     }
+    // A symbolic link is no exception.
+    await ahead.upload(bytesSource(Buffer.alloc(0)), { ...tomorrow, path: 'links/l', link: 'ahead' });
+    await mkdir(d.path('links'));
+    await symlink('now', d.path('links/l'));
+    await d.ok(['put', 'links']);
+    await rm(d.path('links'), { recursive: true });
+    await d.ok(['get', 'links']);
+    assert.equal(await readlink(d.path('links/l')), 'now');
   });
 
   test('get --checksum finds a copy of the same size and time that is another file, and leaves an equal one', async () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { bytesSource, downloadToFile, nodeEngine, nodeTransport, Szafa } from '@szafa/client/node';
 import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
 import { StreamBody } from '../../server/src/volumes/body.ts';
 import { FolderStore } from '../../server/src/volumes/folder.ts';
@@ -61,7 +62,7 @@ function assertInOrder(lines: string[], steps: { [what: string]: RegExp }): void
 
 const synced = (path: string) => new RegExp(`\\bf(data)?sync\\(\\d+<${path}>`);
 const removed = (path: string) => new RegExp(`\\bunlink\\w*\\(.*"${path}"`);
-const renamed = (to: string) => new RegExp(`\\brename\\w*\\(.*"${to}"`);
+const renamed = (to: string) => new RegExp(`\\b(rename|link)\\w*\\(.*"${to}"`);
 
 /** What was renamed to this place was on disk before: by its descriptor, or because it was opened so. */
 function assertDurableBefore(lines: string[], place: string): void {
@@ -141,6 +142,36 @@ test('bytes, then fsync, then the name, then the folders: for every way into the
     'their name': synced(group(clone)),
     'the name of the group': synced(dirname(group(clone))),
   });
+});
+
+test('a download: bytes, then fsync, then the name, then the folder', { timeout: 180_000 }, async (t) => {
+  const service = await new Service({ env: { SZ_WORKERS: '1' } }).start();
+  t.after(() => service.stop());
+  const engine = nodeEngine();
+  t.after(() => engine.close());
+  const account = { username: 'syncs', password: 'correct horse battery staple' };
+  const szafa = await Szafa.register({ server: service.url, engine, transport: nodeTransport() }, account);
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'szafa-syncs-')));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  // A small file is written and synced in one call, a large one by fsync.
+  for (const size of [100, 5_000_000]) {
+    const { fileId } = await szafa.upload(bytesSource(randomBytes(size)), { path: `of-${size}` });
+    for (const overwrite of [false, true]) {
+      const target = join(folder, `${size}-${overwrite}`, 'file');
+      await mkdir(dirname(target));
+      if (overwrite) await writeFile(target, 'before');
+      const remote = await szafa.openFile(fileId);
+      const calls = '?open,openat,?rename,renameat,?renameat2,?link,linkat,fsync,fdatasync';
+      const lines = await traced([process.pid], calls, folder, async () => {
+        await downloadToFile(remote, target, { overwrite });
+      });
+      assertDurableBefore(lines, target);
+      assertInOrder(lines, {
+        'the name': renamed(target),
+        'the sync of its folder': synced(dirname(target)),
+      });
+    }
+  }
 });
 
 test('a transaction that wrote nothing waits for what it found, once', { timeout: 180_000 }, async (t) => {

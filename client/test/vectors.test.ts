@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type RemoteFile, webEngine } from '../src/index.ts';
-import { downloadToFile, nodeEngine } from '../src/node/index.ts';
+import { diskPath, downloadToFile, nodeEngine, pathText } from '../src/node/index.ts';
 import type {
   BagVector,
   BagWriterVector,
@@ -26,6 +26,7 @@ import {
   runLetter,
   runLetterWriter,
 } from '../vectors/letter-vectors.ts';
+import { type OwnVector, runOwn, runOwnWriter } from '../vectors/own-vectors.ts';
 import {
   type DeliveryVector,
   type RequestVector,
@@ -34,6 +35,7 @@ import {
 } from '../vectors/request-vectors.ts';
 import { type LinkVector, runLink, runLinkWriter } from '../vectors/share-vectors.ts';
 import { runThumbnail, type ThumbnailVector } from '../vectors/thumbnail-vectors.ts';
+import { type PathVector, runParts, runVersions, type VersionVector } from '../vectors/tree-vectors.ts';
 import {
   runBag,
   runBagWriter,
@@ -64,6 +66,23 @@ test('there are enough vectors, each with a name of its own', () => {
 
 test('layouts', () => {
   for (const vector of load<LayoutVector>('layouts')) assert.deepEqual(runLayout(vector), vector);
+});
+
+test('versions', () => {
+  for (const vector of load<VersionVector>('versions'))
+    assert.deepEqual(runVersions(vector), vector.expect, vector.name);
+});
+
+test('paths', () => {
+  for (const vector of load<PathVector>('paths')) {
+    const { kind, name, expect } = vector;
+    if (kind === 'parts') assert.deepEqual(runParts(vector.path), expect, name);
+    else {
+      const bytes = Buffer.from(vector.bytes, 'hex');
+      assert.equal(pathText(bytes), expect, name);
+      assert.deepEqual(Buffer.from(diskPath(expect)), bytes, name);
+    }
+  }
 });
 
 test('files that are written to disk: the same bytes, or the same refusal and no file', async () => {
@@ -140,7 +159,7 @@ for (const [name, engine] of [
     test('links', async () => {
       for (const vector of load<LinkVector>('links')) {
         assert.deepEqual(await runLink(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
-        if (!vector.random || !('content' in vector.expect)) continue;
+        if (!vector.random || vector.many || !('content' in vector.expect)) continue;
         const { fragment, header } = vector;
         assert.deepEqual(await runLinkWriter(engine, vector), { fragment, header }, vector.name);
       }
@@ -169,6 +188,13 @@ for (const [name, engine] of [
         const { fragment, header } = vector as RequestVector;
         const wanted = vector.kind === 'request' ? { fragment, header } : vector.enc_params;
         assert.deepEqual(written, wanted, vector.name);
+      }
+    });
+
+    test('what an owner keeps beside shares and requests', async () => {
+      for (const vector of load<OwnVector>('owns')) {
+        assert.deepEqual(await runOwn(engine, vector), vector.expect, `${vector.name}: ${vector.about}`);
+        if (vector.written) assert.equal(await runOwnWriter(engine, vector), vector.own, vector.name);
       }
     });
 

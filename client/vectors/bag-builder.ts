@@ -10,6 +10,7 @@ import {
   seal,
   toBase64Url,
 } from '../src/format/index.ts';
+import type { MasterJson } from './kinds.ts';
 
 export interface BagParts {
   account: AccountName;
@@ -65,4 +66,21 @@ export async function bagBytes(
   const bytes = utf8(typeof text === 'string' ? text : JSON.stringify(text));
   const key = await engine.hkdf(master, EMPTY, utf8(labels.bag), 32);
   return concat(Uint8Array.of(suite), await engine.hmac(key, concat(Uint8Array.of(suite), bytes)), bytes);
+}
+
+/** The account of a reader whose keys a vector names. */
+export const READER = { serviceId: '5a'.repeat(16), username: 'wektor' };
+
+/** The bag of that reader, and the KEK that opens it. */
+export async function bagOfReader(
+  engine: Engine,
+  { masters, floor }: { masters: MasterJson[]; floor?: number },
+): Promise<{ bag: Bytes; kek: Bytes }> {
+  const kek = new Uint8Array(32).fill(0x5a);
+  // A bag has them newest first; a file may be under any of them.
+  const newest = masters
+    .map(({ epoch, key }): Master => ({ epoch, key: Uint8Array.fromHex(key) }))
+    .toSorted((a, b) => b.epoch - a.epoch);
+  const json = await bagJson(engine, { account: READER, kek, masters: newest });
+  return { bag: await bagBytes(engine, newest[0]!.key, { ...json, floor }), kek };
 }

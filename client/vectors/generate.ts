@@ -19,9 +19,12 @@ import { layouts } from './layout-cases.ts';
 import { identities, letters } from './letter-cases.ts';
 import { links } from './link-cases.ts';
 import { nameVectors } from './name-cases.ts';
+import { owns } from './own-cases.ts';
 import { passkeys, recoveries } from './recovery-cases.ts';
 import { requestVectors } from './request-cases.ts';
+import { textFiles } from './text-cases.ts';
 import { thumbnails } from './thumbnail-cases.ts';
+import { paths, versions } from './tree-cases.ts';
 import { volumes } from './volume-cases.ts';
 import { writers } from './writer-cases.ts';
 
@@ -229,6 +232,7 @@ files.push(
     expect: { ...seen, stage: 'name' },
   },
 );
+files.push(...(await textFiles(reproducible(native, 'texts'), baseOf(10))));
 
 /** Under a KEK that is given; deriving it has vectors of its own. */
 const reader = { service_id: '5a'.repeat(16), username: 'wektor', kek: engine.random(32).toHex() };
@@ -284,6 +288,7 @@ for (const [name, serviceId, username, secret] of [
   ['ascii', '5a'.repeat(16), 'ewa', 'correct horse battery staple'],
   ['composed', '5a'.repeat(16), 'ewa', 'zażółć'],
   ['decomposed', '5a'.repeat(16), 'ewa', 'zażółć'.normalize('NFD')],
+  ['surrogate', '5a'.repeat(16), 'ewa', 'koń \ud800'],
   ['other-user', '5a'.repeat(16), 'Ewa', 'correct horse battery staple'],
   ['other-service', '5b'.repeat(16), 'ewa', 'correct horse battery staple'],
 ] as const) {
@@ -334,7 +339,7 @@ const counts: string[] = [];
 for (const [name, vectors] of Object.entries({
   ...{ files, kdfs, seals, names, layouts, writers, volumes },
   ...{ bags, 'bag-writers': bagWriters, recoveries, passkeys, links, identities, letters },
-  ...{ requests: requestVectors, thumbnails },
+  ...{ requests: requestVectors, thumbnails, owns, paths, versions },
 })) {
   writeFileSync(new URL(`./${name}.json`, import.meta.url), textOf(vectors));
   counts.push(`${name} ${vectors.length}`);

@@ -83,8 +83,40 @@ const document = documentOf(alice);
 /** The keys of one, with the signing key of the other in their place. */
 const mixed = { ...alice, x25519: bob.x25519 };
 
+/** A name that the server gives, with a document that is sound for it. */
+const oddName = (name: string, about: string, username: string): IdentityVector => ({
+  ...badIdentity(`name-${name}`, about, documentOf(person(username)), tampered('identity')),
+  username,
+});
+
 export const identities: IdentityVector[] = [
   identity(alice),
+  {
+    ...identity(alice),
+    name: 'good-pin',
+    about: 'as it was seen before',
+    pin: hex(sha256(statementOf(alice))),
+  },
+  {
+    ...badIdentity('pin', 'other keys than were seen before', document, { code: 'contact-changed' }),
+    pin: hex(sha256(statementOf(person('alice', 'the next alice')))),
+  },
+  {
+    ...badIdentity(
+      'two-pin-signature',
+      'other keys, not signed',
+      flipped(document, -1),
+      tampered('identity'),
+    ),
+    pin: hex(sha256(statementOf(person('alice', 'the next alice')))),
+  },
+  identity(person('a_1')),
+  identity(person('a'.repeat(32))),
+  oddName('short', 'a name of two letters', 'al'),
+  oddName('long', 'a name of 33 letters', 'a'.repeat(33)),
+  oddName('letter', 'a Cyrillic letter', '\u0430lice'),
+  oddName('dash', 'a dash', 'alice-b'),
+  oddName('blank', 'a blank at the end', 'alice '),
   identity(bob),
   identity(person('Zofia_9')),
   badIdentity('x25519', 'another bit in the first key', flipped(document, 1), tampered('identity')),
@@ -157,7 +189,18 @@ const long = { ...content, title: 'ż'.repeat(200) };
 const malformed = (name: string, about: string, json: unknown) =>
   letter(name, about, letterOf({ json }), tampered('letter'));
 
+const pinned = letter('two-pin-letter', 'other keys than were seen before, and no letter', Buffer.alloc(0), {
+  code: 'contact-changed',
+});
+
 export const letters: LetterVector[] = [
+  { ...pinned, from: { ...pinned.from, pin: hex(sha256(statementOf(carol))) } },
+  letter(
+    'good-surrogate',
+    'a lone surrogate in the title',
+    letterOf({ json: { ...content, title: 'a\ud800' } }),
+    { ...content, title: 'a\ufffd' },
+  ),
   { ...letter('good', 'from alice to bob', good, content), written },
   { ...letter('good-long', 'a title beyond one step', letterOf({ json: long }), long), written },
   letter('good-more', 'a key that nobody knows yet', letterOf({ json: { ...content, more: 1 } }), content),

@@ -5,14 +5,16 @@ import {
   type Engine,
   fingerprintText,
   fromBase64Url,
+  type Identity,
   linkKeyText,
   openLetter,
   ownIdentity,
-  parseIdentity,
   parseLinkKey,
   sealLetter,
   toBase64Url,
 } from '../src/format/index.ts';
+import type { Api, Keys } from '../src/index.ts';
+import { type ContactPin, Contacts } from '../src/shares/contacts.ts';
 
 type Fault = { code: string; stage?: string };
 
@@ -28,6 +30,8 @@ export interface IdentityVector {
   service_id: string;
   username: string;
   document: string;
+  /** Hex: the digest that the reader has seen of this name before. */
+  pin?: string;
   /** Of which a writer makes the same document. */
   secrets?: SecretsJson;
   expect: { x25519: string; ed25519: string; digest: string; fingerprint: string } | Fault;
@@ -38,7 +42,7 @@ export interface LetterVector {
   about: string;
   service_id: string;
   share_id: string;
-  from: { username: string; document: string };
+  from: { username: string; document: string; pin?: string };
   to: { username: string; secrets: SecretsJson };
   letter: string;
   /** What a writer has and draws who makes the same letter. */
@@ -59,10 +63,26 @@ function faultOf(error: unknown): Fault {
   throw error;
 }
 
+/** The public keys of another account, as a reader takes them. */
+async function receivedFrom(
+  engine: Engine,
+  serviceId: string,
+  { username, document, pin }: { username: string; document: string; pin?: string },
+): Promise<Identity> {
+  const known = pin === undefined ? undefined : { digest: pin, verified: false };
+  const keys = { identity: async () => ({ username: 'reader', serviceId }) } as unknown as Keys;
+  const store = {
+    load: async () => known,
+    saveFirst: async (_: string, first: ContactPin) => first,
+    save: async () => {},
+  };
+  const context = { api: undefined as unknown as Api, engine, keys };
+  return (await new Contacts(context, { of: () => store }).received(username, document)).identity;
+}
+
 export async function runIdentity(engine: Engine, vector: IdentityVector): Promise<IdentityVector['expect']> {
-  const account = { serviceId: vector.service_id, username: vector.username };
   try {
-    const read = await parseIdentity(engine, account, fromBase64Url(vector.document));
+    const read = await receivedFrom(engine, vector.service_id, vector);
     const [x25519, ed25519, digest] = [read.x25519, read.ed25519, read.digest].map((one) => one.toHex());
     return { x25519: x25519!, ed25519: ed25519!, digest: digest!, fingerprint: fingerprintText(read) };
   } catch (error) {
@@ -79,7 +99,7 @@ export async function runIdentityWriter(engine: Engine, vector: IdentityVector):
 async function routeOf(engine: Engine, { service_id: serviceId, share_id, from, to }: LetterVector) {
   return {
     shareId: share_id,
-    from: await parseIdentity(engine, { serviceId, username: from.username }, fromBase64Url(from.document)),
+    from: await receivedFrom(engine, serviceId, from),
     to: await ownIdentity(engine, { serviceId, username: to.username }, secretsOf(to.secrets)),
   };
 }

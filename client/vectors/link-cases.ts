@@ -21,7 +21,7 @@ const ORDER: (keyof LinkFileJson)[] = [
     'late_volume_size',
     'volume_count',
   ] as const),
-  ...(['total_sha256', 'mtime', 'type', 'thumbnail'] as const),
+  ...(['total_sha256', 'mtime', 'type', 'thumbnail', 'link'] as const),
 ];
 const ordered = (file: LinkFileJson) =>
   Object.fromEntries(
@@ -141,8 +141,32 @@ const swapped = (name: string, about: string, header: Uint8Array): LinkVector =>
   ...{ name, about, fragment: whole.fragment, header: b64(header), expect: tampered('link') },
 });
 
+/** Once is enough here: what the text has so often is one file. */
+function repeated(times: number, expect: LinkVector['expect']): LinkVector {
+  const [file] = plain.files as [LinkFileJson];
+  const header = headerOf({ content: { files: Array<LinkFileJson>(times).fill(file) } });
+  return {
+    ...{ name: `${times}-files`, about: `${times} files`, fragment: fragmentOf(header) },
+    ...{ many: { file, times }, random: [secret, r].map(hex), expect },
+  };
+}
+
+const target: LinkJson = { files: [file('a/link', { size: 0, volume_count: 1, link: '../b' })] };
+/** A text with a lone surrogate, which stands for U+FFFD. */
+const surrogates = (half: string): LinkJson => ({
+  files: [file('x', { name: `a${half}`, type: `t/${half}`, size: 0, volume_count: 1, link: half })],
+  note: `${half}!`,
+});
+
 export const links: LinkVector[] = [
   whole,
+  good('good-link', 'a symbolic link', target),
+  {
+    ...bad('good-surrogate', 'lone surrogates in texts', { content: surrogates('\ud800') }, { code: '' }),
+    expect: { access, content: surrogates('\ufffd') },
+  },
+  repeated(10_000, { access, content: plain }),
+  repeated(10_001, tampered('share')),
   good('good-many', 'every field that there is', many),
   locked,
   {
@@ -242,6 +266,8 @@ export const links: LinkVector[] = [
   inFile('mtime', { mtime: 1.5 }),
   inFile('type', { type: null }),
   inFile('thumbnail', { thumbnail: 'ab' }),
+  inFile('link', { size: 0, volume_count: 1, link: null }),
+  inFile('link, of a file that has bytes,', { link: 'b' }),
   ...(['file_id', 'file_key', 'name', 'size', 'volume_size', 'volume_count', 'total_sha256'] as const).map(
     (gone) => bad(`file-without-${gone}`, `a file without ${gone}`, changed({}, gone), tampered('share')),
   ),

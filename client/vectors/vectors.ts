@@ -11,7 +11,6 @@ import {
   fromBase64Url,
   layoutOf,
   layoutWith,
-  type Master,
   makeBag,
   openBag,
   openDirName,
@@ -37,7 +36,7 @@ import {
 } from '../src/format/index.ts';
 import { Api, type Bytes, bytesSource, type Engine, Keys, SzafaError, type Transport } from '../src/index.ts';
 import { SeenRevs } from '../src/seen-revs.ts';
-import { bagBytes, bagJson } from './bag-builder.ts';
+import { bagOfReader, READER } from './bag-builder.ts';
 import type {
   BagVector,
   BagWriterVector,
@@ -100,19 +99,11 @@ const readStream: Read = async (remote) => {
 /** Opens the file as a download does. */
 export async function runFile(engine: Engine, vector: FileVector, read = readStream): Promise<Expected> {
   const { record } = vector;
-  const account = { serviceId: '5a'.repeat(16), username: 'wektor' };
-  const masters = vector.masters.map(({ epoch, key }): Master => ({ epoch, key: Uint8Array.fromHex(key) }));
-  const kek = new Uint8Array(32).fill(0x5a);
-  // A bag has them newest first; a file may be under any of them.
-  const newest = masters.toSorted((a, b) => b.epoch - a.epoch);
-  const bag = await bagBytes(engine, newest[0]!.key, {
-    ...(await bagJson(engine, { account, kek, masters: newest })),
-    floor: vector.floor,
-  });
+  const { bag, kek } = await bagOfReader(engine, vector);
   const created = { created_at: '2026-01-01T00:00:00.000Z', dir_id: null, dir_name: '', user_id: 'wektor' };
   const whole = { ...record, ...created, file_id: 'f' };
   const api = new Api({ server: 'http://service.invalid', transport: serviceOf(vector, bag, whole) });
-  const keys = new Keys({ engine, api, username: account.username, kek });
+  const keys = new Keys({ engine, api, username: READER.username, kek });
   const seen = new Map(vector.seen_rev === undefined ? [] : [['f', vector.seen_rev]]);
   const revs = new SeenRevs({ load: async () => seen, save: async () => {} });
   try {

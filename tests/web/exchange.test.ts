@@ -281,6 +281,7 @@ test('the vectors of the format, in the browser, with the engine of the page', a
     'requests',
     'identities',
     'letters',
+    'owns',
     'thumbnails',
     'files',
   ];

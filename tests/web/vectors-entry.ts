@@ -17,6 +17,7 @@ import {
   runIdentity,
   runLetter,
 } from '../../client/vectors/letter-vectors.ts';
+import { type OwnVector, runOwn } from '../../client/vectors/own-vectors.ts';
 import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
 import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
 import { runThumbnail, type ThumbnailVector } from '../../client/vectors/thumbnail-vectors.ts';
@@ -52,6 +53,7 @@ const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = 
   identities: async (vector: IdentityVector) => [await runIdentity(engine, vector), vector.expect],
   letters: async (vector: LetterVector) => [await runLetter(engine, vector), vector.expect],
   links: async (vector: LinkVector) => [await runLink(engine, vector), vector.expect],
+  owns: async (vector: OwnVector) => [await runOwn(engine, vector), vector.expect],
   requests: async (vector: RequestVector | DeliveryVector) => [
     await runRequest(engine, vector),
     vector.expect,

@@ -6,11 +6,16 @@ type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The JSON object in these bytes, of which nothing is known yet. */
+/** Only an escape can be a lone surrogate: the bytes are UTF-8. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
+
+/** The JSON object in these bytes, of which nothing is known yet. A lone surrogate in a text becomes U+FFFD. */
 export function parseObject(text: Uint8Array, stage: Stage, what: string): Json {
   let json: unknown;
   try {
-    json = JSON.parse(fromUtf8(text));
+    const written = fromUtf8(text);
+    json = JSON.parse(written, SURROGATE.test(written) ? wellFormed : undefined);
   } catch (cause) {
     throw new TamperedError(stage, `${what} is not JSON`, { cause });
   }

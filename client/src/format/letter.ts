@@ -79,5 +79,5 @@ export async function openLetter(route: LetterRoute<Identity, OwnIdentity>, lett
   const isSound = typeof title === 'string' && isWhole(size, 0, Number.MAX_SAFE_INTEGER);
   if (!key || !isSound || !isWhole(made, 0, LATEST))
     throw new TamperedError('letter', 'what opens the share is malformed');
-  return { key, title: title.toWellFormed(), size, made };
+  return { key, title, size, made };
 }

@@ -107,5 +107,5 @@ export function checkMetadata(text: Uint8Array): Metadata {
   if (typeof json['padded'] === 'number' && json['padded'] < size) {
     throw new TamperedError('metadata', 'the padded size is smaller than the size');
   }
-  return { name: name.toWellFormed(), size, rev, gen, added, ...fields };
+  return { name, size, rev, gen, added, ...fields };
 }

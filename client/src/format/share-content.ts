@@ -110,7 +110,7 @@ function fileOf(json: unknown): SharedFile {
   return {
     fileId: bytesOf(json['file_id'], 'share', 'file_id', 16),
     fileKey,
-    name: name.toWellFormed(),
+    name,
     layout,
     totalSha256,
     ...(mtime !== undefined && { mtime }),
@@ -126,5 +126,5 @@ export function parseContent(text: Uint8Array): ShareContent {
   if (!Array.isArray(files) || files.length === 0 || files.length > limits.shareFiles)
     throw malformed('files');
   if (note !== undefined && typeof note !== 'string') throw malformed('note');
-  return { files: files.map(fileOf), ...(note !== undefined && { note: note.toWellFormed() }) };
+  return { files: files.map(fileOf), ...(note !== undefined && { note }) };
 }

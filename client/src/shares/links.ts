@@ -305,10 +305,10 @@ function isUnder(epoch: number, own: string): boolean {
 
 const ownBytes = (own: string) => bytesOf(own, 'share', 'what the server keeps beside this share');
 
-async function openOwnLink(
-  { engine, keys }: OpenContext,
-  { id, own }: ListedShare,
-  signal: AbortSignal | undefined,
+export async function openOwnLink(
+  { engine, keys }: Pick<OpenContext, 'engine' | 'keys'>,
+  { id, own }: Pick<ListedShare, 'id' | 'own'>,
+  signal?: AbortSignal,
 ): Promise<Omit<OwnJson, 'key'> & { key: LinkKey | undefined }> {
   const sealed = ownBytes(own);
   const master = await keys.master(epochOfOwn(sealed), signal);

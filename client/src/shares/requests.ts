@@ -123,10 +123,10 @@ async function ownRequest(
   }
 }
 
-async function openOwnRequest(
-  { engine, keys }: TreeContext,
+export async function openOwnRequest(
+  { engine, keys }: Pick<TreeContext, 'engine' | 'keys'>,
   { id, own, ended }: Pick<ListedRequest, 'id' | 'own' | 'ended'>,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<{ key?: RequestKey; folder: string; note?: string }> {
   let sealed: Bytes;
   try {

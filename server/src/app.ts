@@ -502,6 +502,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       config: {
         bodyShape: route.body && shapeOf(route.body),
         isOpen: route.access === 'open',
+        refusesUnknown: 401 in route.responses,
         checkedLater: route.checkedLater,
         hasBytes: route.rawBody !== undefined && !isStream(route),
         logsItself: isVolume(route),

@@ -93,9 +93,9 @@ for (const [what, username, status] of [
   ['3 characters', `${tail().slice(-3)}`, 200],
   ['32 characters', `${tail()}${'x'.repeat(24)}`, 200],
   ['33 characters', `${tail()}${'x'.repeat(25)}`, 400],
-  ['60,000 characters', 'x'.repeat(60_000), 400],
-  ['1,000,000 characters', 'x'.repeat(1_000_000), 413],
-  ['60,000 blanks between two letters', `a${' '.repeat(60_000)}b`, 400],
+  ['70,000 characters', 'x'.repeat(70_000), 400],
+  ['1,000,000 characters', 'x'.repeat(1_000_000), 400],
+  ['a million blanks between two letters', `a${' '.repeat(1_000_000)}b`, 400],
   ['only blanks', '     ', 400],
   ['2 characters in blanks', '  ab  ', 400],
   ['a blank inside', 'some body', 400],
@@ -120,8 +120,8 @@ for (const [what, password, status] of [
   ['6 characters', 'abcdef', 200],
   ['128 characters', 'p'.repeat(128), 200],
   ['129 characters', 'p'.repeat(129), 400],
-  ['60,000 characters', 'p'.repeat(60_000), 400],
-  ['1,000,000 characters', 'p'.repeat(1_000_000), 413],
+  ['70,000 characters', 'p'.repeat(70_000), 400],
+  ['1,000,000 characters', 'p'.repeat(1_000_000), 400],
   ['6 characters beyond the BMP', '🔑'.repeat(6), 200],
   ['3 characters beyond the BMP', '🔑'.repeat(3), 400],
   ['128 characters beyond the BMP', '🔑'.repeat(128), 200],
@@ -130,8 +130,8 @@ for (const [what, password, status] of [
   test(`a password of ${what} is ${status}`, async () => {
     const username = freshName();
     const answer = await signUp({ username, password });
-    if (status !== 200) {
-      assertError(answer, status);
+    if (status === 400) {
+      assertError(answer, 400);
     } else {
       assertOk(answer);
       assertOk(await logIn({ username, password }));
@@ -178,7 +178,7 @@ test('login with a wrong password, an unknown user or an impossible name is 401'
   assertError(await logIn({ username: freshName(), password: user.password }), 401);
   assertError(await logIn({ username: "no' or '1'='1", password: user.password }), 401);
   // The rules of length are those of register; here such a name is one that nobody has.
-  for (const length of [1000, 60_000]) {
+  for (const length of [1000, 70_000, 1_000_000]) {
     assertError(await logIn({ username: 'x'.repeat(length), password: user.password }), 401);
     assertError(await logIn({ username: user.username, password: 'x'.repeat(length) }), 401);
   }

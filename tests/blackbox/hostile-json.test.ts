@@ -125,16 +125,17 @@ describe('hostile JSON', () => {
     });
   }
 
-  test('a JSON body over 1 MiB, without a token over 64 KiB, is 413 on every route, announced or not; one of that size is read', async () => {
+  test('a JSON body over 1 MiB is 413 on every route, announced or not; one of 1 MiB is read', async () => {
     const user = await sharedUser(service);
     const bodyOf = (bytes: number) => JSON.stringify({ pad: 'x'.repeat(bytes - '{"pad":""}'.length) });
+    const [most, more] = [bodyOf(limits.jsonBodyBytes), bodyOf(limits.jsonBodyBytes + 1)];
     for (const [method, path] of jsonRoutes(user)) {
-      const limit = path.startsWith('/api/auth/') ? 65_536 : 1_048_576;
-      const [most, more] = [bodyOf(limit), bodyOf(limit + 1)];
       const read = await user.call(method, path, { body: most, headers: asJson });
-      assertError(read, 400, ...(path.includes(user.username) ? [404] : []));
+      // Without a token so long a body is not looked at: as a login it is one of nobody.
+      const also = path.includes(user.username) ? [404] : path.startsWith('/api/auth/') ? [401] : [];
+      assertError(read, 400, ...also);
       assertError(await user.call(method, path, { body: more, headers: asJson }), 413);
-      const pieces = inPieces(Buffer.from(more), 30_000);
+      const pieces = inPieces(Buffer.from(more), 100_000);
       assertError(await user.call(method, path, { body: pieces, headers: asJson }), 413);
     }
   });

@@ -150,7 +150,7 @@ for (const [what, keys, status] of [
   ['one character', 'A', 200],
   [`${limits.keysChars} characters`, 'A'.repeat(limits.keysChars), 200],
   ['one character more', 'A'.repeat(limits.keysChars + 1), 400],
-  ['60,000 characters', 'A'.repeat(60_000), 400],
+  ['a million characters', 'A'.repeat(1_000_000), 400],
   ['padding', 'AAA=', 400],
   ['other letters', 'A+/B', 400],
   ['a line end', 'AAAA\n', 400],

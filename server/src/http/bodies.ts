@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { JsonScan, type JsonShape, RuleError, type Sent } from '@szafa/protocol';
+import { JsonScan, type JsonShape, limits, RuleError, type Sent } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors.ts';
 import { networkOf } from '../pull/addresses.ts';
@@ -33,6 +33,8 @@ declare module 'fastify' {
     bodyShape?: JsonShape | undefined;
     /** Anybody may call it. */
     isOpen?: boolean;
+    /** It has an answer for somebody whom nobody knows. */
+    refusesUnknown?: boolean;
     /** Its handler looks at the body, by `readLater`, if it turns out to matter. */
     checkedLater?: boolean | undefined;
     /** The body is a few bytes of any kind. */
@@ -64,16 +66,21 @@ export class Bodies {
   async parse(request: FastifyRequest): Promise<unknown> {
     const { hasBytes, checkedLater, bodyShape } = request.routeOptions.config;
     if (!hasBytes && !bodyShape) return undefined;
-    const { bodyLimit } = request.routeOptions;
-    if (Number(request.headers['content-length'] ?? 0) > bodyLimit!) throw tooLarge();
+    const bodyLimit = request.routeOptions.bodyLimit!;
+    // A value that is too long is 400 in any body of this size, so it is read to its end, and not kept.
+    const most = bodyShape ? Math.max(bodyLimit, limits.jsonBodyBytes) : bodyLimit;
+    if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge();
     const whole = new GrowingBuffer();
     const scan = bodyShape && new JsonScan(bodyShape);
+    let length = 0;
     await this.#read(request, (piece) => {
-      if (whole.length + piece.length > bodyLimit!) throw tooLarge();
+      length += piece.length;
+      if (length > most) throw tooLarge();
       scan?.read(piece);
-      whole.append(piece);
+      if (length <= bodyLimit) whole.append(piece);
       return true;
     });
+    if (length > bodyLimit) throw tooLong(request);
     const body = whole.bytes;
     if (hasBytes || (checkedLater && body.length > 0)) return body;
     return body.length === 0 ? undefined : jsonOf(request, body);
@@ -152,6 +159,15 @@ export class GrowingBuffer {
 }
 
 const tooLarge = () => new ServiceError(413, 'the body is too large');
+
+/** Without a token nothing that fits a route's rules is as long as this: a login with it is one that nobody has. */
+const tooLong = ({ routeOptions: { config } }: FastifyRequest) =>
+  config.refusesUnknown
+    ? new ServiceError(401, 'wrong username, password or key')
+    : new ServiceError(
+        400,
+        `a value is too long: without a token a body has at most ${limits.openBodyBytes} bytes`,
+      );
 
 function readPieces(raw: IncomingMessage, idleMs: number, take: (piece: Buffer) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { type Explained, explain, isFatal, PASSING } from './explain.ts';
 import type { Output } from './output.ts';
 import { oneLine, plural } from './text.ts';
 
-/** Problems of one kind that are told one by one; of all others it is told how many there are. */
+/** Problems of one kind that are reported one by one; the rest are counted. */
 const MOST_TOLD = 3;
 
 export interface BatchOptions<T> {

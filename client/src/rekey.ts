@@ -6,7 +6,7 @@ import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 
 /** @public */
 export interface FinishRekeyOptions extends ResealOptions {
-  /** Retires the earlier master keys although something could not be sealed anew: that is refused from then on, and can be accepted later. */
+  /** Retires the earlier master keys although something could not be resealed: readers refuse it from then on, and it can be accepted later. */
   leaveRest?: boolean | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface FinishedRekey extends Resealed {
 /** A process that still seals under the key before is noticed by the second look, or the third. */
 const MOST_LOOKS = 3;
 
-/** How many things were sealed anew. @public */
+/** Number of resealed items. @public */
 export const countResealed = ({ files, dirs, shares, requests }: Resealed) =>
   files + dirs + shares + requests;
 

@@ -407,8 +407,8 @@ export class Szafa {
   }
 
   /**
-   * Seals the rest anew after `replaceMaster`, until a look finds nothing more, and then retires the earlier master keys: what somebody
-   * makes with one of them is refused from then on. They stay in force (`retired` is false) while something cannot be sealed anew,
+   * Reseals the rest after `replaceMaster` until nothing is left, and then retires the earlier master keys: readers refuse anything made
+   * with one of them. They stay in force (`retired` is false) while something cannot be resealed,
    * unless `leaveRest`. Cut off anywhere, the same call does what is left.
    */
   finishRekey(proof: Proof, options: FinishRekeyOptions = {}): Promise<FinishedRekey> {
@@ -724,7 +724,7 @@ export class Szafa {
     return (await sharing()).takeOver(this.#context, delivery, options);
   }
 
-  /** The ids in the headers of all files, for whoever takes several deliveries over. */
+  /** Lists the ids in the headers of all files: pass them when you take over several deliveries. */
   async sealedIds(options?: CallOptions): Promise<Set<string>> {
     return (await sharing()).listSealedIds(this.#context, options?.signal);
   }

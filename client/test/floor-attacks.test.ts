@@ -271,7 +271,7 @@ test('floor: the password entry of an old bag, in a newer bag made with the reti
   assert.equal((await owner.finishRekey({ password })).retired, true);
   const unpinned = await sameUser(owner);
   for (const device of [owner, unpinned]) await device.checkKeys();
-  // The password is still the same: its entry in the old bag opens, and whoever has the old key makes the MAC.
+  // The password is still the same: its entry in the old bag opens, and the old key makes the MAC.
   for (const epoch of [1, 2, 3]) {
     const forged = await sealBag(engine, stolen, { ...before.json, rev: 1000, epoch, floor: epoch });
     const showing = ({ path, method }: { path: string; method: string }) =>

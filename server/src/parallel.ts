@@ -24,7 +24,7 @@ export async function inParallel<T>(
   await all;
 }
 
-/** Collects items each of which takes some work, and lets other requests run in between. */
+/** Collects items that take some work each, and lets other requests run in between. */
 export async function collectInTurns<T>(items: Iterable<T>): Promise<T[]> {
   const found: T[] = [];
   let since = performance.now();

@@ -122,7 +122,7 @@ export class Destination {
     try {
       makeLocalFolder(this.folder);
     } catch {
-      return true; // that is told when a file is written
+      return true; // reported when a file is written
     }
     return hasName(this.folder, name);
   }
@@ -201,7 +201,7 @@ export class Destination {
     try {
       makeLocalFolder(this.folder);
     } catch {
-      return this.folder; // that is told when a file is written
+      return this.folder; // reported when a file is written
     }
     let at = this.folder;
     for (const part of relative(this.folder, dirname(path)).split(sep)) {

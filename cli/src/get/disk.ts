@@ -65,7 +65,7 @@ export function namesOf(folder: string): Set<string> {
   try {
     return new Set(readdirSync(diskPath(folder), { encoding: 'buffer' }).map(pathText));
   } catch {
-    return new Set(); // a folder may be open to whoever knows the names in it
+    return new Set(); // a folder may be open only to those who know the names in it
   }
 }
 
@@ -74,7 +74,7 @@ export function hasName(folder: string, name: string): boolean {
   try {
     return inScratch(folder, (scratch) => withFile(join(scratch, name), () => namesOf(scratch).has(name)));
   } catch (error) {
-    // Where nothing can be written, that is told when a file is.
+    // If nothing can be written, the first file reports it.
     return !IMPOSSIBLE.has((error as NodeJS.ErrnoException).code ?? '');
   }
 }

@@ -10,7 +10,7 @@ export const isObject = (value: unknown): value is Json =>
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
-/** The JSON object in these bytes, of which nothing is known yet. A lone surrogate in a text becomes U+FFFD. */
+/** Parses a JSON object that is not checked yet. A lone surrogate in a text becomes U+FFFD. */
 export function parseObject(text: Uint8Array, stage: Stage, what: string): Json {
   let json: unknown;
   try {

@@ -7,7 +7,7 @@ const NANOS_IN_MS = 1_000_000;
 /** Last modification as the metadata has it. @public */
 export type KeptTime = Pick<AttributesChange, 'mtime' | 'nanos'>;
 
-/** A time of the system, of which nothing is lost. @public */
+/** A time of the system in full precision. @public */
 export function exactTime(mtimeNs: bigint): { mtime: number; nanos?: number } {
   const mtime = Math.round(Number(mtimeNs) / NANOS_IN_MS);
   const nanos = Number(mtimeNs - BigInt(mtime) * BigInt(NANOS_IN_MS));

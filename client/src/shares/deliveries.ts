@@ -224,7 +224,7 @@ export async function takeOver(
     ...(layout.padded !== layout.size && { padded: layout.padded }),
     ...saidOf(file),
     source: `request/${requestId}`,
-    // Whoever sealed it has the key.
+    // The visitor who sealed it has the key.
     shared: true as const,
   };
   const binding = { totalSha256, storedSize: record.size, count: record.chunk_count };

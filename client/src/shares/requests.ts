@@ -135,7 +135,7 @@ export async function openOwnRequest(
     throw new TamperedError('share', 'what the server keeps beside this request is damaged', { cause });
   }
   const epoch = epochOfOwn(sealed);
-  // Of one that is over only the folder counts: whoever has a retired key could name one, but no link is given away.
+  // Only the folder of an ended request counts: somebody with a retired key could name one, but no link is given away.
   const retired = ended !== null && epoch < (await keys.floor(signal));
   const masters = retired ? await keys.allMasters(signal) : [];
   const master = masters.find((one) => one.epoch === epoch)?.key ?? (await keys.master(epoch, signal));

@@ -111,7 +111,7 @@ export class Bodies {
 
   /**
    * Reads pieces of a body until it ends or `take` wants no more of it. They count as memory until the request has been answered. A client that is
-   * too slow gets 408, and one of which too much is in memory 503.
+   * too slow gets 408, and one that holds too much memory 503.
    */
   #read(request: FastifyRequest, take: (piece: Buffer) => boolean): Promise<void> {
     const { raw } = request;

@@ -54,7 +54,7 @@ import {
 import { type FinishedRekey, type FinishRekeyOptions, finishRekey } from './rekey.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
 import { type RevStores, SeenRevs } from './seen-revs.ts';
-import { type Contact, type ContactStores, Contacts } from './shares/contacts.ts';
+import type { Contact, ContactStores, Contacts } from './shares/contacts.ts';
 import type { Delivery, TakeOverOptions } from './shares/deliveries.ts';
 import type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
 import type { FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
@@ -204,12 +204,13 @@ export class Szafa {
   readonly engine: Engine;
   readonly username: string;
   readonly keys: Keys;
-  readonly #context: TreeContext & UploadContext & { contacts: Contacts };
+  readonly #context: TreeContext & UploadContext;
   readonly #options: ConnectOptions;
+  #contacts: Contacts | undefined;
 
   private constructor(connect: ConnectOptions, options: Omit<KeysOptions, 'pin'>) {
     const { api, engine, username } = options;
-    const { pins, headers, revs, contacts } = connect;
+    const { pins, headers, revs } = connect;
     this.#options = connect;
     const keys = new Keys({ ...options, pin: pins?.of(username) });
     this.api = api;
@@ -226,7 +227,6 @@ export class Szafa {
     };
     this.#context = {
       ...{ ...open, username, memory, places: new Places(open) },
-      contacts: new Contacts(open, contacts),
       tree: (options) => this.tree(options),
       uploadMarker: (path, options) => this.#uploadMarker(path, options),
     };
@@ -656,12 +656,14 @@ export class Szafa {
    * the keys that the service gives for that name are believed, and pinned: compare fingerprints to be sure.
    */
   async shareWith(username: string, items: readonly ShareItem[], options?: ShareOptions): Promise<string> {
-    return (await sharing()).shareWith(this.#context, username, items, options);
+    const context = { ...this.#context, contacts: await this.#loadContacts() };
+    return (await sharing()).shareWith(context, username, items, options);
   }
 
   /** What other accounts share with this one, the latest first. */
   async sharedWithMe(options?: CallOptions): Promise<ReceivedShare[]> {
-    return (await sharing()).listReceived(this.#context, options?.signal);
+    const context = { ...this.#context, contacts: await this.#loadContacts() };
+    return (await sharing()).listReceived(context, options?.signal);
   }
 
   /** Puts away what another account shares with this one: it ends. */
@@ -674,24 +676,30 @@ export class Szafa {
     return fingerprintText(await this.keys.identity(options?.signal));
   }
 
+  async #loadContacts(): Promise<Contacts> {
+    const { Contacts } = await sharing();
+    this.#contacts ??= new Contacts(this.#context, this.#options.contacts);
+    return this.#contacts;
+  }
+
   /** The keys of another account, to be compared. */
-  contact(username: string, options?: CallOptions): Promise<Contact> {
-    return this.#context.contacts.show(username, options?.signal);
+  async contact(username: string, options?: CallOptions): Promise<Contact> {
+    return (await this.#loadContacts()).show(username, options?.signal);
   }
 
   /** What is remembered of the keys of another account, without asking the service; undefined where nothing is. */
-  rememberedContact(username: string): Promise<Contact | undefined> {
-    return this.#context.contacts.remembered(username);
+  async rememberedContact(username: string): Promise<Contact | undefined> {
+    return (await this.#loadContacts()).remembered(username);
   }
 
   /** Two people have compared the fingerprint that `contact` gave. */
-  verifyContact(username: string, options?: CallOptions): Promise<Contact> {
-    return this.#context.contacts.verify(username, options?.signal);
+  async verifyContact(username: string, options?: CallOptions): Promise<Contact> {
+    return (await this.#loadContacts()).verify(username, options?.signal);
   }
 
   /** Keys of another fingerprint than before are right: this one comes from the account's owner. */
-  acceptContact(username: string, fingerprint: string, options?: CallOptions): Promise<Contact> {
-    return this.#context.contacts.accept(username, fingerprint, options?.signal);
+  async acceptContact(username: string, fingerprint: string, options?: CallOptions): Promise<Contact> {
+    return (await this.#loadContacts()).accept(username, fingerprint, options?.signal);
   }
 
   /** What this account shares, by links and with accounts, the latest first; those that are over for a month. */

@@ -338,10 +338,7 @@ export async function requireName(
   if (!(wrong instanceof ConflictError && (await hadName(context, record, header)))) throw wrong;
 }
 
-/**
- * Whether only `rev` of the record's name is another one: the header was sealed again since, at the same path. A long path is cut in
- * the list, and only its beginning can be compared.
- */
+/** Whether only `rev` of the record's name is another one: the header was sealed again since, at the same path. Unknown for a cut name. */
 export async function hadName(
   { engine, keys }: OpenContext,
   record: FileRecord,
@@ -352,8 +349,7 @@ export async function hadName(
     const was = await openFileName(engine, key, record.file_name, binding);
     if (!was) continue;
     const { name, gen, added } = metadata;
-    const isNamed = was.whole ? was.name === name : name.startsWith(was.name);
-    const isSame = isNamed && was.gen === gen && was.added === added;
+    const isSame = was.whole && was.name === name && was.gen === gen && was.added === added;
     return isSame && was.rev < metadata.rev;
   }
   return false;

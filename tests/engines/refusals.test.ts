@@ -44,7 +44,7 @@ async function withVersion(version: number): Promise<string> {
   const sql = new SqliteStore(join(data, 'szafa.db'));
   await sql.execute('UPDATE schema_version SET version = ?', version);
   // What a repair would change.
-  await sql.execute("INSERT INTO usage VALUES ('ann', -1, 3, 0, 0, 0, 0, 0)");
+  await sql.execute("INSERT INTO usage VALUES ('ann', -1, 3, 0, 0, 0, 0, 0, 0)");
   await sql.close();
   return data;
 }

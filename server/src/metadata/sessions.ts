@@ -7,6 +7,8 @@ import { readPages } from './pages.ts';
 import { holdAccount } from './presence.ts';
 import { insertInto, Queries, type Sql } from './sql.ts';
 
+const ID = /^[0-9a-f]{32}$/;
+
 /** A session as it is made: by a login or a registration, or a token that somebody made with a session. */
 export interface NewSession {
   tokenHash: string;
@@ -171,7 +173,9 @@ export class SessionsTable extends Queries {
   }
 
   /** One of the account's, by its id, and all tokens that it made, and that those made; false where there is none. */
-  end(username: string, id: string, now: number): Promise<boolean> {
+  async end(username: string, id: string, now: number): Promise<boolean> {
+    // PostgreSQL fails on a NUL in a list of ids.
+    if (!ID.test(id)) return false;
     return this.sql.transaction(async (tx) => {
       await holdMakers(tx, username);
       let detail: string | undefined;

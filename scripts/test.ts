@@ -146,6 +146,14 @@ function jobs(files: string[], pairs: Pair[]): Job[] {
 const remarks = (output: string) =>
   output.match(/^ *ℹ (?!(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ).*\n/gm)?.join('') ?? '';
 
+const SLOW_MS = 30_000;
+
+/** Tests that take this long, so that a run shows where its time goes. */
+function slowTests(output: string): string {
+  const found = [...output.matchAll(/^ *✔ (.*) \(([0-9.]+)ms\)$/gm)].filter(([, , ms]) => Number(ms) > SLOW_MS);
+  return found.map(([, name, ms]) => `  slow: ${name} (${(Number(ms) / 1000).toFixed(0)} s)\n`).join('');
+}
+
 /**
  * The names of those that failed. One that did is run once more, alone, when all others have ended: what is red then is
  * broken, and what is green then hopes for a fast machine and is named as that, to be mended.
@@ -159,7 +167,7 @@ async function runAll(all: Job[]): Promise<string[]> {
     const { passed, output } = await run(job);
     const took = `${((Date.now() - since) / 1000).toFixed(1)} s`;
     console.log(`${passed ? '✔' : '✖'} ${count} ${job.name} (${took})`);
-    process.stdout.write(passed ? remarks(output) : output);
+    process.stdout.write(passed ? remarks(output) + slowTests(output) : output);
     return passed;
   };
   const lane = async () => {

@@ -214,6 +214,9 @@ suite('requests', () => {
     await page.getByText(/^Interrupted/).waitFor();
     await until(async () => (await transfers(page))[0]!.share > 0);
     await shoot(page, 'asked-interrupted');
+    // The line still holds bytes from before the reload, and would deliver them with the next ones.
+    line.cut();
+    line.mend();
     const already = taken();
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await pick(page, large);

@@ -150,7 +150,9 @@ const SLOW_MS = 30_000;
 
 /** Tests that take this long, so that a run shows where its time goes. */
 function slowTests(output: string): string {
-  const found = [...output.matchAll(/^ *✔ (.*) \(([0-9.]+)ms\)$/gm)].filter(([, , ms]) => Number(ms) > SLOW_MS);
+  const found = [...output.matchAll(/^ *✔ (.*) \(([0-9.]+)ms\)$/gm)].filter(
+    ([, , ms]) => Number(ms) > SLOW_MS,
+  );
   return found.map(([, name, ms]) => `  slow: ${name} (${(Number(ms) / 1000).toFixed(0)} s)\n`).join('');
 }
 

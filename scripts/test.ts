@@ -24,7 +24,7 @@ import {
  * mostly waits, and the second computes: they begin in turns.
  */
 const ORDER = [
-  /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
+  /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(debian|platforms|npm-packages)|worker\/zip\.long)/,
   /^tests\/(web|cross)\//,
   /^tests\/blackbox\//,
   /^tests\/engines\//,

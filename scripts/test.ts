@@ -24,13 +24,15 @@ import {
  * mostly waits, and the second computes: they begin in turns.
  */
 const ORDER = [
-  /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(debian|platforms|npm-packages)|worker\/zip\.long)/,
+  /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
   /^tests\/(web|cross)\//,
   /^tests\/blackbox\//,
   /^tests\/engines\//,
   /^tests\/faults\//,
   /^(tests\/attacks|client\/test)\/|\.(s3|postgres)\.test/,
 ];
+/** Ten minutes of downloads: first of all. */
+const FIRST = /^tests\/setup\/debian/;
 const isLong = process.argv.includes('--long');
 /** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
 const TOGETHER: [RegExp, number][] = [
@@ -92,6 +94,7 @@ async function run({ args, environment }: Job): Promise<{ passed: boolean; outpu
 }
 
 function place(file: string): number {
+  if (FIRST.test(file)) return -1;
   const found = ORDER.findIndex((pattern) => pattern.test(file));
   return found < 0 ? ORDER.length : found;
 }
@@ -109,7 +112,7 @@ function groups(files: string[]): string[][] {
   const [waiting, computing] = [0, 1].map((kind) => all.filter(([file]) => place(file!) === kind));
   const others = all.filter(([file]) => place(file!) > 1);
   const inTurns = all.flatMap((_, at) => [...waiting!.slice(at, at + 1), ...computing!.slice(at, at + 1)]);
-  return [...inTurns, ...others];
+  return [...all.filter(([file]) => place(file!) < 0), ...inTurns, ...others];
 }
 
 /** As a shell would take it. */
